@@ -160,10 +160,10 @@ ROWS = [
        "import socket\ns = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0]\ns.connect('{OUT}/datagrams')\ns.send(b'x')\nprint('ESCAPED')"),
     sh("a server on the loopback, from bash", PROCESS, "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT}' && echo ESCAPED"),
     "limits",
-    py("a memory bomb", PROCESS, "b = bytearray(3 << 30)\nprint('ESCAPED')"),
+    py("a memory bomb", PROCESS, "b = bytes(3 << 30)\nprint('ESCAPED')"),
     py("a large file", PROCESS, "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('{TMP}/large', 'wb')\nf.seek(2 << 30)\nf.write(b'x')\nf.flush()\nprint('ESCAPED')"),
-    py("a fork bomb of 300", PROCESS,
-       "import os, time\nn = 0\nfor i in range(300):\n    if os.fork() == 0:\n        time.sleep(1.5)\n        os._exit(0)\ntime.sleep(0.6)\nprint('ESCAPED')"),
+    py("a fork bomb of 80", PROCESS,
+       "import os, time\nn = 0\nfor i in range(80):\n    if os.fork() == 0:\n        time.sleep(1.5)\n        os._exit(0)\ntime.sleep(0.6)\nprint('ESCAPED')"),
     py("shared memory without end", PROCESS,
        "import os\ns = os.statvfs('/dev/shm')\nwith open('/dev/shm/pdl-large-{PID}', 'w') as f: f.write('x')\nos.remove('/dev/shm/pdl-large-{PID}')\n"
        "print('ESCAPED' if s.f_blocks * s.f_frsize > 2 << 30 else '')"),
@@ -197,7 +197,8 @@ ROWS = [
     py("a file system in user space", PROCESS, "import os\nos.close(os.open('/dev/fuse', os.O_RDWR))\nprint('ESCAPED')"),
     py("a virtual machine", PROCESS, "import os\nos.close(os.open('/dev/kvm', os.O_RDWR))\nprint('ESCAPED')"),
     py("a network interface of its own", PROCESS, "import os\nos.close(os.open('/dev/net/tun', os.O_RDWR))\nprint('ESCAPED')"),
-    py("what is mounted, by the new calls", PROCESS, CALL + "b = ctypes.create_string_buffer(4096)\nr = ctypes.create_string_buffer(bytes([32,0,0,0,0,0,0,0]) + b'\\xff' * 8 + bytes(16))\nn = libc.syscall(458, r, b, 64, 0)\nprint('ESCAPED' if n > 40 else '')"),
+    py("what is mounted, by the new calls", PROCESS, CALL + "import fcntl, struct\nspace = ctypes.create_string_buffer(8)\nfcntl.ioctl(os.open('/proc/{VICTIM}/ns/mnt', os.O_RDONLY), 0x8008b705, space)\n"
+       "r, b = ctypes.create_string_buffer(struct.pack('=IIQQ', 32, 0, 2**64 - 1, 0) + space.raw), ctypes.create_string_buffer(4096)\nprint('ESCAPED' if libc.syscall(458, r, b, 64, 0) > 0 else '')"),
     py("open a tree with attributes", PROCESS, CALL + "print('ESCAPED' if libc.syscall(467, -100, b'/', 1, None, 0) >= 0 else '')"),
     py("attributes of a file outside", PROCESS, "import os\nos.setxattr('{OUT}/other.txt', 'user.x', b'y')\nprint('ESCAPED')"),
     py("attributes by the new call", PROCESS, CALL + "a = ctypes.create_string_buffer(64)\nprint('ESCAPED' if libc.syscall(463, -100, b'{OUT}/other.txt', 0, b'user.x', a, 16) == 0 else '')"),
@@ -302,8 +303,8 @@ ROWS = [
     py("traces of the kernel", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/sys/kernel/tracing') or os.listdir('/sys/kernel/debug') else '')"),
     py("variables of the firmware", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/sys/firmware') else '')"),
     py("a long chain of processes that hides a bomb", PROCESS,
-       "import os, time\nr, w = os.pipe()\ndef chain(n):\n    p = os.fork()\n    if p: time.sleep(10); os._exit(0)\n    if n: chain(n - 1)\n    for i in range(200):\n        if os.fork() == 0: os.write(w, b'x'); time.sleep(10); os._exit(0)\n"
-       "    time.sleep(10)\n    os._exit(0)\nif os.fork() == 0: chain(61)\nn = 0\nwhile n < 200: n += len(os.read(r, 200 - n))\ntime.sleep(1.5)\nprint('ESCAPED')"),
+       "import os, time\nr, w = os.pipe()\ndef chain(n):\n    p = os.fork()\n    if p: time.sleep(10); os._exit(0)\n    if n: chain(n - 1)\n    for i in range(40):\n        if os.fork() == 0: os.write(w, b'x'); time.sleep(10); os._exit(0)\n"
+       "    time.sleep(10)\n    os._exit(0)\nif os.fork() == 0: chain(61)\nn = 0\nwhile n < 40: n += len(os.read(r, 40 - n))\ntime.sleep(1.5)\nprint('ESCAPED')"),
     sh("a program of sh that is found in the folder", PROCESS, "printf x > {DIR}/git && echo ESCAPED"),
     sh("a core that is dumped into the folder", PROCESS, "ulimit -c unlimited && echo ESCAPED"),
     sh("write through a working folder outside", PROCESS, "cd {OUT} && echo x > here && echo ESCAPED"),
@@ -327,6 +328,9 @@ def groups():
             found[-1][1].append(row)
     return found
 
+
+# These need a command of their own: they end the whole command.
+ALONE = {"a fork bomb of 80", "a long chain of processes that hides a bomb"}
 
 # What a machine or a container may refuse by itself: attempts of these do not have to succeed without the sandbox.
 OF_MACHINE = {a[0] for name, attempts in groups() if name in ("kernel", "roundabout ways", "plants for later, and looks around") for a in attempts} | {

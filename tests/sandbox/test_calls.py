@@ -1,18 +1,13 @@
-"""test_calls.py BUILD_DIR -- system calls from inside of each strength and back end. What Docker's default profile refuses to a container
-without capabilities is refused here too, or its reason to be allowed stands below; what programs need every day is not.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""System calls from inside of each strength and back end. What Docker's default profile refuses to a container without capabilities is
+refused here too, or its reason to be allowed stands below; what programs need every day is not."""
 import json
-import os
 import platform
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish, skip  # noqa: E402
-from test_escapes import PDL, strengths  # noqa: E402
+import pytest
+
+from ..checks import check
+from .kit import PYTHON, run
 
 # Of x86_64. Docker's list is one of what is allowed: these are all others that the kernel has.
 REFUSED = {
@@ -81,35 +76,26 @@ EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT, EOPNOTSUPP = 1, 38, 97, 93, 95
 OF_FILTER = {EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT}
 
 
-def made(rows, env, options):
+def made(pdl, folder, strength, rows):
     """The error number of each [number, arguments], 0 where it succeeded."""
-    with tempfile.TemporaryDirectory() as d:
-        r = subprocess.run([PDL, "sandbox", *[o for o in options if o != "--sandbox"], "--", sys.executable, "-c", INSIDE % json.dumps(rows)],
-                           env={**os.environ, **env}, cwd=d, capture_output=True, text=True, timeout=300, check=False)
+    r = run([pdl, "sandbox", *strength.more, "--", *PYTHON, "-c", INSIDE % json.dumps(rows)], folder, strength.env, timeout=300)
     found = json.loads(r.stdout or "[]")
     check("all calls were made", len(found) == len(rows), r.stderr[-500:])
     return [int(x) if x else None for x in found]
 
 
-def calls(strength, env, options):
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls are those of x86_64")
+def test_calls(pdl, folder, strength):
     names = {**REFUSED, **ALLOWED_HERE, **ATTRIBUTES}
-    for (nr, name), e in zip(names.items(), made([[nr, []] for nr in names], env, options)):
+    rows = BY_ARGUMENT + (WITH_NETWORK if strength.name != "process" else [[r[0], r[1], r[2], False] for r in WITH_NETWORK])
+    found = made(pdl, folder, strength, [[nr, []] for nr in names] + [[r[1], r[2]] for r in rows])
+    for (nr, name), e in zip(names.items(), found):
         if nr in ATTRIBUTES:
-            check(f"{strength}: {name}", (e == EOPNOTSUPP) == (strength == "process"), e)
+            check(name, (e == EOPNOTSUPP) == (strength.name == "process"), e)
         elif nr in REFUSED:
-            check(f"{strength}: {name} is refused", e in (EPERM, ENOSYS), e)
+            check(f"{name} is refused", e in (EPERM, ENOSYS), e)
         else:
-            check(f"{strength}: {name} is not", e not in (EPERM, None), e)
-    rows = BY_ARGUMENT + (WITH_NETWORK if strength != "process" else [[r[0], r[1], r[2], False] for r in WITH_NETWORK])
-    for (name, _, _, allowed), e in zip(rows, made([[r[1], r[2]] for r in rows], env, options)):
+            check(f"{name} is not", e not in (EPERM, None), e)
+    for (name, _, _, allowed), e in zip(rows, found[len(names):]):
         if allowed is not None:
-            check(f"{strength}: {name} is {'allowed' if allowed else 'refused'}", (e not in OF_FILTER) == allowed, e)
-
-
-if __name__ == "__main__":
-    if platform.machine() != "x86_64":
-        skip("numbers of system calls", "they are those of x86_64")
-    else:
-        for how in strengths():
-            calls(*how)
-    sys.exit(finish())
+            check(f"{name} is {'allowed' if allowed else 'refused'}", (e not in OF_FILTER) == allowed, e)

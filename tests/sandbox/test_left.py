@@ -1,19 +1,19 @@
-"""test_left.py BUILD_DIR -- start files and repositories in folders to write cannot be changed, nor replaced by way of a folder above them;
-after a run a line names those that are new in folders which confined code may write; `pdl sandbox`
-says what the machine can do as JSON, too, and shows the Python of the environment; a tool server that meets a limit is an error of that kind.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Start files and repositories in folders to write cannot be changed, nor replaced by way of a folder above them; after a run a line names
+those that are new in folders which confined code may write; `pdl sandbox` says what the machine can do as JSON, too, and shows the Python of
+the environment; a tool server that meets a limit is an error of that kind."""
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
+import venv
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish  # noqa: E402
-from test_escapes import PDL, strengths  # noqa: E402
+import pytest
+
+from ..checks import check
+from .kit import PYTHON, in_turn, run
 
 SAID = "look at them before you enter"
 # [what the command does, the new files that are named]
@@ -23,25 +23,20 @@ ROWS = [("mkdir -p w/new/.git/hooks && echo x > w/new/.bashrc", ["w/new/.git", "
         ("echo x > w/sub/HEAD", []), ("mkdir w/n w/n/refs && echo x > w/n/HEAD", []), ("echo x > w/a; mkdir w/b; echo y > w/b/id_rsa; cat w/old/.npmrc", []), ("true", [])]
 
 
-def left(strength, env, args):
-    for command, names in ROWS:
-        if strength == "process" and "mkdir" in command:
-            continue  # beside what is protected nothing can be made there
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            root = Path(d).resolve()
-            for folder in ("w/sub", "w/old"):
-                (root / folder).mkdir(parents=True)
+@pytest.mark.sampled
+def test_new_files_are_named(pdl, folder, strength):
+    # beside what is protected nothing can be made at the strength process
+    for command, names in in_turn(ROWS, strength, name=lambda row: row[0], applies=lambda row, s: s.name != "process" or "mkdir" not in row[0]):
+        for how, block in (("run", {}), ("block", {"sandbox": {"write": ["w"]}})):
+            root = Path(tempfile.mkdtemp()).resolve()
+            for name in ("w/sub", "w/old"):
+                (root / name).mkdir(parents=True)
             (root / "w/old/.npmrc").write_text("old")
             (root / "s.yaml").write_text("write: [w]\n")
-            for how, block in (("run", {}), ("block", {"sandbox": {"write": ["w"]}})):
-                (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command], "fallback": "failed", **block}))
-                options = ["--sandbox=s.yaml", *args[1:]] if how == "run" else args[1:]
-                r = subprocess.run([PDL, *options, "a.pdl"], cwd=root, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
-                ok = all(f"{root}/{n}" in r.stderr for n in names) and r.stderr.count(SAID) == bool(names) and f"({len(names)})" in r.stderr * bool(names) + "(0)"
-                check(f"{strength}, {how}: {command}", ok and "failed" not in r.stdout, r.stdout + r.stderr)
-                for n in names:
-                    subprocess.run(["rm", "-rf", str(root / n)], check=False)
-                subprocess.run(["rm", "-rf", str(root / "w/new"), str(root / "w/n"), str(root / "w/b")], check=False)
+            (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command], "fallback": "failed", **block}))
+            r = run([pdl, *(["--sandbox=s.yaml"] if how == "run" else []), *strength.more, "a.pdl"], root, strength.env)
+            ok = all(f"{root}/{n}" in r.stderr for n in names) and r.stderr.count(SAID) == bool(names) and f"({len(names)})" in r.stderr * bool(names) + "(0)"
+            check(f"{how}: {command}", ok and "failed" not in r.stdout, r.stdout + r.stderr)
 
 
 # What confined code tries in w, which has proj/.git/, proj/.envrc, proj/.zshrc -> ../dots/rc, proj/bare.git/ and b/, a link to proj/.git
@@ -62,57 +57,77 @@ def tree(root):
     return {str(p.relative_to(root)): None if p.is_dir() else p.read_text() for p in root.rglob("*")}
 
 
-def changes(strength, env, args):
+def lay_out(root):
+    repository(root / "w/proj/.git")
+    repository(root / "w/proj/bare.git")
+    (root / "w/dots").mkdir()
+    (root / "w/src").mkdir()
+    (root / "w/dots/rc").write_text("rc")
+    (root / "w/dots/dev").write_text("token")
+    (root / "w/proj/.zshrc").symlink_to("../dots/rc")
+    (root / "w/proj/.env").symlink_to("../dots/dev")
+    (root / "w/proj/.envrc").write_text("rc")
+    (root / "s.yaml").write_text("write: [w]\n")
+    (root / "own.yaml").write_text("write: [w/proj/bare.git]\n")
+
+
+@pytest.mark.sampled
+def test_start_files_stay(pdl, folder, strength):
     """Neither read nor changed, whether tried at the path or by way of a folder above it."""
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-        root = Path(d).resolve()
-        repository(root / "w/proj/.git")
-        repository(root / "w/proj/bare.git")
-        (root / "w/dots").mkdir()
-        (root / "w/src").mkdir()
-        (root / "w/dots/rc").write_text("rc")
-        (root / "w/dots/dev").write_text("token")
-        (root / "w/proj/.zshrc").symlink_to("../dots/rc")
-        (root / "w/proj/.env").symlink_to("../dots/dev")
-        (root / "w/proj/.envrc").write_text("rc")
-        (root / "s.yaml").write_text("write: [w]\n")
-        before = tree(root / "w")
-        for command in CHANGES:
-            r = subprocess.run([PDL, "sandbox", "--sandbox=s.yaml", *args[1:], "--", "sh", "-c", f"cd w && {command}"], cwd=root, env={**os.environ, **env}, capture_output=True,
-                               text=True, timeout=60, check=False)
-            now = tree(root / "w")
-            check(f"{strength} {env}: {command}", now == before and "token" not in r.stdout, r.stdout + r.stderr, sorted(set(now.items()) ^ set(before.items())))
-        # what is not one of those is written as before, also where a repository is named itself
-        (root / "own.yaml").write_text("write: [w/proj/bare.git]\n")
-        for profile, command, want in (("s", "echo x > w/src/n; cat w/src/n", "x\n"), ("own", "cd w/proj/bare.git; echo x > objects/o; cat objects/o; echo x > hooks/h; echo x > config; cat config", "x\n")):
-            r = subprocess.run([PDL, "sandbox", f"--sandbox={profile}.yaml", *args[1:], "--", "sh", "-c", command], cwd=root, env={**os.environ, **env}, capture_output=True, text=True,
-                               timeout=60, check=False)
-            check(f"{strength} {env}: {command}", r.stdout == want, r.stdout + r.stderr)
+    root = folder.resolve()
+    lay_out(root)
+    before = tree(root / "w")
+    for command in in_turn(CHANGES, strength):
+        r = run([pdl, "sandbox", "--sandbox=s.yaml", *strength.more, "--", "sh", "-c", f"cd w && {command}"], root, strength.env)
         now = tree(root / "w")
-        check(f"{strength} {env}: only that", {k for k, v in now.items() if before.get(k, 0) != v} == {"src/n", "proj/bare.git/objects/o"}, sorted(set(now.items()) ^ set(before.items())))
+        check(command, now == before and "token" not in r.stdout, r.stdout + r.stderr, sorted(set(now.items()) ^ set(before.items())))
 
 
-def replaced(strength, env, args):
+def test_the_rest_is_written(pdl, folder, strength):
+    """What is not one of those is written as before, also where a repository is named itself."""
+    root = folder.resolve()
+    lay_out(root)
+    before = tree(root / "w")
+    for profile, command, want in (("s", "echo x > w/src/n; cat w/src/n", "x\n"),
+                                   ("own", "cd w/proj/bare.git; echo x > objects/o; cat objects/o; echo x > hooks/h; echo x > config; cat config", "x\n")):
+        r = run([pdl, "sandbox", f"--sandbox={profile}.yaml", *strength.more, "--", "sh", "-c", command], root, strength.env)
+        check(command, r.stdout == want, r.stdout + r.stderr)
+    now = tree(root / "w")
+    check("only that", {k for k, v in now.items() if before.get(k, 0) != v} == {"src/n", "proj/bare.git/objects/o"}, sorted(set(now.items()) ^ set(before.items())))
+
+
+def test_a_link_is_replaced(pdl, folder, full):
     """A link cannot be mounted over: what takes its place is named, as is a folder that cannot be looked into."""
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-        root = Path(d).resolve()
-        (root / "w/proj").mkdir(parents=True)
-        (root / "w/proj/.vscode").symlink_to("../../elsewhere")
-        (root / "s.yaml").write_text("write: [w]\n")
-        command = "rm w/proj/.vscode && mkdir w/proj/.vscode; mkdir w/shut && chmod 311 w/shut"
-        (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command]}))
-        subprocess.run(["chmod", "-R", "a+rwX", str(root)], check=True)
-        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
-        r = subprocess.run([*user, PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=root, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
-        ok = "(1 or more): " + f"{root}/w/proj/.vscode" in r.stderr and f"could not be looked through for files that programs run at their start (1): {root}/w/shut" in r.stderr
-        check(f"{strength} {env}: a link, and a folder that is shut", ok or os.geteuid() == 0 and not user, r.stdout + r.stderr)
+    root = folder.resolve()
+    (root / "w/proj").mkdir(parents=True)
+    (root / "w/proj/.vscode").symlink_to("../../elsewhere")
+    (root / "s.yaml").write_text("write: [w]\n")
+    command = "rm w/proj/.vscode && mkdir w/proj/.vscode; mkdir w/shut && chmod 311 w/shut"
+    (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command]}))
+    for path in (root, *(p for p in root.rglob("*") if not p.is_symlink())):
+        path.chmod(path.stat().st_mode | 0o666 | (0o111 if path.is_dir() else 0))
+    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
+    if os.geteuid() == 0 and not user:
+        pytest.skip("root looks into every folder, and there is no setpriv")
+    open_to_all(root)
+    r = run([*user, pdl, "--sandbox=s.yaml", *full.more, "a.pdl"], root, full.env)
+    ok = "(1 or more): " + f"{root}/w/proj/.vscode" in r.stderr and f"could not be looked through for files that programs run at their start (1): {root}/w/shut" in r.stderr
+    check("a link, and a folder that is shut", ok, r.stdout + r.stderr)
 
 
-def machine():
+def open_to_all(root):
+    """Lets every user reach the folder: those of the test above it are the test's alone."""
+    for path in root.parents:
+        path.chmod(path.stat().st_mode | 0o111)
+        if path == Path(tempfile.gettempdir()).resolve().parent:
+            return
+
+
+def test_json_of_the_machine(pdl, folder):
     for without in ("", "userns", "landlock", "seccomp", "bwrap", "userns,landlock4"):
-        env = {**os.environ, "PDL_SANDBOX_WITHOUT": without}
-        text = subprocess.run([PDL, "sandbox", "--check"], env=env, capture_output=True, text=True, timeout=60, check=False).stdout
-        found = json.loads(subprocess.run([PDL, "sandbox", "--check", "--json"], env=env, capture_output=True, text=True, timeout=60, check=False).stdout)
+        env = {"PDL_SANDBOX_WITHOUT": without}
+        text = run([pdl, "sandbox", "--check"], folder, env).stdout
+        found = json.loads(run([pdl, "sandbox", "--check", "--json"], folder, env).stdout)
         check(f"JSON without {without}: strength", f"strength     {found['strength']}" in text, text, found)
         for key in ("namespaces", "bubblewrap"):
             check(f"JSON without {without}: {key}", found[key]["works"] == (f"{key}   yes" in text) and (found[key]["why"] is None) == found[key]["works"], text, found)
@@ -122,66 +137,60 @@ def machine():
         check(f"JSON without {without}: locks", found["seccomp"] == ("seccomp      yes" in text) and bool(found["landlock"]) == ("Landlock     yes" in text), text, found)
 
 
-def python_of_environment(strength, env, args):
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-", dir="/var/tmp") as d:
-        venv = Path(d).resolve() / "venv"
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+@pytest.mark.sampled
+def test_the_python_of_the_environment_is_shown(pdl, strength):
+    d = tempfile.mkdtemp(prefix="pdl-venv-", dir="/var/tmp")
+    try:
+        place = Path(d).resolve() / "venv"
+        venv.create(place, with_pip=False, symlinks=True)
         Path(d, "prog").mkdir()
-        python = str(venv / "bin/python3")
-        for named in ({"PDL_PYTHON": python}, {"VIRTUAL_ENV": str(venv)}, {"PDL_PYTHON": sys.executable, "VIRTUAL_ENV": str(venv)}):
-            named = {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named}
-            r = subprocess.run([PDL, "sandbox", *args, "--", python, "-c", "print('fine')"], cwd=Path(d, "prog"), env={**os.environ, **env, **named},
-                               capture_output=True, text=True, timeout=60, check=False)
-            check(f"{strength}: {named}", r.stdout == "fine\n", r.stdout + r.stderr)
+        python = str(place / "bin/python3")
+        for named in in_turn(({"PDL_PYTHON": python}, {"VIRTUAL_ENV": str(place)}, {"PDL_PYTHON": sys.executable, "VIRTUAL_ENV": str(place)}), strength, name=sorted):
+            r = run([pdl, "sandbox", *strength.more, "--", python, "-c", "print('fine')"], Path(d, "prog"), {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named, **strength.env})
+            check(sorted(named), r.stdout == "fine\n", r.stdout + r.stderr)
+    finally:
+        shutil.rmtree(d)
 
 
-def lost_pythons(strength, env, args):
+LOST = "no python3 found (set PDL_PYTHON)"
+
+
+@pytest.mark.sampled
+def test_lost_pythons(pdl, folder, strength):
     """A Python that is not there is said to be missing; a virtual environment that is gone does not matter, as without a sandbox."""
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-        Path(d, "a.pdl").write_text(json.dumps({"lang": "python", "code": "result = 'fine'", "fallback": "${ pdl_error.message }"}))
-        bare = {"PATH": str(Path(d, "empty"))}
-        for named, want in (({"VIRTUAL_ENV": "/nonexistent"}, "fine"), ({"PDL_PYTHON": "/nonexistent/python3"}, "no python3 found (set PDL_PYTHON)"),
-                            ({"PDL_PYTHON": str(Path(d, "a.pdl"))}, "no python3 found (set PDL_PYTHON)"), ({"PDL_PYTHON": "python3", **bare}, "no python3 found in the sandbox (set PDL_PYTHON)")):
-            named = {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named}
-            r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env, **named}, capture_output=True, text=True, timeout=60, check=False)
-            check(f"{strength}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
+    (folder / "a.pdl").write_text(json.dumps({"lang": "python", "code": "result = 'fine'", "fallback": "${ pdl_error.message }"}))
+    rows = [("no environment", {"VIRTUAL_ENV": "/nonexistent"}, "fine"), ("no file", {"PDL_PYTHON": "/nonexistent/python3"}, LOST),
+            ("no program", {"PDL_PYTHON": str(folder / "a.pdl")}, LOST),
+            ("not in PATH", {"PDL_PYTHON": "python3", "PATH": str(folder / "empty")}, "no python3 found in the sandbox (set PDL_PYTHON)")]
+    for name, named, want in in_turn(rows, strength, name=lambda row: row[0]):
+        r = run([pdl, "--sandbox", *strength.more, "a.pdl"], folder, {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **strength.env, **named})
+        check(f"{name}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
 
 
-def many(strength, env, args):
+@pytest.mark.sampled
+def test_many_start_files(pdl, folder, strength):
     """More start files than can be mounted over are a refusal that says what to do; a thousand are none."""
-    with tempfile.TemporaryDirectory(prefix="pdl-") as d:
-        Path(d, "s.yaml").write_text("write: [w]\n")
-        for n, before in ((1000, 0), (1500, 1000)):
-            for i in range(before, n):
-                Path(d, f"w/{i}").mkdir(parents=True)
-                Path(d, f"w/{i}/.envrc").write_text("")
-            r = subprocess.run([PDL, "sandbox", "--sandbox=s.yaml", *args[1:], "--", "echo", "fine"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False)
-            ok = r.stdout == "fine\n" or (n > 1000 and r.returncode == 1 and "too many files to hide in its folders: name smaller ones" in r.stderr)
-            check(f"{strength}: {n} start files", ok, r.returncode, r.stdout + r.stderr)
+    (folder / "s.yaml").write_text("write: [w]\n")
+    (folder / "empty").write_text("")
+    made = 0
+    for n in in_turn((1000, 1500), strength):
+        for i in range(made, n):
+            (folder / f"w/{i}").mkdir(parents=True)
+            os.link(folder / "empty", folder / f"w/{i}/.envrc")
+        made = n
+        r = run([pdl, "sandbox", "--sandbox=s.yaml", *strength.more, "--", "echo", "fine"], folder, strength.env, timeout=200)
+        ok = r.stdout == "fine\n" or (n > 1000 and r.returncode == 1 and "too many files to hide in its folders: name smaller ones" in r.stderr)
+        check(f"{n} start files", ok, r.returncode, r.stdout + r.stderr)
 
 
-SERVER = "import os, time\nfor i in range(60):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
+SERVER = "import os, time\nfor i in range(20):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
 
 
-def servers(strength, env, args):
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-        Path(d, "server.py").write_text(SERVER)
-        for command, want in (([sys.executable, "server.py"], "started more processes than its sandbox allows"), (["./is-not-there"], "no such program")):
-            Path(d, "mcp.json").write_text(json.dumps({"mcpServers": {"many": {"command": command[0], "args": command[1:], "sandbox": {"processes": 8}}}}))
-            Path(d, "a.pdl").write_text(json.dumps({"defs": {"s": {"import": "mcp:many"}}, "text": "${ s.echo() }"}))
-            r = subprocess.run([PDL, *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env, "PDL_MCP_CONFIG": f"{d}/mcp.json"}, capture_output=True, text=True, timeout=120, check=False)
-            check(f"{strength}: a server: {want}", want in r.stdout + r.stderr, r.stdout + r.stderr)
-
-
-if __name__ == "__main__":
-    for how in strengths():
-        left(*how)
-        changes(*how)
-        if how[0] != "process":  # beside what is protected nothing can be changed there
-            replaced(*how)
-        python_of_environment(*how)
-        lost_pythons(*how)
-        many(*how)
-        servers(*how)
-    machine()
-    sys.exit(finish())
+@pytest.mark.sampled
+def test_servers_at_a_limit(pdl, folder, strength):
+    (folder / "server.py").write_text(SERVER)
+    for command, want in in_turn((([*PYTHON, "server.py"], "started more processes than its sandbox allows"), (["./is-not-there"], "no such program")), strength):
+        (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"many": {"command": command[0], "args": command[1:], "sandbox": {"processes": 8}}}}))
+        (folder / "a.pdl").write_text(json.dumps({"defs": {"s": {"import": "mcp:many"}}, "text": "${ s.echo() }"}))
+        r = run([pdl, *strength.more, "a.pdl"], folder, {**strength.env, "PDL_MCP_CONFIG": str(folder / "mcp.json")})
+        check(f"a server: {want}", want in r.stdout + r.stderr, r.stdout + r.stderr)

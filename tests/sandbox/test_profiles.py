@@ -1,22 +1,19 @@
-"""Profiles of blocks, policies and tool servers; what the engine does for confined code, and where that code was before.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles of blocks, policies and tool servers; what the engine does for confined code, and where that code was before."""
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish  # noqa: E402
-from test_escapes import PDL, strengths  # noqa: E402
+import pytest
 
-SERVER = Path(__file__).resolve().parent.parent / "mcp" / "server.py"
-
+from ..checks import check
+from . import kit
+from .kit import PYTHON, environment, in_turn
 
 def cat(path, **more):
     return {"lang": "command", "args": ["sh", "-c", f"cat {path} 2>/dev/null || echo hidden"], **more}
@@ -187,61 +184,76 @@ def lay_out(root):
     (root / "library/tools/away.pdl").symlink_to("../../home/p.pdl")
 
 
-def run(root, args, text, env, command=PDL):
+def said(pdl, root, args, text, env):
+    """What a command says to a program in the folder prog."""
     (root / "prog/a.pdl").write_text(json.dumps(text))
-    e = {**os.environ, "COLOR": "red", **env}
-    for name in ("PDL_SANDBOX", "PDL_POLICY"):
-        e.pop(name, None)
-    r = subprocess.run([command, *args, "a.pdl"], cwd=root / "prog", env=e, capture_output=True, text=True, timeout=120)
+    r = kit.run([pdl, *args, "a.pdl"], root / "prog", {"COLOR": "red", **env})
     return r.stdout + r.stderr
 
 
-def blocks():
-    for strength, env, more in strengths():
-        for name, args, text, want, never, *variables in BLOCKS:
-            if strength == "process" and any(a.startswith("--sandbox=") for a in args):
-                continue  # net:, and links in a folder with start files, need namespaces
-            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-                lay_out(Path(d))
-                out = run(Path(d), args + more[1:], text, {**env, **(variables[0] if variables else {})})
-                kept = (Path(d) / "home/s.txt").read_text() == "secret\n" and not (Path(d) / "home/new.txt").exists()
-            check(f"{strength}: {name}", all(w in out for w in want) and not any(w in out for w in never) and kept, repr(out)[-700:])
+def has_namespaces(row, strength):
+    """net:, and links in a folder with start files, need namespaces."""
+    return strength.name != "process" or not any(a.startswith("--sandbox=") for a in row[1])
 
 
-def servers():
-    """Tool servers: the profile of the run, of a block, of their own entry."""
-    for strength, env, more in strengths():
-        rows = (("its environment", ["--sandbox"] + more[1:], {}, "HOME", "/tmp" if strength == "process" else "/tmp/home"),
-                ("its own variable", ["--sandbox"] + more[1:], {"env": {"MINE": "m"}}, "MINE", "m"),
-                ("of its entry", [] + more[1:], {"sandbox": True}, "HOME", "/tmp" if strength == "process" else "/tmp/home"),
-                ("a profile of its entry", [] + more[1:], {"sandbox": {"env": ["COLOR"]}}, "COLOR", "red"),
-                ("a mistake in its entry", [] + more[1:], {"sandbox": {"enw": []}}, "HOME", "servers.json:1"),
-                ("no profile in its entry", [] + more[1:], {"sandbox": False}, "HOME", "sandbox should be true, or a profile"))
-        for name, args, entry, variable, want in rows:
-            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-                lay_out(Path(d))
-                (Path(d) / "prog/server.py").write_text(SERVER.read_text())
-                config = {"mcpServers": {"s": {"command": sys.executable, "args": [str(Path(d) / "prog/server.py"), ""], **entry}}}
-                (Path(d) / "servers.json").write_text(json.dumps(config))
-                text = {"defs": {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}}, "text": "${ seen.%s }" % variable}
-                out = run(Path(d), args, text, {**env, "PDL_MCP_CONFIG": str(Path(d) / "servers.json")})
-            check(f"{strength}: tool server, {name}", want in out, repr(out)[-600:])
-
-
-def loader():
-    """Variables of a server's entry are the server's alone: the loader of the helper, which begins with all rights, does not obey them."""
-    for strength, env, more in strengths():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+@pytest.mark.sampled
+def test_blocks(pdl, strength):
+    for name, args, text, want, never, *variables in in_turn(BLOCKS, strength, name=lambda row: row[0], applies=has_namespaces):
+        with tempfile.TemporaryDirectory() as d:
             lay_out(Path(d))
-            (Path(d) / "prog/server.py").write_text(SERVER.read_text())
-            own = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": f"{d}/home/loaded", "MINE": "a=b", "EMPTY": "", "TMPDIR": "/dev/shm"}
-            config = {"mcpServers": {"s": {"command": sys.executable, "args": [f"{d}/prog/server.py", ""], "env": own}}}
-            (Path(d) / "servers.json").write_text(json.dumps(config))
-            text = {"defs": {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}},
-                    "text": "${ seen.LD_DEBUG } ${ seen.MINE } [${ seen.EMPTY }] ${ seen.keys()|list|select('in', ['@MINE', '@PATH'])|list }"}
-            out = run(Path(d), ["--sandbox"] + more[1:], text, {**env, "PDL_MCP_CONFIG": f"{d}/servers.json"})
-            made = [p.name for p in (Path(d) / "home").glob("loaded*")]
-        check(f"{strength}: variables that the loader obeys", "files a=b [] []" in out and not made, repr((made, out))[-700:])
+            out = said(pdl, Path(d), args + strength.more, text, {**strength.env, **(variables[0] if variables else {})})
+            kept = (Path(d) / "home/s.txt").read_text() == "secret\n" and not (Path(d) / "home/new.txt").exists()
+        check(name, all(w in out for w in want) and not any(w in out for w in never) and kept, repr(out)[-700:])
+
+
+# A tool server whose one tool says its environment.
+SERVER = """
+import json, os, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [{"name": "env", "inputSchema": {"type": "object", "properties": {}}}]}
+    elif m["method"] == "tools/call":
+        r = {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"""
+SEEN = {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}}
+
+
+def of_server(pdl, root, args, entry, text, env):
+    lay_out(root)
+    (root / "prog/server.py").write_text(SERVER)
+    (root / "servers.json").write_text(json.dumps({"mcpServers": {"s": {"command": PYTHON[0], "args": [*PYTHON[1:], str(root / "prog/server.py")], **entry}}}))
+    return said(pdl, root, args, {"defs": SEEN, "text": text}, {**env, "PDL_MCP_CONFIG": str(root / "servers.json")})
+
+
+# name, of the run, of the server's entry, which variable, what it is
+SERVERS = [("its environment", True, {}, "HOME", None), ("its own variable", True, {"env": {"MINE": "m"}}, "MINE", "m"), ("of its entry", False, {"sandbox": True}, "HOME", None),
+           ("a profile of its entry", False, {"sandbox": {"env": ["COLOR"]}}, "COLOR", "red"), ("a mistake in its entry", False, {"sandbox": {"enw": []}}, "HOME", "servers.json:1"),
+           ("no profile in its entry", False, {"sandbox": False}, "HOME", "sandbox should be true, or a profile")]
+
+
+@pytest.mark.sampled
+def test_servers(pdl, strength):
+    """Tool servers: the profile of the run, of a block, of their own entry."""
+    for name, of_run, entry, variable, want in in_turn(SERVERS, strength, name=lambda row: row[0]):
+        want = want or ("/tmp" if strength.name == "process" else "/tmp/home")
+        with tempfile.TemporaryDirectory() as d:
+            out = of_server(pdl, Path(d), ["--sandbox"] * of_run + strength.more, entry, "${ seen.%s }" % variable, strength.env)
+        check(f"tool server, {name}", want in out, repr(out)[-600:])
+
+
+def test_variables_that_the_loader_obeys(pdl, folder, strength):
+    """Variables of a server's entry are the server's alone: the loader of the helper, which begins with all rights, does not obey them."""
+    own = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": f"{folder}/home/loaded", "MINE": "a=b", "EMPTY": "", "TMPDIR": "/dev/shm"}
+    text = "${ seen.LD_DEBUG } ${ seen.MINE } [${ seen.EMPTY }] ${ seen.keys()|list|select('in', ['@MINE', '@PATH'])|list }"
+    out = of_server(pdl, folder, ["--sandbox"] + strength.more, {"env": own}, text, strength.env)
+    made = [p.name for p in (folder / "home").glob("loaded*")]
+    check("variables that the loader obeys", "files a=b [] []" in out and not made, repr((made, out))[-700:])
 
 
 RACE = """
@@ -263,27 +275,21 @@ result = sorted(s for s in seen if s in ('secret', 'public'))
 """
 
 
-def races():
+def test_a_link_that_is_exchanged(pdl, folder, strength, scale):
     """A link that code exchanges while the engine reads for it: what was judged is what is read. Where /tmp of the code is no part of what the engine
     sees, nothing is found."""
-    for strength, env, more in strengths():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            lay_out(Path(d))
-            (Path(d) / "prog/public.pdl").write_text("public\n")
-            tries = 8000 if strength == "process" else 50
-            code = RACE % (f"{d}/prog/public.pdl", f"{d}/home/s.txt", tries)
-            out = run(Path(d), ["--sandbox"] + more[1:], python(code), env)
-        check(f"{strength}: a link that is exchanged", out.startswith("[") and '"secret"' not in out, repr(out)[-500:])
+    lay_out(folder)
+    (folder / "prog/public.pdl").write_text("public\n")
+    code = RACE % (f"{folder}/prog/public.pdl", f"{folder}/home/s.txt", scale(8000) if strength.name == "process" else 50)
+    out = said(pdl, folder, ["--sandbox"] + strength.more, python(code), strength.env)
+    check("a link that is exchanged", out.startswith("[") and '"secret"' not in out, repr(out)[-500:])
 
 
-def helper():
-    """The helper ends as its command did, also when it is built with sanitizers, whose handlers of the exit count what it still holds."""
-    for strength, env, more in strengths():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            for status in (0, 3):
-                args = [PDL, "sandbox", *more[1:], "--", "sh", "-c", f"exit {status}"]
-                r = subprocess.run(args, cwd=d, env={**os.environ, **env}, capture_output=True, text=True, check=False)
-                check(f"{strength}: status {status} of a command", r.returncode == status, f"{r.returncode} {r.stderr[-500:]}")
+def test_the_helper_ends_as_its_command(pdl, folder, strength):
+    """Also when it is built with sanitizers, whose handlers of the exit count what it still holds."""
+    for status in (0, 3):
+        r = kit.run([pdl, "sandbox", *strength.more, "--", "sh", "-c", f"exit {status}"], folder, strength.env)
+        check(f"status {status} of a command", r.returncode == status, f"{r.returncode} {r.stderr[-500:]}")
 
 
 def begun_in(folder):
@@ -292,38 +298,33 @@ def begun_in(folder):
     return [p for p in found if int(p) != os.getpid()]
 
 
-def nothing_stays():
+def test_nothing_stays_of_short_commands(pdl, folder, full, scale):
     """Commands that end before the network inside has begun: none of the processes of the helper outlives them."""
-    for strength, env, more in strengths():
-        if strength == "process":
-            continue  # there is no network inside
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            (Path(d) / "net.yaml").write_text("net: ['*.example.org']\n")
-            args = [PDL, "sandbox", "--sandbox=net.yaml", *more[2:], "--", "true"]
-            for _ in range(10):
-                many = [subprocess.Popen(args, cwd=d, env={**os.environ, **env}, stderr=subprocess.DEVNULL) for _ in range(12)]
-                ended = [p.wait() for p in many]
-            end = time.monotonic() + 10
-            while begun_in(d) and time.monotonic() < end:
-                time.sleep(0.05)
-            left = begun_in(d)
-            check(f"{strength}: nothing stays of short commands", ended == [0] * 12 and not left, f"{ended} {len(left)} processes")
-            for p in left:
-                os.kill(int(p), signal.SIGKILL)
+    (folder / "net.yaml").write_text("net: ['*.example.org']\n")
+    argv, env = [pdl, "sandbox", "--sandbox=net.yaml", *full.more, "--", "true"], environment(full.env)
+    for _ in range(scale(20)):
+        many = [subprocess.Popen(argv, cwd=folder, env=env, stderr=subprocess.DEVNULL) for _ in range(12)]
+        ended = [p.wait() for p in many]
+    end = time.monotonic() + 10
+    while begun_in(folder) and time.monotonic() < end:
+        time.sleep(0.05)
+    left = begun_in(folder)
+    check("nothing stays of short commands", ended == [0] * 12 and not left, f"{ended} {len(left)} processes")
+    for p in left:
+        os.kill(int(p), signal.SIGKILL)
 
 
-def installed_at_home():
+@pytest.mark.sampled
+def test_installed_at_home(pdl, folder, strength):
     """The command in ~/bin: its library is looked for in ~/lib, and nothing else of the home folder is a library."""
-    for strength, env, more in strengths():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            lay_out(Path(d))
-            for folder in ("bin", "lib"):
-                (Path(d) / "home" / folder).mkdir()
-            shutil.copy(PDL, Path(d) / "home/bin/pdl")
-            shutil.copy(Path(d) / "home/p.pdl", Path(d) / "home/lib/shared.pdl")
-            for path, want in (("p", "not found"), ("lib/../p", "not found"), ("lib/shared", "secret")):
-                out = run(Path(d), ["--sandbox"] + more[1:], program(f"include: {d}/home/{path}.pdl"), env, Path(d) / "home/bin/pdl")
-                check(f"{strength}: the command is in ~/bin, {path}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
+    lay_out(folder)
+    for name in ("bin", "lib"):
+        (folder / "home" / name).mkdir()
+    shutil.copy(pdl, folder / "home/bin/pdl")
+    shutil.copy(folder / "home/p.pdl", folder / "home/lib/shared.pdl")
+    for path, want in in_turn((("p", "not found"), ("lib/../p", "not found"), ("lib/shared", "secret")), strength):
+        out = said(folder / "home/bin/pdl", folder, ["--sandbox"] + strength.more, program(f"include: {folder}/home/{path}.pdl"), strength.env)
+        check(f"the command is in ~/bin, {path}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
 
 
 def deep(top, name, n):
@@ -337,31 +338,20 @@ def deep(top, name, n):
     return at
 
 
-def folders():
+@pytest.mark.sampled
+def test_folders_that_are_looked_through(pdl, folder, strength):
     """What is looked through for keys before the first confined command."""
-    for strength, env, more in strengths():
-        for what, name, n, hidden, want in (("forty deep", "d", 40, 0, "K=\n"), ("a path that is too long", "d" * 200, 30, 0, "is too long"),
-                                            ("five thousand keys", "d", 1, 5000, "too many files to hide")):
-            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-                at = deep(d, name, n)
-                for i in range(hidden):
-                    os.close(os.open(f".env.{i}", os.O_CREAT, dir_fd=at))
-                with os.fdopen(os.open(".env", os.O_WRONLY | os.O_CREAT, dir_fd=at), "w") as f:
-                    f.write("secret")
-                os.close(at)
-                show = "echo K=$(find . -name .env -exec cat {} +)"
-                (Path(d) / "p.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", show]}))
-                r = subprocess.run([PDL, *more, "p.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
-                check(f"{strength}: {what}", want in r.stdout + r.stderr and "secret" not in r.stdout, (r.stdout + r.stderr)[-300:])
-
-
-if __name__ == "__main__":
-    blocks()
-    folders()
-    installed_at_home()
-    servers()
-    loader()
-    helper()
-    nothing_stays()
-    races()
-    sys.exit(finish())
+    rows = (("forty deep", "d", 40, 0, "K=\n"), ("a path that is too long", "d" * 200, 30, 0, "is too long"), ("five thousand keys", "d", 1, 5000, "too many files to hide"))
+    for what, name, n, hidden, want in in_turn(rows, strength, name=lambda row: row[0]):
+        top = folder / what
+        top.mkdir()
+        at = deep(top, name, n)
+        with os.fdopen(os.open(".env", os.O_WRONLY | os.O_CREAT, dir_fd=at), "w") as f:
+            f.write("secret")
+        for i in range(hidden):  # names of one file, which cost less than as many files
+            os.link(".env", f".env.{i}", src_dir_fd=at, dst_dir_fd=at)
+        os.close(at)
+        show = "echo K=$(find . -name .env -exec cat {} +)"
+        (top / "p.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", show]}))
+        r = kit.run([pdl, "--sandbox", *strength.more, "p.pdl"], top, strength.env)
+        check(what, want in r.stdout + r.stderr and "secret" not in r.stdout, (r.stdout + r.stderr)[-300:])

@@ -1,20 +1,19 @@
-"""test_proxy.py BUILD_DIR -- the proxy of `net:` with a resolver of its own, whose names change their meaning, and with requests that try to
-reach another host than the one that was examined. In namespaces of the test, with its own /etc/resolv.conf, public addresses included.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""The proxy of `net:` with a resolver of its own, whose names change their meaning, and with requests that try to reach another host than the
+one that was examined. In namespaces of the test, with its own /etc/resolv.conf, public addresses included."""
+import ctypes
 import fcntl
 import json
 import os
 import socket
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish, skip  # noqa: E402
+import pytest
+
+from ..checks import check
+from .kit import PYTHON, run
 
 PUBLIC, PRIVATE = "93.184.216.34", "10.9.8.7"
 NO, YES, BAD, LOST = "403 Not in net", "200 OK", "400 Not a request", "502 The host"
@@ -184,51 +183,60 @@ def serve(family, address, port, got):
     threading.Thread(target=loop, daemon=True).start()
 
 
-def inside(pdl, folder):
-    """In namespaces of its own: {said, got}"""
-    raise_addresses()
+def enter_namespaces():
+    """The process gets users, mounts and a network of its own. -> None, or why that is not possible."""
+    users, mounts, network, private = 0x10000000, 0x20000, 0x40000000, 0x44000
+    libc, ids = ctypes.CDLL(None, use_errno=True), (os.geteuid(), os.getegid())
+    if libc.unshare(users | mounts | network) != 0:
+        return os.strerror(ctypes.get_errno())
+    try:
+        for name, text in (("setgroups", "deny"), ("uid_map", "0 %d 1" % ids[0]), ("gid_map", "0 %d 1" % ids[1])):
+            with open("/proc/self/" + name, "w", encoding="ascii") as f:
+                f.write(text)
+    except OSError as e:
+        return str(e)
+    return None if libc.mount(b"none", b"/", None, private, None) == 0 else os.strerror(ctypes.get_errno())
+
+
+def own_resolver(folder):
     texts = {"resolv.conf": "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n", "nsswitch.conf": "hosts: files dns\n",
              "hosts": f"127.0.0.1 localhost\n{PRIVATE} hosts.test\n"}
     for name, text in texts.items():
-        Path(folder, name).write_text(text)
-        subprocess.run(["mount", "--bind", str(Path(folder, name)), os.path.realpath("/etc/" + name)], check=True)
-    got = []
+        (folder / name).write_text(text)
+        subprocess.run(["mount", "--bind", str(folder / name), os.path.realpath("/etc/" + name)], check=True)
     dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     dns.bind(("127.0.0.1", 53))
     threading.Thread(target=resolve, args=(dns,), daemon=True).start()
+
+
+@pytest.mark.parametrize("backend", ["native", "bwrap"])
+def test_proxy(pdl, folder, backend):
+    why = enter_namespaces()
+    if why:
+        pytest.skip("no namespaces here: " + why)
+    raise_addresses()
+    own_resolver(folder)
+    reached = []
     for address, port in ((PUBLIC, 80), (PUBLIC, 8080), (PUBLIC, 22), (PRIVATE, 80), (PRIVATE, 8080), ("127.0.0.1", 80)):
-        serve(socket.AF_INET, address, port, got)
+        serve(socket.AF_INET, address, port, reached)
     if os.path.exists("/proc/net/if_inet6"):
-        serve(socket.AF_INET6, "::1", 80, got)
-    Path(folder, "s.yaml").write_text(json.dumps({"net": NET}))
-    r = subprocess.run([pdl, "sandbox", "--sandbox=s.yaml", "--", sys.executable, "-c", CLIENT], cwd=folder, input="\n".join(r[0] for r in ROWS), capture_output=True, text=True,
-                       timeout=200, check=False)
-    print(json.dumps({"said": r.stdout.split("\n")[:-1], "errors": r.stderr, "got": got}))
+        serve(socket.AF_INET6, "::1", 80, reached)
+    (folder / "s.yaml").write_text(json.dumps({"net": NET}))
+    r = run([pdl, "sandbox", "--sandbox=s.yaml", "--", *PYTHON, "-c", CLIENT], folder, {"PDL_SANDBOX_BACKEND": backend}, timeout=200, input="\n".join(r[0] for r in ROWS))
+    said = r.stdout.split("\n")[:-1]
+    if not said:
+        pytest.skip("no namespaces inside of namespaces here: " + r.stderr.strip()[-200:])
+    check("all was tried", len(said) == len(ROWS), r.stderr)
+    for (what, want), line in zip(ROWS, said):
+        check(what[:90], want in line if len(want) > 1 else want == line, line)
+    nothing_else_is_reached(reached)
 
 
-def main(pdl):
-    for backend in ("native", "bwrap"):
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            r = subprocess.run(["unshare", "-rmn", sys.executable, __file__, pdl, d], env={**os.environ, "PDL_SANDBOX_BACKEND": backend}, capture_output=True, text=True, timeout=300, check=False)
-        found = json.loads(r.stdout) if r.stdout.startswith("{") else {"said": [], "errors": r.stderr}
-        if not found["said"]:
-            skip(f"the proxy, {backend}", "no namespaces inside of namespaces here: " + found["errors"].strip()[-200:])
-            continue
-        check(f"{backend}: all was tried", len(found["said"]) == len(ROWS), found["errors"])
-        for (what, want), said in zip(ROWS, found["said"]):
-            check(f"{backend}: {what[:90]}", want in said if len(want) > 1 else want == said, said)
-        reached = found["got"]
-        check(f"{backend}: nothing private is reached", all(a == PUBLIC or (a, p) == (PRIVATE, 8080) for a, p, _ in reached), reached)
-        named = [line for _, _, text in reached for line in text.split("\r\n\r\n")[0].lower().split("\r\n") if line.startswith("host") and " y" not in line]
-        check(f"{backend}: no request names another host", named and all(n.split(":")[1].strip().removesuffix(".").removesuffix(".test") in ("good", "both", "flip", "port", "own", PRIVATE) for n in named), named)
-        check(f"{backend}: no password for the proxy leaves", not any("basic" in text.lower() for _, _, text in reached))
-        check(f"{backend}: a long address is whole", any("x" * 6000 in text for _, _, text in reached))
-        check(f"{backend}: a change of protocol is asked for", any("Connection: Upgrade\r\nUpgrade: websocket" in text for _, _, text in reached))
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        inside(*sys.argv[1:])
-        os._exit(0)
-    main(str(Path(sys.argv[1]).resolve() / "pdl"))
-    sys.exit(finish())
+def nothing_else_is_reached(reached):
+    known = ("good", "both", "flip", "port", "own", PRIVATE)
+    check("nothing private is reached", all(a == PUBLIC or (a, p) == (PRIVATE, 8080) for a, p, _ in reached), reached)
+    named = [line for _, _, text in reached for line in text.split("\r\n\r\n")[0].lower().split("\r\n") if line.startswith("host") and " y" not in line]
+    check("no request names another host", named and all(n.split(":")[1].strip().removesuffix(".").removesuffix(".test") in known for n in named), named)
+    check("no password for the proxy leaves", not any("basic" in text.lower() for _, _, text in reached))
+    check("a long address is whole", any("x" * 6000 in text for _, _, text in reached))
+    check("a change of protocol is asked for", any("Connection: Upgrade\r\nUpgrade: websocket" in text for _, _, text in reached))

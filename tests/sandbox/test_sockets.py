@@ -1,22 +1,23 @@
-"""test_sockets.py BUILD_DIR -- unix sockets inside of the strength full: those of the own processes are connected, none of the outside is,
-also one that is made in a shown folder while the command runs, and also when other threads change descriptor, address or link meanwhile.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Unix sockets inside of the strength full: those of the own processes are connected, none of the outside is, also one that is made in a shown
+folder while the command runs, and also when other threads change descriptor, address or link meanwhile."""
 import os
+import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish, skip  # noqa: E402
-from test_escapes import PDL, strengths  # noqa: E402
+import pytest
+
+from ..checks import check
+from .kit import PYTHON, STRENGTHS, environment, in_turn, run
 
 BEGIN = """
-import os, socket, sys, threading, time
-FOLDER, PORT = sys.argv[1], int(sys.argv[2])
+import os, socket, threading, time
+from sys import argv
+FOLDER, PORT, TRIES = argv[1], int(argv[2]), int(argv[3])
 print("ready", flush=True)
 while not os.path.exists(FOLDER + "/late"): time.sleep(0.01)
 def connect(address, family=socket.AF_UNIX):
@@ -48,17 +49,17 @@ ATTEMPTS = {
                                  "    s = socket.socket(socket.AF_UNIX)\n    if libc.connect(s.fileno(), b, ctypes.c_uint(n)) == 0: print('ESCAPED', n)",
     "a link that changes": "own('/tmp/mine')\nos.symlink('/tmp/mine', '/tmp/swap')\ndone = []\ndef swap():\n    while not done:\n        for to in (FOLDER + '/late', '/tmp/mine'):\n"
                            "            os.symlink(to, '/tmp/next')\n            os.rename('/tmp/next', '/tmp/swap')\n"
-                           "threading.Thread(target=swap, daemon=True).start()\nend = time.time() + 1\nwhile time.time() < end: ANY('/tmp/swap')\ndone.append(1)",
+                           "threading.Thread(target=swap, daemon=True).start()\nfor _ in range(TRIES): ANY('/tmp/swap')\ndone.append(1)",
     "a folder that changes": "os.mkdir('/tmp/in')\nown('/tmp/in/late')\nos.symlink('/tmp/in', '/tmp/swapped')\ndone = []\ndef swap():\n    while not done:\n        for to in (FOLDER, '/tmp/in'):\n"
                              "            os.symlink(to, '/tmp/next2')\n            os.rename('/tmp/next2', '/tmp/swapped')\n"
-                             "threading.Thread(target=swap, daemon=True).start()\nend = time.time() + 1\nwhile time.time() < end: ANY('/tmp/swapped/late')\ndone.append(1)",
+                             "threading.Thread(target=swap, daemon=True).start()\nfor _ in range(TRIES): ANY('/tmp/swapped/late')\ndone.append(1)",
     "an address that changes": "import ctypes\nlibc = ctypes.CDLL(None)\nown('/tmp/addr')\ngood, bad = b'\\1\\0/tmp/addr'.ljust(110, b'\\0'), (b'\\1\\0' + FOLDER.encode() + b'/late').ljust(110, b'\\0')\n"
                                "b = ctypes.create_string_buffer(good, 110)\ndone = []\ndef swap():\n    while not done:\n        ctypes.memmove(b, bad, 110)\n        ctypes.memmove(b, good, 110)\n"
-                               "threading.Thread(target=swap, daemon=True).start()\nend = time.time() + 1\nwhile time.time() < end:\n    s = socket.socket(socket.AF_UNIX)\n    libc.connect(s.fileno(), b, 110)\n    s.close()\ndone.append(1)",
+                               "threading.Thread(target=swap, daemon=True).start()\nfor _ in range(TRIES):\n    s = socket.socket(socket.AF_UNIX)\n    libc.connect(s.fileno(), b, 110)\n    s.close()\ndone.append(1)",
     "a descriptor that changes": "import ctypes\nlibc = ctypes.CDLL(None)\nsrv = socket.create_server(('127.0.0.1', 0), backlog=99)\nbad = (b'\\1\\0' + FOLDER.encode() + b'/late').ljust(110, b'\\0')\n"
                                  "b = ctypes.create_string_buffer(bad, 110)\ni, u = socket.socket(), socket.socket(socket.AF_UNIX)\nx = os.dup(u.fileno())\ndone = []\n"
                                  "def swap():\n    while not done:\n        os.dup2(i.fileno(), x)\n        os.dup2(u.fileno(), x)\nthreading.Thread(target=swap, daemon=True).start()\n"
-                                 "end = time.time() + 1\nwhile time.time() < end:\n    if libc.connect(x, b, 110) == 0: print('ESCAPED')\ndone.append(1)",
+                                 "for _ in range(TRIES):\n    if libc.connect(x, b, 110) == 0: print('ESCAPED')\ndone.append(1)",
 }
 ANY = "def ANY(p):\n    s = socket.socket(socket.AF_UNIX)\n    try: s.connect(p)\n    except OSError: pass\n    s.close()\n"
 INSIDE = {
@@ -143,6 +144,7 @@ print('fine')
 # A container that has such a filter itself: of one command of BPF, which allows all.
 WATCHED = """
 import ctypes, os, platform, sys
+from sys import argv
 libc = ctypes.CDLL(None, use_errno=True)
 class Prog(ctypes.Structure): _fields_ = [('n', ctypes.c_ushort), ('p', ctypes.c_char_p)]
 libc.prctl(38, 1, 0, 0, 0)
@@ -150,21 +152,8 @@ n = libc.syscall(317 if platform.machine() == 'x86_64' else 277, 1, 8, ctypes.by
 if n < 0: sys.exit(9)
 p = os.fork()
 if p: sys.exit(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))
-os.execv(sys.argv[1], sys.argv[1:])
+os.execv(argv[1], argv[1:])
 """
-
-
-def watched(strength, env):
-    """Where another filter asks already, everything but unix sockets works."""
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-        text = ("import socket, multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as p: print(p.map(abs, [-1]))\n"
-                "s = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(s.getsockname())\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(e.errno)")
-        r = subprocess.run([sys.executable, "-c", WATCHED, str(PDL), "sandbox", "--", sys.executable, "-c", text], cwd=d, env={**os.environ, **env}, capture_output=True, text=True,
-                           timeout=60, check=False)
-        if r.returncode == 9:
-            skip(f"{strength}: a filter around", "none can be made here")
-        else:
-            check(f"{strength}: a filter around", r.stdout == "[1]\n97\n", r.stdout + r.stderr)
 
 
 def outside(folder):
@@ -189,51 +178,65 @@ def outside(folder):
     return port, reached, (tcp, late, abstract)
 
 
-def attempts(strength, env):
-    for name, text in ATTEMPTS.items():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-", dir="/var/tmp") as d:
-            folder = Path(d).resolve() / "shown"
-            folder.mkdir()
-            port, reached, all_ = outside(folder.parent)
-            script = BEGIN + ANY + text + "\nprint('END')\n"
-            with subprocess.Popen([PDL, "sandbox", "--", sys.executable, "-c", script, str(folder), str(port)], cwd=folder, env={**os.environ, **env}, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True) as p:
-                p.stdout.readline()
-                os.rename(folder.parent / "early", folder / "late")  # what the walk finds is masked, so it comes later
-                said = p.stdout.read()
-            for s in all_:
-                s.close()
-            check(f"{strength}: {name}", "ESCAPED" not in said and "END" in said and not reached, said, reached)
+def of_full(row, strength):
+    return strength in STRENGTHS[:2]
 
 
-def inside(strength, env):
-    for name, text in INSIDE.items():
-        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            Path(d, "s.yaml").write_text("processes: 100\n")
-            Path(d, "a.py").write_text(text)
-            r = subprocess.run([PDL, "sandbox", "--sandbox=s.yaml", "--", sys.executable, "a.py"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False)
-            check(f"{strength}: {name}", r.stdout == "fine\n", r.stdout + r.stderr)
-            if name == "multiprocessing":
-                Path(d, "a.pdl").write_text("lang: command\nargs: [%s, a.py]\n" % sys.executable)
-                r = subprocess.run([PDL, "--sandbox", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False)
-                check(f"{strength}: {name}, as a block", r.stdout.strip() == "fine", r.stdout + r.stderr)
+def visible_folder():
+    """A folder outside of /tmp, of which a sandbox has its own."""
+    return Path(tempfile.mkdtemp(prefix="pdl-sockets-", dir="/var/tmp")).resolve()
 
 
-def granted(strength, env):
+@pytest.mark.sampled
+def test_none_of_the_outside_is_reached(pdl, full, scale):
+    for name, text in in_turn(ATTEMPTS.items(), full, name=lambda row: row[0], applies=of_full):
+        top = visible_folder()
+        shown = top / "shown"
+        shown.mkdir()
+        port, reached, all_ = outside(top)
+        script = BEGIN + ANY + text + "\nprint('END')\n"
+        with subprocess.Popen([pdl, "sandbox", "--", *PYTHON, "-c", script, str(shown), str(port), str(scale(10000))], cwd=shown, env=environment(full.env),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as p:
+            p.stdout.readline()
+            os.rename(top / "early", shown / "late")  # what the walk finds is masked, so it comes later
+            said = p.stdout.read()
+        for s in all_:
+            s.close()
+        shutil.rmtree(top)
+        check(name, "ESCAPED" not in said and "END" in said and not reached, said, reached)
+
+
+@pytest.mark.sampled
+def test_those_inside_are_reached(pdl, folder, full):
+    (folder / "s.yaml").write_text("processes: 100\n")
+    for name, text in in_turn([*INSIDE.items(), ("multiprocessing, as a block", None)], full, name=lambda row: row[0], applies=of_full):
+        if text is None:
+            (folder / "a.py").write_text(INSIDE["multiprocessing"])
+            (folder / "a.pdl").write_text("lang: command\nargs: [%s, a.py]\n" % ", ".join(PYTHON))
+            r = run([pdl, "--sandbox", "a.pdl"], folder, full.env)
+        else:
+            (folder / "a.py").write_text(text)
+            r = run([pdl, "sandbox", "--sandbox=s.yaml", "--", *PYTHON, "a.py"], folder, full.env)
+        check(name, r.stdout.strip() == "fine", r.stdout + r.stderr)
+
+
+def test_no_socket_in_a_granted_folder(pdl, full):
     """In a folder of write: no socket can be made, which programs outside could take for another's."""
-    with tempfile.TemporaryDirectory(prefix="pdl-trust-", dir="/var/tmp") as d:
-        Path(d, "open").mkdir()
-        Path(d, "s.yaml").write_text("write: [open]\n")
-        text = "import os, socket\nopen('open/x', 'w').close()\ntry: socket.socket(socket.AF_UNIX).bind('open/s')\nexcept OSError as e: print('refused', e.errno)"
-        r = subprocess.run([PDL, "sandbox", "--sandbox=s.yaml", "--", sys.executable, "-c", text], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
-        check(f"{strength}: no socket in a granted folder", r.stdout == "refused 13\n" and not Path(d, "open/s").exists(), r.stdout + r.stderr)
+    top = visible_folder()
+    (top / "open").mkdir()
+    (top / "s.yaml").write_text("write: [open]\n")
+    text = "import os, socket\nopen('open/x', 'w').close()\ntry: socket.socket(socket.AF_UNIX).bind('open/s')\nexcept OSError as e: print('refused', e.errno)"
+    r = run([pdl, "sandbox", "--sandbox=s.yaml", "--", *PYTHON, "-c", text], top, full.env)
+    made = (top / "open/s").exists()
+    shutil.rmtree(top)
+    check("no socket in a granted folder", r.stdout == "refused 13\n" and not made, r.stdout + r.stderr)
 
 
-if __name__ == "__main__":
-    for how, variables, _ in strengths():
-        if how != "process":
-            attempts(how, variables)
-            inside(how, variables)
-            granted(how, variables)
-            watched(how, variables)
-    sys.exit(finish())
+def test_a_filter_around(pdl, folder, full):
+    """Where another filter asks already, everything but unix sockets works."""
+    text = ("import socket, multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as p: print(p.map(abs, [-1]))\n"
+            "s = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(s.getsockname())\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(e.errno)")
+    r = run([*PYTHON, "-c", WATCHED, pdl, "sandbox", "--", *PYTHON, "-c", text], folder, full.env)
+    if r.returncode == 9:
+        pytest.skip("a filter around: none can be made here")
+    check("a filter around", r.stdout == "[1]\n97\n", r.stdout + r.stderr)

@@ -1,18 +1,19 @@
-"""test_useful.py BUILD_DIR -- ordinary work inside of the default profile: each script does what it does without a sandbox. One that cannot
-be done at a strength stands in the table with its reason.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Ordinary work inside of the default profile: each script does what it does without a sandbox. One that cannot be done at a strength stands
+in the table with its reason."""
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish, skip  # noqa: E402
-from test_escapes import PDL, strengths  # noqa: E402
+import pytest
+
+from ..checks import check, skip
+from ..venv_of import python as packages_of
+from .kit import environment, in_turn
 
 NO_SHM = "semaphores are files of /dev/shm, where those of other programs are"
 NO_NET = "there are no sockets without a network of its own"
@@ -95,6 +96,9 @@ ROWS = [
     ("node", "node", "#!\nnode -e 'const fs = require(\"fs\"), os = require(\"os\"); const d = fs.mkdtempSync(os.tmpdir() + \"/n\"); fs.writeFileSync(d + \"/a\", \"x\"); console.log(fs.readFileSync(d + \"/a\", \"utf8\"), require(\"child_process\").execSync(\"echo hi\").toString())'"),
     ("node with threads and a server", "node", "#!\nnode -e 'const w = require(\"worker_threads\"); new w.Worker(\"require(\\\"worker_threads\\\").parentPort.postMessage(7)\", {eval: true}).on(\"message\", m => console.log(m))'"),
     ("jq", "jq", "#!\necho '{\"a\": [1, 2]}' | jq -c .a"),
+]
+# The same with packages of others.
+PACKAGES = [
     ("NumPy", "numpy", "import numpy as n\na = n.arange(1e5).reshape(100, -1)\nprint((a @ a.T).sum() > 0, n.linalg.svd(n.eye(50))[1].sum(), n.fft.fft(n.ones(8))[0].real)"),
     ("NumPy: files", "numpy", "import numpy as n, tempfile\np = tempfile.mkdtemp() + '/a.npy'\nn.save(p, n.ones(9))\nprint(n.load(p, mmap_mode='r').sum())"),
     ("pandas", "pandas", "import pandas as p\nd = p.read_csv('data.csv', names=['a', 'b'])\nprint(d.groupby('a').b.sum().to_dict(), d.describe().shape)"),
@@ -102,16 +106,18 @@ ROWS = [
     ("matplotlib", "matplotlib", "import matplotlib, os, tempfile\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as p\np.plot([1, 2]); p.title('x')\nf = tempfile.mkdtemp() + '/x.png'\np.savefig(f); p.savefig(f + '.pdf'); p.savefig(f + '.svg')\nprint(os.path.getsize(f) > 999)"),
     ("requests says that there is no network", "requests", "import requests\ntry: requests.get('http://192.0.2.1/', timeout=0.2)\nexcept requests.exceptions.RequestException: print('none')"),
 ]
+
+
 RUNNER = """
 import json, subprocess, sys
 found = []
-for text in json.load(open("scripts.json")):
-    argv = ["sh", "-c", text[2:]] if text.startswith("#!") else [sys.executable, "-c", text]
+for text, options in json.load(open("scripts.json")):
+    argv = ["sh", "-c", text[2:]] if text.startswith("#!") else [sys.executable, *options, "-c", text]
     if "__main__" in text:
         import os, tempfile
         p = tempfile.mkdtemp() + "/main.py"
         open(p, "w").write(text)
-        argv = [sys.executable, p]
+        argv = [sys.executable, *options, p]
     try:
         r = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         found.append([r.returncode, r.stdout, r.stderr[-300:]])
@@ -122,15 +128,26 @@ print(json.dumps(found))
 
 
 def is_there(need):
-    if need in ("numpy", "pandas", "matplotlib", "requests", "pip"):
-        return subprocess.run([sys.executable, "-c", f"import {need}"], capture_output=True, check=False).returncode == 0
-    return not need or shutil.which(need)
+    return not need or (importlib.util.find_spec("pip") if need == "pip" else shutil.which(need))
 
 
-def run(folder, how, env):
+def lay_out(root, rows):
+    (root / "prog/sub/deep").mkdir(parents=True)
+    (root / "home").mkdir()
+    (root / "tmp").mkdir()
+    (root / "prog/sub/deep/x.txt").write_text("x\n")
+    (root / "prog/data.csv").write_text("a,1\nb,2\na,3\n")
+    (root / "prog/beside.py").write_text("x = 'beside'\n")
+    (root / "prog/runner.py").write_text(RUNNER)
+    # who needs no packages needs no folders of packages, which take long to find
+    (root / "prog/scripts.json").write_text(json.dumps([[text, [] if need else ["-I", "-S"]] for _, need, text, *_ in rows]))
+
+
+def made(folder, how, python, env):
+    """[status, output, errors] of each script."""
     # the folders of PDL_PYTHON are shown; no bytecode, for it would be one more file beside the scripts
-    env = {**os.environ, "PDL_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", **env}
-    r = subprocess.run([*how, sys.executable, "runner.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False)
+    env = environment({"PDL_PYTHON": python, "PYTHONDONTWRITEBYTECODE": "1", **env})
+    r = subprocess.run([*how, python, "-I", "-S", "runner.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False, stdin=subprocess.DEVNULL)
     try:
         return json.loads(r.stdout)
     except ValueError:
@@ -138,35 +155,33 @@ def run(folder, how, env):
         return []
 
 
-def main():
-    rows = []
-    for name, need, text, *why in ROWS:
-        if is_there(need):
-            rows.append((name, text, why[0] if why else None))
-        else:
-            skip(name, f"{need} is not there", 3)
-    with tempfile.TemporaryDirectory(prefix="pdl-useful-") as d:
-        root = Path(d).resolve()
-        (root / "prog/sub/deep").mkdir(parents=True)
-        (root / "home").mkdir()
-        (root / "prog/sub/deep/x.txt").write_text("x\n")
-        (root / "prog/data.csv").write_text("a,1\nb,2\na,3\n")
-        (root / "prog/beside.py").write_text("x = 'beside'\n")
-        (root / "prog/runner.py").write_text(RUNNER)
-        (root / "prog/scripts.json").write_text(json.dumps([r[1] for r in rows]))
-        (root / "tmp").mkdir()
-        want = run(root / "prog", [], {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp")})
-        for (name, _, _), (status, _, errors) in zip(rows, want):
-            check(f"without: {name}", status == 0, errors)
-        for strength, env, args in strengths():
-            found = run(root / "prog", [PDL, "sandbox", *args, "--"], env)
-            for (name, _, why), (status, out, errors), (_, wanted, _) in zip(rows, found, want):
-                if why and strength == "process":
-                    continue
-                check(f"{strength}: {name}", status == 0 and out == wanted, status, out, errors)
+def as_without(pdl, root, strength, rows, python):
+    lay_out(root, rows)
+    want = made(root / "prog", [], python, {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp")})
+    found = made(root / "prog", [pdl, "sandbox", *strength.more, "--"], python, strength.env)
+    for (name, *_), (status, out, errors), (well, wanted, wrong) in zip(rows, found, want):
+        check(f"without: {name}", well == 0, wrong)
+        check(name, status == 0 and out == wanted, status, out, errors)
 
 
-if __name__ == "__main__":
-    print(len(ROWS), "scripts")
-    main()
-    sys.exit(finish())
+def can(row, strength):
+    return strength.name != "process" or len(row) == 3
+
+
+@pytest.mark.sampled
+def test_useful(pdl, folder, strength):
+    rows = in_turn(ROWS, strength, name=lambda row: row[0], applies=can)
+    for row in rows:
+        if not is_there(row[1]):
+            skip(row[0], f"{row[1]} is not there")
+    as_without(pdl, folder.resolve(), strength, [row for row in rows if is_there(row[1])], sys.executable)
+
+
+@pytest.mark.tier("all")
+@pytest.mark.builds
+def test_packages(pdl, build, folder, strength):
+    needs = sorted({row[1] for row in PACKAGES})
+    python, why = packages_of(build, *needs, name="test-useful", seconds=400)
+    if why:
+        pytest.skip(why)
+    as_without(pdl, folder.resolve(), strength, PACKAGES, python)
