@@ -32,7 +32,7 @@ class ScriptFile(CaseFile):
 
 def is_script(path):
     text = path.read_text("utf-8")
-    return "sys.argv" in text or "__main__" in text or not path.with_name("__init__.py").exists()
+    return "sys.argv" in text or '\nif __name__ == "__main__"' in text or not path.with_name("__init__.py").exists()
 
 
 def pytest_pycollect_makemodule(module_path, parent):

@@ -3,7 +3,6 @@
 in the table with its reason."""
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
