@@ -96,6 +96,8 @@ struct pdl_effect {
     /* origins that went into the reply besides those of its request: the worlds add to them */
     pdl_label added_labels;
     pdl_label control;        /* with control: strict, of what chose that it happens */
+    /* of what chose the function in which it happens, whatever `control` is */
+    pdl_label chosen;
     bool is_trusted;          /* a policy says that its reply has not the origin of its kind */
     bool is_import;           /* of kind source: for `import`, else for `include` */
     pdl_budget *budget;       /* owned; what the effect is charged to; NULL: nothing */

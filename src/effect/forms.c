@@ -111,7 +111,8 @@ pdl_label pdl_effect_origin(pdl_effect_kind k) { return kinds[k].origin; }
 
 pdl_label pdl_effect_label(const pdl_effect *e) {
     pdl_label origin = e->is_trusted ? 0 : kinds[e->kind].origin;
-    return pdl_label_built(origin) | pdl_label_of(e->request) | e->added_labels | e->control;
+    return pdl_label_built(origin) | pdl_label_of(e->request) | e->added_labels | e->control |
+           e->chosen;
 }
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
     assert((unsigned)k < PDL_EFFECT_COUNT);

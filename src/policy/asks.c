@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "value/handle.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -120,7 +121,7 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
 }
 
 /* What is done with an object of the code worker: the name of what is called is code, the rest is
- * handed in. */
+ * handed in; which object is called may be chosen, too. */
 static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     begin(a, PDL_SINK_code, PDL_STR("object"), 0, folder);
     for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {
@@ -130,6 +131,10 @@ static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_st
         if (pdl_str_is(key, "object") || pdl_str_is(key, "id")) continue;
         add(a, names ? PDL_STR("text") : key, v, outer | pdl_label_of(v));
     }
+    pdl_vref object = get(e, "object");
+    bool calls = pdl_text_is(get(e, "op"), "call") && pdl_is(object, PDL_V_HANDLE);
+    pdl_label choice = calls ? pdl_handle_choice(object) | e->chosen : 0;
+    if (pdl_label_origins(choice)) add(a, PDL_STR("name"), get(e, "name"), outer | choice);
 }
 
 tool_use pdl_tool_use_of(const pdl_effect *e) {
@@ -170,7 +175,10 @@ static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
             add_deep(a, (deep){text_of(key), named, chosen | named, 0},
                      pdl_dict_val_at(u.rest, i));
     }
-    if (a->args.n == before) add(a, (pdl_str){"", 0}, pdl_absent(), chosen); /* that it happens */
+    /* which one is called, though it gets nothing */
+    pdl_label choice = chosen | e->chosen;
+    if (a->args.n == before || pdl_label_origins(choice))
+        add(a, PDL_STR("name"), pdl_is_absent(u.name) ? get(e, "method") : u.name, choice);
 }
 
 static void ask_server(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {

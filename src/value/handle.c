@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 #include "base/banned.h"
 
@@ -72,6 +73,24 @@ bool pdl_handle_len(pdl_vref v, size_t *out) {
     if (h->len >= 0) *out = (size_t)h->len;
     return h->len >= 0;
 }
+
+/* Adds label to what the objects in v came with; returns the join of it. */
+static pdl_label add_made(pdl_vref v, pdl_label label, unsigned depth) {
+    pdl_label all = 0;
+    if (!(pdl_flags_of(v) & PDL_F_HANDLE) || depth > PDL_MAX_VALUE_DEPTH) return 0;
+    if (pdl_is(v, PDL_V_HANDLE)) all = pdl_handle_of(v)->made |= label;
+    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE))
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            all |= add_made(pdl_list_at(v, i), label, depth + 1);
+    if (pdl_is_dict(v))
+        for (size_t i = 0; i < pdl_dict_len(v); i++)
+            all |= add_made(pdl_dict_val_at(v, i), label, depth + 1);
+    return all;
+}
+
+void pdl_handles_made(pdl_vref v, pdl_label label) { add_made(v, label, 0); }
+
+pdl_label pdl_handles_making(pdl_vref v) { return add_made(v, 0, 0); }
 
 /* Objects in different places may have the same number. */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b) {

@@ -10,6 +10,7 @@
 #define PDL_VALUE_HANDLE_H
 
 #include "base/buf.h"
+#include "value/label.h"
 #include "value/val.h"
 
 typedef struct pdl_handle pdl_handle;
@@ -29,6 +30,8 @@ struct pdl_handle {
     bool truth;
     bool callable, number, iterable, sequence, mapping; /* its answers to the tests of templates */
     int64_t len;                                        /* -1: it has no length */
+    /* labels that it came with: what a value of it has beyond them is of what chose it */
+    pdl_label made;
     pdl_val json;                                       /* JSON form when it has one, else absent */
     /* while a filter reads it: promises of its attributes by name; else absent */
     pdl_val fetched;
@@ -41,6 +44,15 @@ struct pdl_handle {
 pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }
+
+/* Every object in v came with this label. */
+void pdl_handles_made(pdl_vref v, pdl_label label);
+/* All that the objects in v came with. */
+pdl_label pdl_handles_making(pdl_vref v);
+/* What chose this value among others; that it was one of few values is not known. */
+static inline pdl_label pdl_handle_choice(pdl_vref v) {
+    return pdl_label_built(pdl_label_of(v) & ~pdl_handle_of(v)->made);
+}
 
 /* str() or repr() as in Python; the truth value. Errors: those of an object of the host program. */
 PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);

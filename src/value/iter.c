@@ -63,14 +63,22 @@ static pdl_val next_char(pdl_iter *it) {
     return pdl_with_label(pdl_text((pdl_str){from, (size_t)(p - from)}), pdl_label_of(it->over));
 }
 
+/* Whoever wrote the keys of a module chose which function is at a place; one that is read by its
+ * name is what the reader chose (vm/globals.c). */
+static pdl_val value_by_place(pdl_vref d, size_t i) {
+    pdl_vref v = pdl_dict_val_at(d, i);
+    pdl_label of_key = pdl_is(v, PDL_V_FUNC) ? pdl_label_of(pdl_dict_key_at(d, i)) : 0;
+    return pdl_with_label(pdl_keep(v), of_key);
+}
+
 static pdl_val next_of_view(pdl_vref view, size_t i) {
     pdl_vref d = pdl_view_dict(view);
     switch (pdl_view_kind_of(view)) {
     case PDL_VIEW_KEYS: return pdl_keep(pdl_dict_key_at(d, i));
-    case PDL_VIEW_VALUES: return pdl_keep(pdl_dict_val_at(d, i));
+    case PDL_VIEW_VALUES: return value_by_place(d, i);
     case PDL_VIEW_ITEMS: break;
     }
-    pdl_val pair[2] = {pdl_keep(pdl_dict_key_at(d, i)), pdl_keep(pdl_dict_val_at(d, i))};
+    pdl_val pair[2] = {pdl_keep(pdl_dict_key_at(d, i)), value_by_place(d, i)};
     return pdl_tuple_new(pair, 2);
 }
 

@@ -235,11 +235,11 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
-/* What chose the function. What its server says of a tool is a label of the function, too, and of
- * its signature: it chose nothing. */
-static pdl_label label_of_choice(pdl_vref func) {
-    pdl_label label = pdl_label_of(func);
-    return label ? label & ~pdl_label_of(pdl_func_of(func)->signature) : 0;
+/* Where the policy wants to know what plans do (control: plans), a function that a value chose is
+ * as a plan that the value wrote. */
+static void enter_function(pdl_fiber *f, pdl_label label) {
+    pdl_vm_enter_chosen(f, label);
+    if (f->run->opt.strict_plans) f->control |= label;
 }
 
 pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
@@ -274,7 +274,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_vm_frame *fr = frame(f);
     fr->func = func;
     fr->call = b;
-    pdl_vm_chosen_by(f, label_of_choice(func));
+    enter_function(f, pdl_label_of(func));
     pdl_scope_drop(f->scope);
     f->scope = scope;
     if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
@@ -345,7 +345,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, entry_of(c), loc);
     push_instance(f, c);
     frame(f)->func = func;
-    pdl_vm_chosen_by(f, label_of_choice(func));
+    enter_function(f, pdl_label_of(func));
     frame(f)->blocks = (uint32_t)f->blocks.n - 1;
     pdl_scope_drop(f->scope);
     f->scope = scope;
@@ -455,7 +455,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     f->by_code = true;
     pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
-    pdl_vm_chosen_by(f, pdl_label_of(args) | pdl_label_of(kwargs));
+    pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
     pdl_str *names = PDL_NEW_N(pdl_str, n_kw);
@@ -465,6 +465,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
         names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
     }
+    pdl_handles_made(args, pdl_label_of(args));
+    pdl_handles_made(kwargs, pdl_label_of(kwargs));
     f->pc = entry_of(c) + 1; /* for the place of errors in the call itself */
     pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
     pdl_free(vals);

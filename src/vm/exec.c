@@ -141,6 +141,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
         .print = f->print,
         .autoescape = f->autoescape,
         .control = f->control,
+        .chosen = f->chosen,
         .survived = f->survived,
         .calls_from = f->n_calls,
         .out_mark = pdl_out_mark(f),

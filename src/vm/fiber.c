@@ -142,6 +142,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
         .print = f->print,
         .autoescape = f->autoescape,
         .control = f->control,
+        .chosen = f->chosen,
         .func = pdl_absent(),
         .key = pdl_absent(),
         .loc = loc,
@@ -149,6 +150,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
     if (PDL_UNLIKELY(f->run->opt.reports_tools)) fr->begun_ms = pdl_vm_now_ms(f);
     f->background = pdl_absent();
     f->local_base = (uint32_t)f->locals.n;
+    f->chosen |= code->label;
     f->code = code;
     f->pc = entry;
 }
@@ -168,6 +170,12 @@ static void frame_fini(pdl_vm_frame *fr) {
 
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label) {
     if (pdl_vm_is_strict(f)) f->control |= label;
+}
+
+void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label) {
+    f->chosen |= label;
+    frame(f)->label |= label;
+    pdl_vm_chosen_by(f, label);
 }
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
@@ -191,6 +199,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     f->print = fr->print;
     f->autoescape = fr->autoescape;
     f->control = fr->control | f->survived;
+    f->chosen = fr->chosen;
     f->pc = fr->return_pc;
     f->code = f->frames.n ? frame(f)->code : NULL;
     assert(fr->kind != FRAME_PDL || f->nested > 0);
@@ -410,6 +419,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->print = h->print;
     f->autoescape = h->autoescape;
     f->control = h->control;
+    f->chosen = h->chosen;
     f->survived = h->survived;
     f->pc = h->pc;
 }

@@ -61,6 +61,7 @@ typedef struct pdl_vm_frame {
     uint8_t print;
     bool autoescape;
     pdl_label control;      /* of the caller */
+    pdl_label chosen;       /* of the caller */
     pdl_label label;        /* of the text that the code was made of; 0: of the program */
     pdl_val func;           /* closure that is running, or absent */
     pdl_loc loc;            /* of the call */
@@ -116,7 +117,7 @@ typedef struct pdl_handler {
     pdl_val ctx, role;
     uint8_t print;
     bool autoescape;
-    pdl_label control, survived;
+    pdl_label control, survived, chosen;
     uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
     size_t out_mark;
 } pdl_handler;
@@ -156,7 +157,9 @@ struct pdl_fiber {
     uint8_t print;
     bool autoescape;
     pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
-    /* and of what could have ended the attempt in which this is; it lasts until the attempt ends */
+    /* of what chose the functions that are running, and of the text that their code is made of */
+    pdl_label chosen;
+    /* of what could have ended the attempt in which this is; it lasts until the attempt ends */
     pdl_label survived;
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
@@ -217,6 +220,8 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
                        pdl_loc loc);
 /* What follows, to the end of the block or call, happens because of a value with this label. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
+/* The same for the top frame, whose function or code was chosen by such a value. */
+void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);
 /* Returns the id of the innermost running block, borrowed. */

@@ -142,10 +142,11 @@ static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
     bool global = !pdl_is_absent(pdl_scope_find(r->globals, name));
     if (global != job->first || name == r->names.context || is_inherited(job, name, v)) return true;
     pdl_str key = pdl_name_str(r->opt.names, name);
-    if (job->said && is_said(job, key, v))
-        job->dict = pdl_dict_put(job->dict, pdl_with_label(pdl_text(key), job->said),
-                                 pdl_is(v, PDL_V_FUNC) ? pdl_keep(v)
-                                                       : pdl_with_label(pdl_keep(v), job->said));
+    if (job->said && is_said(job, key, v)) /* a tool that is called by its name has no label */
+        job->dict = pdl_dict_put_known(job->dict, pdl_with_label(pdl_text(key), job->said),
+                                       pdl_is(v, PDL_V_FUNC)
+                                           ? pdl_keep(v)
+                                           : pdl_with_label(pdl_keep(v), job->said));
     else
         job->dict = pdl_dict_puts(job->dict, key, pdl_keep(v));
     return true;

@@ -10,6 +10,7 @@
 #include "base/bisect.h"
 #include "base/idmap.h"
 #include "base/limits.h"
+#include "value/handle.h"
 #include "value/int.h"
 #include "value/text.h"
 #include "vm/check.h"
@@ -109,7 +110,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_drop(notes);
     r->tainted |= (pdl_effect_label(e) & PDL_LABELS_UNTRUSTED) != 0;
     if (c) c->label |= pdl_effect_label(e);
-    if (c) pdl_inflight_answered(c, reply);
+    if (c) pdl_inflight_answered(c, e, reply);
 }
 
 static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
@@ -284,6 +285,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->control = f->control;
+    c->effect->chosen = f->chosen;
     c->label |= f->control;
     c->effect->is_import = c->imports;
     c->effect->call_in = &r->call_in;
@@ -385,6 +387,19 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
+/* What an item, an attribute or a filter gives came with what the objects came with: the rest of
+ * the label is of what chose it. */
+static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
+    if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
+        return c->label;
+    return pdl_handles_making(e->request);
+}
+
+static void fill_value(pdl_inflight *c, const pdl_effect *e, pdl_vref v) {
+    if (pdl_flags_of(v) & PDL_F_HANDLE) pdl_handles_made(v, label_of_making(c, e));
+    pdl_promise_fill(pdl_promise_of(c->value), pdl_with_label(pdl_keep(v), c->label));
+}
+
 static void cut_call(pdl_fiber *f, size_t i) {
     struct pdl_made *p = &f->calls.p[i];
     pdl_drop(p->failed);
@@ -456,7 +471,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
-void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
+void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = c->run;
     assert(pdl_inflight_ok(c) && !c->done);
     c->done = true;
@@ -471,8 +486,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     else if (c->kind == PDL_EFFECT_model)
         fill_model(c, reply->value);
     else
-        pdl_promise_fill(pdl_promise_of(c->value),
-                         pdl_with_label(pdl_keep(reply->value), c->label));
+        fill_value(c, e, reply->value);
     pdl_val failed = !c->failed                    ? pdl_absent()
                      : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
                                                    : pdl_keep(c->value);

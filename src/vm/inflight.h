@@ -70,7 +70,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
 /* Starts an effect and pushes the promise of its reply. Takes request. */
 void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
 /* The reply: fills the promises, runs the stages, wakes the fibers that wait. */
-void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply);
+void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply);
 /* An attempt was abandoned: the fiber forgets its calls numbered `from` and later, and ignores
  * their failures. */
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from);

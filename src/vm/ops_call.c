@@ -145,11 +145,15 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. */
-static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
+/* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. label: of what
+ * chose the native. */
+static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
+                            pdl_err *err) {
     pdl_effect_kind kind;
     pdl_step st = pdl_vm_force(f, &asked, err); /* WAIT: the native is called again */
     if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
+    pdl_label before = f->chosen;
+    f->chosen |= label;
     if (st == PDL_STEP_DONE) {
         if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))
             PDL_BUG("effect of a native");
@@ -158,6 +162,7 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *
         pdl_vm_start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
         *out = pop(f);
     }
+    f->chosen = before;
     pdl_drop(asked);
     return st;
 }
@@ -204,7 +209,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         if (!pdl_native_call(row, pdl_vm_native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err))
             return PDL_STEP_FAIL;
         if (row->flags & PDL_N_EFFECT) {
-            pdl_step st = call_effect(f, out, &out, err);
+            pdl_step st = call_effect(f, out, pdl_label_of(callee), &out, err);
             if (st != PDL_STEP_DONE) return st;
         } else if (row->flags &
                    PDL_N_MUTATES) { /* called through a value: there is no variable to change */
@@ -212,6 +217,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             pdl_drop(out);
             out = v;
         }
+        out = pdl_with_label(out, pdl_label_of(callee));
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
         pdl_step st = pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw,
@@ -220,7 +226,11 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         if (!handled)
             return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable",
                                         pdl_type_full(callee)));
-        if (pdl_is_absent(out)) return drop_under_frame(f, drop, f->stack.n > before);
+        if (pdl_is_absent(out)) {
+            pdl_vm_enter_chosen(f, pdl_label_of(callee));
+            return drop_under_frame(f, drop, f->stack.n > before);
+        }
+        out = pdl_with_label(out, pdl_label_of(callee));
     } else {
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
         return step_of(
@@ -271,6 +281,7 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     size_t n = pdl_vm_arg_count(sh);
     pdl_val out;
     if (!pdl_attr(*under(f, n), sh->name, &out, err)) return PDL_STEP_FAIL;
+    out = pdl_with_label(out, pdl_label_of_part(*under(f, n)));
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {

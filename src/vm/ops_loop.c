@@ -225,6 +225,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     set_val(&c->role, pdl_keep(f->role));
     c->print = f->print & (PRINT_CONTEXT | MESSAGES_UNREAD);
     c->control = f->control;
+    c->chosen = f->chosen;
     c->handled = f->handled || f->handlers.n > 0;
     c->nested = f->nested;
     pdl_vm_set_budget(c, f->budget);

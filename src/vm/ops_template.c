@@ -528,8 +528,7 @@ pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_label label = pdl_label_of(text) | pdl_label_of(options);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
-    frame(f)->label = label;
-    pdl_vm_chosen_by(f, label);
+    pdl_vm_enter_chosen(f, label);
     pdl_scope_drop(f->scope);
     f->scope = vars;
     f->print = 0;

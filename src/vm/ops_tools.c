@@ -2,9 +2,8 @@
  *
  * What a server says of its tools has the labels of that reply wherever it is a value: the
  * declarations, and the attributes and names of the functions. The functions themselves have none:
- * which tool is called is what the author of the program wrote, so a call is as trusted as its
- * arguments. If the labels were on the functions, each call of a tool would be one that its server
- * has chosen.
+ * a tool that is called by its name is what the author of the program chose. One that a value
+ * chose, be it a name in the list of the server, has the labels of that value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +49,8 @@ static pdl_str server_of(const pdl_block *b) {
 }
 
 void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
-    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server_of(b)));
+    pdl_val server = pdl_with_label(pdl_text(server_of(b)), f->code->label);
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", server);
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 

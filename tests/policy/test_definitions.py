@@ -101,7 +101,8 @@ CAREFUL = {"rules": [{"sink": "tool", "allow": ["user", "data", "bounded"]}, {"s
 ROWS = (
     ("a call that the author wrote", CALL, CAREFUL, False, "sent to bob"),
     ("the same in strict control", CALL, {**CAREFUL, "control": "strict"}, False, "sent to bob"),
-    ("a tool whose name the server chose, control of data", LOOP, CAREFUL, False, "sent to bob"),
+    ("a tool whose name the server chose", LOOP, CAREFUL, False, None),
+    ("a tool whose name the server chose, locked", LOOP, CAREFUL, True, "sent to bob"),
     ("strict control", LOOP, {**CAREFUL, "control": "strict"}, False, None),
     ("strict control, locked", LOOP, {**CAREFUL, "control": "strict"}, True, "sent to bob"),
     ("tools offered in a clean context", OFFER, TOOLS, False, "m"),
