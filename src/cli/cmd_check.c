@@ -189,8 +189,8 @@ static void leave_folder(checker *c) {
     c->config = (pdl_check_config){0};
 }
 
-/* pdl.toml and the paths of policies and profiles are those of the file's folder, so the files of one
- * folder share a session. */
+/* pdl.toml and the paths of policies and profiles are those of the file's folder, so the files of
+ * one folder share a session. */
 static bool enter_folder(checker *c, pdl_err *err) {
     pdl_str folder = pdl_file_folder(c->file);
     if (c->session && pdl_str_eq(folder, c->folder)) return true;
