@@ -33,6 +33,7 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 #define GIVES      "`def` names a result, -o FILE writes it"
 #define SHOULD_BE  "the type of the answer is `spec`"
 #define BLOCKS     "write `text:` with a list of blocks"
+#define WRITTEN    "`-o FILE` of the command writes the result; code writes other files"
 #define ASKED      "a question to a person is `read:` without a file, and `message: ...`"
 
 static const struct {
@@ -80,7 +81,6 @@ static const struct {
     {PDL_BLOCK_repeat, "in", "write for: {NAME: LIST}"},
     {PDL_BLOCK_repeat, "do", "what is repeated is below `repeat`"},
     {PDL_BLOCK_repeat, "body", "what is repeated is below `repeat`"},
-    {PDL_BLOCK_repeat, "text", "what is repeated is below `repeat`"},
     {PDL_BLOCK_code, "file", "write code: {read: FILE}"},
     {PDL_BLOCK_code, "input", "code sees the variables of the program by their names"},
     {PDL_BLOCK_code, "variables", "code sees the variables of the program by their names"},
@@ -97,6 +97,9 @@ static const struct {
     {PDL_BLOCK_function, "params", "the parameters are in `function: {...}`"},
     {PDL_BLOCK_function, "args", "the parameters are in `function: {...}`"},
     {PDL_BLOCK_function, "body", "what a function does is below `return`"},
+    {PDL_BLOCK_if, "condition", "write `if`"},
+    {PDL_BLOCK_if, "cond", "write `if`"},
+    {PDL_BLOCK_if, "when", "write `if`"},
     {PDL_BLOCK_if, "default", "write `else`"},
     {PDL_BLOCK_if, "otherwise", "write `else`"},
     {PDL_BLOCK_if, "do", "write `then`"},
@@ -119,6 +122,17 @@ static const struct {
     {ANY, "until", REPEATED},
     {ANY, "maxIterations", REPEATED},
     {ANY, "loop", REPEATED},
+    {PDL_BLOCK_repeat, "foreach", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "for_each", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "each", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "items", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "over", "write for: {NAME: LIST}"},
+    {ANY, "foreach", REPEATED},
+    {ANY, "for_each", REPEATED},
+    {ANY, "write", WRITTEN},
+    {ANY, "save", WRITTEN},
+    {ANY, "save_as", WRITTEN},
+    {ANY, "output_file", WRITTEN},
     {ANY, "repeat", "this block is written below `repeat:`; a number of times is `maxIterations`"},
     {ANY, "return", "`return` belongs to a block with `function`"},
     {ANY, "retries", "write retry: {tries: N}"},
@@ -187,6 +201,10 @@ static const struct {
     {NONE, "prompt", "write `model:` and `input:`"},
     {NONE, "messages", "write `text:` with a list of blocks with a `role`"},
     {NONE, "foreach", "write `for:` and `repeat:`"},
+    {NONE, "for_each", "write `for:` and `repeat:`"},
+    {NONE, "each", "write `for:` and `repeat:`"},
+    {NONE, "write", WRITTEN},
+    {NONE, "save", WRITTEN},
     {NONE, "loop", "write `for:` and `repeat:`"},
     {NONE, "switch", "write `match:` and `with:`"},
     {NONE, "set", "variables are in `defs`"},
@@ -197,7 +215,6 @@ static const struct {
     {NONE, "run", SHELL_FORM},
     {NONE, "shell", SHELL_FORM},
     {NONE, "command", SHELL_FORM},
-    {NONE, "input", "what a person types is read by `read:`"},
 };
 
 /* A key of a smaller object: of those that have the key that is meant. */
@@ -250,29 +267,31 @@ static const struct {
     {"file", "name", "the path is `file`"},
 };
 
-/* A word in a place that has few. */
+/* A word in a place that has few: in one that has the word that is meant. */
 static const struct {
-    const char *word, *hint;
+    const char *meant, *word, *hint;
 } values[] = {
-    {"bash", "write lang: command, and args: [bash, -c, '...']"},
-    {"sh", "write lang: command, and args: [sh, -c, '...']"},
-    {"shell", "write lang: command, and args: [sh, -c, '...']"},
-    {"javascript", "write lang: command, and args: [node, -e, '...']"},
-    {"js", "write lang: command, and args: [node, -e, '...']"},
-    {"py", "write python"},
-    {"python3", "write python"},
-    {"list", "write array"},
-    {"dict", "write object"},
-    {"last", "write lastOf"},
-    {"str", "write text"},
-    {"string", "write text"},
-    {"regex", "write {regex: '...'}"},
-    {"yml", "write yaml"},
-    {"int", PARSED},
-    {"integer", PARSED},
-    {"float", PARSED},
-    {"number", PARSED},
-    {"bool", PARSED},
+    {"command", "bash", "write lang: command, and args: [bash, -c, '...']"},
+    {"command", "sh", "write lang: command, and args: [sh, -c, '...']"},
+    {"command", "shell", "write lang: command, and args: [sh, -c, '...']"},
+    {"command", "javascript", "write lang: command, and args: [node, -e, '...']"},
+    {"command", "js", "write lang: command, and args: [node, -e, '...']"},
+    {"python", "py", "write python"},
+    {"python", "python3", "write python"},
+    {"array", "list", "write array"},
+    {"object", "dict", "write object"},
+    {"lastOf", "last", "write lastOf"},
+    {"text", "str", "write text"},
+    {"text", "string", "write text"},
+    {"json", "regex", "write {regex: '...'}"},
+    {"yaml", "yml", "write yaml"},
+    {"json", "int", PARSED},
+    {"json", "integer", PARSED},
+    {"json", "float", PARSED},
+    {"json", "number", PARSED},
+    {"json", "bool", PARSED},
+    {"json", "text", "leave `parser` out: a result is text"},
+    {"json", "string", "leave `parser` out: a result is text"},
 };
 
 /* The forms of values. OBJECT, LIST, SCALAR: what was written. */
@@ -321,10 +340,10 @@ static bool has_book_quotes(pdl_str word) {
            pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));
 }
 
-const char *pdl_key_advice(int kind, pdl_str word) {
+const char *pdl_key_advice(int kind, pdl_str word, bool any) {
     if (has_book_quotes(word)) return "the quotes of YAML are \" and '; a key needs none";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        bool fits = keys[i].kind == kind || (keys[i].kind == ANY && kind != NONE);
+        bool fits = keys[i].kind == kind || (keys[i].kind == ANY && any);
         pdl_str key = pdl_str_of(keys[i].word);
         bool begins = key.p[key.n - 1] == ' ' && pdl_str_starts(word, key);
         if (fits && (begins || pdl_str_eq(word, key))) return keys[i].hint;
@@ -332,7 +351,7 @@ const char *pdl_key_advice(int kind, pdl_str word) {
     return NULL;
 }
 
-const char *pdl_no_kind_advice(pdl_str word) { return pdl_key_advice(NONE, word); }
+const char *pdl_no_kind_advice(pdl_str word) { return pdl_key_advice(NONE, word, false); }
 
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -343,8 +362,11 @@ const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known) 
     return NULL;
 }
 
-const char *pdl_word_advice(pdl_str word) {
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (pdl_str_eq_nocase(word, pdl_str_of(values[i].word))) return values[i].hint;
+const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known) {
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (!pdl_str_eq_nocase(word, pdl_str_of(values[i].word))) continue;
+        for (size_t k = 0; k < n_known; k++)
+            if (pdl_str_is(known[k], values[i].meant)) return values[i].hint;
+    }
     return NULL;
 }

@@ -97,6 +97,24 @@ void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n) {
         pdl_loader_hint(l, d, "write `name: value`");
 }
 
+void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n) {
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (d->hint.n || !pdl_node_is_str(n) || !n->text.n || n->text.n >= 40) return;
+    pdl_str text = n->text;
+    pdl_buf b = PDL_BUF;
+    bool has_commas = pdl_str_find(text, PDL_STR(","), 0) != PDL_NOT_FOUND, is_plain = true;
+    for (size_t i = 0; i < text.n; i++) {
+        is_plain = is_plain && !pdl_byte_in(text.p[i], PDL_STR("'\"`()[]{}:#$&|;<>\n"));
+        if (text.p[i] == ' ' && !has_commas) PDL_PUT(&b, ",");
+        pdl_buf_putc(&b, text.p[i]);
+    }
+    if (is_plain)
+        pdl_loader_hint(l, d, "write [%s]", pdl_buf_z(&b));
+    else
+        pdl_loader_hint(l, d, "each item is one of a list: [a, b]");
+    pdl_buf_fini(&b);
+}
+
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
@@ -180,11 +198,12 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
     }
     pdl_diag *d = pdl_loader_diag(l, "value-unknown", loc, pdl_node_loc(n), "%s]", pdl_buf_z(&v));
     d->general = general;
-    const char *advice = pdl_node_is_str(n) ? pdl_word_advice(n->text) : NULL;
+    if (n_words > 16) n_words = 16;
+    const char *advice = pdl_node_is_str(n) ? pdl_word_advice(n->text, names, n_words) : NULL;
     if (advice)
         pdl_loader_hint(l, d, "%s", advice);
     else if (pdl_node_is_str(n))
-        suggest(l, d, n->text, names, n_words < 16 ? n_words : 16);
+        suggest(l, d, n->text, names, n_words);
     pdl_buf_fini(&v);
 }
 
@@ -278,10 +297,23 @@ static void make_keys(void) {
 /* --- which kind ------------------------------------------------------------------------------- */
 
 static void list_kinds(pdl_buf *out) {
-    PDL_PUT(out, "expected a block: one of ");
     size_t n;
     const pdl_select_row *s = pdl_selecting_keys(&n);
     for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
+}
+
+/* What is true of each mapping that is no block: which of the two it is meant to be is open. */
+static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
+    pdl_buf b = PDL_BUF;
+    if (n->n && pdl_node_is_str(n->pairs[0].key) &&
+        pdl_str_starts(n->pairs[0].key->text, PDL_STR("${"))) {
+        PDL_PUT(&b, "an expression that contains `: ` is put in quotes");
+    } else {
+        PDL_PUT(&b, "data is written below `data:`; a block has one of the keys ");
+        list_kinds(&b);
+    }
+    pdl_loader_hint(l, d, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
 }
 
 /* A mapping without any key of a block. */
@@ -291,9 +323,8 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     size_t n_keys, n_names = 0;
     const pdl_select_row *s = pdl_selecting_keys(&n_keys);
     show_node(n, &b);
-    PDL_PUT(&b, " should be of type: ");
-    list_kinds(&b);
-    pdl_diag *d = pdl_loader_diag(l, "block-unknown", loc, pdl_node_loc(n), "%s", pdl_buf_z(&b));
+    pdl_diag *d = pdl_loader_diag(l, "block-unknown", loc, pdl_node_loc(n),
+                                  "%s should be a block", pdl_buf_z(&b));
     pdl_buf_fini(&b);
     for (size_t i = 0; i < n_keys && n_names < 64; i++) names[n_names++] = pdl_str_of(s[i].key);
     for (uint32_t i = 0; i < n->n && !d->hint.n; i++) {
@@ -305,12 +336,7 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
             suggest(l, d, n->pairs[i].key->text, names, n_names);
         if (d->hint.n) d->mark = pdl_node_loc(n->pairs[i].key);
     }
-    if (d->hint.n) return;
-    bool expr = n->n && pdl_node_is_str(n->pairs[0].key) &&
-                pdl_str_starts(n->pairs[0].key->text, PDL_STR("${"));
-    pdl_loader_hint(l, d, "%s",
-                    expr ? "an expression that contains `: ` is put in quotes"
-                         : "write `data:` in front of a plain object");
+    if (!d->hint.n) advise_no_block(l, d, n);
 }
 
 static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
@@ -320,15 +346,17 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
         pdl_loader_wrong(l, v, loc, "should be of type <class 'str'>");
         return;
     }
-    pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ",
-                 PDL_FMT(pdl_utf8_cut(v->text, SHOWN_VALUE)));
+    PDL_PUT(&b, "the kinds are ");
     for (int i = 0; i < PDL_BLOCK_scalar; i++) {
         names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
         pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);
     }
-    pdl_diag *d = pdl_loader_diag(l, "kind-unknown", loc, pdl_node_loc(v), "%s", pdl_buf_z(&b));
+    pdl_diag *d = pdl_loader_diag(l, "kind-unknown", loc, pdl_node_loc(v),
+                                  "%.*s is not a kind of block",
+                                  PDL_FMT(pdl_utf8_cut(v->text, SHOWN_VALUE)));
     d->general = true;
     suggest(l, d, v->text, names, PDL_BLOCK_scalar);
+    if (!d->hint.n) pdl_loader_hint(l, d, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
 }
 
@@ -461,14 +489,33 @@ static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
 }
 
+static bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does an expression of the file read a variable of this name? */
+static bool is_read(pdl_str text, pdl_str name) {
+    for (size_t at = 0; (at = pdl_str_find(text, PDL_STR("${"), at)) != PDL_NOT_FOUND; at++) {
+        pdl_str expr = pdl_str_sub(text, at + 2, pdl_str_find(text, PDL_STR("}"), at));
+        for (size_t i = 0; (i = pdl_str_find(expr, name, i)) != PDL_NOT_FOUND; i++) {
+            bool begins = !i || (!is_name_byte(expr.p[i - 1]) && expr.p[i - 1] != '.');
+            size_t end = i + name.n;
+            if (begins && (end == expr.n || !is_name_byte(expr.p[end]))) return true;
+        }
+    }
+    return false;
+}
+
+enum { MOST_READ = 32 }; /* problems for which the whole file is searched */
+
 /* Nothing like the key is known: a variable in the wrong place, or a line of a text. */
-static void advise_stranger(pdl_loader *l, pdl_diag *d, pdl_str key) {
-    if (pdl_str_find(key, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
+    if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
-                        "a text that contains `: ` is put in quotes, or after `|` on lines of its "
-                        "own");
-    else if (key.n && (key.p[0] == '_' || (key.p[0] >= 'A' && key.p[0] <= 'Z') ||
-                       (key.p[0] >= 'a' && key.p[0] <= 'z')))
+                        "no key of a block has a blank: a text that contains `: ` is put in "
+                        "quotes, or after `|` on lines of its own");
+    else if (key->text.n && key->src && l->p->diags.n < MOST_READ &&
+             is_read(key->src->text, key->text))
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }
 
@@ -479,6 +526,12 @@ static bool has_no_kind(const pdl_node *n) {
         if (k && (k->select || k == &key_table.keys[KEY_KIND])) return false;
     }
     return true;
+}
+
+static bool is_first_stranger(const pdl_node *n, const pdl_node *key) {
+    uint32_t i = 0;
+    while (i < n->n && key_find(n->pairs[i].key)) i++;
+    return i < n->n && n->pairs[i].key == key;
 }
 
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
@@ -498,14 +551,17 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
     for (size_t i = 0; i < n_common && n < 96; i++)
         if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
     const pdl_key *k = key_find(key);
-    const char *advice = pdl_key_advice((int)kind, key->text);
+    const char *advice = no_kind ? pdl_no_kind_advice(key->text) : NULL;
+    if (!advice) advice = pdl_key_advice((int)kind, key->text, !no_kind);
     if (advice)
         pdl_loader_hint(l, d, "%s", advice);
     else
         suggest(l, d, key->text, names, n);
     if (d->hint.n) return;
-    if (!k && !is_plain_object(b))
-        advise_stranger(l, d, key->text);
+    if (no_kind && !k && !is_plain_object(b) && is_first_stranger(b->node, key))
+        advise_no_block(l, d, b->node);
+    else if (!k && !is_plain_object(b))
+        advise_stranger(l, d, key);
     else if (k && k->select)
         pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }
@@ -562,7 +618,7 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
         pdl_loader_missing(l, b->node, b->loc, f[i].key);
         if (is_plain_object(b) && b->node->n > 1)
             pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
-                            "write `data:` in front of a plain object");
+                            "an object that is data is written below `data:`");
         l->p->diags.p[l->p->diags.n - 1].general = is_general(b);
     }
 }

@@ -141,6 +141,7 @@ const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, 
 static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) {
         pdl_loader_wrong(l, n, loc, "should be a list");
+        pdl_loader_hint_items(l, n);
         return NULL;
     }
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);

@@ -24,10 +24,7 @@ static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
 static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ) return true;
     pdl_loader_wrong(l, n, loc, "should be a list");
-    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
-    if (pdl_node_is_str(n) && n->text.n && n->text.n < 40)
-        pdl_loader_hint(l, d, pdl_str_is(n->text, "none") ? "write []" : "write [%.*s]",
-                        PDL_FMT(n->text));
+    pdl_loader_hint_items(l, n);
     return false;
 }
 
@@ -82,10 +79,23 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
     }
 }
 
+static void advise_contribute(pdl_loader *l, const pdl_node *n) {
+    static const char *const nothing[] = {"none", "nothing", "false", "no", "off", ""};
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    bool value, is_bool = pdl_loader_as_bool(n, true, &value);
+    if (pdl_node_is_null(n) || (is_bool && !value) || word_of(n, nothing, 6) < 6)
+        pdl_loader_hint(l, d, "write [], so that the block contributes nothing");
+    else if (is_bool)
+        pdl_loader_hint(l, d, "leave it out: a block contributes its result and its messages");
+}
+
 void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) {
     const pdl_node *n = pair->value;
     out->given = true;
-    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) {
+        advise_contribute(l, n);
+        return;
+    }
     out->n = n->n;
     out->p = pdl_arena_new_n(l->a, pdl_contribute, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
@@ -565,13 +575,25 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
 
 /* --- for (2.10 repeat) ------------------------------------------------------------------------ */
 
+/* Where a block stands in place of a list. Only of an object that is written down it is known that
+ * it is one. */
+static const char *for_advice(const pdl_node *n) {
+    const pdl_node *data = pdl_node_find(n, PDL_STR("data"), NULL);
+    const pdl_node *array = pdl_node_find(n, PDL_STR("array"), NULL);
+    if ((data && data->kind == PDL_NODE_SEQ) || (array && array->kind == PDL_NODE_SEQ))
+        return "write the list itself: for: {NAME: [...]}";
+    if ((data && data->kind == PDL_NODE_MAP) || pdl_node_find(n, PDL_STR("object"), NULL))
+        return "define it before, and write ${ NAME.items() } or ${ NAME.keys() }";
+    return "define it before, as in defs: {NAME: ...}, and write ${ NAME }";
+}
+
 static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || pdl_loader_recorded(n) != n)
         return pdl_loader_tree(l, n, loc);
     pdl_loader_wrong_union(l, n, loc, "list or string (an expression)");
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (n->kind == PDL_NODE_MAP)
-        pdl_loader_hint(l, d, "define it before, and write ${ NAME.items() } or ${ NAME.keys() }");
+        pdl_loader_hint(l, d, "%s", for_advice(n));
     else
         pdl_loader_hint(l, d, "a number of times is `maxIterations`, or ${ range(N) }");
     return NULL;

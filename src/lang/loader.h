@@ -74,13 +74,16 @@ void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *k
                         size_t n_known); /* "Field not allowed: KEY" */
 /* load.c: helps the last diagnostic, for n where an object of names should be. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
+/* The same for n where a list should be: one word, or words with commas or blanks between them.
+ * Quotes and brackets may join words. */
+void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* advice.c: what is written here in place of a word of other tools, or NULL. A key of a block of
- * this kind; a key of an object that is not a block; one of an object that has the keys `known`; a
- * word where few are known. */
-const char *pdl_key_advice(int kind, pdl_str word);
+ * this kind (any: also what it means in each block); a key of an object that is not a block; one of
+ * an object that has the keys `known`; a word of a field that takes the words `known`. */
+const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
-const char *pdl_word_advice(pdl_str word);
+const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
 /* For a value of the wrong form of this field. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
 /* n: the mapping that lacks the field; unknown keys of it have been reported before. */

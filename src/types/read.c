@@ -26,20 +26,6 @@ static const struct {
                  {"int", PDL_BASE_integer},  {"list", PDL_BASE_array}, {"obj", PDL_BASE_object}};
 enum { N_OLD = sizeof old_words / sizeof *old_words };
 
-/* Words of other languages that people try. */
-static const struct {
-    const char *word, *hint;
-} foreign_words[] = {
-    {"any", "leave the type out (null) to allow any value"},
-    {"text", "did you mean 'string'?"},
-    {"dict", "did you mean 'object'?"},
-    {"map", "did you mean 'object'?"},
-    {"double", "did you mean 'number'?"},
-    {"none", "did you mean '\"null\"'?"},
-    {"nil", "did you mean '\"null\"'?"},
-    {"tuple", "did you mean 'array'?"},
-};
-
 typedef struct reader {
     pdl_arena *a;
     unsigned depth;
@@ -49,41 +35,9 @@ typedef struct reader {
 static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type **out);
 
 static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
-    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
-                "%.*s is not a type: expected one of null, boolean, string, number, integer, "
-                "array, object, or a"
-                " list, an object of types, or a JSON Schema with `type` or `enum`",
+    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "%.*s is not a type",
                 PDL_FMT(pdl_utf8_cut(word, 80)));
-    for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++) {
-        if (!pdl_str_eq_nocase(word, pdl_str_of(foreign_words[i].word))) continue;
-        pdl_err_hint(r->err, "%s", foreign_words[i].hint);
-        return false;
-    }
-    if (pdl_str_starts(word, PDL_STR("list[")) || pdl_str_starts(word, PDL_STR("List["))) {
-        pdl_err_hint(r->err, "a list of integers is [integer]");
-        return false;
-    }
-    if (pdl_str_starts(word, PDL_STR("Optional[")) || pdl_str_ends(word, PDL_STR(" | None"))) {
-        pdl_err_hint(r->err, "an integer that may be missing is {optional: integer}");
-        return false;
-    }
-    if (pdl_str_starts(word, PDL_STR("dict[")) || pdl_str_starts(word, PDL_STR("Dict["))) {
-        pdl_err_hint(r->err, "an object is {NAME: TYPE}, one of any names is object");
-        return false;
-    }
-    if (word.n > 1 && word.p[word.n - 1] == '?') {
-        pdl_err_hint(r->err, "write {optional: %.*s}", PDL_FMT(pdl_str_sub(word, 0, word.n - 1)));
-        return false;
-    }
-    pdl_str names[PDL_BASE_COUNT];
-    for (size_t i = 0; i < PDL_BASE_COUNT; i++) {
-        names[i] = pdl_str_of(pdl_base_names[i]);
-        if (!pdl_str_eq_nocase(word, names[i])) continue;
-        pdl_err_hint(r->err, "did you mean '%s'?", pdl_base_names[i]);
-        return false;
-    }
-    pdl_str near = pdl_str_nearest(word, names, PDL_BASE_COUNT);
-    if (near.n) pdl_err_hint(r->err, "did you mean '%.*s'?", PDL_FMT(near));
+    pdl_type_advise_word(r->err, word);
     return false;
 }
 
@@ -277,8 +231,7 @@ static bool read_list(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
         pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
                     "invalid PDL type %s: a list type has exactly one element type", pdl_buf_z(&b));
         pdl_buf_fini(&b);
-        pdl_err_hint(r->err, "write [string] for a list of strings, {type: [string, integer]} for "
-                             "one of several types");
+        pdl_type_advise_list(r->err, v);
         return false;
     }
     const pdl_node *inner = n && n->kind == PDL_NODE_SEQ && n->n == 1 ? n->items[0] : NULL;
@@ -324,7 +277,10 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
     reader r = {.a = a, .err = err};
     const pdl_type *t = NULL;
     bool ok = params ? read_object(&r, v, n, false, &t) : read_type(&r, v, n, &t);
-    if (!ok) return false;
+    if (!ok) {
+        pdl_type_advise_rest(err);
+        return false;
+    }
     if (t) {
         pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above, not shared yet */
         own->params = params;

@@ -76,3 +76,28 @@ def test_each_hint_about_yaml_has_cases():
     check("the table is read", len(found) > 50, len(found))
     for hint in sorted(set(found)):
         check("%s: it has cases" % hint, hint in known)
+
+
+# A block of each kind of the table `keys` of lang/advice.c, into which a key is written.
+BLOCKS = {
+    "ANY": "text: a\n", "NONE": "", "PDL_BLOCK_model": "model: openai/echo\n", "PDL_BLOCK_call": "call: ${ f }\n", "PDL_BLOCK_repeat": "repeat: a\n",
+    "PDL_BLOCK_code": "lang: python\ncode: a\n", "PDL_BLOCK_import": "import: a\n", "PDL_BLOCK_match": "match: a\nwith: []\n",
+    "PDL_BLOCK_function": "function: {}\nreturn: a\n", "PDL_BLOCK_if": "if: true\nthen: a\n",
+}
+
+
+def test_keys_of_other_tools(pdl, folder):
+    """A word of a kind has its hint in a block of this kind, and not where it would be wrong: in a block of another kind, and as a name of data."""
+    table = re.search(r"\} keys\[\] = \{\n(.*?)^\};", (SRC / "lang/advice.c").read_text("utf-8"), re.M | re.S).group(1)
+    kinds = re.findall(r"^    \{(\w+), \"", table, re.M)
+    words = [row[:2] for row in rows("lang/advice.c", "keys")]
+    check("the table is read", len(kinds) == len(words) > 150, len(kinds), len(words))
+    for kind, (word, hint) in zip(kinds, words):
+        key = word + "x" if word.endswith(" ") else word
+        own = BLOCKS[kind] + key + ": 1\n"
+        check("%s in %s" % (word, kind), hint in printed(pdl, folder, "yes", own), own)
+        data = BLOCKS[kind] + "defs: {cfg: {data: {%s: 1}}}\n" % key
+        check("%s is a name of data" % word, hint not in printed(pdl, folder, "no", data if kind != "NONE" else "data: {%s: 1}\n" % key), data)
+        others = [k for k in BLOCKS if k not in (kind, "NONE") and not kind == "ANY" and (k, [word, hint]) not in zip(kinds, words)]
+        for other in others[:2] if ("ANY", [word, hint]) not in zip(kinds, words) else []:
+            check("%s of %s in %s" % (word, kind, other), hint not in printed(pdl, folder, "no", BLOCKS[other] + key + ": 1\n"))

@@ -28,8 +28,7 @@ static const struct {
      "line 2 - Missing required field: then\nline 3 - Field not allowed: them\n"},
     {"text: [a, [b, c]]", "line 1 - ['b', 'c'] should not be a list\n"},
     {"text:\n- data: a\n  foo: 1\n- bar: 2",
-     "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be "
-     "of type: expected a block: one of text,"},
+     "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be a block\n"},
     {"def: x\ntest: y", "line 2 - Field not allowed: test\n"},
     {"sequence: [a]", "line 1 - Missing required field: join\n"},
     {"lang: python", "line 1 - Missing required field: code\n"},
@@ -37,12 +36,12 @@ static const struct {
     {"match: 1\nwith: {case: 1}", "line 2 - {'case': 1} should be a list\n"},
     {"defs: [a]\ntext: a", "line 1 - ['a'] should be an object\n"},
     {"defs: null\ntext: a", "line 1 - None should be an object\n"},
-    {"object:\n  a: 1\n  b: {txt: a}", "line 3 - {'txt': 'a'} should be of type: expected a block"},
+    {"object:\n  a: 1\n  b: {txt: a}", "line 3 - {'txt': 'a'} should be a block\n"},
     {"import: 3", "line 1 - 3 should be of type <class 'str'>\n"},
     {"if: null\nthen: a", "line 1 - None should be of type boolean"},
     {"lang: ruby\ncode: x", "line 1 - ruby should be one of: ['python', 'ipython', 'jinja', 'pdl', "
                             "'command']\nThe PDL program does not"},
-    {"kind: foo", "line 1 - foo is not a kind of block: expected one of text,"},
+    {"kind: foo", "line 1 - foo is not a kind of block\n"},
     {"kind: null\ndata: 1", "line 1 - None should be of type <class 'str'>\n"},
     {"data: x\nparser: xml", "line 2 - xml should be one of: ['json', 'jsonl', 'yaml', 'csv']\n"},
     {"data: x\nparser: JSON", ""},
@@ -99,8 +98,7 @@ static const struct {
                          "of types or a JSON Schema\n"},
     {"data: 1\nspec: null", ""},
     {"function: [x]\nreturn: 1", "line 1 - ['x'] should be an object\n"},
-    {"function: {x: nope}\nreturn: 1", "line 1 - nope is not a type: expected one of null, "
-                                       "boolean, string, number, integer, array, object, "},
+    {"function: {x: nope}\nreturn: 1", "line 1 - nope is not a type\n"},
     {"function: {1: integer}\nreturn: 1", "line 1 - the name of a field should be a string, not "
                                           "1\nThe PDL program does not respect the schema.\n"},
     {"data: x\nparser: 5",
@@ -178,10 +176,8 @@ static const struct {
     {"read: x\nmultiline: 5", "line 2 - 5 should be of type <class 'bool'>\n"},
     {"get: 5", "line 1 - 5 should be of type <class 'str'>\n"},
     {"include: 5", "line 1 - 5 should be of type <class 'str'>\n"},
-    {"error: 5", "line 1 - {'error': 5} should be of type: expected a block: one of text, lastOf, "
-                 "array, object, seque"},
-    {"empty: 5", "line 1 - {'empty': 5} should be of type: expected a block: one of text, lastOf, "
-                 "array, object, seque"},
+    {"error: 5", "line 1 - {'error': 5} should be a block\n"},
+    {"empty: 5", "line 1 - {'empty': 5} should be a block\n"},
     {"array: 5", "line 1 - 5 should be a list\n"},
     {"object: 5", "line 1 - 5 should be of type object or list of blocks that give objects\n"},
     {"lastOf: 5", "line 1 - 5 should be a list\n"},

@@ -94,14 +94,16 @@ static void refused(void **state) {
         {"strin", 1, "did you mean 'string'?"},
         {"String", 1, "did you mean 'string'?"},
         {"a: string\nb: [strin]", 2, "did you mean 'string'?"},
-        {"str?", 1, "write {optional: str}"},
+        {"str?", 1, "write {optional: string}"},
         {"any", 1, "leave the type out (null) to allow any value"},
         {"{enum: red}", 1, "a JSON Schema with `enum` takes a list"},
         {"{const: 3}", 1, "a JSON Schema needs `type` or `enum` beside `const`"},
-        {"4", 1, NULL},
+        {"4", 1,
+         "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "
+         "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`"},
         {"x:\n  []", 2,
-         "write [string] for a list of strings, {type: [string, integer]} for one of several "
-         "types"},
+         "a list of strings is [string], one of several types {type: [string, integer]}, one of "
+         "several values {enum: [...]}"},
         {"{1: string}", 1, NULL},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
