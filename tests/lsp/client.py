@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""client.py -- a client of `pdl lsp` (and, with the same frames, of `pdl dap`): messages in and out, with a deadline."""
+"""A client of `pdl lsp` (and, with the same frames, of `pdl dap`): messages in and out, with a deadline."""
 import json
 import os
 import queue

@@ -1,21 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_edits.py BUILD_DIR -- random edits and requests from a seed, and other things that must not end the server.
-
-PDL_EDITS: how many edits (1500; the acceptance is 100000, over the sanitizer build); PDL_SEED: where they start.
-"""
+"""Random edits and requests from a seed, and other things that must not end the server. PDL_SEED: where they start."""
 import json
 import os
 import pathlib
 import random
 import subprocess
-import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-from client import Client, Lsp  # noqa: E402
+import pytest
+
+from .client import Client, Lsp
+from ..harness.choice import ROOT
 
 METHODS = ["completion", "hover", "definition", "references", "documentHighlight", "prepareRename", "rename", "documentSymbol", "foldingRange", "selectionRange",
            "semanticTokens/full", "semanticTokens/range", "inlayHint", "codeLens", "codeAction", "documentLink", "signatureHelp", "prepareCallHierarchy", "diagnostic", "formatting",
@@ -27,8 +21,13 @@ PIECES = ["\n", "  ", "- ", ":", ": ", "${ ", " }", "|", "{", "}", "[", "]", '"'
 OTHER = ["completionItem/resolve", "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls", "workspace/diagnostic", "workspace/symbol", "workspace/executeCommand", "pdl/regions"]
 
 
+@pytest.fixture
+def root(folder):
+    return folder.resolve()
+
+
 def programs():
-    root = HERE.parent / "lang"
+    root = ROOT / "tests" / "lang"
     return [p.read_text(encoding="utf-8", errors="replace") for p in sorted(root.rglob("*.pdl"))[:60]] or ["text: a\n"]
 
 
@@ -52,7 +51,8 @@ def parts_of(answer):
     return [x for x in result or () if isinstance(x, dict)][:5] if isinstance(result, list) else []
 
 
-def edits(pdl, root, count, seed):
+def test_edits(pdl, root, scale):
+    count, seed = scale(15000), int(os.environ.get("PDL_SEED", 1))
     rng = random.Random(seed)
     lsp = Lsp(pdl, cwd=root)
     lsp.initialize([root])
@@ -91,7 +91,7 @@ def edits(pdl, root, count, seed):
         raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
 
 
-def cut_frames(pdl, root):
+def test_cut_frames(pdl, root):
     for data, said in ((b"Content-Length: 100\r\n\r\n{", "in the middle of a message"), (b"Content-Length: x\r\n\r\n", "without the line Content-Length"),
                        (b"nonsense\r\n\r\n", "without the line Content-Length"), (b"", ""),
                        (b"Content-Length: 2\r\n\r\n{}Content-Le", "in the middle of a message")):
@@ -102,16 +102,16 @@ def cut_frames(pdl, root):
             raise AssertionError("%r: status %s, %s" % (data, status, errors))
 
 
-def stdio_is_what_editors_add(pdl, root):
+def test_stdio_is_what_editors_add(pdl, root):
     lsp = Lsp(pdl, cwd=root, options=["--stdio"])
     lsp.initialize()
     if lsp.quit() != (0, ""):
         raise AssertionError("--stdio")
-    if subprocess.run([str(pdl), "dap", "--stdio"], input=b"", capture_output=True, timeout=60).returncode:
+    if subprocess.run([str(pdl), "dap", "--stdio"], input=b"", capture_output=True, timeout=60, check=False).returncode:
         raise AssertionError("dap --stdio")
 
 
-def wrong_messages(pdl, root):
+def test_wrong_messages(pdl, root):
     lsp = Lsp(pdl, cwd=root)
     lsp.write(b"Content-Length: 3\r\n\r\n{x}")
     m = lsp.next()
@@ -140,7 +140,7 @@ def wrong_messages(pdl, root):
         raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
 
 
-def huge_and_deep(pdl, root):
+def test_huge_and_deep(pdl, root):
     lsp = Lsp(pdl, cwd=root)
     lsp.initialize()
     deep = "".join("  " * i + "text:\n" for i in range(1200))
@@ -156,7 +156,7 @@ def huge_and_deep(pdl, root):
         raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
 
 
-def cancellation_and_progress(pdl, root):
+def test_cancellation_and_progress(pdl, root):
     for i in range(3):
         pathlib.Path(root, "p%d.pdl" % i).write_text("text: a\ndef: v%d\n" % i)
     second = pathlib.Path(root, "other")
@@ -184,23 +184,3 @@ def cancellation_and_progress(pdl, root):
     if found != {"line": 1, "character": 8}:
         raise AssertionError(found)
     lsp.quit()
-
-
-def main():
-    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
-    count, seed = int(os.environ.get("PDL_EDITS", 1500)), int(os.environ.get("PDL_SEED", 1))
-    passed = failed = 0
-    for fn, more in ((edits, (count, seed)), (cut_frames, ()), (wrong_messages, ()), (stdio_is_what_editors_add, ()), (huge_and_deep, ()), (cancellation_and_progress, ())):
-        with tempfile.TemporaryDirectory(prefix="pdl_lsp_") as root:
-            try:
-                fn(pdl, pathlib.Path(root).resolve(), *more)
-                passed += 1
-            except Exception as e:
-                failed += 1
-                print("FAIL lsp %s (seed %d): %s: %s" % (fn.__name__, seed, type(e).__name__, str(e)[-4000:]))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,18 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_last_run.py BUILD_DIR -- hover shows what a variable was in the last run: of a trace or of a journal, the newer of the two."""
+"""Hover shows what a variable was in the last run: of a trace or of a journal, the newer of the two."""
 import os
-import pathlib
 import resource
 import subprocess
-import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from checks import check, finish  # noqa: E402
-from client import Lsp  # noqa: E402
+from .client import Lsp
+from ..checks import check
+from ..harness.choice import ROOT
 
 PROGRAM = """description: asks
 defs:
@@ -71,47 +65,42 @@ def age(path, seconds):
     os.utime(path, (t, t))
 
 
-def main():
-    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
-    with tempfile.TemporaryDirectory() as folder:
-        e = Editor(pdl, pathlib.Path(folder).resolve())
-        e.write(PROGRAM)
-        check("no run", "In the last run" not in e.hover("word"), e.hover("word"))
-        check("nothing is made", not (e.root / "runs").exists(), os.listdir(e.root))
-        e.run("-d", "x=1", "--record", "one.journal", word="recorded\n")
-        check("recording", "In the last run: `\"recorded\"`" in e.hover("word"), e.hover("word"))
-        check("computed", "In the last run: `2`" in e.hover("n:"), e.hover("n:"))
-        age(e.root / "one.journal", 30)
-        e.run("-d", "x=4", "--durable", "--id", "d1", word="durable\n")
-        check("durable run", "`\"durable\"`" in e.hover("word") and "`8`" in e.hover("n:"), e.hover("word"))
-        age(e.root / "runs" / "d1.journal", 20)
-        e.run("-d", "x=5", "--durable", "--id", "d2", word="newer\n", program=str(e.root / "a.pdl"), cwd=HERE)
-        check("the newest durable run", "`\"newer\"`" in e.hover("word"), e.hover("word"))
-        age(e.root / "runs" / "d2.journal", 10)
-        (e.root / "other").mkdir()
-        (e.root / "other" / "a.pdl").write_text(PROGRAM, encoding="utf-8")
-        e.run("-d", "x=6", "--durable", "--id", "d3", word="elsewhere\n", cwd=e.root / "other")
-        check("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
-        (e.root / "broken.journal").write_bytes(b"SQLite format 3\0" + b"x" * 500)
-        check("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
-        subprocess.run([pdl, "-d", "x=9", "a.pdl", "--trace"], input="traced\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
-        check("a newer trace", "`\"traced\"`" in e.hover("word"), e.hover("word"))
-        age(e.root / "a_trace.json", 100)
-        check("an older trace", "`\"newer\"`" in e.hover("word"), e.hover("word"))
-    with tempfile.TemporaryDirectory() as folder:
-        e = Editor(pdl, pathlib.Path(folder).resolve())
-        e.write(LONG.replace("COUNT", "10"))
-        e.run("--record", "long.journal")
-        check("short", "`\"seen\"`" in e.hover("first"), e.hover("first"))
-        e.write(LONG.replace("COUNT", "20000000"))
-        os.remove(e.root / "long.journal")
-        started = spent()
-        e.run("--record", "long.journal")
-        run, started = spent() - started, spent()
-        e.hover("first")
-        check("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))
-    return finish()
+def test_the_newest_run(pdl, folder):
+    e = Editor(pdl, folder.resolve())
+    e.write(PROGRAM)
+    check("no run", "In the last run" not in e.hover("word"), e.hover("word"))
+    check("nothing is made", not (e.root / "runs").exists(), os.listdir(e.root))
+    e.run("-d", "x=1", "--record", "one.journal", word="recorded\n")
+    check("recording", "In the last run: `\"recorded\"`" in e.hover("word"), e.hover("word"))
+    check("computed", "In the last run: `2`" in e.hover("n:"), e.hover("n:"))
+    age(e.root / "one.journal", 30)
+    e.run("-d", "x=4", "--durable", "--id", "d1", word="durable\n")
+    check("durable run", "`\"durable\"`" in e.hover("word") and "`8`" in e.hover("n:"), e.hover("word"))
+    age(e.root / "runs" / "d1.journal", 20)
+    e.run("-d", "x=5", "--durable", "--id", "d2", word="newer\n", program=str(e.root / "a.pdl"), cwd=ROOT)
+    check("the newest durable run", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+    age(e.root / "runs" / "d2.journal", 10)
+    (e.root / "other").mkdir()
+    (e.root / "other" / "a.pdl").write_text(PROGRAM, encoding="utf-8")
+    e.run("-d", "x=6", "--durable", "--id", "d3", word="elsewhere\n", cwd=e.root / "other")
+    check("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+    (e.root / "broken.journal").write_bytes(b"SQLite format 3\0" + b"x" * 500)
+    check("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+    subprocess.run([pdl, "-d", "x=9", "a.pdl", "--trace"], input="traced\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
+    check("a newer trace", "`\"traced\"`" in e.hover("word"), e.hover("word"))
+    age(e.root / "a_trace.json", 100)
+    check("an older trace", "`\"newer\"`" in e.hover("word"), e.hover("word"))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_nobody_waits_for_a_long_run(pdl, folder):
+    e = Editor(pdl, folder.resolve())
+    e.write(LONG.replace("COUNT", "10"))
+    e.run("--record", "long.journal")
+    check("short", "`\"seen\"`" in e.hover("first"), e.hover("first"))
+    e.write(LONG.replace("COUNT", "4000000"))
+    os.remove(e.root / "long.journal")
+    started = spent()
+    e.run("--record", "long.journal")
+    run, started = spent() - started, spent()
+    e.hover("first")
+    check("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))

@@ -1,8 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_sessions.py -- recorded sessions of the language server: tests/lsp/sessions/*.session.
-
-    test_sessions.py BUILD_DIR [--record] [SESSION ...]     --record: write what is answered as what is expected
+"""Recorded sessions of the language server: tests/lsp/sessions/*.session. PDL_UPDATE=1 writes what is answered as what is expected.
 
 A session is a file with sections:
     --- file NAME           a file of the workspace. A mark such as ⟦a⟧ is taken out and names its place
@@ -24,17 +21,17 @@ A session is a file with sections:
 In JSON the text "@a" is the position of a mark, "@a..b" a range, "%NAME" the address of a file.
 """
 import json
+import os
 import pathlib
 import re
-import sys
-import tempfile
 from urllib.parse import quote
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-from client import Lsp  # noqa: E402
+import pytest
 
+from .client import Lsp
+from ..checks import check
+
+HERE = pathlib.Path(__file__).resolve().parent
 MANUAL = "file://" + quote(str(HERE.parents[1] / "docs" / "manual"))
 MARK = re.compile("⟦(\\w+)⟧")
 
@@ -222,37 +219,21 @@ def pretty(v, indent=""):
     return text + ("" if indent else "\n")
 
 
-def run(pdl, path, record):
-    all_ = sections(path.read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory(prefix="pdl_lsp_") as root:
-        s = Session(pdl, path, pathlib.Path(root).resolve(), record)
+@pytest.mark.parametrize("path", sorted((HERE / "sessions").glob("*.session")), ids=lambda p: p.stem)
+def test_session(path, pdl, folder):
+    parts, record = sections(path.read_text(encoding="utf-8")), bool(os.environ.get("PDL_UPDATE"))
+    s = Session(pdl, path, folder.resolve(), record)
+    for i, (head, _) in enumerate(parts):
         try:
-            for i in range(len(all_)):
-                s.step(all_, i)
-            status, errors = s.lsp.quit()
-            if status != 0 or errors:
-                s.complain("exit", "status %s\n%s" % (status, errors[-3000:]))
-        except Exception as e:
-            s.complain(all_[i][0], "%r\n%s" % (e, "".join(s.lsp.errors)[-3000:]))
+            s.step(parts, i)
+        except Exception as e:  # the next steps may still tell something
+            s.complain(head, "%r\n%s" % (e, "".join(s.lsp.errors)[-3000:]))
             s.lsp.end(5)
+            break
+    else:
+        status, errors = s.lsp.quit()
+        if status != 0 or errors:
+            s.complain("exit", "status %s\n%s" % (status, errors[-3000:]))
+    check(path.stem, not s.problems, "\n".join(s.problems))
     if record and not s.problems:
-        path.write_text("".join("--- %s\n%s" % (h, b) for h, b in all_), encoding="utf-8")
-    return s.problems
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    names = [a for a in sys.argv[2:] if not a.startswith("--")]
-    paths = [p for p in sorted((HERE / "sessions").glob("*.session")) if not names or p.stem in names]
-    passed = failed = 0
-    for path in paths:
-        problems = run(build / "pdl", path, "--record" in sys.argv)
-        passed, failed = passed + (not problems), failed + bool(problems)
-        for p in problems:
-            print("FAIL " + p)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        path.write_text("".join("--- %s\n%s" % (h, b) for h, b in parts), encoding="utf-8")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dap.py -- a client of `pdl dap`."""
-from client import Client
+"""A client of `pdl dap`."""
+from ..lsp.client import Client
 
 
 class Dap(Client):

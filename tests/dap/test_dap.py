@@ -1,17 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_dap.py BUILD_DIR -- the debugger: breakpoints, steps, variables, expressions, requests to models."""
+"""The debugger: breakpoints, steps, variables, expressions, requests to models."""
 import json
 import pathlib
-import sys
-import tempfile
 import time
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import http_of  # noqa: E402
-from dap import Dap  # noqa: E402
+import pytest
+
+from .client import Dap
+from .. import http_of
 
 PROGRAM = """\
 defs:
@@ -68,12 +64,23 @@ class Reply(http_of.Quiet):
         self.reply(body, "text/event-stream" if self.asked[-1].get("stream") else "application/json")
 
 
-TESTS = []
+@pytest.fixture
+def root(folder):
+    return str(folder.resolve())
 
 
-def test(fn):
-    TESTS.append(fn)
-    return fn
+@pytest.fixture
+def new(root, pdl):
+    """A function: a program -> a debugger that waits for its first request, and the path of the program."""
+    started = []
+
+    def start(text, env=None):
+        path = pathlib.Path(root) / ("p%d.pdl" % len(started))
+        path.write_text(text)
+        started.append(Dap(pdl, cwd=root, env={"HOME": root, **(env or {})}))
+        return started[-1], path
+    yield start
+    print("".join(x for s in started for x in s.errors)[-3000:])
 
 
 def finish(d):
@@ -88,8 +95,7 @@ def eq(a, b):
         raise AssertionError("%r is not %r" % (a, b))
 
 
-@test
-def notes_on_dotenv(new, root):
+def test_notes_on_dotenv(new, root):
     """What of .env sets nothing is told in the console of the debugger."""
     (pathlib.Path(root) / ".env").write_text("A=1\nno line of this kind\n")
     d, p = new(PROGRAM)
@@ -99,8 +105,7 @@ def notes_on_dotenv(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def breakpoints_and_steps(new, root):
+def test_breakpoints_and_steps(new, root):
     d, p = new(PROGRAM)
     marks = d.launch(p, [7, 11, 16, 99])
     eq([(m["verified"], m.get("line")) for m in marks], [(True, 7), (True, 11), (True, 18), (False, None)])
@@ -120,8 +125,7 @@ def breakpoints_and_steps(new, root):
     eq((code, out, end), (0, "first 40 20 last", (0, "")))
 
 
-@test
-def plain_values(new, root):
+def test_plain_values(new, root):
     d, p = new(PROGRAM)
     marks = d.launch(p, [{"line": 9, "condition": "x == 20"}, 14, {"line": 18, "logMessage": "n is {n}"}])
     eq([m["line"] for m in marks], [9, 14, 18])
@@ -137,8 +141,7 @@ def plain_values(new, root):
 
 
 
-@test
-def entry_step_in_and_over(new, root):
+def test_entry_step_in_and_over(new, root):
     d, p = new(PROGRAM)
     d.launch(p, stopOnEntry=True)
     eq(d.stopped()[:2], ("entry", 1))
@@ -151,8 +154,7 @@ def entry_step_in_and_over(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def conditions_hits_and_logs(new, root):
+def test_conditions_hits_and_logs(new, root):
     d, p = new(LOOP)
     d.launch(p, [{"line": 4, "condition": "i == 3"}, {"line": 4, "logMessage": "i is {i}"}])
     reason, line, frames = d.stopped()
@@ -195,8 +197,7 @@ def hits_of(new, condition):
         d.request("continue", threadId=1)
 
 
-@test
-def counts_of_hits(new, root):
+def test_counts_of_hits(new, root):
     rows = {"": [1, 2, 3, 4], "3": [3, 4], ">= 3": [3, 4], ">3": [4], "==2": [2], "= 2": [2], "<3": [1, 2], "<= 3": [1, 2, 3], " % 2 ": [2, 4], "0": [1, 2, 3, 4]}
     for condition, wanted in rows.items():
         eq((condition, hits_of(new, condition)), (condition, wanted))
@@ -204,8 +205,7 @@ def counts_of_hits(new, root):
         eq((condition, hits_of(new, condition)), (condition, "the count of hits is a number, or one after ==, >, >=, <, <= or %"))
 
 
-@test
-def files_have_the_names_of_the_editor(new, root):
+def test_files_have_the_names_of_the_editor(new, root):
     """An import of ../common/util is the file that the editor calls /.../common/util.pdl, also by way of a link."""
     base = pathlib.Path(root).resolve()
     for folder in ("main", "common"):
@@ -237,8 +237,7 @@ def files_have_the_names_of_the_editor(new, root):
     eq(finish(d)[0], 130)
 
 
-@test
-def each_frame_has_its_variables(new, root):
+def test_each_frame_has_its_variables(new, root):
     """A caller's frame shows the caller's variables: not the parameters of what it called, but what its own earlier parts defined."""
     d, p = new("defs:\n  outer: 7\n  f:\n    function: {n: integer}\n    return:\n      text:\n      - data: ${ n + 1 }\n"
                "text:\n- data: 3\n  def: three\n- call: ${ f }\n  args: {n: 4}\n- ${ f(n=5) }\n")
@@ -258,8 +257,7 @@ def each_frame_has_its_variables(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def attach_says_what_is_possible(new, root):
+def test_attach_says_what_is_possible(new, root):
     d, _ = new("")
     d.request("initialize", adapterID="pdl")
     eq(d.request("attach", processId=1)["error"].startswith("attach is not possible: a program is debugged from its start"), True)
@@ -267,8 +265,7 @@ def attach_says_what_is_possible(new, root):
     eq(d.end()[0], 0)
 
 
-@test
-def failures(new, root):
+def test_failures(new, root):
     d, p = new(FAILS)
     d.launch(p, filters=["fail"])
     reason, line, _ = d.stopped()
@@ -286,8 +283,7 @@ def failures(new, root):
     eq(d.end()[0], 0)
 
 
-@test
-def a_failed_call_of_a_model_stops_once(new, root):
+def test_a_failed_call_of_a_model_stops_once(new, root):
     class Refuses(Reply):
         def do_POST(self):
             self.body()
@@ -311,8 +307,7 @@ def a_failed_call_of_a_model_stops_once(new, root):
     server.shutdown()
 
 
-@test
-def lines_and_columns_are_counted_as_the_client_does(new, root):
+def test_lines_and_columns_are_counted_as_the_client_does(new, root):
     d, p = new("text:\n- a\n- b\n")
     d.request("initialize", adapterID="pdl", linesStartAt1=False, columnsStartAt1=False)
     launched = d.send_request("launch", program=str(p))
@@ -326,8 +321,7 @@ def lines_and_columns_are_counted_as_the_client_does(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def parts_of_one_kind_are_asked_for(new, root):
+def test_parts_of_one_kind_are_asked_for(new, root):
     d, p = new("defs:\n  l: {data: [1, 2]}\n  m: {data: {a: 1}}\ntext:\n- x\n")
     d.launch(p, [5])
     frame = d.stopped()[2][0]["id"]
@@ -339,8 +333,7 @@ def parts_of_one_kind_are_asked_for(new, root):
     finish(d)
 
 
-@test
-def typed_lines_do_not_fill_the_pipe(new, root):
+def test_typed_lines_do_not_fill_the_pipe(new, root):
     """Lines that the program does not read yet: the adapter waited for room in the pipe, and answered nothing more."""
     d, p = new("text:\n- args: [sh, -c, 'until [ -e go ]; do sleep 0.02; done']\n- read:\n  def: line\n  contribute: [context]\n- ${ line | length }\n")
     d.launch(p)
@@ -353,8 +346,7 @@ def typed_lines_do_not_fill_the_pipe(new, root):
     eq(finish(d)[1].endswith("15000"), True)
 
 
-@test
-def a_request_is_seen_before_it_is_sent(new, root):
+def test_a_request_is_seen_before_it_is_sent(new, root):
     server = http_of.serve(Reply)
     d, p = new(MODEL, {"OPENAI_BASE_URL": "http://127.0.0.1:%d/v1" % server.server_port, "OPENAI_API_KEY": "secret-key-0123456789"})
     d.launch(p, filters=["request"])
@@ -372,8 +364,7 @@ def a_request_is_seen_before_it_is_sent(new, root):
     eq((code, out, len(Reply.asked)), (0, "Say hello\nhi -- HI", 1))
 
 
-@test
-def expressions_ask_nobody(new, root):
+def test_expressions_ask_nobody(new, root):
     d, p = new("defs:\n  f:\n    function: {x: integer}\n    return:\n      model: openai/m\ntext:\n- text: a\n")
     d.launch(p, [7])
     frame = d.stopped()[2][0]["id"]
@@ -388,8 +379,7 @@ def expressions_ask_nobody(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def maps_have_strands(new, root):
+def test_maps_have_strands(new, root):
     d, p = new("for:\n  i: [1, 2]\nmap:\n  lastOf:\n  - data: ${ i }\n  - ${ i + 1 }\njoin:\n  as: array\n")
     d.launch(p, [5])
     seen = []
@@ -403,8 +393,7 @@ def maps_have_strands(new, root):
     eq(finish(d)[0], 0)
 
 
-@test
-def input_and_output_are_not_the_protocol(new, root):
+def test_input_and_output_are_not_the_protocol(new, root):
     d, p = new("text:\n- read:\n  def: line\n- args: [sh, -c, 'echo from a child']\n- lang: python\n  code: |\n    print('printed')\n    result = line\n")
     d.launch(p, input=["typed"])
     code, out, _ = finish(d)
@@ -413,8 +402,7 @@ def input_and_output_are_not_the_protocol(new, root):
         raise AssertionError(out)
 
 
-@test
-def wrong_programs_and_requests(new, root):
+def test_wrong_programs_and_requests(new, root):
     d, p = new("text: [\n")
     d.launch(p, [1])
     eq(finish(d)[0], 1)
@@ -440,8 +428,7 @@ WRITES = """text:
 """
 
 
-@test
-def disconnect_leaves_the_run_to_itself_when_asked(new, root):
+def test_disconnect_leaves_the_run_to_itself_when_asked(new, root):
     """The run goes on behind the client: later breakpoints do not stop it, what it reads is at its end, and nothing is sent."""
     for terminate in (None, True, False):
         d, p = new("")
@@ -465,8 +452,7 @@ def disconnect_leaves_the_run_to_itself_when_asked(new, root):
         read.unlink(missing_ok=True)
 
 
-@test
-def terminate_ends_a_loop_that_would_stop_again(new, root):
+def test_terminate_ends_a_loop_that_would_stop_again(new, root):
     d, p = new(LOOP)
     d.launch(p, [4])
     d.stopped()
@@ -474,8 +460,7 @@ def terminate_ends_a_loop_that_would_stop_again(new, root):
     eq(finish(d)[0], 130)
 
 
-@test
-def the_end_of_input_ends_a_stopped_program(new, root):
+def test_the_end_of_input_ends_a_stopped_program(new, root):
     d, p = new(PROGRAM)
     d.launch(p, [11])
     d.stopped()
@@ -488,8 +473,7 @@ def ended(d, data):
     return d.end()
 
 
-@test
-def the_end_of_input_after_breakpoints_hit_is_no_leak(new, root):
+def test_the_end_of_input_after_breakpoints_hit_is_no_leak(new, root):
     d, p = new(PROGRAM)
     d.send_request("initialize")
     d.send_request("launch", program=str(p), stopOnEntry=True)
@@ -497,8 +481,7 @@ def the_end_of_input_after_breakpoints_hit_is_no_leak(new, root):
     eq(d.end()[0], 0)
 
 
-@test
-def bytes_that_are_no_protocol_are_told_and_end_it(new, root):
+def test_bytes_that_are_no_protocol_are_told_and_end_it(new, root):
     for data, text in ((b"hello\r\n\r\n", "without the line Content-Length: NUMBER"), (b"Content-Length: -1\r\n\r\n{}", "Content-Length"),
                        (b"Content-Length: 99999999999\r\n\r\n{}", "99999999999 bytes is longer than"),
                        (b"X: " + b"y" * 20000, "header of a message is longer than 8192"),
@@ -507,8 +490,7 @@ def bytes_that_are_no_protocol_are_told_and_end_it(new, root):
         eq((code, err.count("pdl dap: "), err.count("\n"), text in err), (1, 1, 1, True))
 
 
-@test
-def a_message_that_is_no_object_is_told_and_left_out(new, root):
+def test_a_message_that_is_no_object_is_told_and_left_out(new, root):
     for data, text in ((b"{", "not JSON"), (b'{"command": "\xff"}', "not UTF-8"), (b"[1]", "no JSON object"), (b"[" * 100000, "deeper than")):
         d, _ = new("a")
         d.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
@@ -517,8 +499,7 @@ def a_message_that_is_no_object_is_told_and_left_out(new, root):
         eq((code, err.count("\n"), text in err), (0, 1, True))
 
 
-@test
-def wrong_arguments_of_launch_are_told(new, root):
+def test_wrong_arguments_of_launch_are_told(new, root):
     d, p = new("one")
     for wrong, text in (({"program": 5}, "needs `program`"), ({"program": "a\0b"}, "`program` is the path"), ({"cwd": 7}, "`cwd` is the path of a folder"),
                         ({"data": [1]}, "`data` is an object"), ({"stopOnEntry": "yes"}, "`stopOnEntry` is true or false"),
@@ -536,8 +517,7 @@ def wrong_arguments_of_launch_are_told(new, root):
     eq(d.end()[0], 0)
 
 
-@test
-def arguments_environment_and_folder(new, root):
+def test_arguments_environment_and_folder(new, root):
     """A debugged program has what a program on the command line has: pdl_args, the environment, a folder in which it runs."""
     text = """text:
 - ${ pdl_args }
@@ -560,8 +540,7 @@ def arguments_environment_and_folder(new, root):
     eq(finish(d)[:2], (0, "here"))
 
 
-@test
-def variables_are_set(new, root):
+def test_variables_are_set(new, root):
     """A variable, or a part of one, gets the value of an expression; what the program does next sees it, also after the block that was stopped."""
     d, p = new("defs:\n  n: 1\n  deep: {data: {list: [1, {a: x}], other: 5}}\n  f:\n    function: {k: integer}\n    return: ${ k + n }\n"
                "text:\n- defs:\n    inner:\n      text:\n      - data: ${ n }\n      - now\n  text: ''\n- ' n=${ n }'\n- ' ${ deep }'\n- ' ${ f(k=1) }'\n")
@@ -604,8 +583,7 @@ def variables_are_set(new, root):
     eq((code, out.strip(), end), (0, "n=41 {'list': [7], 'other': 5} 101", (0, "")))
 
 
-@test
-def what_bears_the_name_further_in_stays(new, root):
+def test_what_bears_the_name_further_in_stays(new, root):
     d, p = new("defs: {n: 1}\ntext:\n- defs:\n    part:\n      defs: {n: 10}\n      text:\n      - data: ${ n }\n  text: ${ part }\n- ' ${ n }'\n")
     d.launch(p, [7])
     frames = d.stopped()[2]
@@ -617,8 +595,7 @@ def what_bears_the_name_further_in_stays(new, root):
     eq(finish(d)[:2], (0, "10 3"))
 
 
-@test
-def a_restart_is_the_run_from_its_begin(new, root):
+def test_a_restart_is_the_run_from_its_begin(new, root):
     d, p = new("text:\n- ''\n- read:\n  message: 'line? '\n  def: line\n- '${ line } ${ n }\n  '\n- data: last\n")
     eq({k: v for k, v in d.request("initialize", adapterID="pdl").items() if k in ("supportsRestartRequest", "supportsSetVariable")},
        {"supportsRestartRequest": True, "supportsSetVariable": True})
@@ -643,8 +620,7 @@ def a_restart_is_the_run_from_its_begin(new, root):
     d.end()
 
 
-@test
-def terminate_takes_back_a_restart(new, root):
+def test_terminate_takes_back_a_restart(new, root):
     begun = pathlib.Path(root).resolve() / "begun"
     d, p = new("lang: command\ncode: sh -c 'echo x >> %s; sleep 2'\n" % begun)
     d.launch(p)
@@ -657,34 +633,3 @@ def terminate_takes_back_a_restart(new, root):
         assert d.response(seq)["success"]
     finish(d)
     eq(begun.read_text(), "x\n")
-
-
-def main():
-    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
-    passed = failed = 0
-    for fn in TESTS:
-        if sys.argv[2:] and fn.__name__ not in sys.argv[2:]:
-            continue
-        with tempfile.TemporaryDirectory(prefix="pdl_dap_") as root:
-            started = []
-
-            def new(text, env=None):
-                path = pathlib.Path(root).resolve() / ("p%d.pdl" % len(started))
-                path.write_text(text)
-                started.append(Dap(pdl, cwd=root, env={"HOME": root, **(env or {})}))
-                return started[-1], path
-            try:
-                fn(new, root)
-                passed += 1
-            except Exception as e:
-                failed += 1
-                print("FAIL dap %s: %s: %s\n%s" % (fn.__name__, type(e).__name__, e, "".join(x for s in started for x in s.errors)[-3000:]))
-            for s in started:
-                if s.process.poll() is None:
-                    s.process.kill()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
