@@ -1,107 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kit.py -- what the tests of batches share: a folder, a model server that counts, the command."""
+"""What the tests of batches share: a folder, a model server that counts, the command. Each item has a process of its own, and so a `t` of its own;
+nothing is started before `t.begin`."""
 import collections
 import csv
-import http.server
+import functools
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
+from .. import checks, http_of
+from ..harness.choice import Choice
 
-PROGRAM = "text:\n- text: Say ${ word }\n  contribute: [context]\n- model: openai/upper\n  def: said\n  contribute: []\n- ${ said }\n"
-# The same, but what the model says is the whole result.
+# What the model says is the whole result.
 ASK = "lastOf:\n- Say ${ word }\n- model: openai/upper\n"
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *args):
-        pass
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["messages"][-1]["content"]
-        service = self.server.service
-        with service.lock:
-            service.asked[prompt] += 1
-            service.open += 1
-            service.most_open = max(service.most_open, service.open)
-        try:
-            status, text = service.answer(prompt)
-            if status == 200:
-                reply = {"id": "x", "object": "chat.completion", "created": 1, "model": body["model"],
-                         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-                         "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
-            else:
-                reply = {"error": {"message": text, "type": "invalid_request_error"}}
-            data = json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-            if status == 200:
-                with service.lock:
-                    service.answered[prompt] += 1
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-        finally:
-            with service.lock:
-                service.open -= 1
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 512
-
-    def handle_error(self, request, client_address):
-        pass
-
-
-class Service:
+class Service(http_of.Plain):
     """Answers with the prompt in capitals and counts; `rule(prompt)` -> (status, text) or None may say otherwise."""
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.rule = None
         self.begin()
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.service = self
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = "http://127.0.0.1:%d/v1" % self.server.server_address[1]
+        super().__init__(self.chat)
+        self.url = "http://127.0.0.1:%d/v1" % self.port
 
     def begin(self, rule=None):
         self.asked, self.answered = collections.Counter(), collections.Counter()
         self.open = self.most_open = 0
         self.rule = rule
 
-    def answer(self, prompt):
-        said = self.rule(prompt) if self.rule else None
-        return said or (200, prompt.upper())
+    def chat(self, head, body, send):
+        body = json.loads(body)
+        prompt = body["messages"][-1]["content"]
+        with self.lock:
+            self.asked[prompt] += 1
+            self.open += 1
+            self.most_open = max(self.most_open, self.open)
+        try:
+            status, text = self.rule and self.rule(prompt) or (200, prompt.upper())
+            send(http_of.answer(self.reply(body["model"], status, text), status=status))
+            with self.lock:
+                self.answered[prompt] += status == 200
+            return True
+        finally:
+            with self.lock:
+                self.open -= 1
+
+    @staticmethod
+    def reply(model, status, text):
+        if status != 200:
+            return json.dumps({"error": {"message": text, "type": "invalid_request_error"}}).encode()
+        return json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": model,
+                           "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+                           "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}).encode()
 
 
-class Tests(Checks):
-    """A counter of checks, and a folder for each of them."""
+class Tests:
+    """A folder, made anew by `begin`, and the command that runs in it."""
+    check, skip = staticmethod(checks.check), staticmethod(checks.skip)
+    folder = None
 
-    def __init__(self, build):
-        self.pdl = os.path.join(os.path.abspath(build), "pdl")
-        self.service = Service()
-        self.folder = None
+    @property
+    def pdl(self):
+        return str(Choice.build / "pdl")
+
+    @functools.cached_property
+    def service(self):
+        return Service()
 
     def begin(self, files=None, rule=None):
         if self.folder:
             shutil.rmtree(self.folder)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pdl_batch_"))
+        self.folder = pathlib.Path(tempfile.mkdtemp())
         self.service.begin(rule)
         for name, text in {"p.pdl": ASK, **(files or {})}.items():
             (self.folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -139,11 +114,6 @@ class Tests(Checks):
         with open(self.folder / name, newline="", encoding="utf-8") as f:
             return list(csv.DictReader(f))
 
-    def finish(self):
-        if self.folder:
-            shutil.rmtree(self.folder)
-        return super().finish()
-
 
 def jsonl(rows):
     return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
@@ -151,3 +121,6 @@ def jsonl(rows):
 
 def words(n):
     return [{"id": i, "word": "w%d" % i} for i in range(1, n + 1)]
+
+
+t = Tests()

@@ -1,22 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_many.py BUILD_DIR -- many rows in flight: which answer belongs to which row, in which order they are written, and rows whose run does
+"""Many rows in flight: which answer belongs to which row, in which order they are written, and rows whose run does
 not announce that it can continue (PDL_STRESS=mute)."""
 import random
-import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
-from kit import Tests, jsonl, words  # noqa: E402
-
-t = Tests(sys.argv[1])
-ROWS, JOBS = 1200, 300
+from .kit import jsonl, t, words
 
 
-def test_order():
+def test_order(scale):
     """Answers come in an order of their own: each is the result of its row, and the output has the order of the input."""
-    rows = words(ROWS)
+    n = scale(1200, 300)
+    rows = words(n)
     for options in ([], ["--unordered"]):
         chance, finished = random.Random(7), []
 
@@ -25,9 +20,9 @@ def test_order():
             finished.append(prompt)
 
         t.begin({"in.jsonl": jsonl(rows)}, late)
-        code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", JOBS, *options)
+        code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", n // 4, *options)
         out = t.lines("out.jsonl")
-        t.check("many jobs %s: answers came in another order than the rows" % options, len(finished) == ROWS
+        t.check("many jobs %s: answers came in another order than the rows" % options, len(finished) == n
                 and finished != ["Say " + r["word"] for r in rows], len(finished))
         t.check("many jobs %s: each answer is that of its row" % options, code == 0
                 and [r for r in out if r["result"] != "SAY " + r["word"].upper()] == [], "%s %s" % (code, err))
@@ -52,8 +47,3 @@ def test_missed():
     hold.set()
     _, err = p.communicate(timeout=120)
     t.check("no announcements: and then the other one", p.returncode == 0 and len(t.lines("out.jsonl")) == 2, err)
-
-
-for test in (test_order, test_missed):
-    test()
-sys.exit(t.finish())

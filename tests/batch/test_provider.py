@@ -1,18 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_provider.py BUILD_DIR -- --provider-batch against a server on loopback that speaks the batch interfaces of OpenAI and Anthropic."""
+"""--provider-batch against a server on loopback that speaks the batch interfaces of OpenAI and Anthropic."""
 import collections
-import http.server
 import json
 import re
-import sys
-import threading
 import time
 
-sys.dont_write_bytecode = True
-from kit import Tests, jsonl, words  # noqa: E402
+import pytest
 
-t = Tests(sys.argv[1])
+from .. import http_of
+from .kit import jsonl, t, words
+
 STAGES = """text:
 - defs:
     a: {lastOf: ["First ${ word }", {model: MODEL}]}
@@ -25,10 +22,8 @@ class Provider:
     """Batches are worked off `polls` looks after they were made; `rule(prompt)` may refuse a request."""
 
     def __init__(self):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.server = http_of.serve(self.handler())
+        self.url = "http://127.0.0.1:%d" % self.server.server_port
         self.begin()
 
     def begin(self, polls=2, rule=None):
@@ -72,21 +67,14 @@ class Provider:
         return b["looks"] > self.polls and not self.stuck
 
     def handler(outer):
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(http_of.Quiet):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *args):
-                pass
-
             def say(self, data, status=200):
-                data = data if isinstance(data, bytes) else json.dumps(data).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.reply(data if isinstance(data, bytes) else json.dumps(data).encode(), status=status)
 
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.body()
                 status = outer.refusal("POST " + self.path)
                 if status:
                     return self.say({"error": {"message": "not now"}}, status)
@@ -140,7 +128,13 @@ class Provider:
         return Handler
 
 
-p = Provider()
+p = None  # the provider of an item, which has a process of its own
+
+
+@pytest.fixture(autouse=True)
+def provider():
+    global p
+    p = Provider()
 
 
 def env(**more):
@@ -152,7 +146,8 @@ def run(*args, **more):
     return t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", *args, **env(**more))
 
 
-def check(model, title, key):
+@pytest.mark.parametrize("model, title, key", [("openai/m", "openai", "Bearer sk-one"), ("anthropic/m", "anthropic", "sk-two")], ids=["openai", "anthropic"])
+def test_dialect(model, title, key):
     program = "lastOf:\n- Say ${ word }\n- model: %s\n" % model
     p.begin()
     t.begin({"in.jsonl": jsonl(words(25)), "p.pdl": program})
@@ -181,7 +176,7 @@ def check(model, title, key):
     t.check(title + ": equal rows", code == 0 and len(t.lines("out.jsonl")) == 6 and p.asked["Say same"] == 6, "%s %s" % (p.asked, err))
 
 
-def resume():
+def test_resume():
     program = "lastOf:\n- Say ${ word }\n- model: openai/m\n"
     for how in ("terminate", "kill"):
         p.begin(polls=0)
@@ -200,7 +195,7 @@ def resume():
                 and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W%d" % i for i in range(1, 13)], "%s %s" % (len(p.batches), err))
 
 
-def retry():
+def test_retry():
     program = "lastOf:\n- Say ${ word }\n- model: openai/m\n"
     for how in ("ended", "killed"):
         p.begin(polls=0, rule=lambda prompt: 400 if prompt in ("Say w2", "Say w5") else None)
@@ -222,7 +217,7 @@ def retry():
                 and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W%d" % i for i in range(1, 7)], "%s %s %s" % (len(p.batches), p.asked, err))
 
 
-def hiccup():
+def test_hiccup():
     """The provider does not answer twice while it works."""
     p.begin(polls=3)
     p.down = 2
@@ -231,21 +226,23 @@ def hiccup():
     t.check("a provider that does not answer for a while", code == 0 and p.down == 0 and len(p.batches) == 1 and err.count("asked again") == 1, "%s %s" % (p.down, err))
 
 
-def busy():
+DOORS = [("openai", "POST /v1/files"), ("openai", "POST /v1/batches"), ("openai", "GET /v1/batches/"), ("openai", "GET /v1/files/"),
+         ("anthropic", "POST /v1/messages/batches"), ("anthropic", "GET /v1/messages/batches/[^/]*$"), ("anthropic", "GET /v1/messages/batches/.*/results")]
+
+
+@pytest.mark.parametrize("model, path", DOORS)
+def test_busy(model, path):
     """The provider is busy for a while at each of its doors: nothing is lost, nothing is uploaded twice."""
-    for model, paths in (("openai", ("POST /v1/files", "POST /v1/batches", "GET /v1/batches/", "GET /v1/files/")),
-                         ("anthropic", ("POST /v1/messages/batches", "GET /v1/messages/batches/[^/]*$", "GET /v1/messages/batches/.*/results"))):
-        for path in paths:
-            for status in (429, 503):
-                p.begin(polls=1)
-                p.refusals = {path: [status]}
-                t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
-                code, out, err = run()
-                t.check("busy: %d to %s" % (status, path), code == 0 and len(p.batches) == 1 and p.refusals == {path: []} and max(p.asked.values()) == 1
-                        and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W1", "SAY W2", "SAY W3"], "%s %s %s" % (code, p.batches, err))
+    for status in (429, 503):
+        p.begin(polls=1)
+        p.refusals = {path: [status]}
+        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
+        code, out, err = run()
+        t.check("busy: %d to %s" % (status, path), code == 0 and len(p.batches) == 1 and p.refusals == {path: []} and max(p.asked.values()) == 1
+                and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W1", "SAY W2", "SAY W3"], "%s %s %s" % (code, p.batches, err))
 
 
-def no_interface():
+def test_no_interface():
     """A server that answers questions and has no batches."""
     p.begin()
     t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
@@ -253,56 +250,59 @@ def no_interface():
     t.check("a server without a batch interface", code == 1 and "/other/files: status 400" in err and "without --provider-batch" in err, "%s %s" % (code, err))
 
 
-def stages_killed():
+@pytest.mark.parametrize("model", ("openai/m", "anthropic/m"))
+def test_stages_killed(model):
     """Ended while the second stage is worked on: the answers of the first one were in memory."""
-    for model in ("openai/m", "anthropic/m"):
-        p.begin(polls=0)
-        t.begin({"in.jsonl": jsonl(words(6)), "p.pdl": STAGES.replace("MODEL", model)})
-        p.rule = lambda prompt: setattr(p, "stuck", True)  # from the first answer on
-        process = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", **env())
-        deadline = time.monotonic() + 60
-        while (len(p.batches) < 2 or not list(p.batches.values())[-1]["looks"]) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.kill()
-        process.communicate(timeout=60)
-        p.rule, p.stuck = None, False
-        code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", timeout=60, **env())
-        t.check("%s: killed in the second stage" % model, code == 0 and len(p.batches) == 2 and set(p.asked.values()) == {1}
-                and [r["result"] for r in t.lines("out.jsonl")] == ["SECOND FIRST W%d" % i for i in range(1, 7)], "%s %s %s" % (code, p.asked, err))
+    p.begin(polls=0)
+    t.begin({"in.jsonl": jsonl(words(6)), "p.pdl": STAGES.replace("MODEL", model)})
+    p.rule = lambda prompt: setattr(p, "stuck", True)  # from the first answer on
+    process = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", **env())
+    deadline = time.monotonic() + 60
+    while (len(p.batches) < 2 or not list(p.batches.values())[-1]["looks"]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=60)
+    p.rule, p.stuck = None, False
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", timeout=60, **env())
+    t.check("%s: killed in the second stage" % model, code == 0 and len(p.batches) == 2 and set(p.asked.values()) == {1}
+            and [r["result"] for r in t.lines("out.jsonl")] == ["SECOND FIRST W%d" % i for i in range(1, 7)], "%s %s %s" % (code, p.asked, err))
 
 
-def odd_answers():
+EXPIRED = {"code": "batch_expired", "message": "not executed in time"}
+# dialect, what differs in each result, what that is, what the error of the row says
+ODD = [
+    ("openai", lambda r: r.update(response=None, error=EXPIRED), "expired", "not executed in time"),
+    ("openai", lambda r: r.update(response=None), "neither response nor error", "the batch has no response for it"),
+    ("openai", lambda r: r["response"].pop("status_code"), "no status", "the batch has no response for it"),
+    ("openai", lambda r: r["response"].update(body=None), "no body", "no choices"),
+    ("openai", lambda r: r.update(custom_id="other"), "the name of another", "ended without an answer"),
+    ("openai", lambda r: r.update(custom_id=7), "a name that is no text", "ended without an answer"),
+    ("anthropic", lambda r: r.update(result={"type": "expired"}), "expired", "(expired)"),
+    ("anthropic", lambda r: r.update(result={"type": "canceled\"}"}), "quotes", '(canceled"})'),
+    ("anthropic", lambda r: r.update(result={"type": "succeeded"}), "no message", "(succeeded)"),
+    ("anthropic", lambda r: r.pop("result"), "no result", "(no result)"),
+]
+
+
+@pytest.mark.parametrize("model, change, title, said", ODD, ids=["%s, %s" % (x[0], x[2]) for x in ODD])
+def test_odd_answers(model, change, title, said):
     """What the results of a batch hold that did not go well: an error of the row, which says why."""
-    def of(model, change, title, said, code_wanted=3):
-        name = "%s_line" % model
-        line = getattr(Provider, name)
+    line = getattr(p, "%s_line" % model)
 
-        def changed(request):
-            made = line(p, request)
-            change(made)
-            return made
-        p.begin(polls=0)
-        setattr(p, name, changed)
-        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
-        code, out, err = run()
-        delattr(p, name)
-        rows = t.lines("out.jsonl")
-        t.check("%s: %s" % (model, title), code == code_wanted and len(rows) == 3 and len(p.batches) == 1 and all(said in str(r["error"]) for r in rows),
-                "%s %s %s %s" % (code, len(p.batches), rows[:1], err))
-    expired = {"code": "batch_expired", "message": "not executed in time"}
-    of("openai", lambda r: r.update(response=None, error=expired), "expired", "not executed in time")
-    of("openai", lambda r: r.update(response=None), "neither response nor error", "the batch has no response for it")
-    of("openai", lambda r: r["response"].pop("status_code"), "no status", "the batch has no response for it")
-    of("openai", lambda r: r["response"].update(body=None), "no body", "no choices")
-    of("openai", lambda r: r.update(custom_id="other"), "the name of another", "ended without an answer")
-    of("openai", lambda r: r.update(custom_id=7), "a name that is no text", "ended without an answer")
-    of("anthropic", lambda r: r.update(result={"type": "expired"}), "expired", "(expired)")
-    of("anthropic", lambda r: r.update(result={"type": "canceled\"}"}), "quotes", '(canceled"})')
-    of("anthropic", lambda r: r.update(result={"type": "succeeded"}), "no message", "(succeeded)")
-    of("anthropic", lambda r: r.pop("result"), "no result", "(no result)")
+    def changed(request):
+        made = line(request)
+        change(made)
+        return made
+    p.begin(polls=0)
+    setattr(p, "%s_line" % model, changed)
+    t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
+    code, out, err = run()
+    rows = t.lines("out.jsonl")
+    t.check("%s: %s" % (model, title), code == 3 and len(rows) == 3 and len(p.batches) == 1 and all(said in str(r["error"]) for r in rows),
+            "%s %s %s %s" % (code, len(p.batches), rows[:1], err))
 
 
-def twice():
+def test_twice():
     """A request that is answered twice: what is good stays."""
     p.begin(polls=0)
     t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: anthropic/m\n"})
@@ -314,66 +314,57 @@ def twice():
         return [good, bad]
     p.anthropic_line = both
     code, out, err = run()
-    del p.anthropic_line
     t.check("answered twice", code == 0 and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W1", "SAY W2", "SAY W3"], "%s %s" % (code, err))
 
 
-def states():
+def batch(**facts):
+    return lambda self: self.path.startswith("/v1/batches/") and (self.say({"id": self.path.split("/")[3], **facts}), True)[1]
+
+
+def answer(path, what, status=200):
+    return lambda self: self.path.startswith(path) and (self.say(what, status), True)[1]
+
+
+def nameless(self):
+    self.body()
+    self.say({})
+    return True
+
+
+# what happens, what is said of it, exit status, the answer to a look, the answer to what is sent
+STATES = [
+    ("failed", "without an answer: line 3 is bad", 3, batch(status="failed", errors={"data": [{"message": "line 3 is bad"}]}), None),
+    ("expired", "without an answer: expired", 3, batch(status="expired", output_file_id=None), None),
+    ("cancelled", "without an answer: cancelled", 3, batch(status="cancelled"), None),
+    ("complete without a file", "ended without an answer", 3, batch(status="completed", output_file_id=None, error_file_id=None), None),
+    ("forgotten", "status 404", 3, answer("/v1/batches/", {"error": {"message": "No such batch"}}, 404), None),
+    ("file is gone", "status 404", 3, answer("/v1/files/", {"error": {"message": "No such file"}}, 404), None),
+    ("file is broken", "ended without an answer", 3, answer("/v1/files/", b'\xff\x00{"custom_id":\n[1]\n"x"\n{}\n{"custom_id":"x"}\n'), None),
+    ("no JSON", "the answer is not JSON", 1, answer("/v1/batches/", b"<html>"), None),
+    ("key refused", "status 401", 1, answer("/v1/batches/", {"error": {"message": "bad key"}}, 401), None),
+    ("made without a name", "the answer has no id", 1, None, nameless),
+]
+
+
+@pytest.mark.parametrize("title, said, wanted, looked, made", STATES, ids=[x[0] for x in STATES])
+def test_states(title, said, wanted, looked, made):
     """How a batch may end, and what a service may say in place of one."""
     handler = p.server.RequestHandlerClass
     get, post = handler.do_GET, handler.do_POST
-
-    def of(title, said, code_wanted, looked=None, made=None):
-        p.begin(polls=0)
-        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
-        if looked:
-            handler.do_GET = lambda self: looked(self) or get(self)
-        if made:
-            handler.do_POST = lambda self: made(self) or post(self)
-        code, out, err = run()
-        handler.do_GET, handler.do_POST = get, post
-        rows = t.lines("out.jsonl")
-        texts = [str(r["error"]) for r in rows] if code_wanted == 3 else [err]
-        t.check("batch: " + title, code == code_wanted and texts and all(said in x for x in texts) and (code_wanted == 1 or len(rows) == 3),
-                "%s %s %s" % (code, rows[:1], err))
-
-    def batch(**facts):
-        return lambda self: self.path.startswith("/v1/batches/") and (self.say({"id": self.path.split("/")[3], **facts}), True)[1]
-
-    def answer(path, what, status=200):
-        return lambda self: self.path.startswith(path) and (self.say(what, status), True)[1]
-
-    def refuse(what):
-        return lambda self: (self.rfile.read(int(self.headers["Content-Length"])), self.say(what), True)[2]
-    of("failed", "without an answer: line 3 is bad", 3, batch(status="failed", errors={"data": [{"message": "line 3 is bad"}]}))
-    of("expired", "without an answer: expired", 3, batch(status="expired", output_file_id=None))
-    of("cancelled", "without an answer: cancelled", 3, batch(status="cancelled"))
-    of("complete without a file", "ended without an answer", 3, batch(status="completed", output_file_id=None, error_file_id=None))
-    of("forgotten", "status 404", 3, answer("/v1/batches/", {"error": {"message": "No such batch"}}, 404))
-    of("file is gone", "status 404", 3, answer("/v1/files/", {"error": {"message": "No such file"}}, 404))
-    of("file is broken", "ended without an answer", 3, answer("/v1/files/", b'\xff\x00{"custom_id":\n[1]\n"x"\n{}\n{"custom_id":"x"}\n'))
-    of("no JSON", "the answer is not JSON", 1, answer("/v1/batches/", b"<html>"))
-    of("key refused", "status 401", 1, answer("/v1/batches/", {"error": {"message": "bad key"}}, 401))
-    of("made without a name", "the answer has no id", 1, None, refuse({}))
+    p.begin(polls=0)
+    t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
+    if looked:
+        handler.do_GET = lambda self: looked(self) or get(self)
+    if made:
+        handler.do_POST = lambda self: made(self) or post(self)
+    code, out, err = run()
+    rows = t.lines("out.jsonl")
+    texts = [str(r["error"]) for r in rows] if wanted == 3 else [err]
+    t.check("batch: " + title, code == wanted and texts and all(said in x for x in texts) and (wanted == 1 or len(rows) == 3), "%s %s %s" % (code, rows[:1], err))
 
 
-def refused():
+def test_refused():
     p.begin()
     t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: ollama/m\n"})
     code, out, err = run(OLLAMA_API_BASE=p.url)
     t.check("a service without batches", code in (1, 2) and "has no batches that are known" in err and not (t.lines("out.jsonl")), "%s %s" % (code, err))
-
-
-check("openai/m", "openai", "Bearer sk-one")
-check("anthropic/m", "anthropic", "sk-two")
-resume()
-retry()
-hiccup()
-busy()
-no_interface()
-stages_killed()
-odd_answers()
-twice()
-states()
-refused()
-sys.exit(t.finish())

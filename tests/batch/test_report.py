@@ -1,16 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_report.py BUILD_DIR -- progress, reports, estimates, budgets, cache, order of waiting rows."""
+"""Progress, reports, estimates, budgets, cache, order of waiting rows."""
 import json
 import re
-import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
-from kit import Tests, jsonl, words  # noqa: E402
+from .kit import jsonl, t, words
 
-t = Tests(sys.argv[1])
 ARGS = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
 
 
@@ -117,9 +113,3 @@ def test_full_disk():
     (t.folder / "out.jsonl").unlink()
     code, out, err = t.run(*ARGS)
     t.check("with room it continues", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == [1, 2, 3], err)
-
-
-for test in (test_report, test_estimate, test_progress, test_waiting_rows, test_window, test_budget, test_cache, test_changing_input,
-             test_full_disk):
-    test()
-sys.exit(t.finish())

@@ -1,28 +1,21 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_resume.py BUILD_DIR [--kills N] [--seed N] -- batches are killed and continued; changed programs and inputs are noticed.
+"""Batches are killed and continued; changed programs and inputs are noticed.
 
-Each round kills a batch at random instants until it ends. After the end each row is in the output exactly once, and the service, which
-counts, has answered each row once, and at most `jobs` rows once more for each kill. --kills N: rounds continue until so many kills.
-"""
-import argparse
+Each round kills a batch again and again until it ends. After the end each row is in the output exactly once, and the service, which counts, has
+answered each row once, and at most `jobs` rows once more for each kill."""
 import contextlib
 import json
 import random
 import sqlite3
-import sys
+import subprocess
 import time
 
-sys.dont_write_bytecode = True
-from kit import Tests, jsonl, words  # noqa: E402
+import pytest
 
-a = argparse.ArgumentParser()
-a.add_argument("build")
-a.add_argument("--kills", type=int, default=12)
-a.add_argument("--seed", type=int, default=1)
-o = a.parse_args()
-t = Tests(o.build)
-ROWS, JOBS, MOST_STARTS = 400, 8, 60
+from ..harness.choice import Choice
+from .kit import jsonl, t, words
+
+ROWS, JOBS, MOST_STARTS = 240, 8, 60
 
 
 def fails(row):
@@ -78,15 +71,23 @@ FORMS = [("ordered", "out.jsonl", [], read_jsonl, False),
          ("csv, unordered, some fail, --keep", "out.csv", ["--unordered", "--keep"], read_csv, True)]
 
 
+def killed(p, chance):
+    """Kills a batch behind so many more answers, or after some time: before it asks and behind the last answer something is written, too."""
+    until = time.monotonic() + chance.uniform(0.005, 0.2)
+    answers = sum(t.service.answered.values()) + chance.randint(0, ROWS // 2)
+    by_answers = chance.random() < 0.7
+    while p.poll() is None and (sum(t.service.answered.values()) < answers if by_answers else time.monotonic() < until):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            p.wait(0.002)
+    t.kill(p)
+
+
 def kill_until_it_ends(args, chance):
     """-> kills, exit code, standard error"""
     for kills in range(MOST_STARTS):
         p = t.start("p.pdl", "-i", "in.jsonl", *args)
         if kills < MOST_STARTS - 1:
-            try:
-                p.wait(chance.uniform(0.01, 0.25))
-            except Exception:
-                t.kill(p)
+            killed(p, chance)
         _, err = p.communicate(timeout=300)
         if p.returncode != -9:
             break
@@ -122,14 +123,15 @@ def rounds(form, chance):
     return kills
 
 
-def test_kills():
-    chance = random.Random(o.seed)
-    kills, n = 0, 0
-    while n < len(FORMS) or kills < o.kills and n < 2 * o.kills + len(FORMS):
-        kills += rounds(FORMS[n % len(FORMS)], chance)
-        n += 1
-    t.check("enough kills", kills >= o.kills, kills)
-    print("%d kills in %d rounds" % (kills, n))
+@pytest.mark.parametrize("form", FORMS, ids=[x[0] for x in FORMS])
+def test_kills(form, scale):
+    """Rounds until there are enough kills."""
+    kills, wanted, chance = 0, scale(20), random.Random(Choice.seed + form[0])
+    for _ in range(2 * wanted + 2):
+        kills += rounds(form, chance)
+        if kills >= wanted:
+            break
+    t.check("enough kills", kills >= wanted, kills)
 
 
 def test_changes():
@@ -252,12 +254,3 @@ def test_owner():
     code, _, err = t.run(*args)
     t.check("it continues", code == 0 and t.lines("out.jsonl") == expected(words(50)), err)
     t.check("what was finished is not asked again", sum(t.service.answered.values()) <= 50 + 2, asked)
-
-
-test_kills()
-test_changes()
-test_damage()
-test_parts()
-test_stream()
-test_owner()
-sys.exit(t.finish())

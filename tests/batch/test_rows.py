@@ -1,14 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_rows.py BUILD_DIR -- tables in and out, columns and variables, broken rows, what is refused, exit codes."""
+"""Tables in and out, columns and variables, broken rows, what is refused, exit codes."""
 import json
 import sqlite3
-import sys
 
-sys.dont_write_bytecode = True
-from kit import ASK, Tests, jsonl, words  # noqa: E402
+from .kit import ASK, jsonl, t, words
 
-t = Tests(sys.argv[1])
 OWN = {"result": None, "error": None, "place": None}
 
 
@@ -376,10 +372,3 @@ def test_refused_early():
     t.check("a journal that cannot be read", code == 2 and "--overwrite begins anew" in err, "%s %s" % (code, err))
     code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", "--overwrite")
     t.check("a journal that cannot be read is overwritten", code == 0 and len(t.lines("out.jsonl")) == 1, err)
-
-
-for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_effects_of_parts, test_commands, test_choice, test_sqlite,
-             test_types_of_columns, test_certain_errors, test_nothing_begun, test_files_of_rows, test_keep, test_shared_texts,
-             test_headers, test_odd_tables, test_odd_databases, test_refused_early):
-    test()
-sys.exit(t.finish())

@@ -1,17 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_eval.py BUILD_DIR -- pdl eval: scores, samples, judges, comparisons; pdl test: tests that stand beside programs."""
+"""pdl eval: scores, samples, judges, comparisons; pdl test: tests that stand beside programs."""
 import json
 import math
 import pathlib
-import sys
 import xml.etree.ElementTree as ElementTree
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "batch"))
-from kit import Tests, jsonl  # noqa: E402
+from ..batch.kit import jsonl, t
 
-t = Tests(sys.argv[1])
 ASK = "lastOf:\n- ${ question }\n- model: openai/upper\n"
 NEGATED = "lastOf:\n- no ${ question }\n- model: openai/upper\n"
 ROWS = [{"question": "q%d" % i, "answer": "Q%d" % i if i % 5 else "other"} for i in range(1, 21)]
@@ -298,9 +293,3 @@ def test_broken_tests():
     t.begin()
     code, out, err = t.run(word="test")
     t.check("test: none", code == 2 and "there are no files" in err, "%s %s" % (code, err))
-
-
-for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_failing_judge, test_against, test_refused, test_nothing_paid_in_vain, test_no_answer, test_budget, test_tests, test_recorded,
-             test_broken_tests):
-    test()
-sys.exit(t.finish())

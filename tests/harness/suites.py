@@ -33,7 +33,7 @@ SUITES = [
     Suite("serve", "tests/serve", "test", True),
     Suite("vm", "tests/vm", "test", True),
     Suite("trace", "tests/trace", "test", True),
-    Suite("viewer", "tests/viewer", "test", True),
+    Suite("viewer", "tests/viewer", "test", False),
     Suite("batch", "tests/batch", "test", True),
     Suite("lsp", "tests/lsp", "test", True),
     Suite("dap", "tests/dap", "test", True),

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_mock.py BUILD -- pdl mock: what it answers, whole and streamed, to programs and to any client; replies that are wrong."""
+"""pdl mock: what it answers, whole and streamed, to programs and to any client; replies that are wrong."""
 import http.client
 import json
 import os
@@ -8,21 +7,17 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+from ..checks import check
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
+PDL = str(Choice.build / "pdl")
 
 
 class Mock:
     def __init__(self, *args):
-        self.p = subprocess.Popen([PDL, "mock", "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.p = subprocess.Popen([PDL, "mock", "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.use = self.p.stdout.readline()
         self.port = int(re.search(r":(\d+)/v1", self.use).group(1))
 
@@ -49,7 +44,7 @@ class Mock:
         return code, self.p.stderr.read()
 
 
-def plain():
+def test_plain():
     m = Mock()
     check("a line for the shell", re.fullmatch(r"export OPENAI_BASE_URL=http://127\.0\.0\.1:\d+/v1 OPENAI_API_KEY=mock\n", m.use), m.use)
     check("repeats", m.say("hello") == "hello")
@@ -72,7 +67,7 @@ def plain():
     check("requests are told", json.loads(told.splitlines()[0]) == {"model": "mock", "asked": "hello", "said": "hello"}, told)
 
 
-def script(folder):
+def test_script(folder):
     file = folder / "replies.yaml"
     file.write_text("""
 - first
@@ -99,7 +94,7 @@ def script(folder):
     m.end()
 
 
-def streams(folder):
+def test_streams(folder):
     m = Mock()
     text = m.ask(body={"model": "x", "stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "one two\nthree"}]})[2]
     chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
@@ -117,7 +112,7 @@ def streams(folder):
     m.end()
 
 
-def wrong(folder):
+def test_wrong(folder):
     file = folder / "wrong.yaml"
     for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {when: x}", "neither reply nor status"),
                        ("- {reply: x, times: 0}", "times should be"), ("- {status: 200}", "from 400 to 599"), ("- {reply: x, when: 3}", "when should be a text"),
@@ -130,7 +125,7 @@ def wrong(folder):
         check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
 
 
-def templates(folder):
+def test_templates(folder):
     """What pdl new writes runs as it is."""
     file = folder / "t.yaml"
     file.write_text('- {when: "17 times", reply: "Thought: I know.\\nFinal Answer: 391"}\n- {when: Saturday, reply: From 10 to 14.}\n- {when: review, reply: positive}\n')
@@ -141,12 +136,3 @@ def templates(folder):
         r = subprocess.run([PDL, str(folder / name)], input=stdin, env=env, capture_output=True, text=True, timeout=60)
         check("template " + name, r.returncode == 0 and want in r.stdout, (r.stdout, r.stderr))
     m.end()
-
-
-with tempfile.TemporaryDirectory() as t:
-    templates(pathlib.Path(t))
-    plain()
-    script(pathlib.Path(t))
-    streams(pathlib.Path(t))
-    wrong(pathlib.Path(t))
-sys.exit(finish())

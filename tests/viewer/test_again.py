@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_again.py BUILD -- pdl view --run: a durable run is run again from the page, with changed lines and with what was answered before."""
+"""pdl view --run: a durable run is run again from the page, with changed lines and with what was answered before."""
 import hashlib
 import http.client
 import http.server
@@ -10,17 +9,14 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import http_of  # noqa: E402
-from checks import check, finish  # noqa: E402
+from .. import http_of
+from ..checks import check
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
+PDL = str(Choice.build / "pdl")
 PROGRAM = """text:
 - model: openai/a
   input: first
@@ -71,8 +67,7 @@ class Handler(http_of.Quiet):
 class View:
     def __init__(self, env, folder, *args, stdin=subprocess.DEVNULL):
         self.told = open(folder / "told", "w+")
-        self.p = subprocess.Popen([PDL, "view", *map(str, args)], cwd=folder, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=self.told, text=True,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.p = subprocess.Popen([PDL, "view", *map(str, args)], cwd=folder, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=self.told, text=True)
         self.address = self.p.stdout.readline().strip()
         m = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/open/\w+)", self.address)
         self.port, self.cookie = int(m.group(1)), None
@@ -134,7 +129,7 @@ def box_of(v, kind, which=0):
     return [b["id"] for b in list_ if b["kind"] == kind][which]
 
 
-def changes(folder):
+def test_changes(folder):
     """What is before a change comes from the journal, what it changes and what depends on it is asked; nothing of the user is changed."""
     model = Model()
     env = environment(folder, model)
@@ -172,7 +167,7 @@ def changes(folder):
     check("the file and the journal are as before", (folder / "r.pdl").read_text() == program and (folder / "runs" / "r.journal").read_bytes() == journal)
 
 
-def refusals(folder):
+def test_refusals(folder):
     model = Model()
     env = environment(folder, model)
     program = "text:\n- model: openai/a\n  input: hello\n- x\n"
@@ -229,7 +224,7 @@ def refusals(folder):
         check("refused: %s" % (args,), p.returncode in (1, 2) and why in p.stderr and "Traceback" not in p.stderr, p)
 
 
-def guards(folder):
+def test_guards(folder):
     """The policy and the inputs of the run hold for what is run again."""
     model = Model()
     env = environment(folder, model)
@@ -270,7 +265,7 @@ ANSWERS = """text:
 """
 
 
-def answers(folder):
+def test_answers(folder):
     """What was answered is shown and changed: what depends on it is asked, all else comes from the journal."""
     model = Model()
     env = environment(folder, model)
@@ -327,7 +322,7 @@ def answers(folder):
     check("the journal is as before", (folder / "runs" / "r.journal").read_bytes() == journal)
 
 
-def secrets(folder):
+def test_secrets(folder):
     """A key in an answer is not shown, and stays what it is when something else is changed."""
     model = Model()
     env = environment(folder, model)
@@ -344,7 +339,7 @@ def secrets(folder):
     v.end()
 
 
-def included(folder):
+def test_included(folder):
     """Lines of files that the program includes can be changed when they are the user's own, as they are on the disk."""
     model = Model()
     env = environment(folder, model)
@@ -383,7 +378,7 @@ def included(folder):
     check("the files are as before", "included" in (folder / "inc.pdl").read_text() and list((folder / "tmp").iterdir()) == [])
 
 
-def recordings(folder):
+def test_recordings(folder):
     """A recording of --record can be run again like a durable run; one that ends early goes on where it ends."""
     model = Model()
     env = environment(folder, model)
@@ -426,7 +421,7 @@ def recordings(folder):
     check("and nothing is left", list((folder / "tmp").iterdir()) == [], list((folder / "tmp").iterdir()))
 
 
-def questions(folder):
+def test_questions(folder):
     """What is asked again is answered from the journal; a new question is answered in the page."""
     model = Model()
     env = environment(folder, model)
@@ -450,15 +445,3 @@ def questions(folder):
     check("one question is asked", [a["text"] for a in asked] == ["More? "], asked)
     check("and answered", "Ada" in v.text(1) and "much" in v.text(1), v.text(1))
     v.end()
-
-
-def main():
-    with tempfile.TemporaryDirectory() as t:
-        for test in (changes, refusals, guards, questions, answers, secrets, included, recordings):
-            folder = pathlib.Path(t) / test.__name__
-            folder.mkdir()
-            test(folder)
-    return finish()
-
-
-sys.exit(main())

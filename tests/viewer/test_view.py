@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_view.py BUILD -- pdl view without a browser: who is answered, what is answered, traces that are cut or hostile, files that it writes."""
+"""pdl view without a browser: who is answered, what is answered, traces that are cut or hostile, files that it writes."""
 import base64
 import hashlib
 import http.client
@@ -14,20 +13,16 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 import xml.etree.ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import http_of  # noqa: E402
-from checks import check, finish  # noqa: E402
+from .. import http_of
+from ..checks import check
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PDL = str(BUILD / "pdl")
-SLOW = "asan" in BUILD.name
+PDL = str(Choice.build / "pdl")
 PROGRAM = """defs:
   greet: {function: {who: string}, return: "Hello, ${ who }!"}
 text:
@@ -55,8 +50,7 @@ class View:
     """pdl view as a process; `address` is what it printed."""
 
     def __init__(self, *args, **more):
-        self.p = subprocess.Popen([PDL, "view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **more)
+        self.p = subprocess.Popen([PDL, "view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         self.address = self.p.stdout.readline().strip()
         m = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/open/([0-9a-f]{32})", self.address)
         if not m:
@@ -114,7 +108,7 @@ def all_boxes(v, run_number=0):
 # --- who is answered --------------------------------------------------------------------------------------------------------------------------
 
 
-def who(folder):
+def test_who(folder):
     v = View(trace_of(folder, "who", PROGRAM))
     for path in ["/", "/api/runs", "/api/0/boxes/0/10", "/api/0/source", "/api/nothing", "/open/" + "0" * 32]:
         check("no cookie " + path, v.ask(path)[0] == 403)
@@ -144,7 +138,7 @@ def who(folder):
     check("Ctrl-C", v.end() == 0)
 
 
-def typed(folder):
+def test_typed(folder):
     """Each line on the terminal prints a new address; with --open none is printed, and the file that sends the browser is removed."""
     file = trace_of(folder, "typed", PROGRAM)
     parent, child = pty.openpty()
@@ -191,7 +185,7 @@ def typed(folder):
 # --- what is answered -------------------------------------------------------------------------------------------------------------------------
 
 
-def boxes(folder):
+def test_boxes(folder):
     v = View(trace_of(folder, "boxes", PROGRAM), "--source", folder / "boxes.pdl")
     v.open()
     list_ = all_boxes(v)
@@ -225,7 +219,7 @@ def boxes(folder):
     v.end()
 
 
-def long_structures(folder):
+def test_long_structures(folder):
     """Of a long object or list its beginning is shown, also of one whose first text is long."""
     v = View(trace_of(folder, "long", "text:\n- data: {a: [1, {b: \"${ 'w ' * 90000 }\"}]}\n- data: ${ ['\u00e4' * 90000] }\n- data: ${ range(100000) }\n"))
     v.open()
@@ -236,7 +230,7 @@ def long_structures(folder):
     v.end()
 
 
-def failing(folder):
+def test_failing(folder):
     v = View(trace_of(folder, "failing", FAILING))
     v.open()
     found = v.json("0/find", "POST", {"state": "failed"})["boxes"]
@@ -247,7 +241,7 @@ def failing(folder):
     v.end()
 
 
-def models(folder):
+def test_models(folder):
     journal = ROOT / "examples/tour.journal"
     r = run("view", journal, "--source", ROOT / "examples/tour.pdl", "--html", "-")
     check("a recording is replayed", r.returncode == 0 and '"kind":"model"' in r.stdout and "WELL MET" in r.stdout, r.stderr)
@@ -255,7 +249,7 @@ def models(folder):
     check("a recording wants its program", r.returncode == 2 and "--source" in r.stderr, r.stderr)
 
 
-def compare(folder):
+def test_compare(folder):
     a = trace_of(folder, "a", PROGRAM)
     b = trace_of(folder, "b", PROGRAM.replace("Hello", "Goodbye"))
     v = View(a, b)
@@ -283,7 +277,7 @@ def places(v, run_number=0):
     return [(b.get("text"), names[b.get("file", 0)], b.get("line")) for b in all_boxes(v, run_number) if b["kind"] == "data"], source
 
 
-def included(folder):
+def test_included(folder):
     """Boxes of files that are included or imported have their lines in those files: read beside --source, kept by replays, else written from the trace."""
     (folder / "lib").mkdir()
     (folder / "inc.pdl").write_text("text:\n# a comment\n- from the include\n")
@@ -363,8 +357,7 @@ class LiveView(View):
     def __init__(self, model, *args, stdin=subprocess.DEVNULL):
         port = model.server_port if model else 9
         env = {**os.environ, "OPENAI_API_KEY": "SECRETKEY12345", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % port}
-        self.p = subprocess.Popen([PDL, "--view", *map(str, args)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.p = subprocess.Popen([PDL, "--view", *map(str, args)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         self.told = self.p.stderr.readline()
         m = re.search(r"http://127\.0\.0\.1:(\d+)(/open/[0-9a-f]{32})", self.told)
         self.port, self.path, self.cookie = int(m.group(1)), m.group(2), None
@@ -389,7 +382,7 @@ class LiveView(View):
                 yield boxes
 
 
-def answers(folder):
+def test_answers(folder):
     """What `read` asks is answered in the page, or on standard input, whichever comes first."""
     (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- read:\n  message: more\n  multiline: true\n"
                                     "  def: more\n  contribute: []\n- read:\n  def: third\n  contribute: []\n- '[${ who }|${ more }|${ third }]'\n")
@@ -423,7 +416,7 @@ def answers(folder):
     check("the answers reach the program", code == 0 and "[Ada <b>|one\ntwo\n|typed]" in told, (code, told))
 
 
-def live(folder):
+def test_live(folder):
     model = Model()
     (folder / "live.pdl").write_text("text:\n- first # SECRETKEY12345\n- model: openai/x\n- def: m\n  text: last\n")
     v = LiveView(model, folder / "live.pdl")
@@ -470,7 +463,7 @@ def live(folder):
     check("and ends", v.end() == 130)
 
 
-def known(folder):
+def test_known(folder):
     """What is known of a call while its run goes on."""
     model = Model()
     for _ in range(5):
@@ -502,7 +495,7 @@ class Bare(http_of.Quiet):
         self.server.done.wait(30)
 
 
-def ends(folder):
+def test_ends(folder):
     """What a page hears when the run is interrupted; the end of a long answer is what is shown while it comes."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bare)
     server.daemon_threads = True
@@ -528,7 +521,7 @@ def ends(folder):
     # a browser that cannot be started
     trace = trace_of(folder, "open", PROGRAM)
     p = subprocess.Popen([PDL, "view", str(trace), "--open"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                         env={**os.environ, "BROWSER": "/none/browser", "XDG_RUNTIME_DIR": str(folder)}, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+                         env={**os.environ, "BROWSER": "/none/browser", "XDG_RUNTIME_DIR": str(folder)})
     address = p.stdout.readline()
     p.send_signal(signal.SIGINT)
     told = p.communicate(timeout=20)[1]
@@ -536,7 +529,7 @@ def ends(folder):
     check("and no file is left", not list(folder.glob("pdl-view*")))
 
 
-def failures(folder):
+def test_failures(folder):
     """A box that failed knows where its caret goes, in the file where it is; a replay does not know when first tokens came."""
     (folder / "part.pdl").write_text("text:\n- \"\u00e4\"\n-   ${ 1 // 0 }  # why\n")
     trace = trace_of(folder, "caret", "text:\n- x\n- include: part.pdl\n")
@@ -559,7 +552,7 @@ HOSTILE = ["[]", "[" * 3000, '{"kind": 1}', '{"kind": "text", "text": [null, 1, 
            '{"kind":"<img src=x onerror=alert(1)>","pdl__result":"</script><script>alert(1)</script><!--"}', "{}", '{"a":1}']
 
 
-def strangers(folder):
+def test_strangers(folder, scale):
     file, out = folder / "s.json", folder / "s.html"
     for text in HOSTILE:
         file.write_text(text)
@@ -576,7 +569,7 @@ def strangers(folder):
     r = run("view", folder / "mine.pdl")
     check("a program is no trace", r.returncode == 1 and "mine.pdl: not a trace" in r.stderr and "pdl --view" in r.stderr, r.stderr)
     whole = trace_of(folder, "cut", PROGRAM).read_bytes()
-    for n in range(1, len(whole), len(whole) // (8 if SLOW else 40)):
+    for n in range(1, len(whole), len(whole) // scale(40, 8)):
         file.write_bytes(whole[:n])
         r = run("view", file, "--html", out)
         told = "cut or damaged" in out.read_text() if r.returncode == 0 else "not a trace" in r.stderr
@@ -584,15 +577,16 @@ def strangers(folder):
     file.write_bytes(whole.replace(b"Grace", b"Gr\xff\xfece"))
     check("bytes that are not UTF-8", run("view", file, "--html", out).returncode == 0 and "Gr\ufffd\ufffdce" in out.read_text())
     deep = '{"kind":"text","pdl__id":"t","pdl__timing":{"start_nanos":1,"end_nanos":2},"pdl__result":"x","text":['
-    file.write_text(deep * 400 + '"end"' + "]}" * 400)
+    n = scale(400, 120)
+    file.write_text(deep * n + '"end"' + "]}" * n)
     r = run("view", file, "--html", out, "--svg", folder / "s.svg")
-    check("deep", r.returncode == 0 and '"depth":399' in out.read_text(), r.stderr)
+    check("deep", r.returncode == 0 and '"depth":%d' % (n - 1) in out.read_text(), r.stderr)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------------------------------
 
 
-def files(folder):
+def test_files(folder):
     trace, html, svg = trace_of(folder, "files", PROGRAM), folder / "f.html", folder / "f.svg"
     r = run("view", trace, "--html", html, "--svg", svg)
     page = html.read_text()
@@ -650,7 +644,7 @@ text:
 """
 
 
-def functions(folder):
+def test_functions(folder):
     """The code of a called function: by its name, the nearest of several with that name, not where an expression gives it."""
     v = View(trace_of(folder, "f", FUNCTIONS), "--source", folder / "f.pdl")
     v.open()
@@ -669,7 +663,7 @@ def functions(folder):
     v.end()
 
 
-def host(folder):
+def test_host(folder):
     """Another address than loopback's usual one: it is printed, and requests have to name it."""
     trace = trace_of(folder, "h", PROGRAM)
     for every in ("0.0.0.0", "::", ""):
@@ -688,7 +682,7 @@ def host(folder):
     check("an address of another machine", r.returncode == 1 and "192.0.2.77" in r.stderr, r)
 
 
-def origins(folder):
+def test_origins(folder):
     """Where values came from is known of a box of a durable run, of one that continues, and where a policy is asked; other traces are as before."""
     (folder / "o.pdl").write_text("text:\n- read:\n  message: 'who? '\n  def: who\n- lang: python\n  code: result = 7\n  def: made\n- data: {name: '${ who }', fixed: 1, n: '${ made }'}\n")
     env = {**os.environ, "PDL_RUNS": str(folder / "runs")}
@@ -719,7 +713,7 @@ def origins(folder):
 CLOSED = "frame-ancestors 'none'"
 
 
-def frames(folder):
+def test_frames(folder):
     """Other pages show this one in a frame only when their origin was named; their frames get a cookie of their own."""
     trace = trace_of(folder, "fr", PROGRAM)
     for bad in ("", "*", "https:", "http:", "data:", "https://*.example", "https://a.example; script-src *", "https://a b", "a.example", "https://a.example\r\nX: y", "https://", ","):
@@ -744,15 +738,3 @@ def frames(folder):
     check("also while it runs", v.ask("/")[1]["Content-Security-Policy"].endswith("frame-ancestors vscode-webview:"))
     v.p.kill()
     v.p.wait(10)
-
-
-def main():
-    with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, long_structures, failing, models, compare, included, ends, failures, live, known, answers, strangers, files, functions, host, frames, origins):
-            folder = pathlib.Path(t) / test.__name__
-            folder.mkdir()
-            test(folder)
-    return finish()
-
-
-sys.exit(main())
