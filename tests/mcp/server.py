@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""server.py MODE [LOG] -- a tool server that does wrong what MODE says (Python standard library only).
-
-Over standard input and output; MODE http:NAME serves streamable HTTP on a free port of the loopback interface and writes the port as
-its first line. What comes in is appended to LOG, one JSON object a line.
-"""
+"""server.py MODE [LOG] -- a tool server over standard input and output that does wrong what MODE says. What comes in is appended to LOG, one JSON
+object a line. Tests start it with `python3 -I -S`, and it imports little, so that a start is cheap. http_server.py is the same over HTTP."""
 import json
 import os
 import signal
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-MODE = sys.argv[1]
-LOG = sys.argv[2] if len(sys.argv) > 2 else None
+MODE, LOG = "good", None
 TEXT = {"type": "string"}
+
+
+def begin(mode, log=None):
+    global MODE, LOG
+    MODE, LOG = mode, log
 
 
 def note(what):
@@ -193,155 +192,9 @@ def stdio():
         time.sleep(60)
 
 
-# ---------------------------------------------------------------- HTTP
-
-# What servers made from the protocol's examples say of a session that they do not know.
-UNKNOWN = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}'
-changed = threading.Event()
-kept = {}       # answers whose stream ended too early, by the id of its last event
-
-
-def params_name(message):
-    return message["params"]["name"]
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    session = 0
-
-    def log_message(self, *args):
-        pass
-
-    def send(self, status, body=b"", **headers):
-        self.send_response(status)
-        for k, v in {"Content-Length": str(len(body)), **{k.replace("_", "-"): v for k, v in headers.items()}}.items():
-            self.send_header(k, v)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def stream(self, text, **headers):
-        """Some events, and the connection is open."""
-        self.send_response(200)
-        for k, v in {"Content-Type": "text/event-stream", "Connection": "close", **headers}.items():
-            self.send_header(k, v)
-        self.end_headers()
-        self.wfile.write(text.encode())
-        self.wfile.flush()
-        self.close_connection = True
-
-    def do_GET(self):
-        """The stream of the session, or the rest of one that ended too early (MODE http:resume...)."""
-        last = self.headers.get("last-event-id")
-        note({"GET": last, "session": self.headers.get("mcp-session-id"), "accept": self.headers.get("accept"),
-              "version": self.headers.get("mcp-protocol-version")})
-        if MODE == "http:push":
-            self.stream("retry: 100\n\n" if last is None else "")
-            if last is None:
-                changed.wait(20)
-                self.wfile.write(b'id: p1\ndata: {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n\n')
-            else:
-                time.sleep(20)
-            return None
-        if MODE == "http:expires" and Handler.session < 2:
-            Handler.session = 100
-            return self.send(404)
-        if MODE in ("http:resume", "http:resume-slow") and last in kept:
-            if MODE == "http:resume-slow" and last == "e1":
-                kept["e2"] = kept["e1"]
-                return self.stream("id: e2\ndata:\n\n")
-            return self.stream("id: e9\ndata: %s\n\n" % kept[last])
-        return self.send(404 if MODE == "http:resume-gone" and last else 405)
-
-    def do_DELETE(self):
-        note({"DELETE": self.headers.get("mcp-session-id")})
-        self.send(405 if MODE == "http:nodelete" else 200)
-
-    def do_POST(self):
-        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        note({"headers": {k.lower(): v for k, v in self.headers.items()}, "message": message})
-        method = message.get("method")
-        if MODE == "http:auth" and self.headers.get("authorization") != "Bearer t0psecret-token":
-            return self.send(401, b"who are you?")
-        if MODE == "http:oauth":
-            return self.send(401, WWW_Authenticate='Bearer error="invalid_token", error_description="it has expired", resource_metadata="http://127.0.0.1:9/x"')
-        if MODE == "http:redirect":
-            return self.send(307, location="http://127.0.0.1:9/")
-        if MODE == "http:html":
-            return self.send(502, b"<html>bad gateway</html>")
-        if method == "initialize":
-            Handler.session += 1
-        elif self.headers.get("mcp-session-id") != f"s{Handler.session}":
-            return self.send(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}')
-        if "id" not in message or "method" not in message:
-            return self.send(202)
-        if MODE == "http:lostlist" and method == "tools/list" and Handler.session < 2:
-            Handler.session = 100
-            return self.send(404)
-        if MODE == "http:lostlist400" and method == "tools/list" and Handler.session < 2:
-            Handler.session = 100
-            return self.send(400, UNKNOWN)
-        if MODE == "http:forgetslist" and method == "tools/list":
-            return self.send(404)
-        if method == "tools/call":
-            if params_name(message) == "change":
-                TOOLS.append(tool("fresh"))
-                changed.set()
-            if MODE.startswith("http:resume"):
-                kept["e1"] = json.dumps(answer(message))
-                return self.stream("retry: 10\n\nid: e1\ndata:\n\nid: e2\ndata: {\"half")
-            if MODE in ("http:lost", "http:lost400") and message["params"]["arguments"].get("text") == "lose" and Handler.session < 2:
-                Handler.session = 100
-                return self.send(404) if MODE == "http:lost" else self.send(400, UNKNOWN)
-            if MODE == "http:forgets":
-                return self.send(404)
-            if MODE == "http:forgets400":
-                return self.send(400, UNKNOWN)
-            if MODE == "http:cut":
-                self.send_response(200)
-                self.send_header("Content-Type", "text/event-stream")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.wfile.write(b'event: message\ndata: {"jsonrpc": "2.0", "id"')
-                self.close_connection = True
-                return None
-            if MODE == "http:silence":
-                time.sleep(30)
-            if MODE == "http:empty":
-                return self.send(200, Content_Type="application/json")
-            if MODE == "http:error":
-                return self.send(400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad arguments"}}')
-        body = json.dumps(answer(message))
-        extra = {"Mcp_Session_Id": f"s{Handler.session}"} if method == "initialize" else {}
-        if MODE in ("http:json", "http:auth", "http:lost"):
-            return self.send(200, body.encode(), Content_Type="application/json", **extra)
-        events = ": hello\n\nevent: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"notifications/progress\"}\n\n"
-        events += "id: 1\nevent: message\ndata: " + body + "\n\n"
-        if MODE != "http:open":
-            return self.send(200, events.encode(), Content_Type="text/event-stream", **extra)
-        self.send_response(200)     # a stream that is never closed
-        self.send_header("Content-Type", "text/event-stream")
-        for k, v in extra.items():
-            self.send_header(k.replace("_", "-"), v)
-        self.end_headers()
-        self.wfile.write(events.encode())
-        self.wfile.flush()
-        time.sleep(30)
-        self.close_connection = True
-        return None
-
-
-def http():
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request, address):
-            pass        # a client that hangs up is no event here
-
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()
-
-
 if __name__ == "__main__":
-    http() if MODE.startswith("http:") else stdio()
+    begin(*sys.argv[1:3])
+    if LOG:
+        with open(LOG + ".pid", "w", encoding="ascii") as its:
+            its.write(str(os.getpid()))
+    stdio()

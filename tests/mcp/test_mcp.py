@@ -1,25 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_mcp.py BUILD -- tool servers: a scripted one that does things wrong (server.py), and a real one made with the `mcp` package of
-the Python registry (in BUILD/test-venv; skipped, with a line that says so, when the registry is out of reach)."""
-import concurrent.futures
+"""Tool servers: a scripted one that does things wrong (server.py, http_server.py), and wrong configurations. Real servers are in test_real.py."""
 import json
-import os
 import pathlib
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import venv_of  # noqa: E402
-from checks import check, finish, skip  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
-SERVER = str(HERE / "server.py")
+from ..checks import check
+from . import http_server
+from .kit import log_of, run, scripted, start
 
 ECHO = 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.echo(\'hi\', 2) }"\n'
 
@@ -199,53 +188,11 @@ CONFIG = [
 ]
 
 
-def report(name, problems):
-    check(name, not problems, "; ".join(problems))
-
-
-def run(folder, program, config, flags=(), env=None, timeout=60):
-    (folder / "main.pdl").write_text(program, encoding="utf-8")
-    full = {**os.environ, "TOKEN": "t0psecret-token", "SECRET_OF_OURS": "do-not-pass-on", **(env or {})}
-    full.pop("PDL_MCP_CONFIG", None)
-    if config is not None:
-        (folder / "servers.json").write_text(config, encoding="utf-8")
-        full["PDL_MCP_CONFIG"] = str(folder / "servers.json")
-    start = time.monotonic()
-    p = subprocess.run([PDL, "--stream", "none", *flags, "main.pdl"], cwd=folder, env=full, stdin=subprocess.DEVNULL,
-                       capture_output=True, timeout=timeout)
-    return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"), time.monotonic() - start
-
-
-def left_over(folder):
-    """Processes of servers that outlived the run."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-        except OSError: # gone meanwhile
-            continue
-        if str(folder) in words and "server.py" in words:
-            found.append(words)
-    return found
-
-
-class Http:
-    """server.py over HTTP, with a line of input that ends it."""
-
-    def __init__(self, mode, log):
-        self.p = subprocess.Popen([sys.executable, SERVER, mode, str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.url = "http://127.0.0.1:%s/mcp" % self.p.stdout.readline().strip()
-
-    def close(self):
-        self.p.stdin.close()
-        self.p.stdout.close()
-        self.p.wait()
-
-
-def judge(case, folder, server, flags=()):
+def problems_of(case, folder, server):
+    """What is wrong with a run of the case against this server."""
     name, _, more, program, want, text, most = case
     config = json.dumps({"mcpServers": {"s": {**server, **more}}})
-    code, out, err, seconds = run(folder, program, config, flags)
+    code, out, err, seconds = run(folder, program, config)
     bad = []
     if want is None and code != 1:
         bad.append("exit status %s, output %s" % (code, out[:200]))
@@ -260,294 +207,93 @@ def judge(case, folder, server, flags=()):
     return bad
 
 
-def log_of(folder):
-    path = folder / "log"
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+def left_over(folder):
+    """Does the server outlive the run?"""
+    pid = int((folder / "log.pid").read_text())
+    try:
+        return "server.py" in pathlib.Path("/proc/%d/cmdline" % pid).read_text()
+    except OSError:
+        return False
 
 
-def stdio_case(case):
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        server = {"command": sys.executable, "args": [SERVER, case[1], str(folder / "log")]}
-        bad = judge(case, folder, server)
-        if left_over(folder):
-            bad.append("the server still runs")
-        messages = log_of(folder)
-        if case[0] == "call" and messages[-1:] != ["end of input"]:
-            bad.append("its input was not closed")
-        if case[0] == "silence" and not any(m.get("method") == "notifications/cancelled" for m in messages if isinstance(m, dict)):
-            bad.append("the call was not cancelled")
-        if case[0] == "requests of the server" and not (
-                {"jsonrpc": "2.0", "id": "q1", "result": {}} in messages and
-                any(isinstance(m, dict) and m.get("id") == 9 and m["error"]["code"] == -32601 for m in messages)):
-            bad.append("its requests were answered with %s" % messages[-3:])
-        if case[0] == "imported twice" and sum(m.get("method") == "tools/list" for m in messages if isinstance(m, dict)) != 1:
-            bad.append("the list was asked for more than once")
-        report(case[0], bad)
+@pytest.mark.parametrize("case", STDIO, ids=[c[0] for c in STDIO])
+def test_stdio(case, folder):
+    bad = problems_of(case, folder, scripted(case[1], folder / "log"))
+    if left_over(folder):
+        bad.append("the server still runs")
+    messages = log_of(folder)
+    if case[0] == "call" and messages[-1:] != ["end of input"]:
+        bad.append("its input was not closed")
+    if case[0] == "silence" and not any(m.get("method") == "notifications/cancelled" for m in messages if isinstance(m, dict)):
+        bad.append("the call was not cancelled")
+    if case[0] == "requests of the server" and not (
+            {"jsonrpc": "2.0", "id": "q1", "result": {}} in messages and
+            any(isinstance(m, dict) and m.get("id") == 9 and m["error"]["code"] == -32601 for m in messages)):
+        bad.append("its requests were answered with %s" % messages[-3:])
+    if case[0] == "imported twice" and sum(m.get("method") == "tools/list" for m in messages if isinstance(m, dict)) != 1:
+        bad.append("the list was asked for more than once")
+    check(case[0], not bad, "; ".join(bad))
 
 
-def http_case(case):
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        server = Http(case[1], folder / "log")
-        try:
-            bad = judge(case, folder, {"url": server.url})
-        finally:
-            server.close()
-        messages = log_of(folder)
-        if case[0] == "http, events":
-            last = [m for m in messages if "headers" in m][-1]["headers"]
-            if (last.get("mcp-session-id"), last.get("mcp-protocol-version")) != ("s1", "2025-06-18"):
-                bad.append("headers are %s" % last)
-            if {"DELETE": "s1"} not in messages:
-                bad.append("the session was not ended")
-            if [m for m in messages if "GET" in m] != [{"GET": None, "session": "s1", "accept": "text/event-stream", "version": "2025-06-18"}]:
-                bad.append("the stream of the session was asked for with %s" % [m for m in messages if "GET" in m])
-        if case[1] == "http:resume-gone" and sum(m.get("message", {}).get("method") == "tools/call" for m in messages) != 1:
-            bad.append("the call was sent more than once")
-        if case[1] == "http:forgets400" and sum(m.get("message", {}).get("method") == "tools/call" for m in messages) != 2:
-            bad.append("the call was not sent twice")
-        if case[1] == "http:resume" and [m["GET"] for m in messages if "GET" in m and m["GET"]] != ["e1"]:
-            bad.append("the answer was asked for again with %s" % [m for m in messages if "GET" in m])
-        report(case[0], bad)
+@pytest.mark.parametrize("case", HTTP, ids=[c[0] for c in HTTP])
+def test_http(case, folder):
+    bad = problems_of(case, folder, {"url": http_server.serve(case[1], folder / "log")})
+    messages = log_of(folder)
+    if case[0] == "http, events":
+        last = [m for m in messages if "headers" in m][-1]["headers"]
+        if (last.get("mcp-session-id"), last.get("mcp-protocol-version")) != ("s1", "2025-06-18"):
+            bad.append("headers are %s" % last)
+        if {"DELETE": "s1"} not in messages:
+            bad.append("the session was not ended")
+        if [m for m in messages if "GET" in m] != [{"GET": None, "session": "s1", "accept": "text/event-stream", "version": "2025-06-18"}]:
+            bad.append("the stream of the session was asked for with %s" % [m for m in messages if "GET" in m])
+    calls = sum(m.get("message", {}).get("method") == "tools/call" for m in messages)
+    if case[1] == "http:resume-gone" and calls != 1:
+        bad.append("the call was sent more than once")
+    if case[1] == "http:forgets400" and calls != 2:
+        bad.append("the call was not sent twice")
+    if case[1] == "http:resume" and [m["GET"] for m in messages if "GET" in m and m["GET"]] != ["e1"]:
+        bad.append("the answer was asked for again with %s" % [m for m in messages if "GET" in m])
+    check(case[0], not bad, "; ".join(bad))
 
 
-def config_case(case):
-    name, config, program, text = case
-    with tempfile.TemporaryDirectory() as d:
-        code, _, err, _ = run(pathlib.Path(d), program, config)
-        report(name, [] if code == 1 and text in err else ["exit status %s: %s" % (code, err[-500:])])
+def test_configurations(folder):
+    for name, config, program, text in CONFIG:
+        code, _, err, _ = run(folder, program, config)
+        check(name, code == 1 and text in err, "exit status %s: %s" % (code, err[-500:]))
 
 
-def environment_is_limited():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        server = {"command": sys.executable, "args": [SERVER, "good"], "env": {"MINE": "yes", "API_TOKEN": "${TOKEN}"}}
-        program = 'defs: {s: {import: "mcp:s"}}\nlastOf: ["${ s.env() }"]\nparser: json\n'
-        config = json.dumps({"mcpServers": {"s": server}})
-        trace, journal = folder / "t.json", folder / "j"
-        code, out, err, _ = run(folder, program, config, ["--trace", str(trace), "--record", str(journal)])
-        seen = json.loads(out) if code == 0 else {}
-        bad = [] if code == 0 else [err[-400:]]
-        if seen.get("MINE") != "yes" or "PATH" not in seen:
-            bad.append("the server sees %s" % sorted(seen))
-        if "SECRET_OF_OURS" in seen or "TOKEN" in seen:
-            bad.append("the server sees variables that are none of its business")
-        for path in (trace, *folder.glob("j*")):
-            if b"t0psecret-token" in path.read_bytes():
-                bad.append("%s holds a secret" % path.name)
-        report("environment and secrets", bad)
+def test_environment_and_secrets(folder):
+    """The server sees what its configuration gives, and little else; a secret of it is in no file."""
+    server = {**scripted("good"), "env": {"MINE": "yes", "API_TOKEN": "${TOKEN}"}}
+    program = 'defs: {s: {import: "mcp:s"}}\nlastOf: ["${ s.env() }"]\nparser: json\n'
+    code, out, err, _ = run(folder, program, json.dumps({"mcpServers": {"s": server}}), ["--trace", str(folder / "t.json"), "--record", str(folder / "j")])
+    seen = json.loads(out) if code == 0 else {}
+    check("environment", code == 0 and seen.get("MINE") == "yes" and "PATH" in seen and "SECRET_OF_OURS" not in seen and "TOKEN" not in seen, sorted(seen), err[-400:])
+    found = [path.name for path in (folder / "t.json", *folder.glob("j*")) if b"t0psecret-token" in path.read_bytes()]
+    check("secrets", not found, found)
 
 
-def replay_needs_no_server():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        config = json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": [SERVER, "good"]}}})
-        first = run(folder, ECHO, config, ["--record", "j"])
-        second = run(folder, ECHO, None, ["--replay", "j"])
-        report("replay", [] if first[:2] == second[:2] == (0, "hi hi\n") else [str(first), str(second)])
+def test_replay_needs_no_server(folder):
+    first = run(folder, ECHO, json.dumps({"mcpServers": {"s": scripted("good")}}), ["--record", "j"])
+    second = run(folder, ECHO, None, ["--replay", "j"])
+    check("replay", first[:2] == second[:2] == (0, "hi hi\n"), first, second)
 
 
-def interrupt_ends_server():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        (folder / "main.pdl").write_text('defs: {s: {import: "mcp:s"}}\ntext: "${ s.slow(30) }"\n', "utf-8")
-        server = {"command": sys.executable, "args": [SERVER, "good", str(folder / "log")]}
-        (folder / "servers.json").write_text(json.dumps({"mcpServers": {"s": server}}), "utf-8")
-        p = subprocess.Popen([PDL, "main.pdl"], cwd=folder, env={**os.environ, "PDL_MCP_CONFIG": str(folder / "servers.json")},
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 20
-        while time.monotonic() < until and not any(isinstance(m, dict) and m.get("method") == "tools/call" for m in log_of(folder)):
-            time.sleep(0.05)
-        p.send_signal(2)
-        start = time.monotonic()
-        code = p.wait(30)
-        bad = [] if code == 130 else ["exit status %s" % code]
-        if time.monotonic() - start > 10:
-            bad.append("took %.1f s" % (time.monotonic() - start))
-        if left_over(folder):
-            bad.append("the server still runs")
-        report("interrupt", bad)
+def test_interrupt_ends_server(folder):
+    p = start(folder, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.slow(30) }"\n', json.dumps({"mcpServers": {"s": scripted("good", folder / "log")}}))
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not any(isinstance(m, dict) and m.get("method") == "tools/call" for m in log_of(folder)):
+        time.sleep(0.01)
+    p.send_signal(2)
+    begin = time.monotonic()
+    p.communicate(timeout=30)
+    check("interrupt", p.returncode == 130 and time.monotonic() - begin < 10 and not left_over(folder), p.returncode, time.monotonic() - begin)
 
 
-def two_servers_with_equal_names():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        one = {"command": sys.executable, "args": [SERVER, "good"], "allow": ["echo"]}
-        program = ('defs: {a: {import: "mcp:a"}, b: {import: "mcp:b"}}\ntext: "${ a.tools[0].function.name } ${ b.tools[0].function.name }'
-                   ' ${ b.call_tool(\'b_echo\', {\'text\': \'x\'}).text } ${ b.echo(\'y\') } ${ b.echo.signature.function.name }"\n')
-        code, out, err, _ = run(folder, program, json.dumps({"mcpServers": {"a": one, "b": one}}))
-        report("two servers", [] if (code, out) == (0, "echo b_echo x y b_echo\n") else [out, err[-300:]])
-
-
-REAL = '''
-try:
-    from mcp.server.fastmcp import FastMCP as Server
-except ImportError:
-    from mcp.server.mcpserver import MCPServer as Server
-import sys
-s = Server("real")
-
-@s.tool()
-def add(a: int, b: int = 10) -> int:
-    "Adds"
-    return a + b
-
-@s.tool()
-def boom(why: str) -> str:
-    raise ValueError(why)
-
-@s.resource("note://one")
-def one() -> str:
-    return "a note"
-
-if len(sys.argv) > 1:
-    import uvicorn
-    uvicorn.run(s.streamable_http_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
-else:
-    s.run("stdio")
-'''
-REAL_PROGRAM = '''
-defs: {s: {import: "mcp:real"}}
-text:
-- "${ s.tools | length } ${ s.add(2, 3).result } ${ s.add(a=1).result } ${ s.call_tool('add', {'a': 'x'}).is_error } "
-- {call: "${ s.boom }", args: {why: no luck}, fallback: "caught "}
-- "${ s.request('resources/read', {'uri': 'note://one'}).contents[0].text }"
-'''
-REAL_OUTPUT = "2 5 11 True caught a note\n"
-# Over HTTP only: what a server says on its own, answers whose stream ends too early, and sessions that do not last.
-REAL_HTTP = '''
-import sys
-import anyio
-import uvicorn
-from mcp.server.lowlevel.server import NotificationOptions
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.streamable_http import EventMessage, EventStore
-
-NotificationOptions.__init__.__defaults__ = (False, False, True)  # it says that its list of tools changes
-
-class Store(EventStore):
-    def __init__(self):
-        self.events = []
-
-    async def store_event(self, stream_id, message):
-        self.events.append((stream_id, message))
-        return str(len(self.events))
-
-    async def replay_events_after(self, last_event_id, send_callback):
-        stream = self.events[int(last_event_id) - 1][0]
-        for i in range(int(last_event_id), len(self.events)):
-            if self.events[i][0] == stream and self.events[i][1]:
-                await send_callback(EventMessage(self.events[i][1], str(i + 1)))
-        return stream
-
-s = MCPServer("real")
-
-@s.tool()
-async def grow(ctx: Context) -> str:
-    s.add_tool(lambda: "grown", name="grown")
-    await ctx.session.send_tool_list_changed()
-    return "ok"
-
-@s.tool()
-async def cut(ctx: Context) -> str:
-    await ctx.close_sse_stream()
-    await anyio.sleep(0.3)
-    return "whole"
-
-@s.tool()
-async def wait(seconds: float) -> str:
-    await anyio.sleep(seconds)
-    return "waited"
-
-uvicorn.run(s.streamable_http_app(event_store=Store(), retry_interval=100, session_idle_timeout=float(sys.argv[2])),
-            host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
-'''
-REAL_HTTP_PROGRAM = '''
-defs:
-  s: {import: "mcp:real"}
-  cut: "${ s.cut().result }"
-  grow: "${ s.grow().result }"
-  wait: "${ s.wait(0.5).result }"
-  t: {import: "mcp:real"}
-text: "${ cut } ${ grow } ${ wait } ${ s.grown is defined } ${ t.grown is defined }"
-'''
-IDLE_PROGRAM = '''
-defs: {s: {import: "mcp:real"}}
-text:
-- "${ s.wait(0).result } "
-- {lang: command, code: sleep 2.5}
-- "${ s.wait(0).result }"
-'''
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Real:
-    """A script that serves tools at a port, and its configuration."""
-
-    def __init__(self, python, folder, text, *arguments):
-        (folder / "real.py").write_text(text, "utf-8")
-        port = free_port()
-        self.folder, self.config = folder, json.dumps({"mcpServers": {"real": {"url": "http://127.0.0.1:%d/mcp" % port}}})
-        self.process = subprocess.Popen([python, str(folder / "real.py"), str(port), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-
-        until = time.monotonic() + 90
-        while self.process.poll() is None and time.monotonic() < until:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-
-    def run(self, program):
-        return run(self.folder, program, self.config)[:3]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
-def real_servers():
-    python, why = venv_of.python(BUILD, "mcp")
-    if not python:
-        skip("the real server", why, 4)
-        return
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        (folder / "real.py").write_text(REAL, "utf-8")
-        config = json.dumps({"mcpServers": {"real": {"command": python, "args": [str(folder / "real.py")]}}})
-        code, out, err, _ = run(folder, REAL_PROGRAM, config)
-        report("real server, stdio", [] if (code, out) == (0, REAL_OUTPUT) else [out, err[-600:]])
-        with Real(python, folder, REAL) as real:
-            code, out, err = real.run(REAL_PROGRAM)
-        report("real server, http", [] if (code, out) == (0, REAL_OUTPUT) else [out, err[-600:]])
-        with Real(python, folder, REAL_HTTP, "60") as real:
-            code, out, err = real.run(REAL_HTTP_PROGRAM)
-        report("real server, http, streams", [] if (code, out) == (0, "whole ok waited False True\n") else [out, err[-600:]])
-        with Real(python, folder, REAL_HTTP, "1") as real:
-            code, out, err = real.run(IDLE_PROGRAM)
-        report("real server, http, sessions end", [] if (code, out) == (0, "waited waited\n") else [out, err[-600:]])
-
-
-def main():
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:      # most of the time is waiting
-        work = [pool.submit(stdio_case, c) for c in STDIO] + [pool.submit(http_case, c) for c in HTTP]
-        work += [pool.submit(config_case, c) for c in CONFIG]
-        work += [pool.submit(f) for f in (environment_is_limited, replay_needs_no_server, interrupt_ends_server,
-                                          two_servers_with_equal_names, real_servers)]
-        for w in work:
-            w.result()
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_two_servers_with_equal_names(folder):
+    one = {**scripted("good"), "allow": ["echo"]}
+    program = ('defs: {a: {import: "mcp:a"}, b: {import: "mcp:b"}}\ntext: "${ a.tools[0].function.name } ${ b.tools[0].function.name }'
+               ' ${ b.call_tool(\'b_echo\', {\'text\': \'x\'}).text } ${ b.echo(\'y\') } ${ b.echo.signature.function.name }"\n')
+    code, out, err, _ = run(folder, program, json.dumps({"mcpServers": {"a": one, "b": one}}))
+    check("two servers", (code, out) == (0, "echo b_echo x y b_echo\n"), out, err[-300:])
