@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""agents.py -- the agents of the library behind one face, for the tables of test_tools.py and test_bad_input.py: what a model has to say so that
+"""The agents of the library behind one face, for the tables of test_tools.py and test_bad_input.py: what a model has to say so that
 the agent calls a tool or ends, how the agent is called, what it saw. The model is a script on the loopback interface; its requests are kept."""
 import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "conformance")]
-import check_patterns  # noqa: E402
-from checks import Checks  # noqa: E402
+from .. import checks
+from ..conformance import check_patterns
+from ..harness.choice import ROOT
 
 
 class Agent:
@@ -67,28 +63,25 @@ class Outcome:
         return [r["prompt"] if "prompt" in r else "\n".join(str(m["content"]) for m in r["messages"]) for r in self.requests]
 
 
-class Bench(Checks):
-    """A server, a folder with lib/, and the table's count."""
+class Bench:
+    """A server, and a folder with lib/."""
 
-    def __init__(self, build):
-        self.pdl = pathlib.Path(build).resolve()
-        if self.pdl.is_dir():
-            self.pdl = self.pdl / "pdl"
+    def __init__(self, pdl):
+        self.pdl = pdl
         self.server = check_patterns.Server().start()
-        self.work = tempfile.TemporaryDirectory(prefix="pdl_agents_")
-        os.symlink(ROOT / "lib", pathlib.Path(self.work.name) / "lib")
+        self.work = pathlib.Path(tempfile.mkdtemp())
+        os.symlink(ROOT / "lib", self.work / "lib")
         self.number = 0
 
-    def run(self, program, replies, stdin="", options=("--stream", "none"), timeout=60):
+    def run(self, program, replies, stdin="", options=("--stream", "none"), timeout=120):
         self.number += 1
         script = check_patterns.Script({"replies": replies, "expect": {}})
         self.server.sessions[str(self.number)] = script
         base = "%s/s/%d/v1" % (self.server.url, self.number)
         env = {**os.environ, "OPENAI_API_BASE": base, "OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
-        path = pathlib.Path(self.work.name) / ("case%d.pdl" % self.number)
+        path = self.work / ("case%d.pdl" % self.number)
         path.write_text(program, "utf-8")
-        p = subprocess.run([str(self.pdl), *options, path.name], cwd=self.work.name, env=env, input=stdin.encode(), capture_output=True,
-                           timeout=timeout)
+        p = subprocess.run([self.pdl, *options, path.name], cwd=self.work, env=env, input=stdin.encode(), capture_output=True, timeout=timeout, check=False)
         return Outcome(p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"), script.requests,
                        len(script.pending))
 
@@ -99,10 +92,5 @@ class Bench(Checks):
             agent.module, defs, agent.function, ", ".join(args))
 
     def check(self, title, ok, outcome, why=""):
-        return super().check(title, ok, why, "\n  exit status %d\n  output %s\n  error %s\n  last request %s" % (
+        return checks.check(title, ok, why, "\n  exit status %d\n  output %s\n  error %s\n  last request %s" % (
             outcome.status, outcome.out[-400:], outcome.err[-400:], (outcome.heard() or [""])[-1][-400:]))
-
-    def end(self):
-        self.server.shutdown()
-        self.work.cleanup()
-        return self.finish()

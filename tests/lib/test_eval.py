@@ -1,26 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_eval.py -- the evaluation of agents: at the same time, every score, files, and going on after a stop.
-
-    tests/lib/test_eval.py BUILD
-
-The questions of examples/eval/cot.jsonl, answered by the scripted model of examples/serve.py. Last line: `N passed, N failed`.
-"""
+"""The evaluation of agents: at the same time, every score, files, and going on after a stop. The questions of examples/eval/cot.jsonl are
+answered by the scripted model of examples/serve.py."""
 import json
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-sys.path.insert(0, str(ROOT / "examples"))
-import serve  # noqa: E402
+import pytest
+
+from examples import serve
+from ..checks import check
+from ..harness.choice import ROOT
 
 SCORES = """defs:
   eval: {import: lib/eval}
@@ -44,92 +34,76 @@ ROWS = [
 ]
 
 
-class Case(Checks):
-    def __init__(self, pdl):
-        self.pdl = pdl
-
-    def run(self, work, name, url, *options):
-        env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-        p = subprocess.run([str(self.pdl), "--stream", "none", *options, name], cwd=work, env=env, capture_output=True, text=True, timeout=60)
-        return p
+@pytest.fixture
+def work(folder):
+    os.symlink(ROOT / "lib", folder / "lib")
+    shutil.copytree(ROOT / "examples" / "eval", folder / "eval")
+    return folder
 
 
-def scores(case, work):
+@pytest.fixture
+def server():
+    return serve.start().start()
+
+
+def run(pdl, work, name, url, *options):
+    env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    return subprocess.run([pdl, "--stream", "none", *options, name], cwd=work, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_scores(pdl, work):
     items = json.dumps([{"question": q, "expected": e} for q, e, _ in ROWS])
     for score in ("exact", "numeric", "contains"):
         (work / "scores.pdl").write_text(SCORES % (items, score, ""), "utf-8")
-        p = case.run(work, "scores.pdl", "http://127.0.0.1:9")
+        p = run(pdl, work, "scores.pdl", "http://127.0.0.1:9")
         want = [score in fits.split() for _, _, fits in ROWS]
-        case.check("score " + score, p.stdout.strip().endswith(json.dumps(want)), p.stdout, p.stderr, json.dumps(want))
+        check("score " + score, p.stdout.strip().endswith(json.dumps(want)), p.stdout, p.stderr, json.dumps(want))
 
 
-def judge(case, work, server):
+def test_judge(pdl, work, server):
     server.sessions["judge"] = serve.model_server.Session({"default": {"Answer to judge: yes-man": [" Yes, it does."], "Answer to judge: other": ["No."]}})
     url = server.url + "/s/judge/v1"
     items = json.dumps([{"question": "yes-man", "expected": "x"}, {"question": "other", "expected": "x"}])
     (work / "scores.pdl").write_text(SCORES % (items, "judge", ", judge: openai/gpt-4o-mini"), "utf-8")
-    p = case.run(work, "scores.pdl", url)
-    case.check("score judge", p.stdout.startswith("1 2 [true, false]"), p.stdout, p.stderr)
+    p = run(pdl, work, "scores.pdl", url)
+    check("score judge", p.stdout.startswith("1 2 [true, false]"), p.stdout, p.stderr)
     (work / "scores.pdl").write_text(SCORES % (items, "judge", ""), "utf-8")
-    p = case.run(work, "scores.pdl", url)
-    case.check("score judge without a judge", p.returncode == 1 and p.stderr.rstrip().endswith("the score judge needs a model: judge"), p.stderr)
+    p = run(pdl, work, "scores.pdl", url)
+    check("score judge without a judge", p.returncode == 1 and p.stderr.rstrip().endswith("the score judge needs a model: judge"), p.stderr)
 
 
-def files(case, work):
+def test_files(pdl, work):
     save = "${ eval.save(report, 'table.txt', 'wrong.jsonl') }"
     (work / "files.pdl").write_text((SCORES % (json.dumps([{"question": "a", "expected": "a"}, {"question": "fails", "expected": "é"}]), "exact", "")
                                      ).rpartition("text:")[0] + "text: \"%s\"\n" % save, "utf-8")
-    p = case.run(work, "files.pdl", "http://127.0.0.1:9")
-    case.check("save", p.stdout.strip() == "1 of 2 right", p.stdout, p.stderr)
-    case.check("the table", (work / "table.txt").read_text("utf-8") == "ok   a -> a (a)\nFAIL fails -> no idea (é)\n1 of 2 right\n")
+    p = run(pdl, work, "files.pdl", "http://127.0.0.1:9")
+    check("save", p.stdout.strip() == "1 of 2 right", p.stdout, p.stderr)
+    check("the table", (work / "table.txt").read_text("utf-8") == "ok   a -> a (a)\nFAIL fails -> no idea (é)\n1 of 2 right\n")
     rows = [json.loads(x) for x in (work / "wrong.jsonl").read_text("utf-8").splitlines()]
-    case.check("the wrong rows", rows == [{"question": "fails", "expected": "é", "answer": "", "error": "no idea", "right": False}], rows)
+    check("the wrong rows", rows == [{"question": "fails", "expected": "é", "answer": "", "error": "no idea", "right": False}], rows)
 
 
-def stopped(case, work, server):
+def test_stopped(pdl, work, server):
     """A run in which the server has replies for some questions only; with the rest it continues from the cache and asks the others alone."""
     replies = json.loads((ROOT / "examples" / "eval" / "replies.json").read_text("utf-8"))["cot"]
     some = {k: v for k, v in replies.items() if k.startswith(("A shelf", "A train"))}
     server.sessions["some"] = serve.model_server.Session({"default": {**some, "Three boxes": [{"status": 400, "error": "busy"}],
                                                                       "A snail": [{"status": 400, "error": "busy"}]}})
     server.sessions["rest"] = serve.model_server.Session({"default": {k: v for k, v in replies.items() if k not in some}})
-    first = case.run(work, "eval/cot.pdl", server.url + "/s/some/v1", "--cache", "cache.db")
-    case.check("a part is answered", first.stdout.count("ok  ") == 2 and "2 of 4 right" in first.stdout, first.stdout, first.stderr)
-    second = case.run(work, "eval/cot.pdl", server.url + "/s/rest/v1", "--cache", "cache.db")
-    case.check("the rest is asked", second.stdout.strip() == (HERE.parent / "examples" / "expected" / "eval" / "cot.txt").read_text("utf-8").strip(),
+    first = run(pdl, work, "eval/cot.pdl", server.url + "/s/some/v1", "--cache", "cache.db")
+    check("a part is answered", first.stdout.count("ok  ") == 2 and "2 of 4 right" in first.stdout, first.stdout, first.stderr)
+    second = run(pdl, work, "eval/cot.pdl", server.url + "/s/rest/v1", "--cache", "cache.db")
+    check("the rest is asked", second.stdout.strip() == (ROOT / "tests" / "examples" / "expected" / "eval" / "cot.txt").read_text("utf-8").strip(),
                second.stdout, second.stderr)
-    third = case.run(work, "eval/cot.pdl", "http://127.0.0.1:9", "--cache", "cache.db")
-    case.check("nothing is asked", third.stdout == second.stdout, third.stdout, third.stderr)
+    third = run(pdl, work, "eval/cot.pdl", "http://127.0.0.1:9", "--cache", "cache.db")
+    check("nothing is asked", third.stdout == second.stdout, third.stdout, third.stderr)
 
 
-def recorded(case, work, server):
+def test_recorded(pdl, work, server):
     """Agents of several steps side by side: the recording answers them in whatever order they take turns."""
     replies = json.loads((ROOT / "examples" / "eval" / "replies.json").read_text("utf-8"))
     for name in ("distill", "json", "toolcall"):
         server.sessions["live"] = serve.model_server.Session({"default": replies[name]})
-        live = case.run(work, "eval/%s.pdl" % name, server.url + "/s/live/v1", "--record", name + ".live")
-        again = case.run(work, "eval/%s.pdl" % name, "http://127.0.0.1:9", "--replay", name + ".live", "--jobs", "1")
-        case.check("a recording of " + name, live.returncode == 0 and again.stdout == live.stdout, live.stderr, again.stderr)
-
-
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    pdl = pathlib.Path(sys.argv[1]).resolve()
-    case = Case(pdl / "pdl" if pdl.is_dir() else pdl)
-    server = serve.start().start()
-    with tempfile.TemporaryDirectory(prefix="pdl_eval_") as tmp:
-        work = pathlib.Path(tmp)
-        os.symlink(ROOT / "lib", work / "lib")
-        shutil.copytree(ROOT / "examples" / "eval", work / "eval")
-        scores(case, work)
-        judge(case, work, server)
-        files(case, work)
-        stopped(case, work, server)
-        recorded(case, work, server)
-    server.shutdown()
-    return case.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        live = run(pdl, work, "eval/%s.pdl" % name, server.url + "/s/live/v1", "--record", name + ".live")
+        again = run(pdl, work, "eval/%s.pdl" % name, "http://127.0.0.1:9", "--replay", name + ".live", "--jobs", "1")
+        check("a recording of " + name, live.returncode == 0 and again.stdout == live.stdout, live.stderr, again.stderr)

@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_limits.py -- a loop of a thousand steps against a model that answers at once: at most half a second of processor time. Twice the steps cost
-not much more than twice where requests stay short; where each request holds all that was said before, no more than the text that is handed over.
+"""A loop of a thousand steps against a model that answers at once: at most half a second of processor time. Twice the steps cost not much more
+than twice where requests stay short; where each request holds all that was said before, no more than the text that is handed over.
 
-    tests/lib/test_limits.py BUILD
-
-The model is the parameter mock_response. Processor time is counted, so that a busy machine does not matter. Last line: `N passed, N failed`.
+The model is the parameter mock_response. Processor time is counted, so that a busy machine does not matter.
 """
 import os
-import pathlib
 import resource
 import subprocess
-import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+import pytest
+
+from ..checks import check
+from ..harness.choice import Choice, ROOT
+
 STEPS, SECONDS, SLACK = 1000, 0.5, 0.08
 GROWTH = {"react/distill, acting": 3.0, "webgpt": 3.0}  # requests that stay short; the others:
 GROWING = 5.0
@@ -46,42 +44,30 @@ LOOPS = {
     "router": ("router", "run", "agents: [{name: a, condition: c, system: s}, {name: b, condition: c, system: s}]", '"take 1"', "take 1"),
 }
 PAGE = '  page: {function: {query: string}, return: {data: {text: "one\\ntwo", links: {}}}}\n'
+TRIES = 3
 
 
 def seconds(pdl, work, name, steps):
     module, function, args, said, want = LOOPS[name]
     (work / "loop.pdl").write_text(HEAD % module + PAGE + CALL % (function, args % steps if "%d" in args else args, said), "utf-8")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    p = subprocess.run([str(pdl), "--stream", "none", "loop.pdl"], cwd=work, input="hello\n" * steps, capture_output=True, text=True, timeout=120)
+    p = subprocess.run([pdl, "--stream", "none", "loop.pdl"], cwd=work, input="hello\n" * steps, capture_output=True, text=True, timeout=200, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if p.returncode or want not in p.stdout:
-        raise SystemExit("FAIL %s: %s %s" % (name, p.stdout[-300:], p.stderr[-300:]))
+    assert p.returncode == 0 and want in p.stdout, p.stdout[-300:] + p.stderr[-300:]
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    pdl = pathlib.Path(sys.argv[1]).resolve()
-    pdl = pdl / "pdl" if pdl.is_dir() else pdl
-    slow = 10 if any(k in os.environ for k in ("ASAN_OPTIONS", "UBSAN_OPTIONS")) else 1
-    if b"__gcov_init" in pdl.read_bytes():  # lines are counted
-        slow = 3
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="pdl_limits_") as tmp:
-        work = pathlib.Path(tmp)
-        os.symlink(ROOT / "lib", work / "lib")
-        for name in LOOPS:
-            one = min(seconds(pdl, work, name, STEPS // 2) for _ in range(2))
-            two = min(seconds(pdl, work, name, STEPS) for _ in range(2))
-            ok = two <= SECONDS * slow and two <= GROWTH.get(name, GROWING) * one + SLACK * slow
-            passed += ok
-            failed += not ok
-            if not ok or "--show" in os.environ.get("PDL_TEST", ""):
-                print("%s %s: %d steps %.3f s, %d steps %.3f s" % ("ok  " if ok else "FAIL", name, STEPS // 2, one, STEPS, two))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_thousand_steps(name, pdl, folder):
+    os.symlink(ROOT / "lib", folder / "lib")
+    slow = 10 if Choice.sanitized else 1
+    with open(pdl, "rb") as f:
+        if b"__gcov_init" in f.read():  # lines are counted
+            slow = 3
+    one = two = 1e9
+    for _ in range(TRIES):
+        one, two = min(one, seconds(pdl, folder, name, STEPS // 2)), min(two, seconds(pdl, folder, name, STEPS))
+        ok = two <= SECONDS * slow and two <= GROWTH.get(name, GROWING) * one + SLACK * slow
+        if ok:
+            break
+    check(name, ok, "%d steps %.3f s, %d steps %.3f s" % (STEPS // 2, one, STEPS, two))

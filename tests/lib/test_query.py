@@ -1,14 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_query.py BUILD -- the task of every agent is `query`; the names it had before continue to work, by name and by place.
+"""The task of every agent is `query`; the names it had before continue to work, by name and by place.
 
 For each agent: what the model is asked is the same under all names; both names, or none, is an error that names `query`, before any request.
-Last line: `N passed, N failed`.
 """
-import sys
-
-from agents import Bench
-
 ENDS_AT_ONCE = ["Action: Finish[done]"]
 # module, function, old name of the task, arguments before it, names and values of those behind it, replies of the model. The script of this table
 # cannot score texts: of saycan it sees the first request alone.
@@ -51,8 +45,7 @@ def call(row, given):
     return PROGRAM % (module, function, ", ".join(args))
 
 
-def main():
-    bench = Bench(sys.argv[1])
+def test_names_of_the_task(bench):
     for row in AGENTS:
         name, old, replies = "%s %s" % row[:2], row[2], row[5]
         new = bench.run(call(row, {"query": "T-A-S-K"}), replies)
@@ -66,8 +59,3 @@ def main():
         bench.check(name + ": both", o.status == 1 and want in o.err and not o.requests, o)
         o = bench.run(call(row, {}), replies)
         bench.check(name + ": none", o.status == 1 and "the argument query is missing" in o.err and not o.requests, o)
-    return bench.end()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,20 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_style.py -- how the library is written: every function says what it does, is short, has typed parameters and a default for each that may be
-left out; no Python. And how short programs are: those of the pages at most ten lines, those of examples/ at most forty.
-
-    tests/lib/test_style.py BUILD
-
-The modules are read by the command itself (`parser: yaml`). Last line: `N passed, N failed`.
-"""
+"""How the library is written: every function says what it does, is short, has typed parameters and a default for each that may be left out; no
+Python. And how short programs are: those of the pages at most ten lines, those of examples/ at most forty. The modules are read by the command
+itself (`parser: yaml`)."""
 import json
-import pathlib
 import re
 import subprocess
-import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from .. import checks
+from ..harness.choice import ROOT
+
 MODULES = sorted(p for p in (ROOT / "lib").rglob("*.pdl") if p.name != "stdlib.pdl")
 LONG = 75         # lines of a function, its description and parameters included; the loops of agents are the long ones
 MEDIAN = 14
@@ -26,7 +20,7 @@ READ = 'defs:\n  module: {read: %s, parser: yaml}\ntext: "${ module | json }\\n"
 def module_of(pdl, path, work):
     program = work / "read.pdl"
     program.write_text(READ % json.dumps(str(path)), "utf-8")
-    p = subprocess.run([str(pdl), "--stream", "none", str(program)], capture_output=True, text=True, timeout=60, check=True)
+    p = subprocess.run([str(pdl), "--stream", "none", str(program)], capture_output=True, text=True, timeout=120, check=True)
     return json.loads(p.stdout)
 
 
@@ -87,36 +81,29 @@ def program_lines(text):
     return sum(1 for x in text.splitlines() if x.strip() and not x.lstrip().startswith("#"))
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    pdl = pathlib.Path(sys.argv[1]).resolve()
-    pdl = pdl / "pdl" if pdl.is_dir() else pdl
-    passed = failed = 0
+def check(title, bad):
+    checks.check(title, not bad, bad)
 
-    def check(title, bad):
-        nonlocal passed, failed
-        passed += not bad
-        failed += bool(bad)
-        if bad:
-            print("FAIL %s: %s" % (title, bad))
 
+def test_modules(pdl, folder):
     sizes = []
-    with tempfile.TemporaryDirectory(prefix="pdl_style_") as tmp:
-        for path in MODULES:
-            title, text = str(path.relative_to(ROOT)), path.read_text("utf-8")
-            module = module_of(pdl, path, pathlib.Path(tmp))
-            found = list(functions(module.get("defs", {})))
-            check(title + ": functions", [] if found else ["none"])
-            check(title + ": descriptions, types, defaults", [x for name, f in found for x in problems_of(name, f)])
-            check(title + ": no Python", re.findall(r"lang:\s*(?:python|ipython)", text))
-            check(title + ": says what it is", [] if module.get("description") and text.startswith("# ") else ["no description or no comment"])
-            long = lengths(text)
-            sizes += long.values()
-            check(title + ": short functions", ["%s: %d lines" % x for x in long.items() if x[1] > LONG])
-            check(title + ": has a page", [] if path.with_suffix(".md").exists() or path.stem == "exec" else ["no " + path.stem + ".md"])
+    for path in MODULES:
+        title, text = str(path.relative_to(ROOT)), path.read_text("utf-8")
+        module = module_of(pdl, path, folder)
+        found = list(functions(module.get("defs", {})))
+        check(title + ": functions", [] if found else ["none"])
+        check(title + ": descriptions, types, defaults", [x for name, f in found for x in problems_of(name, f)])
+        check(title + ": no Python", re.findall(r"lang:\s*(?:python|ipython)", text))
+        check(title + ": says what it is", [] if module.get("description") and text.startswith("# ") else ["no description or no comment"])
+        long = lengths(text)
+        sizes += long.values()
+        check(title + ": short functions", ["%s: %d lines" % x for x in long.items() if x[1] > LONG])
+        check(title + ": has a page", [] if path.with_suffix(".md").exists() or path.stem == "exec" else ["no " + path.stem + ".md"])
     middle = sorted(sizes)[len(sizes) // 2]
     check("median length of a function", [] if middle <= MEDIAN else ["%d lines" % middle])
+
+
+def test_programs_are_short():
     for page in sorted((ROOT / "lib").rglob("*.md")):
         for program in re.findall(r"^```pdl[^\n]*\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
             n = program_lines(program)
@@ -125,9 +112,3 @@ def main():
         n = program_lines(path.read_text("utf-8"))
         most = SMALLEST if path.stem in ("ten", "smallest") else EXAMPLE
         check("%s: at most %d lines" % (path.relative_to(ROOT), most), ["%d lines" % n] if n > most else [])
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

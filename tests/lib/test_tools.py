@@ -1,16 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_tools.py -- tools in one form: every form of a tool in every agent, and what stands between a model and its tools.
-
-    tests/lib/test_tools.py BUILD
+"""Tools in one form: every form of a tool in every agent, and what stands between a model and its tools.
 
 A tool takes one text and says `Sunny in TEXT`. Each form is checked for the call, for an argument of the wrong type (where the agent writes
-objects), and for an error that the model sees; then the options max_steps, approve, confirm, max_repeats, max_result. Last line: `N passed,
-N failed`.
+objects), and for an error that the model sees; then the options max_steps, approve, confirm, max_repeats, max_result.
 """
-import sys
-
-from agents import AGENTS, Bench
+from .agents import AGENTS
 
 SCHEMA = "{type: object, properties: {city: {type: string}}, required: [city]}"
 DEFS = """  weather:
@@ -43,7 +37,7 @@ def told(agent_name, outcome, text, nth=0):
     return outcome.result is not None and agent.observed(outcome.result)[nth] == text
 
 
-def forms(bench):
+def test_forms(bench):
     for name, agent in AGENTS.items():
         for form, tools in FORMS.items():
             title = "%s, %s" % (name, form)
@@ -66,7 +60,7 @@ def forms(bench):
             bench.check(title + ": a missing argument is observed", told(name, o, "Error: Missing required field: city"), o)
 
 
-def caps(bench):
+def test_caps(bench):
     for name, agent in AGENTS.items():
         option = "n: 2" if name == "react/distill" else "max_steps: 2"
         o = bench.run(bench.program(agent, FORMS["function"], DEFS, option), agent.call("weather", {"city": "Paris"}) * 3)
@@ -84,7 +78,7 @@ VERDICTS = [
 ]
 
 
-def approval(bench):
+def test_approval(bench):
     asks = DEFS + "  ask:\n    function: {tool: string, arguments: }\n    return: %s\n"
     confirm = '[{name: weather, confirm: %s, run: "${ said }"}]'
     for name, agent in AGENTS.items():
@@ -101,7 +95,7 @@ def approval(bench):
         bench.check(name + ": confirm false is not asked about", told(name, o, "Sunny in Paris"), o)
 
 
-def repeats(bench):
+def test_repeats(bench):
     for name, agent in AGENTS.items():
         replies = agent.call("weather", {"city": "Paris"}) * 3
         o = bench.run(bench.program(agent, FORMS["function"], DEFS, "max_repeats: 3"), replies)
@@ -115,20 +109,7 @@ def repeats(bench):
         bench.check(name + ": other calls are no repetition", o.result and o.result["answer"] == "done", o)
 
 
-def lengths(bench):
+def test_lengths(bench):
     for name, agent in AGENTS.items():
         o = bench.run(bench.program(agent, FORMS["function"], DEFS, "max_result: 5"), agent.call("weather", {"city": "Paris"}) + agent.final("done"))
         bench.check(name + ": max_result", told(name, o, "Sunny... (9 more characters)"), o)
-
-
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    bench = Bench(sys.argv[1])
-    for part in (forms, caps, approval, repeats, lengths):
-        part(bench)
-    return bench.end()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
