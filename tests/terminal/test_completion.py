@@ -1,21 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_completion.py -- the Tab key in bash, zsh and fish, each on a terminal of its own.
+"""The Tab key in bash, zsh and fish, each on a terminal of its own.
 
-    test_completion.py BUILD_DIR
-
-In place of pdl the shells find a script that prints its arguments: what the shell made of a line is seen when it is run. A shell that is
-not there is skipped. Python standard library only. Last line: `N passed, N failed, N skipped`.
+In place of pdl the shells find a script that prints its arguments: what the shell made of a line is seen when it is run. A shell that is not there
+is skipped.
 """
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 
-from screen import ScreenChecks, Terminal
+import pytest
+
+from .screen import Terminal, check
+from ..checks import skip
 
 TAB = "\t"
 SCRIPT = "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; echo .\n"
@@ -54,10 +51,10 @@ def start(shell, files):
     return ["--no-config", "-i"], ["source '%s'" % path]
 
 
-def ask(t, program, shell, line, expected):
-    words, first = start(shell, t.files)
-    env = {"PATH": "%s:%s" % (t.bin, os.environ["PATH"]), "HOME": str(t.folder), "PS1": "> ", "LC_ALL": "C.UTF-8"}
-    term = Terminal([program, *words], t.folder, env=env, columns=200)
+def ask(folder, program, shell, line, expected):
+    words, first = start(shell, folder / "completions")
+    env = {"PATH": "%s:%s" % (folder / "bin", os.environ["PATH"]), "HOME": str(folder), "PS1": "> ", "LC_ALL": "C.UTF-8"}
+    term = Terminal([program, *words], folder, env=env, columns=200)
     for text in first:
         term.type(text + "; pdl ready\n")
         term.wait_for(r"<ready>\.")
@@ -67,35 +64,29 @@ def ask(t, program, shell, line, expected):
     term.type("\n")
     wanted = "".join("<%s>" % w for w in expected) + "."
     found = seen and term.wait_for(re.escape(wanted), 20)
-    t.check("%s: pdl %s" % (shell, line), found, term.screen()[-400:])
+    check("%s: pdl %s" % (shell, line), found, term.screen()[-400:])
     term.type("exit\n")
     term.end()
 
 
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    t = ScreenChecks()
-    with tempfile.TemporaryDirectory() as folder:
-        t.folder = pathlib.Path(folder)
-        t.bin, t.files = t.folder / "bin", t.folder / "completions"
-        t.bin.mkdir()
-        t.files.mkdir()
-        (t.bin / "pdl").write_text(SCRIPT)
-        (t.bin / "pdl").chmod(0o755)
-        (t.folder / "oneofakind.pdl").write_text("text: hi\n")
-        for shell in ("bash", "zsh", "fish"):
-            text = subprocess.run([pdl, "__complete", shell], stdout=subprocess.PIPE, check=True).stdout
-            (t.files / ("pdl." + shell)).write_bytes(text)
-            if shell == "zsh":
-                (t.files / "_pdl").write_bytes(text)
-            program = shutil.which(shell)
-            if not program:
-                t.skip("completion in " + shell, "there is none")
-                continue
-            for line, expected in LINES + [EQUALS]:
-                ask(t, program, shell, line, expected)
-    return t.finish()
+BLOCKS = 4
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_tab(shell, block, pdl, folder):
+    program = shutil.which(shell)
+    if not program:
+        skip("completion in " + shell, "there is none")
+        return
+    for name in ("bin", "completions"):
+        (folder / name).mkdir()
+    (folder / "bin" / "pdl").write_text(SCRIPT)
+    (folder / "bin" / "pdl").chmod(0o755)
+    (folder / "oneofakind.pdl").write_text("text: hi\n")
+    text = subprocess.run([pdl, "__complete", shell], stdout=subprocess.PIPE, check=True).stdout
+    (folder / "completions" / ("pdl." + shell)).write_bytes(text)
+    if shell == "zsh":
+        (folder / "completions" / "_pdl").write_bytes(text)
+    for line, expected in (LINES + [EQUALS])[block::BLOCKS]:
+        ask(folder, program, shell, line, expected)

@@ -1,17 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_read.py -- lines that a program reads from a terminal: they can be edited, and the terminal is as before at the end.
-
-    test_read.py BUILD_DIR
-
-Python standard library only; skipped where libedit is absent. Last line: `N passed, N failed, N skipped`.
-"""
+"""Lines that a program reads from a terminal: they can be edited, and the terminal is as before at the end. Skipped without libedit."""
 import ctypes.util
 import pathlib
-import sys
 import tempfile
 
-from screen import ScreenChecks, Terminal
+import pytest
+
+from .screen import Terminal, check
+from ..checks import skip
 
 LEFT, UP, RUB = "\x1b[D", "\x1b[A", "\x7f"
 
@@ -28,9 +24,13 @@ text:
 ONE = 'text: [{read: null, message: "%s", def: a, contribute: []}, "<${ a }>"]\n'
 
 
-class Tests(ScreenChecks):
-    def __init__(self, pdl):
-        self.pdl = pdl
+class TestRead:
+    @pytest.fixture(autouse=True)
+    def begin(self, pdl, folder):
+        self.pdl, self.folder = pdl, folder
+        if not ctypes.util.find_library("edit"):
+            skip("lines that are edited", "libedit is not there")
+            pytest.skip("libedit is not there")
 
     def start(self, program, env=None, columns=80):
         folder = tempfile.mkdtemp(dir=self.folder)
@@ -38,51 +38,51 @@ class Tests(ScreenChecks):
         return Terminal([self.pdl, "p.pdl"], folder, env, columns)
 
     def answer(self, t, prompt, typed, wants, is_edited=True):
-        self.check("prompt %r" % prompt, t.wait_for(prompt), t.bytes)
+        check("prompt %r" % prompt, t.wait_for(prompt), t.bytes)
         if is_edited:
             t.wait_for_editing(20)
         t.bytes = t.bytes[-40:]
         t.type(typed)
-        self.check("typed %r" % typed, t.wait_for(wants), t.bytes)
+        check("typed %r" % typed, t.wait_for(wants), t.bytes)
 
-    def edited(self):
+    def test_edited(self):
         t = self.start(PROGRAM)
         self.answer(t, "First name: $", "wurld" + LEFT * 4 + RUB + "w\x1b[C" + RUB + "o\n", "<world>")
         self.answer(t, "Again: $", "h\u00e9\u20acx" + RUB + "\n", "<h\u00e9\u20ac>")
         self.answer(t, "All: ", "one\n", "one\r\n")
         t.type("two\n")
         t.type("\x04")
-        self.check("many lines", t.end() == 0 and "<one/two/>" in t.screen(), t.screen())
+        check("many lines", t.end() == 0 and "<one/two/>" in t.screen(), t.screen())
 
-    def earlier(self):
+    def test_earlier(self):
         t = self.start(PROGRAM)
         self.answer(t, "First name: $", "first\n", "<first>")
         self.answer(t, "Again: $", UP + RUB + "\n", "<firs>")
         t.type("\x03")
         t.end()
 
-    def shown(self):
+    def test_shown(self):
         """What is on the row of the prompt stays there."""
         t = self.start(PROGRAM)
         self.answer(t, "First name: $", "ab" + LEFT + RUB + "\n", "<b>")
-        self.check("the row", "First name: b\n<b>" in t.screen().replace("\r", ""), t.screen(), t.bytes)
+        check("the row", "First name: b\n<b>" in t.screen().replace("\r", ""), t.screen(), t.bytes)
         t.type("\x03")
         t.end()
 
-    def endings(self):
+    def test_endings(self):
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "\x04", "EOF")
-        self.check("Ctrl-D is the end of input", t.end() == 1 and "EOF" in t.screen(), t.screen())
+        check("Ctrl-D is the end of input", t.end() == 1 and "EOF" in t.screen(), t.screen())
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "ab\x03", "\\n")
-        self.check("Ctrl-C ends the run", t.end() == 130, t.status, t.bytes)
+        check("Ctrl-C ends the run", t.end() == 130, t.status, t.bytes)
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "ab\x1b", "ab")
         t.wait_for("never", 1)
         t.type("c\n")
-        self.check("Escape alone is no part of a key for ever", t.end() == 0 and "<abc>" in t.screen(), t.screen())
+        check("Escape alone is no part of a key for ever", t.end() == 0 and "<abc>" in t.screen(), t.screen())
 
-    def restored(self):
+    def test_restored(self):
         """The settings of the terminal, seen by who runs the command."""
         for name, typed in (("an answer", "x\n"), ("Ctrl-C", "\x03"), ("Ctrl-D", "\x04")):
             script = "%s p.pdl; stty -a | tr ';' '\\n' | grep -o -- '-*icanon\\b' ; echo done" % self.pdl
@@ -91,9 +91,9 @@ class Tests(ScreenChecks):
             t = Terminal(["/bin/sh", "-c", "trap : INT; " + script], folder)
             self.answer(t, r"\? $", typed, "done")
             t.end()
-            self.check("the terminal after " + name, "-icanon" not in t.screen() and "icanon" in t.screen(), t.screen())
+            check("the terminal after " + name, "-icanon" not in t.screen() and "icanon" in t.screen(), t.screen())
 
-    def plain(self):
+    def test_plain(self):
         """Where lines cannot be edited they are read as the terminal gives them."""
         for name, program, env, columns in (
             ("a dumb terminal", ONE % "? ", {"TERM": "dumb"}, 80),
@@ -102,20 +102,4 @@ class Tests(ScreenChecks):
         ):
             t = self.start(program, env, columns)
             self.answer(t, "[? bg] $", "xy\n", "<xy>", is_edited=False)
-            self.check(name, b"\r" + (ONE % "? ").encode() not in t.bytes and t.end() == 0, t.bytes)
-
-
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    if not ctypes.util.find_library("edit"):
-        print("libedit is not there\n0 passed, 0 failed, 1 skipped")
-        return 0
-    t = Tests(pdl)
-    with tempfile.TemporaryDirectory() as t.folder:
-        for test in (t.edited, t.earlier, t.shown, t.endings, t.restored, t.plain):
-            test()
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            check(name, b"\r" + (ONE % "? ").encode() not in t.bytes and t.end() == 0, t.bytes)

@@ -1,21 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_repl.py -- the interactive session, on a terminal and through a pipe.
-
-    test_repl.py BUILD_DIR
-
-Python standard library only; what needs line editing is skipped where libedit is absent. Last line: `N passed, N failed, N skipped`.
-"""
+"""The interactive session, on a terminal and through a pipe. What needs line editing is skipped where libedit is absent."""
 import ctypes.util
 import os
 import pathlib
 import re
 import stat
 import subprocess
-import sys
 import tempfile
 
-from screen import ScreenChecks, Terminal
+import pytest
+
+from .screen import Terminal, check
+from ..checks import skip
 
 # name: what is typed, what standard output says, what standard error says
 PIPED = {
@@ -53,44 +49,45 @@ PIPED = {
 }
 
 
-class Tests(ScreenChecks):
-    def __init__(self, pdl, server):
-        self.pdl, self.server = pdl, server
+class TestRepl:
+    @pytest.fixture(autouse=True)
+    def begin(self, pdl, server):
+        self.pdl, self.server = pdl, {**server, "PATH": os.environ["PATH"]}
 
     def run(self, folder, typed, *options):
         env = {**self.server, "HOME": folder}
         return subprocess.run([self.pdl, "repl", *options], cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False, timeout=120)
 
-    def piped(self):
+    def test_piped(self):
         for name, (typed, out, err) in PIPED.items():
             with tempfile.TemporaryDirectory() as folder:
                 r = self.run(folder, typed)
                 exact = r.stdout == out or (name == "help" and out in r.stdout)
-                self.check(name, r.returncode == 0 and exact and err in r.stderr and bool(err) == bool(r.stderr), r.stdout, r.stderr)
+                check(name, r.returncode == 0 and exact and err in r.stderr and bool(err) == bool(r.stderr), r.stdout, r.stderr)
 
-    def options(self):
+    def test_options(self):
         with tempfile.TemporaryDirectory() as folder:
             r = self.run(folder, "${ a } ${ b.c }\n", "-d", "a=1", "-d", "b: {c: [2]}")
-            self.check("--data", r.stdout == "1 [2]\n", r.stdout, r.stderr)
+            check("--data", r.stdout == "1 [2]\n", r.stdout, r.stderr)
             r = self.run(folder, "hi\n", "--model", "openai/upper")
-            self.check("--model", r.stdout == "HI\n", r.stdout, r.stderr)
+            check("--model", r.stdout == "HI\n", r.stdout, r.stderr)
             r = self.run(folder, "", "-d", "[")
-            self.check("wrong data", r.returncode == 1 and "data" in r.stderr, r.returncode, r.stderr)
+            check("wrong data", r.returncode == 1 and "data" in r.stderr, r.returncode, r.stderr)
 
-    def saved(self):
+    def test_saved(self):
         """What was typed is a program that does the same."""
         entries = 'defs: {x: 5}\ntext: "x\\n"\n\n- a\n- b\n\n{data: [1, "${ x }"]}\nlang: python\ncode: |\n  y = x\n  result = y\n\nplain "text"\n'
         with tempfile.TemporaryDirectory() as folder:
             r = self.run(folder, entries + ":save kept.pdl\n:save kept.pdl\n")
-            self.check("save", "5 entries are in kept.pdl" in r.stderr and "there is a file kept.pdl already" in r.stderr, r.stderr)
+            check("save", "5 entries are in kept.pdl" in r.stderr and "there is a file kept.pdl already" in r.stderr, r.stderr)
             p = subprocess.run([self.pdl, "kept.pdl"], cwd=folder, env={**self.server, "HOME": folder}, capture_output=True, text=True, check=False)
-            self.check("the saved program", p.stdout.replace("\n", "") == r.stdout.replace("\n", "") and p.returncode == 0, p.stdout, r.stdout, p.stderr)
+            check("the saved program", p.stdout.replace("\n", "") == r.stdout.replace("\n", "") and p.returncode == 0, p.stdout, r.stdout, p.stderr)
 
     def session(self, folder):
         # libedit leaves a copy of a line behind when reading it was interrupted
         sanitizers = {"ASAN_OPTIONS": self.server.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         t = Terminal([self.pdl, "repl"], folder, {**self.server, **sanitizers, "HOME": folder})
-        self.check("a prompt", t.wait_for("pdl> $"), t.bytes)
+        check("a prompt", t.wait_for("pdl> $"), t.bytes)
         self.ready(t)
         return t
 
@@ -103,14 +100,14 @@ class Tests(ScreenChecks):
         """Types, and waits for what follows."""
         t.bytes = b""
         t.type(typed)
-        self.check("typed %r" % typed, t.wait_for(wants), t.bytes)
+        check("typed %r" % typed, t.wait_for(wants), t.bytes)
         self.ready(t)
 
     def press_ctrl_c(self, t):
         """At a prompt."""
         self.say(t, "\x03", r"pdl> $")
 
-    def early_interrupts(self):
+    def test_early_interrupts(self):
         """A signal that comes after the prompt and just before the line is read counts."""
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
@@ -122,11 +119,12 @@ class Tests(ScreenChecks):
                     n_lost += 1
                     t.type("\x03")
                     t.wait_for(r"pdl> $", 20)
-            self.check("no Ctrl-C is lost", n_lost == 0, n_lost)
+            check("no Ctrl-C is lost", n_lost == 0, n_lost)
+            self.ready(t)
             t.type("\x04")
-            self.check("Ctrl-D ends it", t.end() == 0, t.status)
+            check("Ctrl-D ends it", t.end() == 0, t.status)
 
-    def interrupts(self):
+    def test_interrupts(self):
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
             self.say(t, "lang: command\n", r"\.\.\.  $")
@@ -138,7 +136,7 @@ class Tests(ScreenChecks):
                     break
                 t.wait_for("never", 0.1)
             self.say(t, "\x03", r"interrupted\r\npdl> $")
-            self.check("the command ended, too", not os.path.exists("/proc/" + pid.read_text().strip()))
+            check("the command ended, too", not os.path.exists("/proc/" + pid.read_text().strip()))
             self.say(t, "for: {i: '${ range(100000000) }'}\n", r"\.\.\.  $")
             self.say(t, "repeat: ${ i }\n", r"\.\.\.  $")
             self.say(t, "join: {as: lastOf}\n", r"\.\.\.  $")
@@ -150,11 +148,11 @@ class Tests(ScreenChecks):
             self.press_ctrl_c(t)
             self.say(t, "${ 40 + 2 }\n", r"42\r\npdl> $")
             t.type("\x04")
-            self.check("Ctrl-D ends it", t.end() == 0, t.status)
+            check("Ctrl-D ends it", t.end() == 0, t.status)
 
-    def editing(self):
+    def test_editing(self):
         if not ctypes.util.find_library("edit"):
-            self.skip("line editing", "libedit is not there")
+            skip("line editing", "libedit is not there")
             return
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
@@ -179,17 +177,16 @@ class Tests(ScreenChecks):
             t.type("\x04")
             t.end()
             history = pathlib.Path(folder, ".local/state/pdl/history")
-            self.check("the history is the user's own", history.exists() and stat.S_IMODE(history.stat().st_mode) == 0o600)
+            check("the history is the user's own", history.exists() and stat.S_IMODE(history.stat().st_mode) == 0o600)
             t = self.session(folder)
             self.say(t, "\x1b[A\n", r"'number' is undefined")
             t.type("\x04")
             t.end()
 
-
-    def reading(self):
+    def test_reading(self):
         """`read` of an entry: its line is edited as entries are, and is not among them later."""
         if not ctypes.util.find_library("edit"):
-            self.skip("the history of lines", "libedit is not there")
+            skip("the history of lines", "libedit is not there")
             return
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
@@ -208,25 +205,4 @@ class Tests(ScreenChecks):
             t.type("\x04")
             t.end()
             history = pathlib.Path(folder, ".local/state/pdl/history").read_text()
-            self.check("an answer is not in the history", "Lovel" not in history and "who" in history, history)
-
-
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    mock = subprocess.Popen([pdl, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        server = {"PATH": os.environ["PATH"], **dict(w.split("=", 1) for w in mock.stdout.readline().split()[1:])}
-        for name in ("PDL_PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
-            if name in os.environ:
-                server[name] = os.environ[name]
-        t = Tests(pdl, server)
-        for test in (t.piped, t.options, t.saved, t.interrupts, t.early_interrupts, t.editing, t.reading):
-            test()
-    finally:
-        mock.terminate()
-        mock.wait()
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            check("an answer is not in the history", "Lovel" not in history and "who" in history, history)
