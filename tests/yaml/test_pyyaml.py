@@ -1,28 +1,27 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_pyyaml.py -- our YAML events beside PyYAML's, event by event.
-
-    test_pyyaml.py BUILD_DIR [--seed N] [--mutations N] [--seconds S]
+"""Our YAML events beside PyYAML's, event by event.
 
 PyYAML 6's SafeLoader is the reader of the reference. Compared are kind, style, anchor, tag, text and both places of every event, and class,
 text and place of an error. The texts: the YAML suite and the recorded values of the conformance kit, every program and data file of the
-tree, and mutations of all of them (bytes removed, doubled, exchanged, indicators put in, lines moved, parts of two texts joined) from a seed.
-Skipped where PyYAML is missing. Texts on which PyYAML itself fails with an exception that is none of its own are left out.
+tree, and mutations of all of them (bytes removed, doubled, exchanged, indicators put in, lines moved, parts of two texts joined) from a seed
+(PDL_SEED). Skipped where PyYAML is missing. Texts on which PyYAML itself fails with an exception that is none of its own are left out.
 """
-import argparse
 import json
+import os
 import pathlib
 import random
 import subprocess
-import sys
-import time
+
+import pytest
+
+from ..checks import check, skip
+from ..harness.choice import ROOT
 
 try:
     import yaml
 except ImportError:
     yaml = None
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # The conformance kit: the copy in the tree, and the given one beside it, which has the YAML suite.
 KITS = [p for p in (ROOT / "tests" / "conformance", ROOT.parent / "shared" / "conformance", ROOT.parent.parent / "shared" / "conformance") if p.exists()]
 KINDS = {"ScalarEvent": "scalar", "SequenceStartEvent": "seq", "MappingStartEvent": "map", "SequenceEndEvent": "close",
@@ -113,7 +112,7 @@ def theirs(text):
     return out
 
 
-def same(a, b):
+def as_theirs(a, b):
     if a == b:
         return True
     if len(a) != len(b) or a[:-1] != b[:-1] or a[-1][0] != "error" or b[-1][0] != "error":
@@ -128,7 +127,7 @@ def normal(text):
 
 def texts():
     recorded = [k / part for k in KITS for part in ("values/yaml.jsonl", "third_party/yaml-test-suite/yaml.jsonl")]
-    for path in filter(pathlib.Path.exists, recorded + [ROOT / "tests" / "values" / "yaml.jsonl"]):
+    for path in filter(pathlib.Path.exists, recorded + [ROOT / "tests" / "conformance" / "values" / "own" / "yaml.jsonl"]):
         for line in filter(None, path.read_text("utf-8").split("\n")):
             case = json.loads(line)
             if isinstance(case.get("text"), str):
@@ -182,64 +181,58 @@ def shown(text, a, b):
     return "%r\n  ours   %s\n  theirs %s" % (text, a[-2:], b[-2:])
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("build")
-    ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("--mutations", type=int, default=4000)
-    ap.add_argument("--seconds", type=float, default=0, help="mutate for so long instead of a number of times")
-    args = ap.parse_args()
+@pytest.fixture
+def ours(build):
     if yaml is None or not yaml.__version__.startswith("6."):
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    ours, corpus = Ours(args.build), sorted(set(texts()))
-    passed = failed = 0
+        skip("events of YAML", "there is no PyYAML 6")
+        pytest.skip("there is no PyYAML 6")
+    return Ours(build)
 
-    def compare(text):
-        nonlocal passed, failed
-        text = normal(text)
-        want = theirs(text)
-        if want is None:
-            return
+
+def compare(ours, text):
+    text = normal(text)
+    want = theirs(text)
+    if want is not None:
         got = ours.events(text)
-        if same(got, want):
-            passed += 1
-            return
-        failed += 1
-        if failed <= 20:
-            print("FAIL " + shown(text, got, want))
+        ok = as_theirs(got, want)
+        check("events", ok, "" if ok else shown(text, got, want))
 
-    def expect(ok, what):
-        nonlocal passed, failed
-        passed += bool(ok)
-        failed += not ok
-        if not ok:
-            print("FAIL %s" % what)
 
-    def libyaml_reads(text):
-        try:
-            return bool(list(yaml.parse(text, Loader=yaml.CSafeLoader)))
-        except yaml.YAMLError:
-            return False
+def libyaml_reads(text):
+    try:
+        return bool(list(yaml.parse(text, Loader=yaml.CSafeLoader)))
+    except yaml.YAMLError:
+        return False
 
+
+def test_where_libyaml_differs(ours):
     for text, message in LIBYAML_ONLY:
         got = ours.events(text)[-1]
-        expect(got[0] == "error" and got[2].startswith(message), "%r: %s" % (text, got))
-        expect(not yaml.__with_libyaml__ or libyaml_reads(text), "libyaml refuses %r, too" % text)
-        compare(text)
+        check("refused", got[0] == "error" and got[2].startswith(message), "%r: %s" % (text, got))
+        check("libyaml reads it", not yaml.__with_libyaml__ or libyaml_reads(text), "libyaml refuses %r, too" % text)
+        compare(ours, text)
     for text in PYYAML_ONLY:
-        expect(ours.events(text)[-1][0] == "stop", "we refuse %r" % text)
-        expect(not yaml.__with_libyaml__ or not libyaml_reads(text), "libyaml reads %r, too" % text)
-        compare(text)
-    for text in corpus + KEYS:
-        compare(text)
-    rng, end, i = random.Random(args.seed), time.monotonic() + args.seconds, 0
-    while time.monotonic() < end if args.seconds else i < args.mutations:
-        compare(mutated(rng, corpus))
-        i += 1
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+        check("read", ours.events(text)[-1][0] == "stop", "we refuse %r" % text)
+        check("libyaml refuses it", not yaml.__with_libyaml__ or not libyaml_reads(text), "libyaml reads %r, too" % text)
+        compare(ours, text)
+    for text in KEYS:
+        compare(ours, text)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+BLOCKS = 3
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_corpus(block, ours):
+    corpus = sorted(set(texts()))
+    check("there are texts", len(corpus) > 1000, len(corpus))
+    for text in corpus[block::BLOCKS]:
+        compare(ours, text)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_mutations(block, ours, scale):
+    corpus = sorted(set(texts()))
+    rng = random.Random("%s %d" % (os.environ.get("PDL_SEED", 1), block))
+    for _ in range(scale(40000 // BLOCKS + 1)):
+        compare(ours, mutated(rng, corpus))
