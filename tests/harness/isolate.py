@@ -227,6 +227,7 @@ def finished(item, reports, counts, reasons, faults, measured):
         failed = max(failed, 1)
     elif any(r.skipped for r in reports):
         skipped = max(skipped, 1)
+        reasons = reasons or ["%s: %s" % (item.name, str(r.longrepr[-1]).removeprefix("Skipped: ")) for r in reports if r.skipped and isinstance(r.longrepr, tuple)]
     elif not (passed or failed or skipped):
         passed = 1  # an item that only asserts
     for key, value in [("checks", passed), ("failed", failed), ("skipped", skipped), ("reasons", reasons), *measured.items()]:

@@ -1,14 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of policies share: which origins values have, asked of the command: what a policy says of the endorsement of each block, in
-the trace.
-SPDX-License-Identifier: Apache-2.0
-"""
+the trace."""
 import json
 import os
 import re
 import subprocess
 import tempfile
 from pathlib import Path
-
 
 
 def decisions(node, out):

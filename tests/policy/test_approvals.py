@@ -1,19 +1,15 @@
-"""Approvals on a terminal: y and Enter is yes, everything else no; asked once for equal calls; outside of standard output.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Approvals on a terminal: y and Enter is yes, everything else no; asked once for equal calls; outside of standard output."""
 import os
 import pty
 import select
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+from ..checks import check
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 QUESTION = b"everything else: no."
 
 PROGRAM = """
@@ -31,7 +27,7 @@ text:
 """
 
 
-def converse(answers, typed_ahead=b"", program=PROGRAM):
+def converse(pdl, answers, typed_ahead=b"", program=PROGRAM):
     """Runs the program with standard output in a pipe and the terminal as the place to ask: (output, terminal)."""
     with tempfile.TemporaryDirectory() as d:
         Path(d, "a.pdl").write_text(program)
@@ -43,7 +39,7 @@ def converse(answers, typed_ahead=b"", program=PROGRAM):
             os.chdir(d)
             if typed_ahead:
                 time.sleep(0.3)
-            os.execv(PDL, [PDL, "a.pdl"])
+            os.execv(pdl, [pdl, "a.pdl"])
         os.close(out_w)
         if typed_ahead:
             os.write(tty, typed_ahead)
@@ -65,36 +61,51 @@ def converse(answers, typed_ahead=b"", program=PROGRAM):
 
 
 MANY = PROGRAM[:PROGRAM.index("text:")] + "defs: {note: {read: note.txt}}\nargs: [echo, " + "a, " * 50 + '"${ note }"]\nfallback: refused\n'
-_, seen = converse([b"n\n"], program=MANY)
-check("of arguments that are not shown the origin is", b"... and 12 more  [UNTRUSTED, from file" in seen, seen)
-yes, seen = converse([b"y\n", b"n\n"])
-check("yes, then no, then too many", yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, yes)
-check("equal calls are asked once, and no more than `approvals`", seen.count(QUESTION) == 2, seen)
-check("the question names the source", b"UNTRUSTED" in seen and b"note.txt" in seen, seen)
-check("control characters are visible", b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, seen)
-for answer in (b"yes\n", b"\n", b"Y\n", b"y \n", b"n\n"):
-    out, _ = converse([answer, b"n\n"])
-    check(f"{answer!r} is no", out.count(b"refused") == 4, out)
-out, _ = converse([b"n\n", b"n\n"], typed_ahead=b"y\ny\n")
-check("what was typed before is no answer", out.count(b"refused") == 4, out)
-with tempfile.TemporaryDirectory() as d:
-    Path(d, "a.pdl").write_text(PROGRAM)
-    Path(d, "note.txt").write_text("x")
-    r = subprocess.run([PDL, "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def test_questions(pdl):
+    _, seen = converse(pdl, [b"n\n"], program=MANY)
+    check("of arguments that are not shown the origin is", b"... and 12 more  [UNTRUSTED, from file" in seen, seen)
+    yes, seen = converse(pdl, [b"y\n", b"n\n"])
+    check("yes, then no, then too many", yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, yes)
+    check("equal calls are asked once, and no more than `approvals`", seen.count(QUESTION) == 2, seen)
+    check("the question names the source", b"UNTRUSTED" in seen and b"note.txt" in seen, seen)
+    check("control characters are visible", b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, seen)
+
+
+def test_everything_else_is_no(pdl):
+    for answer in (b"yes\n", b"\n", b"Y\n", b"y \n", b"n\n"):
+        out, _ = converse(pdl, [answer, b"n\n"])
+        check(f"{answer!r} is no", out.count(b"refused") == 4, out)
+    out, _ = converse(pdl, [b"n\n", b"n\n"], typed_ahead=b"y\ny\n")
+    check("what was typed before is no answer", out.count(b"refused") == 4, out)
+
+
+def test_without_a_terminal(pdl, folder):
+    (folder / "a.pdl").write_text(PROGRAM)
+    (folder / "note.txt").write_text("x")
+    r = subprocess.run([pdl, "a.pdl"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True, check=False)
     check("without a terminal it is a refusal", r.stdout.count(b"refused") == 4, r.stdout)
-# a key is not, wherever it comes from
-os.environ["OPENAI_API_KEY"] = "canary1234567890canary"
-out, seen = converse([b"y\n", b"y\n"], program=PROGRAM.replace("read: note.txt", "args: [printenv, OPENAI_API_KEY]"))
-check("a key in a question", b"[REDACTED]" in seen and b"canary" not in seen and out.count(b"canary1234567890canary") == 3, (out, seen))
-# what is asked is shown to the person, and is as hidden as the value in a recording
+
+
+def test_keys_are_not_shown(pdl):
+    """Wherever they come from."""
+    os.environ["OPENAI_API_KEY"] = "canary1234567890canary"
+    out, seen = converse(pdl, [b"y\n", b"y\n"], program=PROGRAM.replace("read: note.txt", "args: [printenv, OPENAI_API_KEY]"))
+    check("a key in a question", b"[REDACTED]" in seen and b"canary" not in seen and out.count(b"canary1234567890canary") == 3, (out, seen))
+
+
 HIDING = PROGRAM.replace("otherwise: approve}]", "otherwise: approve}, {sink: journal, deny: [secret]}]\n  labels: {secret: [{read: note.txt}]}")
-with tempfile.TemporaryDirectory() as d:
-    Path(d, "a.pdl").write_text(HIDING)
-    Path(d, "note.txt").write_text("HidDEN753")
+
+
+def test_recording(pdl, folder):
+    """What is asked is shown to the person, and is as hidden as the value in a recording."""
+    (folder / "a.pdl").write_text(HIDING)
+    (folder / "note.txt").write_text("HidDEN753")
     pid, tty = pty.fork()
     if pid == 0:
-        os.chdir(d)
-        os.execv(PDL, [PDL, "--record", "r", "a.pdl"])
+        os.chdir(folder)
+        os.execv(pdl, [pdl, "--record", "r", "a.pdl"])
     seen, asked, end = b"", 0, time.time() + 60
     while time.time() < end:
         try:
@@ -105,8 +116,7 @@ with tempfile.TemporaryDirectory() as d:
             os.write(tty, b"y\n")
             asked += 1
     os.waitpid(pid, 0)
-    kept = Path(d, "r").read_bytes()
+    kept = (folder / "r").read_bytes()
     check("a question in a recording", asked == 2 and b"HidDEN753" in seen and b"HidDEN753" not in kept and b"[secret]" in kept, (asked, seen, kept))
-    r = subprocess.run([PDL, "--replay", "r", "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
+    r = subprocess.run([pdl, "--replay", "r", "a.pdl"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True, check=False)
     check("and it is replayed", r.stdout.count(b"refused") == 1 and r.returncode == 0, r)
-sys.exit(finish())

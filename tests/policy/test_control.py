@@ -1,18 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
 """control: strict in each construct that can choose: with `data` the command runs that a model chose, since none of its text goes there;
-with `strict` it does not, nor does a constant get there that it chose.
-SPDX-License-Identifier: Apache-2.0
-"""
+with `strict` it does not, nor does a constant get there that it chose."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+from ..checks import check
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 RUNS = "{lang: command, args: [echo, RAN]}"  # %A below
 # what chooses -> a block (YAML in one line); v is `abc`, which a model said
 CHOICES = {
@@ -119,20 +115,20 @@ CHOICES = {
 MODEL = "{def: v, contribute: [], model: openai/x, input: q, parameters: {mock_response: abc, num_retries: 0}}"
 
 
-def run(d, control):
+def run(pdl, d, control):
     Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "control": control, "trusted": [{"read": "trusted/*"}], "rules": [{"sink": "command", "deny": ["model"]}], "otherwise": "allow"}))
-    p = subprocess.run([PDL, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "HOME": d}, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
+    p = subprocess.run([pdl, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "HOME": d}, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100, check=False)
     return "RAN" in p.stdout, p.stdout + p.stderr
 
 
-for name, block in CHOICES.items():
-    with tempfile.TemporaryDirectory() as d:
-        Path(d, "abc.txt").write_text("T")
-        Path(d, "trusted").mkdir()
-        Path(d, "trusted/abc.txt").write_text("T")
-        Path(d, "a.pdl").write_text("text:\n- %s\n- %s\n" % (MODEL, block.replace("%A", RUNS)))
-        ran, told = run(d, "data")
-        check("%s: data" % name, ran or "%A" not in block, told)
-        ran, told = run(d, "strict")
-        check("%s: strict" % name, not ran and "policy p.yaml, line 1, refuses" in told and "from model" in told, told)
-sys.exit(finish())
+def test_control(pdl, part):
+    for name, block in part(CHOICES.items(), 2, name=lambda row: row[0]):
+        with tempfile.TemporaryDirectory() as d:
+            Path(d, "abc.txt").write_text("T")
+            Path(d, "trusted").mkdir()
+            Path(d, "trusted/abc.txt").write_text("T")
+            Path(d, "a.pdl").write_text("text:\n- %s\n- %s\n" % (MODEL, block.replace("%A", RUNS)))
+            ran, told = run(pdl, d, "data")
+            check("%s: data" % name, ran or "%A" not in block, told)
+            ran, told = run(pdl, d, "strict")
+            check("%s: strict" % name, not ran and "policy p.yaml, line 1, refuses" in told and "from model" in told, told)

@@ -1,21 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a tool server says of its tools is text of that server, wherever a program sees it as a value; a lock file makes it trusted, since a person has
-looked at it. Which tool is called is the word of the program's author, so a call is as trusted as its arguments.
-SPDX-License-Identifier: Apache-2.0
-"""
+looked at it. Which tool is called is the word of the program's author, so a call is as trusted as its arguments."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import tool_server  # noqa: E402
-from checks import check, finish  # noqa: E402
-from label_runs import decisions  # noqa: E402
+from . import tool_server
+from ..checks import check
+from .label_runs import decisions
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 LIB = Path(__file__).resolve().parent.parent.parent
 
 TOOL = {"name": "send", "description": "Sends a text", "inputSchema": {"type": "object", "required": ["to"], "properties": {
@@ -44,51 +39,59 @@ MODEL = {"model": "openai/x", "input": "${ note }", "parameters": {"mock_respons
 def lay_out(d):
     Path(d, "server.py").write_text(SERVER)
     Path(d, "note").write_text("hello")
-    Path(d, "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+    Path(d, "mcp.json").write_text(tool_server.config())
     return {**os.environ, "PDL_MCP_CONFIG": "mcp.json", "OPENAI_API_KEY": "k", "HOME": d, "PDL_PATH": str(LIB)}
 
 
-def lock(d, env):
-    p = subprocess.run([PDL, "policy", "lock", "tools.lock"], cwd=d, env=env, capture_output=True, text=True, timeout=60)
-    check("a lock file is written", p.returncode == 0, p.stderr)
-
-
-def run(program, policy, locked=False):
+def run(pdl, program, policy, locked=False):
+    """-> (output, error output, the origins of each value that is endorsed)"""
     with tempfile.TemporaryDirectory() as d:
         env = lay_out(d)
         if locked:
-            lock(d, env)
+            p = subprocess.run([pdl, "policy", "lock", "tools.lock"], cwd=d, env=env, capture_output=True, text=True, timeout=60, check=False)
+            check("a lock file is written", p.returncode == 0, p.stderr)
         Path(d, "p.yaml").write_text(json.dumps({"policy": 1, **policy, **({"lock": "tools.lock"} if locked else {})}))
         Path(d, "a.pdl").write_text(json.dumps(program))
-        p = subprocess.run([PDL, "--stream", "none", "--policy", "p.yaml", "--trace", "t.json", "a.pdl"], cwd=d, env=env, capture_output=True, text=True, timeout=120,
-                           start_new_session=True)
+        p = subprocess.run([pdl, "--stream", "none", "--policy", "p.yaml", "--trace", "t.json", "a.pdl"], cwd=d, env=env, capture_output=True, text=True, timeout=120,
+                           start_new_session=True, check=False)
         trace = json.loads(Path(d, "t.json").read_text()) if p.returncode == 0 else {}
         return p.stdout.strip(), p.stderr, decisions(trace, {})
 
 
-def origins(samples, policy, locked=False):
+def origins(pdl, samples, policy, locked=False):
     blocks = [{"lastOf": [b], "endorse": {"labels": ["tool", "model", "file", "hr"] if "labels" in policy else ["tool", "model", "file"], "why": n}} for n, b in samples.items()]
-    out, err, found = run({"defs": {"s": {"import": "mcp:s"}, "note": {"read": "note"}}, "text": blocks}, policy, locked)
+    _, err, found = run(pdl, {"defs": {"s": {"import": "mcp:s"}, "note": {"read": "note"}}, "text": blocks}, policy, locked)
     check("the samples run", not err, err[-2000:])
     return found
 
 
 ALLOW = {"otherwise": "allow"}
-samples = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **BLOCKS}
-found = origins(samples, ALLOW)
-for name in samples:
-    check(name, "tool" in found.get(name, []), found.get(name, "its label is lost"))
-for how, policy, locked in (("locked", ALLOW, True), ("trusted", {**ALLOW, "trusted": [{"tool": "s/*"}]}, False)):
-    found = origins(samples, policy, locked)
-    for name in samples:
-        check(f"{how}: {name}", "tool" not in found.get(name, []), found.get(name))
-found = origins(samples, {**ALLOW, "labels": {"hr": [{"tool": "s/*"}]}})
-check("a name for what tools say is not for their definitions", all("hr" not in found.get(n, []) for n in samples), found)
-check("what a locked tool says is a tool's word", origins({"x": {"data": "${ pdl_tool_result(pdl_tool_call('s', 'send', {'to': 'bob'})) }"}}, ALLOW, True) == {"x": ["tool"]})
-found = origins({"usage: none": {"data": "${ pdl_usage.model_calls }"}, "m": {"lastOf": [MODEL, "x"]}, **USAGE}, ALLOW)
-check("usage before any call", "usage: none" not in found, found)
-for name in USAGE:
-    check(name, set(found.get(name, [])) >= {"file", "model"}, found.get(name, "its label is lost"))
+SAMPLES = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **BLOCKS}
+
+
+def test_definitions_are_words_of_the_server(pdl):
+    found = origins(pdl, SAMPLES, ALLOW)
+    for name in SAMPLES:
+        check(name, "tool" in found.get(name, []), found.get(name, "its label is lost"))
+    found = origins(pdl, SAMPLES, {**ALLOW, "labels": {"hr": [{"tool": "s/*"}]}})
+    check("a name for what tools say is not for their definitions", all("hr" not in found.get(n, []) for n in SAMPLES), found)
+
+
+def test_what_is_locked_is_trusted(pdl):
+    for how, policy, locked in (("locked", ALLOW, True), ("trusted", {**ALLOW, "trusted": [{"tool": "s/*"}]}, False)):
+        found = origins(pdl, SAMPLES, policy, locked)
+        for name in SAMPLES:
+            check(f"{how}: {name}", "tool" not in found.get(name, []), found.get(name))
+    said = {"x": {"data": "${ pdl_tool_result(pdl_tool_call('s', 'send', {'to': 'bob'})) }"}}
+    check("what a locked tool says is a tool's word", origins(pdl, said, ALLOW, True) == {"x": ["tool"]})
+
+
+def test_usage(pdl):
+    found = origins(pdl, {"usage: none": {"data": "${ pdl_usage.model_calls }"}, "m": {"lastOf": [MODEL, "x"]}, **USAGE}, ALLOW)
+    check("usage before any call", "usage: none" not in found, found)
+    for name in USAGE:
+        check(name, set(found.get(name, [])) >= {"file", "model"}, found.get(name, "its label is lost"))
+
 
 S = {"s": {"import": "mcp:s"}}
 CALL = {"defs": S, "text": "${ s.send(to='bob') }"}
@@ -113,7 +116,9 @@ ROWS = (
     ("a description in a command", COMMAND, CAREFUL, False, None),
     ("a description in a command, locked", COMMAND, CAREFUL, True, "Sends a text"),
 )
-for name, program, policy, locked, want in ROWS:
-    out, err, _ = run(program, policy, locked)
-    check(name, out == want if want is not None else "refuses" in err and "from tool" in err, out + err[-600:])
-sys.exit(finish())
+
+
+def test_calls_and_offers(pdl):
+    for name, program, policy, locked, want in ROWS:
+        out, err, _ = run(pdl, program, policy, locked)
+        check(name, out == want if want is not None else "refuses" in err and "from tool" in err, out + err[-600:])

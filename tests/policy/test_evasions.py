@@ -1,18 +1,14 @@
-"""Ways around a policy: the same action asked for by another way is the same action, and what a process may have seen it may have said.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Ways around a policy: the same action asked for by another way is the same action, and what a process may have seen it may have said."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-import tool_server  # noqa: E402
-from checks import check, finish, skip  # noqa: E402
+from . import tool_server
+from ..checks import check, skip
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 SERVER = tool_server.text('[{"name": "send", "description": "Sends", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]',
                           '"sent " + json.dumps(m["params"])')
 EVE = "defs:\n  eve: {lang: command, args: [printf, s]}\n  url: {lang: command, args: [printf, 'http://127.0.0.1:9/v1']}\n"
@@ -136,20 +132,28 @@ def lay_out(d):
     (d / "out").mkdir()
     (d / "box.yaml").write_text("write: [out]\n")
     (d / "tools.lock").write_text('{"lock": 1, "servers": {}}')
-    (d / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+    (d / "mcp.json").write_text(tool_server.config())
 
 
-full = subprocess.run([PDL, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
-for name, policy, program, want, *args in ROWS:
-    if args and not full:
-        skip(name, "this machine has no sandbox of the strength full")
-        continue
-    with tempfile.TemporaryDirectory() as folder:
-        d = Path(folder)
-        lay_out(d)
-        (d / "a.pdl").write_text(program)
-        (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
-        p = subprocess.run([PDL, "--policy", "p.yaml" if policy[0] == "{" else policy, *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
-                           capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
-    check(name, p.returncode == 0 and p.stdout.strip() == want, repr(p.stdout), repr(p.stderr[-400:]))
-sys.exit(finish())
+def made(pdl, rows):
+    for name, policy, program, want, *args in rows:
+        with tempfile.TemporaryDirectory() as folder:
+            d = Path(folder)
+            lay_out(d)
+            (d / "a.pdl").write_text(program)
+            (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
+            p = subprocess.run([pdl, "--policy", "p.yaml" if policy[0] == "{" else policy, *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
+                               capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
+        check(name, p.returncode == 0 and p.stdout.strip() == want, repr(p.stdout), repr(p.stderr[-400:]))
+
+
+def test_evasions(pdl):
+    made(pdl, [row for row in ROWS if len(row) == 4])
+
+
+def test_evasions_in_a_sandbox(pdl):
+    rows = [row for row in ROWS if len(row) > 4]
+    if subprocess.run([pdl, "sandbox", "--", "true"], capture_output=True, check=False).returncode:
+        skip("evasions", "this machine has no sandbox of the strength full", len(rows))
+    else:
+        made(pdl, rows)

@@ -1,20 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a policy hides is in nothing that leaves a run, in whatever form and by whatever way the program has it: output, error output (with --verbose), trace, recording.
-Refusals say why, as long as what they name is no secret.
-SPDX-License-Identifier: Apache-2.0
-"""
+Refusals say why, as long as what they name is no secret."""
 import base64
 import json
 import os
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-import tool_server  # noqa: E402
-from checks import check, finish  # noqa: E402
+from . import tool_server
+from ..checks import check
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 WORD = "HidDEN753"
 FORMS = [WORD, WORD.upper(), WORD.lower(), WORD[::-1], base64.b64encode(WORD.encode()).decode(), "-".join(WORD)]
 LABELS = {"secret": [{"read": "note"}]}
@@ -50,12 +45,20 @@ WAYS = {
 }
 
 
-def run(d, policy):
+REFUSED = (("command", "args: [ls, '${ x }']", "command ls"), ("command", "args: ['${ x }']", "argument 0 of sink command [secret]: from secret"),
+           ("model", "model: openai/y, input: '${ x }'", "user of sink model openai/y"), ("model", "model: 'openai/${ x }', input: y", "of sink model [secret]: from secret"),
+           ("read", "read: './${ x }'", "argument path of sink read [secret]: from secret"), ("code", "lang: python, code: '${ x }'", "sink code python"),
+           ("pdl", "lang: pdl, code: '${ x }'", "sink pdl"))
+
+
+def run(pdl, d, policy):
+    """-> (error output, all that leaves the run)"""
     Path(d, "p.yaml").write_text(json.dumps(policy))
     for f in ("t.json", "r"):
         Path(d, f).unlink(missing_ok=True)
-    p = subprocess.run([PDL, "--policy", "p.yaml", "--trace", "t.json", "--record", "r", "--verbose", "a.pdl"], cwd=d, env={**os.environ, "HOME": d, "OPENAI_API_KEY": "k", "PDL_MCP_CONFIG": "mcp.json"},
-                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    env = {**os.environ, "HOME": str(d), "OPENAI_API_KEY": "k", "PDL_MCP_CONFIG": "mcp.json"}
+    p = subprocess.run([pdl, "--policy", "p.yaml", "--trace", "t.json", "--record", "r", "--verbose", "a.pdl"], cwd=d, env=env, capture_output=True, text=True,
+                       stdin=subprocess.DEVNULL, timeout=120, check=False)
     files = b"".join(Path(d, f).read_bytes() for f in ("t.json", "r") if Path(d, f).exists())
     return p.stderr, p.stdout + p.stderr + files.decode(errors="replace")
 
@@ -64,24 +67,30 @@ def shown(out):
     return [f for f in FORMS if f in out]
 
 
-with tempfile.TemporaryDirectory() as d:
-    Path(d, "note").write_text(WORD)
-    for name, way in WAYS.items():
-        Path(d, "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- %s\n" % way)
-        check(name + ": shown without the rules", shown(run(d, {"policy": 1, "rules": [], "otherwise": "allow"})[1]), "so the row shows nothing")
-        out = run(d, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})[1]
+def test_ways(pdl, folder, part):
+    (folder / "note").write_text(WORD)
+    for name, way in part(WAYS.items(), 2, name=lambda row: row[0]):
+        (folder / "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- %s\n" % way)
+        check(name + ": shown without the rules", shown(run(pdl, folder, {"policy": 1, "rules": [], "otherwise": "allow"})[1]), "so the row shows nothing")
+        out = run(pdl, folder, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})[1]
         check(name, not shown(out), out[-1500:])
-    Path(d, "server.py").write_text(tool_server.text('[{"name": "f", "inputSchema": {"type": "object", "properties": {"a": {}}}}]', '"done"'))
-    Path(d, "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+
+
+def test_refused_calls(pdl, folder):
+    (folder / "note").write_text(WORD)
+    (folder / "server.py").write_text(tool_server.text('[{"name": "f", "inputSchema": {"type": "object", "properties": {"a": {}}}}]', '"done"'))
+    (folder / "mcp.json").write_text(tool_server.config())
     rules = [{"sink": "tool", "deny": ["secret"]}, *HIDES]
     for call, said in CALLS.items():
-        Path(d, "a.pdl").write_text('lastOf:\n- {def: s, import: "mcp:s"}\n- {def: x, read: note}\n- data: "${ %s }"\n' % call)
-        told, out = run(d, {"policy": 1, "labels": LABELS, "rules": rules, "otherwise": "allow"})
+        (folder / "a.pdl").write_text('lastOf:\n- {def: s, import: "mcp:s"}\n- {def: x, read: note}\n- data: "${ %s }"\n' % call)
+        told, out = run(pdl, folder, {"policy": 1, "labels": LABELS, "rules": rules, "otherwise": "allow"})
         check("refused: " + call, "refuses " + said in told and "read note" in told and not shown(out), out[-1500:])
-    for sink, use, said in (("command", "args: [ls, '${ x }']", "command ls"), ("command", "args: ['${ x }']", "argument 0 of sink command [secret]: from secret"), ("model", "model: openai/y, input: '${ x }'", "user of sink model openai/y"),
-                            ("model", "model: 'openai/${ x }', input: y", "of sink model [secret]: from secret"), ("read", "read: './${ x }'", "argument path of sink read [secret]: from secret"), ("code", "lang: python, code: '${ x }'", "sink code python"), ("pdl", "lang: pdl, code: '${ x }'", "sink pdl")):
-        Path(d, "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- {%s}\n" % use)
-        told, out = run(d, {"policy": 1, "labels": LABELS, "rules": [{"sink": sink, "deny": ["secret"]}, *HIDES], "otherwise": "allow"})
-        # names that hold the secret are left out of the message, which is shown: who reads it has to know what was refused
+
+
+def test_refused_uses(pdl, folder):
+    """Names that hold the secret are left out of the message, which is shown: who reads it has to know what was refused."""
+    (folder / "note").write_text(WORD)
+    for sink, use, said in REFUSED:
+        (folder / "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- {%s}\n" % use)
+        told, out = run(pdl, folder, {"policy": 1, "labels": LABELS, "rules": [{"sink": sink, "deny": ["secret"]}, *HIDES], "otherwise": "allow"})
         check("refused: " + use, "refuses argument" in told and said in told and "read note" in told and not shown(out), out[-1500:])
-sys.exit(finish())

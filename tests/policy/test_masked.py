@@ -1,20 +1,16 @@
-"""What a policy hides in the output is not in what rows of a batch, questions of an evaluation and requests of a server answer, either.
-SPDX-License-Identifier: Apache-2.0
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""What a policy hides in the output is not in what rows of a batch, questions of an evaluation and requests of a server answer, either."""
 import http.client
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+import pytest
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
+from ..checks import check
+
 POLICY = {"policy": 1, "labels": {"secret": [{"read": "note"}]}, "rules": [{"sink": "output", "deny": ["secret"]}], "otherwise": "allow"}
 PROGRAMS = {
     "text": 'text: ["a ", {read: note}]', "object": 'lastOf: [{def: x, read: note, contribute: []}, {data: {k: "${ x }", n: 1}}]',
@@ -29,8 +25,8 @@ ASKED = {
 }
 
 
-def asked(d, env, *more):
-    p = subprocess.Popen([PDL, "serve", "--port", "0", "--log", "log", *more, "a.pdl"], cwd=d, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+def asked(pdl, d, env, *more):
+    p = subprocess.Popen([pdl, "serve", "--port", "0", "--log", "log", *more, "a.pdl"], cwd=d, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         port = int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1))
         for name, (path, body) in ASKED.items():
@@ -42,30 +38,33 @@ def asked(d, env, *more):
         yield "standard streams", "".join(p.communicate(timeout=60))
 
 
-for name, program in PROGRAMS.items():
-    for hidden in (False, True):
-        with tempfile.TemporaryDirectory() as d:
-            Path(d, "a.pdl").write_text(program + "\n")
-            Path(d, "note").write_text("HIDDEN")
-            Path(d, "p.yaml").write_text(json.dumps(POLICY))
-            Path(d, "in.jsonl").write_text('{"n": 1, "answer": "x"}\n')
-            env = {**os.environ, "HOME": d, "PDL_POLICY": "p.yaml" if hidden else "default"}
-            for args in (("batch", "--input", "in.jsonl", "--output", "out", "--format", "jsonl", "--report", "report.json"), ("eval", "--data", "in.jsonl", "--expect", "answer", "-o", "out", "--junit", "xml")):
-                subprocess.run([PDL, *args, "a.pdl"], cwd=d, env=env, capture_output=True, timeout=60, check=False)
-                out = b"".join(f.read_bytes() for f in Path(d).iterdir() if f.is_file() and f.name not in ("a.pdl", "note", "p.yaml"))
-                check("%s, %s, %s" % (args[0], name, hidden), (b"HIDDEN" in out) != hidden and (b"secret" in out) == hidden, out)
-                for f in Path(d).glob("out*"):
-                    f.unlink()
-            for way, answer in asked(d, env):
-                right = ("HID" in answer) != hidden and (not hidden or "secret" in answer) if way != "standard streams" else "HID" not in answer
-                check("%s, %s, %s" % (way, name, hidden), right, answer)
-with tempfile.TemporaryDirectory() as d:
-    Path(d, "a.pdl").write_text(PROGRAMS["model"].replace("HIDDEN", "ok") + "\n")
-    Path(d, "note").write_text("HIDDEN")
-    Path(d, "in.jsonl").write_text('{"n": 1}\n')
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+def test_rows_questions_and_requests(pdl, folder, name, hidden):
+    (folder / "a.pdl").write_text(PROGRAMS[name] + "\n")
+    (folder / "note").write_text("HIDDEN")
+    (folder / "p.yaml").write_text(json.dumps(POLICY))
+    (folder / "in.jsonl").write_text('{"n": 1, "answer": "x"}\n')
+    env = {**os.environ, "HOME": str(folder), "PDL_POLICY": "p.yaml" if hidden else "default"}
+    for args in (("batch", "--input", "in.jsonl", "--output", "out", "--format", "jsonl", "--report", "report.json"),
+                 ("eval", "--data", "in.jsonl", "--expect", "answer", "-o", "out", "--junit", "xml")):
+        subprocess.run([pdl, *args, "a.pdl"], cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+        out = b"".join(f.read_bytes() for f in folder.iterdir() if f.is_file() and f.name not in ("a.pdl", "note", "p.yaml"))
+        check("%s, %s, %s" % (args[0], name, hidden), (b"HIDDEN" in out) != hidden and (b"secret" in out) == hidden, out)
+        for f in folder.glob("out*"):
+            f.unlink()
+    for way, answer in asked(pdl, folder, env):
+        right = ("HID" in answer) != hidden and (not hidden or "secret" in answer) if way != "standard streams" else "HID" not in answer
+        check("%s, %s, %s" % (way, name, hidden), right, answer)
+
+
+def test_a_batch_that_keeps(pdl, folder):
+    (folder / "a.pdl").write_text(PROGRAMS["model"].replace("HIDDEN", "ok") + "\n")
+    (folder / "note").write_text("HIDDEN")
+    (folder / "in.jsonl").write_text('{"n": 1}\n')
     for sinks in (["output", "journal"], ["output"]):
-        Path(d, "p.yaml").write_text(json.dumps({**POLICY, "rules": [{"sink": s, "deny": ["secret"]} for s in sinks]}))
-        subprocess.run([PDL, "batch", "--keep", "--policy", "p.yaml", "--input", "in.jsonl", "--output", "out.jsonl", "--overwrite", "a.pdl"], cwd=d, capture_output=True, timeout=60, check=False)
-        kept = Path(d, "out.jsonl.journal").read_bytes()
+        (folder / "p.yaml").write_text(json.dumps({**POLICY, "rules": [{"sink": s, "deny": ["secret"]} for s in sinks]}))
+        subprocess.run([pdl, "batch", "--keep", "--policy", "p.yaml", "--input", "in.jsonl", "--output", "out.jsonl", "--overwrite", "a.pdl"], cwd=folder, capture_output=True,
+                       timeout=60, check=False)
+        kept = (folder / "out.jsonl.journal").read_bytes()
         check("--keep, %s" % sinks, (b"HIDDEN" in kept) == (sinks == ["output"]), kept)
-sys.exit(finish())

@@ -1,22 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """No operation loses the label of what goes into it: every filter, test, function, method, operator, parser, join, block and effect, from the tables
 of the command and of the sources. A row without a sample here fails, so a new operation needs an opinion.
-The label of a result is what a policy says of its endorsement, in the trace.
-SPDX-License-Identifier: Apache-2.0
-"""
+The label of a result is what a policy says of its endorsement, in the trace."""
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from checks import check, finish  # noqa: E402
-from label_runs import origins  # noqa: E402
+from ..checks import check
+from .label_runs import origins
 
-BUILD = Path(sys.argv[1]).resolve()
 ROOT = Path(__file__).resolve().parent.parent.parent
-PDL = BUILD / "pdl"
 
 # Read from files: t a text, u one in lower case, l a list of integers, ls of texts, d an object, lo a list of objects, n, x numbers, day a date, b a boolean
 SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
@@ -69,78 +63,90 @@ EFFECT_BLOCKS = {"model": {"model": "openai/x", "input": "q", "parameters": {"mo
                  "read": {"read": "t"}, "input": {"read": None}, "now": None, "random": {"data": "${ [1, 2] | random }"}}
 
 
-def names_of(section):
-    page = subprocess.run([PDL, "__builtins"], capture_output=True, text=True, check=True).stdout
+LABELS = ["file", "user", "data", "model", "code", "command", "clock"]
+
+
+def names_of(page, section):
     part = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % re.escape(section), page, re.S | re.M).group(1)
     return [m.replace("stdlib.", "") for m in re.findall(r"^\| `([^(`]+)\(", part, re.M)]
 
 
-def run(samples, labels):
-    return origins(PDL, SOURCES, {"inner.pdl": 'lastOf: [{def: got, read: t}]\n'}, samples, labels)
+def run(pdl, samples):
+    return origins(pdl, SOURCES, {"inner.pdl": 'lastOf: [{def: got, read: t}]\n'}, samples, LABELS)
 
 
-def table(section, samples, default):
-    names = names_of(section)
-    check(section + " are listed", len(names) > 0)
-    for unknown in set(samples) - set(names):
-        check("%s: %s" % (section, unknown), False, "a sample of what is not there")
-    return {"%s: %s" % (section, n): {"data": "${ %s }" % (samples[n] if n in samples else default(n))} for n in names if samples.get(n, "") is not None}
+def tables(pdl):
+    """Samples of everything that the page of builtins lists."""
+    page = subprocess.run([pdl, "__builtins"], capture_output=True, text=True, check=True).stdout
+    found = {}
+
+    def table(section, samples, default):
+        names = names_of(page, section)
+        check(section + " are listed", len(names) > 0)
+        for unknown in set(samples) - set(names):
+            check("%s: %s" % (section, unknown), False, "a sample of what is not there")
+        found.update({"%s: %s" % (section, n): {"data": "${ %s }" % (samples[n] if n in samples else default(n))} for n in names if samples.get(n, "") is not None})
+
+    table("Filters", FILTERS, lambda n: "t | %s" % n)
+    table("Tests", TESTS, lambda n: "t is %s" % n)
+    table("Functions", FUNCTIONS, lambda n: "no sample of " + n)
+    table("Methods of texts", {}, lambda n: ("t.%s%s" % (n, TEXT_ARGS.get(n, "()"))) if n != "maketrans" else "'a'.maketrans" + TEXT_ARGS[n])
+    table("Methods of lists", {}, lambda n: "l.%s%s" % (n, LIST_ARGS.get(n, LIST_CHANGES.get(n, "()"))))
+    table("Methods of tuples", {}, lambda n: "(n, 1).%s(5)" % n)
+    table("Methods of ranges", {}, lambda n: "range(n).%s(1)" % n)
+    table("Methods of contexts", {}, lambda n: "t ~ pdl_context.%s('json')" % n)
+    table("Methods of objects", {}, lambda n: ("(own.%s%s, own)[1]" if n == "update" else "own.%s%s") % (n, DICT_ARGS.get(n, "()")))
+    table("Methods of whole numbers", {}, lambda n: "n.%s()" % n)
+    table("Methods of floats", {}, lambda n: "x.%s()" % n)
+    table("Methods of dates", {}, lambda n: "day.%s%s" % (n, "('%Y')" if n == "strftime" else "()"))
+    table("Natives of stdlib and of its functions", NATIVES, lambda n: "no sample of " + n)
+    for n, args in LIST_CHANGES.items():  # the list itself is the result
+        found["Methods of lists: " + n] = {"defs": {"own": "${ l }"}, "data": "${ (own.%s%s, own)[1] }" % (n, args)}
+    for name in [n for n in found if n.startswith("Methods of objects: ")]:
+        found[name] = {"defs": {"own": "${ d }"}, **found[name]}
+    for name in ("lists", "objects"):  # nothing is left of what was in it
+        del found["Methods of %s: clear" % name]
+    found["Natives of stdlib and of its functions: find_tool"]["defs"] = {"f": {"function": {}, "return": "x"}}
+    return found
 
 
-def rows_of(path, pattern):
-    return re.findall(pattern, (ROOT / path).read_text(), re.M)
+def constructs(pdl):
+    """Samples of operators, blocks, joins, parsers and arguments."""
+    found = {"operator: " + o: {"data": "${ %s }" % o} for o in OPERATORS}
+    kinds = {b["kind"] for b in json.loads(subprocess.run([pdl, "dump", "--table"], capture_output=True, text=True, check=True).stdout)["blocks"]}
+    check("every kind of block has a sample", kinds == set(BLOCKS), kinds ^ set(BLOCKS))
+    found.update({"block: " + k: b for k, b in BLOCKS.items() if b})
+    for j in JOINS:
+        body = "${ {i: 1} }" if j == "object" else "${ i }"
+        how = {"reduce": "${ f }"} if j == "reduce" else {"as": j}
+        found["join: " + j] = {"lastOf": [{"def": "f", "function": {"p": None, "q": None}, "return": "${ p ~ q }"}, {"for": {"i": "${ ls }"}, "repeat": body, "join": how}]}
+    for p, e in PARSERS.items():
+        found["parser: " + p] = {"data": "${ %s }" % e, "parser": {"regex": "(?P<a>b)", "mode": "search", "spec": {"a": "string"}} if p == "regex" else p}
+    for name, params in (("no types", {"a": None, "b": None}), ("types that bound nothing", {"a": "string", "b": "string"})):
+        function = {"def": "f", "function": params, "return": "${ a }"}
+        found["an object of arguments, " + name] = {"lastOf": [function, {"call": "${ f }", "args": "${ d }"}]}
+        found["an object of arguments in an expression, " + name] = {"lastOf": [function, "${ f(**d) }"]}
+        found["an object of arguments from a parser, " + name] = {"lastOf": [function, {"def": "made", "data": "${ d | json }", "parser": "json"},
+                                                                             {"call": "${ f }", "args": "${ made }"}]}
+    found["pattern: part"] = {"match": "${ d }", "with": [{"case": {"object": {"a": {"any": None, "def": "m"}}}, "then": "${ m }"}]}
+    found["template"] = {"lang": "jinja", "code": "{% for c in u %}{{ c }}{% endfor %}{% set x = u %}{% macro m(a) %}{{ a }}{% endmacro %}{{ m(x) }}"}
+    found["pdl_context"] = {"lastOf": [{"data": "${ t }"}, "${ pdl_context | string }"]}
+    return found
 
 
-samples = table("Filters", FILTERS, lambda n: "t | %s" % n)
-samples.update(table("Tests", TESTS, lambda n: "t is %s" % n))
-samples.update(table("Functions", FUNCTIONS, lambda n: "no sample of " + n))
-samples.update(table("Methods of texts", {}, lambda n: ("t.%s%s" % (n, TEXT_ARGS.get(n, "()"))) if n != "maketrans" else "'a'.maketrans" + TEXT_ARGS[n]))
-samples.update(table("Methods of lists", {}, lambda n: "l.%s%s" % (n, LIST_ARGS.get(n, LIST_CHANGES.get(n, "()")))))
-samples = {k: v for k, v in samples.items() if not (k.startswith("Methods of lists") and k.split(": ")[1] in LIST_CHANGES)}
-for n, args in LIST_CHANGES.items():  # the list itself is the result
-    samples["Methods of lists: " + n] = {"defs": {"own": "${ l }"}, "data": "${ (own.%s%s, own)[1] }" % (n, args)}
-del samples["Methods of lists: clear"]  # nothing is left of what was in it
-samples.update(table("Methods of tuples", {}, lambda n: "(n, 1).%s(5)" % n))
-samples.update(table("Methods of ranges", {}, lambda n: "range(n).%s(1)" % n))
-samples.update(table("Methods of contexts", {}, lambda n: None or "t ~ pdl_context.%s('json')" % n))
-for name, block in table("Methods of objects", {}, lambda n: ("(own.%s%s, own)[1]" if n == "update" else "own.%s%s") % (n, DICT_ARGS.get(n, "()"))).items():
-    samples[name] = {"defs": {"own": "${ d }"}, **block}
-del samples["Methods of objects: clear"]
-samples.update(table("Methods of whole numbers", {}, lambda n: "n.%s()" % n))
-samples.update(table("Methods of floats", {}, lambda n: "x.%s()" % n))
-samples.update(table("Methods of dates", {}, lambda n: "day.%s%s" % (n, "('%Y')" if n == "strftime" else "()")))
-samples.update(table("Natives of stdlib and of its functions", NATIVES, lambda n: "no sample of " + n))
-samples["Natives of stdlib and of its functions: find_tool"]["defs"] = {"f": {"function": {}, "return": "x"}}
-samples.update({"operator: " + o: {"data": "${ %s }" % o} for o in OPERATORS})
-kinds = {b["kind"] for b in json.loads(subprocess.run([PDL, "dump", "--table"], capture_output=True, text=True, check=True).stdout)["blocks"]}
-check("every kind of block has a sample", kinds == set(BLOCKS), kinds ^ set(BLOCKS))
-samples.update({"block: " + k: b for k, b in BLOCKS.items() if b})
-for j in JOINS:
-    body = "${ {i: 1} }" if j == "object" else "${ i }"
-    how = {"reduce": "${ f }"} if j == "reduce" else {"as": j}
-    samples["join: " + j] = {"lastOf": [{"def": "f", "function": {"p": None, "q": None}, "return": "${ p ~ q }"}, {"for": {"i": "${ ls }"}, "repeat": body, "join": how}]}
-for p, e in PARSERS.items():
-    samples["parser: " + p] = {"data": "${ %s }" % e, "parser": {"regex": "(?P<a>b)", "mode": "search", "spec": {"a": "string"}} if p == "regex" else p}
-for name, params in (("no types", {"a": None, "b": None}), ("types that bound nothing", {"a": "string", "b": "string"})):
-    function = {"def": "f", "function": params, "return": "${ a }"}
-    samples["an object of arguments, " + name] = {"lastOf": [function, {"call": "${ f }", "args": "${ d }"}]}
-    samples["an object of arguments in an expression, " + name] = {"lastOf": [function, "${ f(**d) }"]}
-    samples["an object of arguments from a parser, " + name] = {"lastOf": [function, {"def": "made", "data": "${ d | json }", "parser": "json"},
-                                                                           {"call": "${ f }", "args": "${ made }"}]}
-samples["pattern: part"] = {"match": "${ d }", "with": [{"case": {"object": {"a": {"any": None, "def": "m"}}}, "then": "${ m }"}]}
-samples["template"] = {"lang": "jinja", "code": "{% for c in u %}{{ c }}{% endfor %}{% set x = u %}{% macro m(a) %}{{ a }}{% endmacro %}{{ m(x) }}"}
-samples["pdl_context"] = {"lastOf": [{"data": "${ t }"}, "${ pdl_context | string }"]}
-found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
-check("the samples run", not wrong, wrong[:2000])
-for name in samples:
-    check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
+def test_operations(pdl):
+    samples = {**tables(pdl), **constructs(pdl)}
+    found, wrong = run(pdl, samples)
+    check("the samples run", not wrong, wrong[:2000])
+    for name in samples:
+        check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
 
-kinds = set(rows_of("src/effect/effects.def", r"^EFFECT\((\w+),"))
-check("every kind of effect has a row", kinds == set(EFFECTS), kinds ^ set(EFFECTS))
-samples = {k: EFFECT_BLOCKS[k] for k, origin in EFFECTS.items() if origin and EFFECT_BLOCKS[k]}
-found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
-check("the effects run", not wrong, wrong[:2000])
-for name in samples:
-    check("effect: " + name, EFFECTS[name] in found.get(name, []), found.get(name, "no label"))
 
-sys.exit(finish())
+def test_effects(pdl):
+    kinds = set(re.findall(r"^EFFECT\((\w+),", (ROOT / "src/effect/effects.def").read_text("utf-8"), re.M))
+    check("every kind of effect has a row", kinds == set(EFFECTS), kinds ^ set(EFFECTS))
+    samples = {k: EFFECT_BLOCKS[k] for k, origin in EFFECTS.items() if origin and EFFECT_BLOCKS[k]}
+    found, wrong = run(pdl, samples)
+    check("the effects run", not wrong, wrong[:2000])
+    for name in samples:
+        check("effect: " + name, EFFECTS[name] in found.get(name, []), found.get(name, "no label"))

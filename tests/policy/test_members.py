@@ -1,17 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is read from inside of a value has the labels that came with the whole: attributes, subscripts, filters that look into items, methods that change
 their receiver, loops, patterns, spread arguments, parsers, imports, the Python worker. What chose a part counts as well: an index, a key, the order. So do
-messages of errors, which quote what an operation was given. Parts beside it stay free of it.
-SPDX-License-Identifier: Apache-2.0
-"""
-import sys
-from pathlib import Path
+messages of errors, which quote what an operation was given. Parts beside it stay free of it."""
+from ..checks import check
+from .label_runs import origins
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from checks import check, finish  # noqa: E402
-from label_runs import origins  # noqa: E402
-
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "key": ("a", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
            "lo": ('[{"a": 1, "b": "q"}, {"a": 2, "b": "r"}]', "json"), "two": ('[[1, "x"], [2, "y"]]', "json"), "n": ("5", "json"), "one": ("1", "json"), "zero": ("0", "json"), "tr": ("true", "json"),
            "dd": ('{"in": {"a": "x", "l": [1, 2]}, "k": [{"z": "w"}]}', "json"), "msgs": ('[{"role": "user", "content": "hey"}]', "json"),
@@ -108,12 +101,14 @@ BLOCKS = {
     "error: a program": error({"lang": "pdl", "code": "${ u }: ["})}
 
 
-labelled = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **{"change: " + k: {"defs": {"own": {"data": v}}, "data": "${ %s }" % x} for k, (v, x) in OWN.items()}, **BLOCKS}
-free = {"free: " + k: {"data": "${ %s }" % x} for k, x in FREE.items()}
-found, wrong = origins(PDL, SOURCES, FILES, {**labelled, **free}, LABELS, MORE)
-check("the samples run", not wrong, wrong[:3000])
-for name in labelled:
-    check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
-for name in free:
-    check(name, "file" not in found.get(name, []), "it has the label of a part beside it")
-sys.exit(finish())
+LABELLED = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **{"change: " + k: {"defs": {"own": {"data": v}}, "data": "${ %s }" % x} for k, (v, x) in OWN.items()}, **BLOCKS}
+NOT_LABELLED = {"free: " + k: {"data": "${ %s }" % x} for k, x in FREE.items()}
+
+
+def test_members(pdl):
+    found, wrong = origins(pdl, SOURCES, FILES, {**LABELLED, **NOT_LABELLED}, LABELS, MORE)
+    check("the samples run", not wrong, wrong[:3000])
+    for name in LABELLED:
+        check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
+    for name in NOT_LABELLED:
+        check(name, "file" not in found.get(name, []), "it has the label of a part beside it")

@@ -1,23 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
 """Untrusted text on its way: every source, by every way that a value can take through a program, into every sink. A label that is lost anywhere on a way
 lets the sink have the value; the policy refuses each of them otherwise. Programs are made from the tables below; the last rows are values
-without origins, which no sink refuses.
-SPDX-License-Identifier: Apache-2.0
-"""
+without origins, which no sink refuses."""
 import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import urllib.request
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-import http_of  # noqa: E402
-import tool_server  # noqa: E402
-from checks import check, finish  # noqa: E402
+import pytest
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
+from . import tool_server
+from .. import http_of
+from ..checks import check
 
 SERVER = tool_server.text('[{"name": "send", "description": "abc", "inputSchema": {"type": "object", "properties": {"to": {}}}}]', '"abc"')
 NOTHING = "http://127.0.0.1:9/v1"
@@ -170,31 +167,19 @@ def rows(ways, sinks, label):
     return names, blocks
 
 
-class Handler(http_of.Quiet):
-    def do_POST(self):
-        self.body()
-        out = json.dumps({"object": "list", "model": "x", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode()
-        self.reply(out)
-
-
-service = http_of.serve(Handler)
-EMBEDS = "${ 'abc' ~ (stdlib.embed('openai/x', ['a'], {'api_base': 'http://127.0.0.1:%d/v1'}) | length) }" % service.server_address[1]
-
-
 class Folder:
-    def __init__(self):
-        self.held = tempfile.TemporaryDirectory()
-        self.d = d = self.held.name
+    def __init__(self, pdl):
+        self.pdl, self.d = pdl, tempfile.mkdtemp()
         for name, text in (("note", "abc"), ("inner.pdl", "data: ${ v }\n"), ("module.pdl", "defs:\n  f: {function: {p: }, return: '${ p }'}\ndata: 1\n"), ("server.py", SERVER),
-                           ("mcp.json", json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))):
-            Path(d, name).write_text(text)
-        self.env = {**os.environ, "PDL_MCP_CONFIG": "mcp.json", "OPENAI_API_KEY": "k", "HOME": d, "XDG_STATE_HOME": d + "/state", "PDL_POLICY": "p.yaml"}
+                           ("mcp.json", tool_server.config())):
+            Path(self.d, name).write_text(text)
+        self.env = {**os.environ, "PDL_MCP_CONFIG": "mcp.json", "OPENAI_API_KEY": "k", "HOME": self.d, "XDG_STATE_HOME": self.d + "/state", "PDL_POLICY": "p.yaml"}
 
     def policy(self, label, without=()):
         Path(self.d, "p.yaml").write_text(json.dumps({"policy": 1, "rules": [{"sink": s, "deny": [label]} for s in ALL if s not in without], "otherwise": "allow"}))
 
     def run(self, *args, env=None, **more):
-        p = subprocess.run([PDL, *args], cwd=self.d, env=env or self.env, capture_output=True, text=True, timeout=300, start_new_session=True, **{"stdin": subprocess.DEVNULL, **more})
+        p = subprocess.run([self.pdl, *args], cwd=self.d, env=env or self.env, capture_output=True, text=True, timeout=300, start_new_session=True, **{"stdin": subprocess.DEVNULL, **more})
         return p.stdout if p.returncode == 0 else p.stdout + "\nexit %d: %s" % (p.returncode, p.stderr[-1500:])
 
     def write(self, program, name="a.pdl"):
@@ -236,7 +221,7 @@ def of_a_batch(f, blocks):
 
 def posted(f, path, body, read):
     """What a server of the program answers."""
-    p = subprocess.Popen([PDL, "serve", "--port", "0", "a.pdl"], cwd=f.d, env=f.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    p = subprocess.Popen([f.pdl, "serve", "--port", "0", "a.pdl"], cwd=f.d, env=f.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         line = p.stderr.readline() or p.stdout.readline()
         found = re.search(r"http://[^ ]*?:(\d+)", line)
@@ -267,10 +252,21 @@ def SOURCE(b, **more):
     return plain({"v": b}, **more)
 
 
+def of_a_vector(f, blocks):
+    """The service says how long it is."""
+    class Handler(http_of.Quiet):
+        def do_POST(self):
+            self.body()
+            self.reply(json.dumps({"object": "list", "model": "x", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}],
+                                   "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode())
+    port = http_of.serve(Handler).server_address[1]
+    return SOURCE("${ 'abc' ~ (stdlib.embed('openai/x', ['a'], {'api_base': 'http://127.0.0.1:%d/v1'}) | length) }" % port)(f, blocks)
+
+
 SOURCES = {
     "a model": ("model", SOURCE(mock())), "a tool": ("tool", SOURCE("${ s.send(to='x') }")),
     "a file": ("file", SOURCE({"read": "note"})), "a command": ("command", SOURCE({"lang": "command", "args": ["printf", "abc"]})),
-    "code": ("code", SOURCE({"lang": "python", "code": "result = 'abc'"})), "a vector": ("net", SOURCE(EMBEDS)),
+    "code": ("code", SOURCE({"lang": "python", "code": "result = 'abc'"})), "a vector": ("net", of_a_vector),
     "a user": ("user", SOURCE({"read": None}, input="abc\n", stdin=None)),
 }
 FEW = {w: WAYS[w] for w in ("direct", "a member of a list", "in a text", "a parser", "a loop", "map", "a function", "an error", "a message", "what a retry is told")}
@@ -290,9 +286,9 @@ SPECIAL = {
 }
 
 
-def probe(source, label, run, ways, sinks, without=(), refused=True):
+def probe(pdl, source, label, run, ways, sinks, without=(), refused=True):
     names, blocks = rows(ways, sinks, label)
-    f = Folder()
+    f = Folder(pdl)
     f.policy(label, without)
     out = run(f, blocks)
     got = dict(re.findall(r"^(\d+)=(.*)", out, re.M))
@@ -300,14 +296,20 @@ def probe(source, label, run, ways, sinks, without=(), refused=True):
     for i, (way, sink) in enumerate(names):
         if str(i) in got:
             check("%s, %s, %s" % (source, way, sink), got[str(i)].startswith("!policy ") == refused, got[str(i)][:200])
-    f.held.cleanup()
 
 
-if __name__ == "__main__":
-    for source, (label, run) in SOURCES.items():
-        probe(source, label, run, WAYS, SINKS)
-    for source, (label, run, ways, sinks) in SPECIAL.items():
-        probe(source, label, run, ways, sinks, refused=source != "the program")
-    for way, (passes, made) in THROUGH.items():
-        probe("a model", "model", SOURCES["a model"][1], {way: {"w": made}}, {n: b for n, b in SINKS.items() if n.split(":")[0] not in passes}, passes)
-    sys.exit(finish())
+@pytest.mark.parametrize("source", SOURCES)
+def test_sources(pdl, part, source):
+    label, run = SOURCES[source]
+    probe(pdl, source, label, run, dict(part(WAYS.items(), 4, name=lambda row: source + row[0])), SINKS)
+
+
+@pytest.mark.parametrize("source", SPECIAL)
+def test_runs_of_other_kinds(pdl, source):
+    label, run, ways, sinks = SPECIAL[source]
+    probe(pdl, source, label, run, ways, sinks, refused=source != "the program")
+
+
+def test_ways_through_a_sink(pdl, part):
+    for way, (passes, made) in part(THROUGH.items(), 3, name=lambda row: row[0]):
+        probe(pdl, "a model", "model", SOURCES["a model"][1], {way: {"w": made}}, {n: b for n, b in SINKS.items() if n.split(":")[0] not in passes}, passes)

@@ -1,19 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file that the run wrote is a computed program: what a model wrote does not run by way of `include` or `import`, whoever wrote the file. Files that were
-there before are the author's.
-SPDX-License-Identifier: Apache-2.0
-"""
+there before are the author's."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+from ..checks import check
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
 EVIL = "lang: command\nargs: [touch, mark]\n"
 BUILT = "defs:\n  f:\n    function:\n    return: {lang: command, args: [touch, mark]}\ntext: hi\n"
 HARMLESS = "data: [kept]\n"
@@ -50,30 +46,34 @@ ROWS = (("an aggregator, include", by_aggregator, EVIL, INCLUDE), ("an aggregato
         ("a file of another file", by_python, EVIL, [{"include": "outer.pdl"}]))
 
 
-def run(program, *args):
+def run(pdl, program, *args):
+    """-> (was the mark made, what was said)"""
     with tempfile.TemporaryDirectory() as d:
         Path(d, "old.pdl").write_text("data: old\n")
         Path(d, "outer.pdl").write_text("include: gen.pdl\n")
         Path(d, "a.pdl").write_text(json.dumps(program))
         Path(d, "p.yaml").write_text("policy: 1\nrules: [{sink: command, allow: []}]\notherwise: allow\n")
         time.sleep(0.02)  # more than the clock of the times of files steps
-        p = subprocess.run([PDL, *args, "a.pdl"], cwd=d, capture_output=True, text=True, timeout=120, env={**os.environ, "OPENAI_API_KEY": "k"})
+        p = subprocess.run([pdl, *args, "a.pdl"], cwd=d, capture_output=True, text=True, timeout=120, env={**os.environ, "OPENAI_API_KEY": "k"}, check=False)
         return Path(d, "mark").exists(), p.stdout + p.stderr
 
 
-for name, make, text, use in ROWS:
-    program = make(text)
-    program["text"] += use
-    check(name + ": it works without a policy", run(program)[0], "so the row shows nothing")
-    for policy, want in (("careful", "refuses argument text of sink i"), ("strict", "refuses argument text of sink i"), ("p.yaml", "of sink command")):
-        mark, out = run(program, "--policy", policy)
-        check(f"{name}: {policy}", not mark and want in out and "from " in out, out[-500:])
-for name, make in (("a file that was there before", told_only), ("and was not changed", by_aggregator)):
-    program = make(HARMLESS)
-    program["text"] += [{"include": "old.pdl"}]
-    out = run(program, "--policy", "careful")[1]
-    check(name, "old" in out and "refuses" not in out, out[-500:])
-program = by_aggregator("data: [kept]\n")
-program["text"] += INCLUDE
-check("a policy that says nothing of programs lets them run", "kept" in run(program, "--policy", "p.yaml")[1])
-sys.exit(finish())
+def test_files_that_the_run_wrote(pdl):
+    for name, make, text, use in ROWS:
+        program = make(text)
+        program["text"] += use
+        check(name + ": it works without a policy", run(pdl, program)[0], "so the row shows nothing")
+        for policy, want in (("careful", "refuses argument text of sink i"), ("strict", "refuses argument text of sink i"), ("p.yaml", "of sink command")):
+            mark, out = run(pdl, program, "--policy", policy)
+            check(f"{name}: {policy}", not mark and want in out and "from " in out, out[-500:])
+
+
+def test_files_of_the_author(pdl):
+    for name, make in (("a file that was there before", told_only), ("and was not changed", by_aggregator)):
+        program = make(HARMLESS)
+        program["text"] += [{"include": "old.pdl"}]
+        out = run(pdl, program, "--policy", "careful")[1]
+        check(name, "old" in out and "refuses" not in out, out[-500:])
+    program = by_aggregator("data: [kept]\n")
+    program["text"] += INCLUDE
+    check("a policy that says nothing of programs lets them run", "kept" in run(pdl, program, "--policy", "p.yaml")[1])

@@ -1,21 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs that reach the same process of code: rows of a batch, requests of a server with and without a key, and sessions that begin again. What one
-run has left there has its labels in the next one.
-SPDX-License-Identifier: Apache-2.0
-"""
+run has left there has its labels in the next one."""
 import http.client
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+import pytest
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
+from ..checks import check
+from ..harness.choice import sample
+
 # what the word says: keep it in the process, begin a new session (and keep it), fetch what is there, or use an object
 PROGRAM = """defs: {word: "%s"}
 match: "${ word.split()[0] }"
@@ -37,52 +34,6 @@ ROWS = [("get", "nothing"), ("put a", "1"), ("get", "policy"), ("get", "policy")
         ("get", "policy")]
 
 
-def answers(port, keyed):
-    for i, (word, _) in enumerate(ROWS):
-        c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        key = {"Idempotency-Key": "k%d" % i} if keyed(i) else {}
-        c.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"role": "user", "content": word}]}), {"Content-Type": "application/json", **key})
-        yield json.loads(c.getresponse().read())["choices"][0]["message"]["content"].strip()
-
-
-def server(env, d, keyed, *more):
-    p = subprocess.Popen([PDL, "serve", "--port", "0", *more, "a.pdl"], cwd=d, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        return list(answers(int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1)), keyed))
-    finally:
-        p.send_signal(signal.SIGTERM)
-        p.communicate(timeout=60)
-
-
-for name, keyed, more in (("requests", lambda i: False, ()), ("requests with a cache", lambda i: False, ("--cache", "c")), ("requests of a durable server", lambda i: False, ("--durable",)),
-                          ("keys", lambda i: True, ("--durable",)), ("keys and a cache", lambda i: True, ("--durable", "--cache", "c")),
-                          ("a key every second time", lambda i: i % 2, ("--durable",)), ("and the other ones", lambda i: i % 2 == 0, ("--durable",))):
-    with tempfile.TemporaryDirectory() as d:
-        Path(d, "a.pdl").write_text(PROGRAM % "${ question }")
-        Path(d, "p.yaml").write_text(json.dumps(DENY))
-        env = {**os.environ, "HOME": d, "PDL_RUNS": d + "/runs", "PDL_POLICY": "p.yaml"}
-        got = server(env, d, keyed, *more)
-        for (word, wanted), answer in zip(ROWS, got):
-            check("%s: %s" % (name, word), answer == wanted or not wanted and answer in ("nothing", "policy"), got)
-for more in ((), ("--cache", "c"), ("--keep",)):
-    with tempfile.TemporaryDirectory() as d:
-        Path(d, "a.pdl").write_text(PROGRAM % "${ w }")
-        Path(d, "p.yaml").write_text(json.dumps(DENY))
-        Path(d, "in.jsonl").write_text("".join(json.dumps({"w": w}) + "\n" for w, _ in ROWS))
-        env = {**os.environ, "HOME": d, "PDL_POLICY": "p.yaml"}
-        p = subprocess.run([PDL, "batch", "a.pdl", "--jobs", "1", *more, "--input", "in.jsonl", "--output", "out.jsonl"], cwd=d, env=env, capture_output=True, text=True, timeout=120)
-        got = [str(json.loads(line)["result"]).strip() for line in Path(d, "out.jsonl").read_text().splitlines()] if Path(d, "out.jsonl").exists() else p.stderr
-        for (word, wanted), answer in zip(ROWS, got):
-            check("rows %s: %s" % (more, word), answer == wanted or not wanted and answer in ("nothing", "policy"), got)
-# durable: deny, with a key and without: what is refused is not in the journal of the server
-for keyed in (True, False):
-    with tempfile.TemporaryDirectory() as d:
-        Path(d, "a.pdl").write_text('lang: command\nargs: [echo, "${ question }"]\nfallback: "${ pdl_error.kind }"\n')
-        Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "rules": [{"sink": "journal", "deny": ["user"], "durable": "deny"}], "otherwise": "allow"}))
-        got = server({**os.environ, "HOME": d, "PDL_RUNS": d + "/runs", "PDL_POLICY": "p.yaml"}, d, lambda i: keyed, "--durable")
-        held = b"".join(f.read_bytes() for f in Path(d, "runs").iterdir() if f.is_file())
-        check("durable: deny, %s" % keyed, set(got) == {"policy"} and b"put a" not in held, got)
-# sessions that cannot begin, since objects of too many are in use, leave nobody in a process without its labels
 MANY = """defs: {w: {data: "x y", parser: yaml}}
 text:
 - defs: {w: {read: note}}
@@ -103,9 +54,69 @@ text:
     - {lang: command, args: [printf, "%s.", "${ o }"]}
   fallback: "${ pdl_error.kind }"
 """
-with tempfile.TemporaryDirectory() as d:
-    Path(d, "a.pdl").write_text(MANY)
-    Path(d, "note").write_text("abc")
-    p = subprocess.run([PDL, "--policy", "default", "a.pdl"], cwd=d, env={**os.environ, "HOME": d}, capture_output=True, text=True, timeout=300)
+
+
+def answers(port, keyed):
+    for i, (word, _) in enumerate(ROWS):
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        key = {"Idempotency-Key": "k%d" % i} if keyed(i) else {}
+        c.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"role": "user", "content": word}]}), {"Content-Type": "application/json", **key})
+        yield json.loads(c.getresponse().read())["choices"][0]["message"]["content"].strip()
+
+
+def server(pdl, d, keyed, *more):
+    """What a server of the program in the folder answers to each word."""
+    env = {**os.environ, "HOME": str(d), "PDL_RUNS": str(d / "runs"), "PDL_POLICY": "p.yaml"}
+    p = subprocess.Popen([pdl, "serve", "--port", "0", *more, "a.pdl"], cwd=d, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         start_new_session=True)
+    try:
+        return list(answers(int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1)), keyed))
+    finally:
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=60)
+
+
+def are_right(got):
+    for (word, wanted), answer in zip(ROWS, got):
+        check(word, answer == wanted or not wanted and answer in ("nothing", "policy"), got)
+
+
+SERVERS = [("requests", lambda i: False, ()), ("requests with a cache", lambda i: False, ("--cache", "c")), ("requests of a durable server", lambda i: False, ("--durable",)),
+           ("keys", lambda i: True, ("--durable",)), ("keys and a cache", lambda i: True, ("--durable", "--cache", "c")), ("a key every second time", lambda i: i % 2, ("--durable",)),
+           ("and the other ones", lambda i: i % 2 == 0, ("--durable",))]
+
+
+@pytest.mark.parametrize("name, keyed, more", sample(SERVERS, every=3))
+def test_requests(pdl, folder, name, keyed, more):
+    (folder / "a.pdl").write_text(PROGRAM % "${ question }")
+    (folder / "p.yaml").write_text(json.dumps(DENY))
+    are_right(server(pdl, folder, keyed, *more))
+
+
+@pytest.mark.parametrize("more", [(), ("--cache", "c"), ("--keep",)], ids=["plain", "with a cache", "keeping"])
+def test_rows(pdl, folder, more):
+    (folder / "a.pdl").write_text(PROGRAM % "${ w }")
+    (folder / "p.yaml").write_text(json.dumps(DENY))
+    (folder / "in.jsonl").write_text("".join(json.dumps({"w": w}) + "\n" for w, _ in ROWS))
+    p = subprocess.run([pdl, "batch", "a.pdl", "--jobs", "1", *more, "--input", "in.jsonl", "--output", "out.jsonl"], cwd=folder,
+                       env={**os.environ, "HOME": str(folder), "PDL_POLICY": "p.yaml"}, capture_output=True, text=True, timeout=120, check=False)
+    rows = (folder / "out.jsonl").read_text().splitlines() if (folder / "out.jsonl").exists() else []
+    check("every row is there", len(rows) == len(ROWS), p.stderr)
+    are_right([str(json.loads(line)["result"]).strip() for line in rows])
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "without"])
+def test_what_is_refused_is_not_in_a_journal(pdl, folder, keyed):
+    (folder / "a.pdl").write_text('lang: command\nargs: [echo, "${ question }"]\nfallback: "${ pdl_error.kind }"\n')
+    (folder / "p.yaml").write_text(json.dumps({"policy": 1, "rules": [{"sink": "journal", "deny": ["user"], "durable": "deny"}], "otherwise": "allow"}))
+    got = server(pdl, folder, lambda i: keyed, "--durable")
+    held = b"".join(f.read_bytes() for f in (folder / "runs").iterdir() if f.is_file())
+    check("durable: deny", set(got) == {"policy"} and b"put a" not in held, got)
+
+
+def test_sessions_that_cannot_begin(pdl, folder):
+    """Since objects of too many are in use: they leave nobody in a process without its labels."""
+    (folder / "a.pdl").write_text(MANY)
+    (folder / "note").write_text("abc")
+    p = subprocess.run([pdl, "--policy", "default", "a.pdl"], cwd=folder, env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=300, check=False)
     check("more sessions with objects than there may be", p.stdout.startswith("limit ") and "abc" not in p.stdout, p.stdout, p.stderr)
-sys.exit(finish())

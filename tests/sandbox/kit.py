@@ -12,8 +12,8 @@ from ..harness.choice import Choice
 Strength = collections.namedtuple("Strength", "name env more")
 STRENGTHS = [Strength("full, bubblewrap", {"PDL_SANDBOX_BACKEND": "bwrap"}, []), Strength("full, native", {"PDL_SANDBOX_BACKEND": "native"}, []),
              Strength("process", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox-min", "process"])]
-# A Python that starts fast: it does not look for the packages of the user and of the site.
-PYTHON = [sys.executable, "-I", "-S"]
+# A Python that starts fast: it does not look for the packages of the user and of the site. It leaves no bytecode.
+PYTHON = [sys.executable, "-I", "-S", "-B"]
 
 
 def python_line(text=""):

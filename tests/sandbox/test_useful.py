@@ -12,7 +12,7 @@ import pytest
 
 from ..checks import check, skip
 from ..venv_of import python as packages_of
-from .kit import environment, in_turn
+from .kit import STRENGTHS, environment, in_turn, why_not
 
 NO_SHM = "semaphores are files of /dev/shm, where those of other programs are"
 NO_NET = "there are no sockets without a network of its own"
@@ -139,14 +139,14 @@ def lay_out(root, rows):
     (root / "prog/beside.py").write_text("x = 'beside'\n")
     (root / "prog/runner.py").write_text(RUNNER)
     # who needs no packages needs no folders of packages, which take long to find
-    (root / "prog/scripts.json").write_text(json.dumps([[text, [] if need else ["-I", "-S"]] for _, need, text, *_ in rows]))
+    (root / "prog/scripts.json").write_text(json.dumps([[text, [] if need else ["-I", "-S", "-B"]] for _, need, text, *_ in rows]))
 
 
 def made(folder, how, python, env):
     """[status, output, errors] of each script."""
     # the folders of PDL_PYTHON are shown; no bytecode, for it would be one more file beside the scripts
     env = environment({"PDL_PYTHON": python, "PYTHONDONTWRITEBYTECODE": "1", **env})
-    r = subprocess.run([*how, python, "-I", "-S", "runner.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False, stdin=subprocess.DEVNULL)
+    r = subprocess.run([*how, python, "-I", "-S", "-B", "runner.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False, stdin=subprocess.DEVNULL)
     try:
         return json.loads(r.stdout)
     except ValueError:
@@ -178,9 +178,16 @@ def test_useful(pdl, folder, strength):
 
 @pytest.mark.tier("all")
 @pytest.mark.builds
-def test_packages(pdl, build, folder, strength):
-    needs = sorted({row[1] for row in PACKAGES})
-    python, why = packages_of(build, *needs, name="test-useful", seconds=400)
+@pytest.mark.seconds(900)
+def test_packages(pdl, build, folder):
+    python, why = packages_of(build, *sorted({row[1] for row in PACKAGES}), name="test-useful", seconds=600)
     if why:
         pytest.skip(why)
-    as_without(pdl, folder.resolve(), strength, PACKAGES, python)
+    for strength in STRENGTHS:
+        root = folder.resolve() / strength.name
+        root.mkdir()
+        why = why_not(pdl, strength, root)
+        if why:
+            skip("packages, " + strength.name, why, len(PACKAGES))
+        else:
+            as_without(pdl, root, strength, PACKAGES, python)
