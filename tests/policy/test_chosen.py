@@ -80,9 +80,8 @@ def attempt(pdl, folder, block, policy, *more):
 
 
 @pytest.mark.parametrize("policy", ("careful", "strict", "deny", "name"))
-@pytest.mark.parametrize("half", (0, 1, 2))
-def test_text_of_a_file_chooses(pdl, folder, policy, half):
-    for name, block in list(CHOSEN.items())[half::3]:
+def test_text_of_a_file_chooses(pdl, folder, part, policy):
+    for name, block in part(CHOSEN.items(), 3, name=lambda row: policy + row[0]):
         if policy == "careful":
             made, told = attempt(pdl, folder, block, "default")
             check(name + ": without a policy it is called", len(made) == 1, made, told)

@@ -1,7 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every verb that runs a program holds the policy and the sandbox, however they were asked for. Of each cell the first run has neither, and has to
-do what the other ones must not.
-SPDX-License-Identifier: Apache-2.0
-"""
+do what the other ones must not."""
 import hashlib
 import http.client
 import json
@@ -9,17 +8,16 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
+import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "lsp")]
-from checks import check, finish, skip  # noqa: E402
-from dap import Dap  # noqa: E402
+import pytest
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
-COMMAND = PDL.parent.with_name(PDL.parent.name.removesuffix("-asan")) / "pdl"  # sanitizers want more memory than the helper leaves
-CAN = subprocess.run([COMMAND, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
+from ..checks import check, skip
+from ..dap.client import Dap
+from ..harness.choice import Choice, taken
+
 TEXT = """%stext:
 - {def: x, read: note, contribute: []}
 - {lang: command, args: [touch, "${ x }"]%s}
@@ -29,14 +27,12 @@ CONFINE = {"policy": 1, "sandbox": {}, "otherwise": "allow"}
 
 
 class Folder:
-    def __init__(self, root, block):
-        self.held = tempfile.TemporaryDirectory()
-        self.d = Path(self.held.name).resolve()
-        self.program = TEXT % (root, block)
+    def __init__(self, pdl, root, block):
+        self.pdl, self.d, self.program = pdl, Path(tempfile.mkdtemp()).resolve(), TEXT % (root, block)
         for name, text in (("a.pdl", self.program), ("note", "hit"), ("deny.yaml", json.dumps(DENY)), ("confine.yaml", json.dumps(CONFINE)), ("in.jsonl", '{"n": 1}\n'),
                            ("a.test.yaml", "tests: [{name: t, input: {}, expect: {contains: ''}}]\n")):
             (self.d / name).write_text(text)
-        self.env = {**{k: v for k, v in os.environ.items() if k not in ("PDL_POLICY", "PDL_SANDBOX")}, "HOME": str(self.d), "PDL_RUNS": str(self.d / "runs"), "PDL_COMMAND": str(COMMAND)}
+        self.env = {**{k: v for k, v in os.environ.items() if k not in ("PDL_POLICY", "PDL_SANDBOX")}, "HOME": str(self.d), "PDL_RUNS": str(self.d / "runs")}
 
     def did(self):
         """Was the file made? It is gone afterwards."""
@@ -45,11 +41,8 @@ class Folder:
         return made
 
     def run(self, *args, **more):
-        return subprocess.run([PDL, *map(str, args)], cwd=self.d, env=self.env, capture_output=True, text=True, timeout=120, start_new_session=True,
+        return subprocess.run([self.pdl, *map(str, args)], cwd=self.d, env=self.env, capture_output=True, text=True, timeout=120, start_new_session=True, check=False,
                               **{"stdin": subprocess.DEVNULL, **more}).returncode
-
-    def close(self):
-        self.held.cleanup()
 
 
 def post(port, path, body, **headers):
@@ -60,7 +53,7 @@ def post(port, path, body, **headers):
 
 
 def started(f, *args, stream="stderr"):
-    p = subprocess.Popen([PDL, *map(str, args)], cwd=f.d, env=f.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    p = subprocess.Popen([f.pdl, *map(str, args)], cwd=f.d, env=f.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     return p, getattr(p, stream).readline()
 
 
@@ -86,7 +79,7 @@ def served(*more, key=None, mcp=False):
 def over_pipes(f, given):
     hello = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
              {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "a", "arguments": {"question": "x"}}}]
-    p = subprocess.Popen([PDL, "serve", "--mcp", *given, "a.pdl"], cwd=f.d, env=f.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    p = subprocess.Popen([f.pdl, "serve", "--mcp", *given, "a.pdl"], cwd=f.d, env=f.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
     p.stdin.write("".join(json.dumps(m) + "\n" for m in hello))
     p.stdin.flush()
     while json.loads(p.stdout.readline() or '{"id": 2}').get("id") != 2:
@@ -127,7 +120,7 @@ def typed(f, given):
 
 def debugged(no_debug):
     def run(f, given):
-        d = Dap(PDL, cwd=str(f.d), env=f.env)
+        d = Dap(f.pdl, cwd=str(f.d), env=f.env)
         try:
             d.launch(f.d / "a.pdl", noDebug=no_debug)
             d.event("terminated")
@@ -162,12 +155,13 @@ def again(f, given):
         cookie = (r.getheader("Set-Cookie") or "").split(";")[0]
         post(port, "/api/again", {"hash": hashlib.sha256(text.encode()).hexdigest(), "box": 0, "fresh": False, "edits": [[n, n, text.split("\n")[n - 1].replace("echo", "touch")]]},
              Cookie=cookie, Origin="http://127.0.0.1:%d" % port)
-        for _ in range(2400):
+        for _ in range(600):
             c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             c.request("GET", "/api/runs", headers={"Cookie": cookie})
             runs = json.loads(c.getresponse().read())["runs"]
             if len(runs) > 1 and not runs[0].get("live"):
                 break
+            time.sleep(0.02)
     finally:
         ended(p)
         f.run("runs", "rm", "v")
@@ -195,32 +189,47 @@ WAYS = {
     "of a policy": (("--policy", "confine.yaml"), {}, "", "", True), "of a policy of the environment": ((), {"PDL_POLICY": "confine.yaml"}, "", "", True),
     "of the program's policy": ((), {}, "policy: %s\n" % json.dumps(CONFINE), "", True),
 }
-# what is typed has no root, and that of an included program is not asked
-for verb, (run, has_options) in VERBS.items():
+EVERY = 4  # one cell of so many is made in `test`
+
+
+def ways_of(verb):
+    """The ways that this run takes: `test` those that the commit draws, and always that nothing asks, which shows what the others must not do."""
     for way, (options, env, root, block, confines) in WAYS.items():
-        if (options and not has_options) or (root and verb == "typed"):
-            continue
-        if confines and not CAN:
+        if (options and not VERBS[verb][1]) or (root and verb == "typed"):
+            continue  # it has none of the options; what is typed has no root, and that of an included program is not asked
+        if not Choice.rest if way == "nothing" else taken((verb, way), EVERY):
+            yield way, options, env, root, block, confines
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs(pdl, verb):
+    can = subprocess.run([pdl, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
+    for way, options, env, root, block, confines in ways_of(verb):
+        if confines and not can:
             skip("%s, %s" % (verb, way), "this machine has no sandbox")
             continue
-        f = Folder(root, block)
+        f = Folder(pdl, root, block)
         f.env.update(env)
-        run(f, options)
+        VERBS[verb][0](f, options)
         check("%s, %s" % (verb, way), f.did() == (way == "nothing"))
-        f.close()
-# programs of one server answer from the same processes: the policy of one holds for all
-for named in (("a.pdl", "b.pdl"), ("b.pdl", "a.pdl")):
-    f = Folder("", "")
+
+
+@pytest.mark.parametrize("named", [("a.pdl", "b.pdl"), ("b.pdl", "a.pdl")], ids=["last", "first"])
+def test_the_policy_of_another_program(pdl, named):
+    """Programs of one server answer from the same processes: the policy of one holds for all."""
+    f = Folder(pdl, "", "")
     (f.d / "b.pdl").write_text("policy: %s\ndata: x\n" % json.dumps(DENY))
     served(*[n for n in named if n != "a.pdl"])(f, ()) if named[0] == "b.pdl" else served()(f, ("b.pdl",))
     check("the policy of another program of the server, %s first" % named[0], not f.did())
     (f.d / "b.pdl").write_text("policy: {policy: 1, ruls: []}\ndata: x\n")
-    p = subprocess.run([PDL, "serve", "--port", "0", *named], cwd=f.d, env=f.env, capture_output=True, text=True, timeout=60)
+    p = subprocess.run([pdl, "serve", "--port", "0", *named], cwd=f.d, env=f.env, capture_output=True, text=True, timeout=60, check=False)
     check("a mistake in one, %s first" % named[0], p.returncode == 1 and "b.pdl:1" in p.stderr and "did you mean 'rules'" in p.stderr, p.returncode, p.stderr)
-    f.close()
-f = Folder("policy: {policy: 1, ruls: []}\n", "")
-p = subprocess.run([PDL, "batch", "--input", "in.jsonl", "--output", "out.jsonl", "a.pdl"], cwd=f.d, env=f.env, capture_output=True, text=True, timeout=60)
-check("a mistake in the policy of a batch", p.returncode == 2 and "a.pdl:1" in p.stderr and "did you mean 'rules'" in p.stderr and not f.did() and not (f.d / "out.jsonl").exists(), p.returncode, p.stderr)
-check("a dry run does nothing", f.run("batch", "--dry-run", "--input", "in.jsonl", "a.pdl") is not None and not f.did())
-f.close()
-sys.exit(finish())
+
+
+def test_a_batch(pdl):
+    f = Folder(pdl, "policy: {policy: 1, ruls: []}\n", "")
+    p = subprocess.run([pdl, "batch", "--input", "in.jsonl", "--output", "out.jsonl", "a.pdl"], cwd=f.d, env=f.env, capture_output=True, text=True, timeout=60, check=False)
+    ok = p.returncode == 2 and "a.pdl:1" in p.stderr and "did you mean 'rules'" in p.stderr and not f.did() and not (f.d / "out.jsonl").exists()
+    check("a mistake in the policy of a batch", ok, p.returncode, p.stderr)
+    check("a dry run does nothing", f.run("batch", "--dry-run", "--input", "in.jsonl", "a.pdl") is not None and not f.did())

@@ -1,19 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_recipes.py -- the first recipes of CONTRIBUTING.md, applied to a copy of the tree: a filter, a test, a method, a field of one kind
-and of all, and a kind of block. Counts the files that each of them touches, builds the copy once, runs a program that uses them all, and
-looks at whether a row without its function is refused by the compiler.
-
-    tests/recipes/test_recipes.py BUILD_DIRECTORY
-"""
+"""The first recipes of CONTRIBUTING.md: a filter, a test, a method, a field of one kind and of all, and a kind of block. Each step has its place
+in the sources, and each recipe touches so many files. With a compiler and minutes they are applied to a copy of the tree: it is built, a
+program uses them all, and a row without its function is refused by the compiler."""
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+import pytest
+
+from ..checks import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEEDED = ("src", "include", "tools", "lib", "packaging", "tests/unit", "tests/model", "docs/manual")
@@ -96,7 +91,6 @@ PROGRAM = """array:
 EXPECTED = '["hi!", true, "abab", "otherwise", "kept", "kept"]'
 
 
-
 def copy_tree(to):
     for name in NEEDED:
         shutil.copytree(ROOT / name, to / name)
@@ -110,15 +104,19 @@ def copy_tree(to):
         shutil.copy(path, to / "bench" / path.name)
 
 
-def private_header(tree):
+def private_header():
     """The private header of the natives: the one that declares the filters."""
-    return next(p for p in (tree / "src/native").glob("*.h") if "pdl_f_pylist;" in p.read_text("utf-8"))
+    return next(p for p in (ROOT / "src/native").glob("*.h") if "pdl_f_pylist;" in p.read_text("utf-8")).relative_to(ROOT)
+
+
+def name_of(step):
+    return str(private_header()) if step[0].endswith("PRIVATE") else step[0]
 
 
 def apply_step(tree, step):
     """-> the file, or None when the text is not there exactly once"""
-    name, where, found, added = step
-    path = private_header(tree) if name.endswith("PRIVATE") else tree / name
+    _, where, found, added = step
+    path = tree / name_of(step)
     text = path.read_text("utf-8")
     if where == END:
         path.write_text(text + added, "utf-8")
@@ -129,8 +127,18 @@ def apply_step(tree, step):
     return path
 
 
-def run(argv, cwd, timeout=300):
-    r = subprocess.run([str(a) for a in argv], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
+def test_every_step_has_its_place(folder):
+    for step in [s for _, steps, _ in RECIPES for s in steps]:
+        (folder / name_of(step)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name_of(step), folder / name_of(step))
+    for name, steps, most in RECIPES:
+        touched = [apply_step(folder, s) for s in steps]
+        check("%s: every step of the recipe has its place" % name, None not in touched)
+        check("%s: %d files, not %d" % (name, len(set(touched)), most), len(set(touched)) == most)
+
+
+def run(argv, cwd, timeout=600):
+    r = subprocess.run([str(a) for a in argv], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False)
     return r.returncode, r.stdout.decode("utf-8", "replace")
 
 
@@ -138,40 +146,33 @@ def compiles(tree, source):
     return run(["cc", "-std=c17", "-D_GNU_SOURCE", "-Isrc", "-Iinclude", "-Werror", "-Wall", "-Wextra", "-Wswitch-enum", "-fsyntax-only", source], tree)[0] == 0
 
 
-def refuses_half(tree, step, source):
-    """A row alone: the source that must know of it does not compile. The row is taken back."""
-    path = tree / step[0]
-    before = path.read_text("utf-8")
-    applied = apply_step(tree, step)
-    ok = applied and not compiles(tree, source)
-    path.write_text(before, "utf-8")
-    return ok and compiles(tree, source)
+@pytest.mark.tier("all")
+@pytest.mark.parametrize("step, source", [(COMMON_ROW, "src/compile/emit_block.c"), (KIND_ROWS, "src/compile/emit_data.c")],
+                         ids=["a common field without its function", "a kind without its case"])
+def test_half_a_recipe_is_refused(folder, step, source):
+    """A row alone: the source that must know of it does not compile, and does without the row."""
+    for name in ("src", "include"):
+        shutil.copytree(ROOT / name, folder / name)
+    check("it compiles without the row", compiles(folder, source))
+    check("it is refused", apply_step(folder, step) and not compiles(folder, source))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        tree = pathlib.Path(folder)
-        copy_tree(tree)
-        check("a common field without its function is refused", refuses_half(tree, COMMON_ROW, "src/compile/emit_block.c"))
-        check("a kind without its case is refused", refuses_half(tree, KIND_ROWS, "src/compile/emit_data.c"))
-        for name, steps, most in RECIPES:
-            touched = [apply_step(tree, s) for s in steps]
-            check("%s: every step of the recipe has its place" % name, None not in touched)
-            check("%s: %d files, not %d" % (name, len(set(touched)), most), len(set(touched)) == most)
-        status, text = run(["meson", "setup", "out", "-Doptimization=0", "-Ddebug=false"], tree)
-        if status == 0:
-            status, text = run(["ninja", "-C", "out", "pdl"], tree)
-        check("the copy builds:\n" + text[-3000:], status == 0)
-        if status == 0:
-            (tree / "all.pdl").write_text(PROGRAM, "utf-8")
-            status, text = run([tree / "out/pdl", "--stream", "none", "all.pdl"], tree)
-            check("the program uses all of them: %s" % text, status == 0 and text.strip() == EXPECTED)
-            status, text = run([tree / "out/pdl", "schema"], tree)
-            check("the schema has the fields and the kind", '"EchoBlock"' in text and '"else_text"' in text and '"also"' in text)
-            status, text = run([tree / "out/pdl", "dump", "all.pdl"], tree)
-            check("dumps have them: %s" % text, "also: copy" in text and "else_text: otherwise" in text and "echo: ${ copy }" in text)
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.tier("all")
+@pytest.mark.builds
+@pytest.mark.seconds(1200)
+def test_the_copy_builds(folder):
+    copy_tree(folder)
+    for step in [s for _, steps, _ in RECIPES for s in steps]:
+        check("the step is applied: " + name_of(step), apply_step(folder, step))
+    status, text = run(["meson", "setup", "out", "-Doptimization=0", "-Ddebug=false"], folder)
+    if status == 0:
+        status, text = run(["ninja", "-C", "out", "pdl"], folder, 1200)
+    if not check("the copy builds", status == 0, text[-3000:]):
+        return
+    (folder / "all.pdl").write_text(PROGRAM, "utf-8")
+    status, text = run([folder / "out/pdl", "--stream", "none", "all.pdl"], folder)
+    check("the program uses all of them", status == 0 and text.strip() == EXPECTED, text)
+    status, text = run([folder / "out/pdl", "schema"], folder)
+    check("the schema has the fields and the kind", '"EchoBlock"' in text and '"else_text"' in text and '"also"' in text)
+    status, text = run([folder / "out/pdl", "dump", "all.pdl"], folder)
+    check("dumps have them", "also: copy" in text and "else_text: otherwise" in text and "echo: ${ copy }" in text, text)
