@@ -1,25 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_forms.py BUILD -- the forms beside chats in which pdl serve is asked: /v1/responses, /v1/completions, /v1/embeddings. Raw, byte by
+"""The forms beside chats in which pdl serve is asked: /v1/responses, /v1/completions, /v1/embeddings. Raw, byte by
 byte; the official clients are in tests/clients."""
 import base64
 import http.client
 import json
 import os
-import pathlib
+import socket
 import struct
-import sys
-import tempfile
 import threading
-from http.server import ThreadingHTTPServer
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
-import http_of  # noqa: E402
-import serve_of  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
+from .. import http_of, serve_of
+from ..checks import check
+from .kit import PDL, exchange, post, written
+
 PROGRAMS = {
     "echo": 'text: ["You said: ", "${ question }"]\n',
     "seen": 'data: {messages: "${ messages }", request: "${ request }", most: "${ max_tokens }"}\n',
@@ -131,13 +126,23 @@ class Server:
         return out
 
 
+@pytest.fixture
+def s(folder):
+    model = http_of.serve(Model)
+    server = Server(written(folder, PROGRAMS), "http://127.0.0.1:%d/v1" % model.server_port)
+    yield server
+    server.p.terminate()
+    code, err = server.p.wait(20), server.p.stderr.read()
+    assert (code, err) == (0, ""), "the server ends"
+
+
 def without_ids(v):
     if isinstance(v, dict):
         return {k: without_ids(x) for k, x in v.items() if k not in ("id", "item_id", "created_at")}
     return [without_ids(x) for x in v] if isinstance(v, list) else v
 
 
-def responses(s):
+def test_responses(s):
     r = s.get("responses", "echo", input="hello")
     check("response", r["object"] == "response" and r["status"] == "completed" and r["id"].startswith("resp_") and r["output"][0]["role"] == "assistant" and
           r["output"][0]["content"] == [{"type": "output_text", "text": "You said: hello", "annotations": [], "logprobs": []}] and
@@ -176,7 +181,7 @@ def responses(s):
     check("refusal", r["output"][0]["content"] == [{"type": "refusal", "refusal": "I may not"}] and r["incomplete_details"] == {"reason": "content_filter"}, r)
 
 
-def response_streams(s):
+def test_response_streams(s):
     e = s.stream("responses", "echo", input="hello")
     check("events of a text", [x["type"] for x in e] == [
         "response.created", "response.in_progress", "response.output_item.added", "response.content_part.added", "response.output_text.delta",
@@ -224,7 +229,7 @@ def of_chat(e):
     return bool(d.get("reasoning_content")) + bool(choice["logprobs"]) + len(d.get("tool_calls", []))
 
 
-def as_they_come(s):
+def test_as_they_come(s):
     """The model sends a piece when the client has had the one before: a server that kept them to the end would wait for ever."""
     for name in "slow", "slow_last":
         e = events_of(s, "chat/completions", name, of_chat, messages=[{"role": "user", "content": "go"}], tools=[])
@@ -265,7 +270,7 @@ def as_they_come(s):
     check("logprobs of a completion", [(l["tokens"], l["text_offset"]) for l in lists] == [(["hé"], [0]), (["!"], [2])], e)
 
 
-def conversations(s):
+def test_conversations(s):
     r = s.get("responses", "count", input="a", instructions="x")
     said = [r["output"][0]["content"][0]["text"]]
     for i in range(3):
@@ -281,11 +286,9 @@ def conversations(s):
     r = s.get("responses", "count", input="a", previous_response_id=r["id"])
     check("not stored", r["status"] == 400 and r["error"]["code"] == "previous_response_not_found" and r["error"]["param"] == "previous_response_id", r)
     first = s.get("responses", "count", input="a")["id"]
-    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
-    for _ in range(1024):
-        c.request("POST", "/v1/responses", json.dumps({"model": "count", "input": "a"}))
-        last = json.loads(c.getresponse().read())["id"]
-    c.close()
+    with socket.create_connection(("127.0.0.1", s.port), timeout=30) as c:
+        for _ in range(1024):
+            last = json.loads(exchange(c, post("/v1/responses", {"model": "count", "input": "a"})))["id"]
     check("the oldest go", s.get("responses", "count", input="a", previous_response_id=first)["status"] == 400 and
           s.get("responses", "count", input="a", previous_response_id=last)["status"] == "completed")
     big = s.get("responses", "count", input="x" * 20000000)["id"]
@@ -294,7 +297,7 @@ def conversations(s):
     check("and make place for big ones", s.get("responses", "count", input="a", previous_response_id=big)["status"] == 400)
 
 
-def given_again(s):
+def test_given_again(s):
     """GET and DELETE /v1/responses/ID."""
     def ask(method, path):
         c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
@@ -320,7 +323,7 @@ def given_again(s):
     check("other methods", ask("PUT", pieces["id"])[::2] == (405, "GET, HEAD, DELETE"), ask("PUT", pieces["id"]))
 
 
-def completions(s):
+def test_completions(s):
     r = s.get("completions", "echo", prompt="hello")
     check("completion", r["object"] == "text_completion" and r["id"].startswith("cmpl-") and
           r["choices"] == [{"text": "You said: hello", "index": 0, "logprobs": None, "finish_reason": "stop"}] and r["usage"]["total_tokens"] == 0, r)
@@ -340,7 +343,7 @@ def completions(s):
     check("completion that fails", e[-1]["error"]["code"] == "expression", e)
 
 
-def embeddings(s):
+def test_embeddings(s):
     r = s.get("embeddings", "vectors", input=["ab", "c"])
     check("vectors", r["object"] == "list" and r["data"] == [{"object": "embedding", "index": 0, "embedding": [2, 0.5, -1]},
                                                              {"object": "embedding", "index": 1, "embedding": [1, 0.5, -1]}], r)
@@ -371,28 +374,7 @@ REFUSED = [
 ]
 
 
-def refusals(s):
+def test_refusals(s):
     for path, body, param in REFUSED:
         r = s.get(path, "echo", **body)
         check("refused: %s %s" % (path, str(body)[:60]), r.get("status") == 400 and r["error"]["param"] == param, r)
-
-
-def main():
-    model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    model.daemon_threads = True
-    threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        for name, text in PROGRAMS.items():
-            (folder / (name + ".pdl")).write_text(text, "utf-8")
-        s = Server(folder, "http://127.0.0.1:%d/v1" % model.server_address[1])
-        for part in (responses, response_streams, as_they_come, conversations, given_again, completions, embeddings, refusals):
-            part(s)
-        s.p.terminate()
-        code, err = s.p.wait(20), s.p.stderr.read()
-        check("the server ends", code == 0 and err == "", (code, err))
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

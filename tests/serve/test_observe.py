@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_observe.py BUILD -- what pdl serve says of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
+"""what pdl serve says of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
 (--allow-origin), and how it shows a client which field is wrong."""
 import json
 import os
@@ -9,18 +8,16 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
-import tempfile
 import time
 
-import test_http as h
+import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish, skip  # noqa: E402
-import venv_of  # noqa: E402
+from .. import venv_of
+from ..checks import check, skip
+from .kit import PDL, Server, chat, written
 
 CHAT = "/v1/chat/completions"
-PROGRAMS = {**h.PROGRAMS, "fails": 'text: "${ no.such.name }"\n', "slow": "lang: python\ncode: |\n  import time\n  time.sleep(20)\n  result = 1\n"}
+PROGRAMS = {"echo": 'text: "You said: ${ question }"\n', "fails": 'text: "${ no.such.name }"\n', "slow": "lang: python\ncode: |\n  import time\n  time.sleep(20)\n  result = 1\n"}
 
 
 def ask(s, method, path, body=None, **headers):
@@ -71,7 +68,19 @@ FINE = [{"temperature": 2}, {"temperature": 0}, {"temperature": None}, {"stop": 
         {"messages": [{"role": r, "content": None} for r in ("system", "developer", "user", "assistant", "tool", "function")]}]
 
 
-def fields(s):
+@pytest.fixture
+def programs(folder):
+    return written(folder, PROGRAMS)
+
+
+@pytest.fixture
+def s(programs):
+    server = Server(programs)
+    yield server
+    server.close()
+
+
+def test_fields(s):
     for name, more, param, code in WRONG:
         r = ask(s, "POST", CHAT, {**message("echo"), **more})
         e = json.loads(r[2].decode())["error"]
@@ -81,7 +90,7 @@ def fields(s):
         check("fine: %s" % more, r[0] == 200, r)
 
 
-def request_ids(s):
+def test_request_ids(s):
     ids = {ask(s, "GET", p)[1].get("x-request-id") for p in ("/health", "/v1/models", "/nothing")}
     check("each answer has an id", len(ids) == 3 and all(re.fullmatch("req_[0-9a-f]{16}", x or "") for x in ids), ids)
     check("that of the client is kept", ask(s, "GET", "/health", X_Request_Id="my-1.2:3")[1]["x-request-id"] == "my-1.2:3")
@@ -101,17 +110,17 @@ def log_lines(path, n):
         time.sleep(0.02)
 
 
-def log(folder):
-    path = folder / "requests.jsonl"
+def test_log(programs):
+    path = programs / "requests.jsonl"
     old = os.umask(0)
-    s = h.Server(folder, "--log", str(path), MY_SECRET="t0psecret-value")
+    s = Server(programs, "--log", str(path), MY_SECRET="t0psecret-value")
     os.umask(old)
     check("only the owner reads the log", stat.S_IMODE(path.stat().st_mode) == 0o600)
     ask(s, "GET", "/health?token=abc")
     ask(s, "POST", CHAT, message("echo", "hello"), X_Request_Id="mine")
     ask(s, "POST", CHAT, message("fails"))
     ask(s, "GET", "/t0psecret-value/" + "%C3%A4" * 600)
-    gone = s.connect(h.chat("slow"))
+    gone = s.connect(chat("slow"))
     time.sleep(0.5)
     gone.close()
     lines = log_lines(path, 5)
@@ -128,17 +137,17 @@ def log(folder):
     check("secrets are replaced, paths are cut", "t0psecret" not in d["path"] and len(d["path"]) < 600 and d["status"] == 404, d)
     check("who went away", e["status"] == 499 and e["error"] == "client_gone" and e["model"] == "slow", e)
     s.close()
-    s = h.Server(folder, "--log", str(path))
+    s = Server(programs, "--log", str(path))
     ask(s, "GET", "/health")
     check("a log goes on", len(log_lines(path, 7)) == 7)
     s.close()
-    os.mkfifo(folder / "fifo")
+    os.mkfifo(programs / "fifo")
     for name, bad in (("nobody reads the pipe", "fifo"), ("it is a folder", "."), ("no such folder", "none/log")):
-        p = subprocess.run([h.PDL, "serve", "--port", "0", "--log", bad, "echo.pdl"], cwd=folder, capture_output=True, text=True, timeout=20,
+        p = subprocess.run([PDL, "serve", "--port", "0", "--log", bad, "echo.pdl"], cwd=programs, capture_output=True, text=True, timeout=20,
                            stdin=subprocess.DEVNULL, check=False)
         check("log: " + name, p.returncode == 1 and "the log " + bad in p.stderr, (p.returncode, p.stderr))
-    reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    s = h.Server(folder, "--log", str(folder / "fifo"))
+    reader = os.open(programs / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    s = Server(programs, "--log", str(programs / "fifo"))
     for _ in range(1000):
         ask(s, "GET", "/health/" + "x" * 300)
     check("a reader who does not read hinders nobody", s.health() < 2)
@@ -163,8 +172,8 @@ def samples(text):
     return out
 
 
-def metrics(folder):
-    s = h.Server(folder, token="sesame")
+def test_metrics(programs):
+    s = Server(programs, token="sesame")
     token = {"Authorization": "Bearer sesame"}
     check("metrics need the token", ask(s, "GET", "/metrics")[0] == 401)
     for _ in range(3):
@@ -172,13 +181,13 @@ def metrics(folder):
     ask(s, "POST", CHAT, message("fails"), **token)
     for i in range(50):
         ask(s, "GET", "/nothing/%d" % i, **token)
-    open_one = s.connect(h.chat("slow", headers=b"Authorization: Bearer sesame\r\n"))
+    open_one = s.connect(chat("slow", headers=b"Authorization: Bearer sesame\r\n"))
     time.sleep(0.5)
     r = ask(s, "GET", "/metrics", **token)
     check("the form of Prometheus", r[1]["content-type"].startswith("text/plain; version=0.0.4"), r[1])
     v = samples(r[2].decode())
-    chat = 'pdl_requests_total{method="POST",path="/v1/chat/completions",status="%d"}'
-    check("requests", v.get(chat % 200) == 3 and v.get('pdl_requests_total{method="",path="",status="404"}') == 50 and
+    counted = 'pdl_requests_total{method="POST",path="/v1/chat/completions",status="%d"}'
+    check("requests", v.get(counted % 200) == 3 and v.get('pdl_requests_total{method="",path="",status="404"}') == 50 and
           v.get('pdl_requests_total{method="GET",path="/metrics",status="401"}') == 1, v)
     failing = [k for k in v if k.startswith("pdl_requests_total") and "chat" in k and 'status="5' in k]
     check("errors", len(failing) == 1 and v[failing[0]] == 1 and v.get('pdl_errors_total{kind="invalid_api_key"}') == 1 and
@@ -198,9 +207,10 @@ def metrics(folder):
 
 
 PROMETHEUS = """
-import sys, urllib.request
+import urllib.request
+from sys import argv
 from prometheus_client.parser import text_string_to_metric_families
-text = urllib.request.urlopen(sys.argv[1] + "/metrics").read().decode()
+text = urllib.request.urlopen(argv[1] + "/metrics").read().decode()
 for f in text_string_to_metric_families(text):
     print(f.name, f.type, len(f.samples) > 0)
 """
@@ -215,32 +225,41 @@ pdl_completion_tokens histogram True
 """
 
 
-def clients(folder):
-    """The reader of Prometheus, a browser's rules for pages of other origins, and curl."""
-    s = h.Server(folder, "--allow-origin", "http://page.example", token="")
-    url = "http://127.0.0.1:%d" % s.port
+@pytest.mark.tier("all")
+@pytest.mark.builds
+def test_prometheus(programs, build):
+    """The reader of Prometheus."""
+    python, why = venv_of.python(build, "prometheus_client", name="test-prometheus")
+    if not python:
+        pytest.skip(why)
+    s = Server(programs)
     ask(s, "GET", "/nothing")
-    python, why = venv_of.python(h.BUILD, "prometheus_client", name="test-prometheus")
-    if python:
-        p = subprocess.run([python, "-c", PROMETHEUS, url], capture_output=True, text=True, timeout=60, check=False)
-        check("the reader of Prometheus", p.stdout == FAMILIES, p.stdout + p.stderr[-500:])
-    else:
-        skip("the reader of Prometheus", why)
-    place, why = venv_of.node(h.BUILD, "jsdom")
-    if place:
-        other = h.Server(folder, "--allow-origin", "http://other.example", token="sesame")
-        for at, want in ((url, "200 You said: from a page true\n"), ("http://127.0.0.1:%d" % other.port, "hidden\n")):
-            p = subprocess.run(["node", str(pathlib.Path(__file__).with_name("page.js")), at, "echo"], capture_output=True, text=True, timeout=60,
-                               env={**os.environ, "NODE_PATH": os.path.join(place, "node_modules")}, check=False)
-            check("a page of another origin: " + want.strip(), p.stdout == want, p.stdout + p.stderr[-500:])
-        other.close()
-    else:
-        skip("pages of other origins", why)
+    p = subprocess.run([python, "-c", PROMETHEUS, "http://127.0.0.1:%d" % s.port], capture_output=True, text=True, timeout=60, check=False)
+    check("the reader of Prometheus", p.stdout == FAMILIES, p.stdout + p.stderr[-500:])
+    s.close()
+
+
+@pytest.mark.tier("all")
+@pytest.mark.builds
+@pytest.mark.parametrize("origin, token, want", [("http://page.example", "", "200 You said: from a page true\n"), ("http://other.example", "sesame", "hidden\n")])
+def test_pages(programs, build, origin, token, want):
+    """A browser's rules for pages of other origins."""
+    place, why = venv_of.node(build, "jsdom")
+    if not place:
+        pytest.skip(why)
+    s = Server(programs, "--allow-origin", origin, token=token)
+    p = subprocess.run(["node", str(pathlib.Path(__file__).with_name("page.js")), "http://127.0.0.1:%d" % s.port, "echo"], capture_output=True, text=True, timeout=60,
+                       env={**os.environ, "NODE_PATH": os.path.join(place, "node_modules")}, check=False)
+    check("a page of another origin: " + want.strip(), p.stdout == want, p.stdout + p.stderr[-500:])
+    s.close()
+
+
+def test_curl(programs):
     if not shutil.which("curl"):
-        skip("curl", "it is not installed")
-        s.close()
+        skip("curl", "it is not installed", 6)
         return
-    body = folder / "body.json"
+    s = Server(programs)
+    url, body = "http://127.0.0.1:%d" % s.port, programs / "body.json"
     body.write_text(json.dumps(message("echo", "x" * 3000000)), "utf-8")
 
     def curl(name, want, *args):
@@ -248,17 +267,16 @@ def clients(folder):
                            timeout=60, check=False)
         check("curl: " + name, re.fullmatch(want, p.stdout), p.stdout + p.stderr)
 
-    chat = url + CHAT
-    curl("it asks before a large body", r"200 30\d{5} 1", "--data-binary", "@%s" % body, "-H", "Content-Type: application/json", chat)
-    curl("chunks", r"200 30\d{5} 1", "-H", "Expect:", "-H", "Transfer-Encoding: chunked", "--data-binary", "@%s" % body, chat)
+    curl("it asks before a large body", r"200 30\d{5} 1", "--data-binary", "@%s" % body, "-H", "Content-Type: application/json", url + CHAT)
+    curl("chunks", r"200 30\d{5} 1", "-H", "Expect:", "-H", "Transfer-Encoding: chunked", "--data-binary", "@%s" % body, url + CHAT)
     curl("HEAD", "200 0 1", "-I", url + "/v1/models/echo")
     curl("one connection for two", "200 15 1200 15 0", url + "/health", "-o", os.devnull, url + "/health")
-    curl("compressed", r"415 \d+ 1", "-H", "Content-Encoding: gzip", "-d", "abc", chat)
+    curl("compressed", r"415 \d+ 1", "-H", "Content-Encoding: gzip", "-d", "abc", url + CHAT)
     curl("an old version", "200 15 1", "-0", url + "/health")
     s.close()
 
 
-def paths(s):
+def test_paths(s):
     """GET / names the paths, which are those of the manual."""
     r = ask(s, "GET", "/")
     rows = json.loads(r[2])["paths"]
@@ -271,9 +289,9 @@ def paths(s):
     check("wrong method", ask(s, "DELETE", "/v1/models")[1]["allow"] == "GET, HEAD")
 
 
-def origins(folder):
+def test_origins(programs):
     page = "https://page.example"
-    s = h.Server(folder, "--allow-origin", page + ", http://localhost:3000", token="sesame")
+    s = Server(programs, "--allow-origin", page + ", http://localhost:3000", token="sesame")
     asked = {"Origin": page, "Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "authorization,x-stainless-os"}
     r = ask(s, "OPTIONS", CHAT, **asked)
     check("preflight", r[0] == 204 and r[1]["access-control-allow-origin"] == page and "POST" in r[1]["access-control-allow-methods"] and
@@ -289,29 +307,28 @@ def origins(folder):
     r = ask(s, "POST", CHAT, message("echo"), Origin=page)
     check("it needs the token all the same, and sees why", r[0] == 401 and r[1]["access-control-allow-origin"] == page, r)
     s.close()
-    s = h.Server(folder, "--allow-origin", "*")
+    s = Server(programs, "--allow-origin", "*")
     r = ask(s, "POST", CHAT, message("echo"), Origin=page)
     check("any page", r[0] == 200 and r[1]["access-control-allow-origin"] == page, r)
     got = s.raw(b"GET /v1/models HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n")
     check("not under a foreign name", b" 403 " in got.split(b"\r\n")[0], got)
     s.close()
-    s = h.Server(folder)
+    s = Server(programs)
     r = ask(s, "OPTIONS", CHAT, **asked)
     check("nobody by default", r[0] == 403 and "vary" not in r[1] and "access-control-allow-origin" not in r[1], r)
     s.close()
     for bad in ("page.example", "https://", "https://a/b", "https://a,", "https://a b"):
-        p = subprocess.run([h.PDL, "serve", "--allow-origin", bad, str(folder / "echo.pdl")], capture_output=True, text=True, timeout=20, check=False)
+        p = subprocess.run([PDL, "serve", "--allow-origin", bad, str(programs / "echo.pdl")], capture_output=True, text=True, timeout=20, check=False)
         check("origin: " + bad, p.returncode == 2 and "--allow-origin" in p.stderr, p.stderr)
 
 
-def names(folder):
+def test_names(programs):
     """A file name that is not UTF-8 is a model name that is."""
-    odd = os.path.join(os.fsencode(folder), b"x\xff.pdl")
+    odd = os.path.join(os.fsencode(programs), b"x\xff.pdl")
     with open(odd, "wb") as f:
         f.write(b"text: hi\n")
-    p = subprocess.Popen([h.PDL, "serve", "--port", "0", odd], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    s = h.Server.__new__(h.Server)
-    s.p, s.port = p, int(re.search(rb":(\d+)/v1", p.stderr.readline()).group(1))
+    p = subprocess.Popen([PDL, "serve", "--port", "0", odd], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    s = Server.of(p)
     r = ask(s, "GET", "/v1/models")
     check("a name in UTF-8", json.loads(r[2].decode())["data"][0]["id"] == "x\ufffd", r)
     r = ask(s, "POST", CHAT, message("x\ufffd"))
@@ -320,23 +337,3 @@ def names(folder):
     p.terminate()
     p.wait(20)
     p.stderr.close()
-
-
-def main():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        h.PROGRAMS.update(PROGRAMS)
-        for name, text in h.PROGRAMS.items():
-            (folder / (name + ".pdl")).write_text(text, "utf-8")
-        s = h.Server(folder)
-        fields(s)
-        request_ids(s)
-        paths(s)
-        s.close()
-        for part in (log, metrics, origins, names, clients):
-            part(folder)
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,31 +1,25 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_serve.py BUILD -- pdl serve over real sockets: answers, streams, errors, clients that are slow or go away, many at a time; and the
-official `openai` client and the reference interpreter as clients (skipped, with a line that says so, when they are out of reach)."""
+"""pdl serve over real sockets: answers, streams, errors, clients that are slow or go away, many at a time; and the official `openai` client and
+the reference interpreter as clients."""
 import concurrent.futures
 import http.client
 import json
 import os
-import pathlib
 import re
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from http.server import ThreadingHTTPServer
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from checks import check, finish, skip  # noqa: E402
-import http_of  # noqa: E402
-import serve_of  # noqa: E402
-import venv_of  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
+from .. import http_of, serve_of, venv_of
+from ..checks import check
+from ..harness.choice import Choice
+from .kit import PDL, exchange, post, written
+
 PROGRAMS = {
     "echo": 'text: "You said: ${ question }"\n',
     "shape": 'data: {question: "${ question }", n: "${ messages | length }", context: "${ pdl_context | length }",'
@@ -124,12 +118,33 @@ class Model(http_of.Quiet):
         self.reply(json.dumps(value).encode(), status=status, headers=dict(headers).items())
 
 
-class Quiet(ThreadingHTTPServer):
+class Models(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
     def handle_error(self, request, address):
         pass
+
+
+@pytest.fixture
+def url():
+    """The address of the models."""
+    model = Models(("127.0.0.1", 0), Model)
+    threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
+    return "http://127.0.0.1:%d/v1" % model.server_address[1]
+
+
+@pytest.fixture
+def programs(folder):
+    return written(folder, PROGRAMS)
+
+
+@pytest.fixture
+def s(programs, url):
+    server = Server(programs, url)
+    yield server
+    code, err = server.close()
+    assert (code, err) == (0, ""), "the server ends"
 
 
 class Server:
@@ -180,7 +195,7 @@ def content(reply):
     return json.loads(reply[2])["choices"][0]["message"]["content"]
 
 
-def answers(s):
+def test_answers(s):
     r = s.chat("echo", "hello")
     v = json.loads(r[2])
     check("answer", r[0] == 200 and content(r) == "You said: hello" and v["object"] == "chat.completion" and v["model"] == "echo" and
@@ -207,7 +222,7 @@ def answers(s):
     check("health", s.ask("GET", "/health")[0] == 200)
 
 
-def streams(s):
+def test_streams(s):
     r = s.chat("talk", stream=True, stream_options={"include_usage": True})
     e = events(r[2])
     v = [json.loads(x) for x in e[:-1]]
@@ -253,7 +268,7 @@ def told(s, name, **more):
     return [(c["message"], c["finish_reason"], c["logprobs"]) for c in (whole, pieces)]
 
 
-def model_answers(s):
+def test_model_answers(s):
     """What a model says beside its text reaches the client, where it gives the result."""
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
     want = ({k: v for k, v in AGENT.items() if v}, "tool_calls", None)
@@ -280,15 +295,15 @@ UPSTREAM = [(401, 502, "auth", None, "false"), (403, 502, "permission", None, "f
             (400, 502, "bad_request", None, "false"), (500, 502, "server", None, "false"), (429, 429, "rate_limit", "7", None)]
 
 
-def failures(folder, url):
+def test_failures(programs, url):
     """A run that failed is not to be run again; what a service refused is reported as such, also before a stream has begun."""
-    s = Server(folder, url)     # of its own: a service that said 429 is asked slowly for a while
+    s = Server(programs, url)     # of its own: a service that said 429 is asked slowly for a while
     for status, told, kind, after, again in UPSTREAM:
         for stream in (False, True):
             r = s.chat("status", str(status), stream=stream)
             check("the service says %d%s" % (status, ", a stream" if stream else ""),
                   r[0] == told and json.loads(r[2])["error"]["code"] == kind and r[1].get("retry-after") == after and r[1].get("x-should-retry") == again, r)
-    short = Server(folder, url, "--request-time", "5")
+    short = Server(programs, url, "--request-time", "5")
     for stream in (False, True, False):     # from the second on the service is not asked: it wants nothing yet
         r = short.chat("status", "429", stream=stream)
         check("the service asks to wait longer than a request may last" + ", a stream" * stream,
@@ -314,7 +329,7 @@ CUTS = [
 ]
 
 
-def cuts(s):
+def test_cuts(s):
     """max_tokens and stop reach the program, and hold for a text that no model made."""
     r = s.chat("limits", max_tokens=700, stop="abc")
     check("limits are variables", content(r) == "700 ABC", r)
@@ -327,7 +342,7 @@ def cuts(s):
         check("stop is %s" % str(stop)[:10], r[0] == 400 and "stop should be" in json.loads(r[2])["error"]["message"], r)
 
 
-def choices(s):
+def test_choices(s):
     r = s.chat("talk", n=3)
     v = json.loads(r[2])
     check("n choices", [c["index"] for c in v["choices"]] == [0, 1, 2] and
@@ -370,7 +385,7 @@ REFUSED = [
 ]
 
 
-def refusals(s):
+def test_refusals(s):
     for name, method, path, body, headers, status, text in REFUSED:
         r = s.ask(method, path, body, headers)
         v = json.loads(r[2])
@@ -394,7 +409,7 @@ def refusals(s):
     raw.close()
 
 
-def bad_clients(s):
+def test_bad_clients(s):
     before = len(opened)
     socks = [s.socket("slow", i % 2 == 0) for i in range(20)]
     until(lambda: len(opened) == before + 20)
@@ -412,15 +427,12 @@ def bad_clients(s):
     slow = [s.socket("big", True) for _ in range(4)]        # they take nothing of 40 MB each
     time.sleep(1)
     memory = s.memory()
-    check("slow readers do not fill the memory", memory < 100000 or "asan" in str(BUILD), memory)
+    check("slow readers do not fill the memory", memory < 100000 or Choice.sanitized, memory)
     check("slow readers hinder nobody", content(s.chat("echo", "x", timeout=10)) == "You said: x")
-    got = b""
-    while not got.endswith(b"0\r\n\r\n"):
-        piece = slow[0].recv(1 << 20)
-        if not piece:
-            break
-        got += piece
-    check("a slow reader gets all", got.count(b"x") >= 40000000 and b"[DONE]" in got, len(got))
+    letters, end = 0, b""
+    while not end.endswith(b"0\r\n\r\n") and (piece := slow[0].recv(1 << 20)):
+        letters, end = letters + piece.count(b"x"), (end + piece)[-100:]
+    check("a slow reader gets all", letters >= 40000000 and b"[DONE]" in end, letters, end)
     for c in slow:
         c.close()
     half = [socket.create_connection(("127.0.0.1", s.port), timeout=30) for _ in range(200)]
@@ -445,39 +457,38 @@ def bad_clients(s):
     piped.close()
 
 
-def many_clients(s):
+def test_many_clients(s, scale):
+    chat, n = "/v1/chat/completions", scale(300, 100)
+
     def one(k):
-        c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
-        try:
-            good = 0
+        good = 0
+        with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
             for i in range(4):
                 text = "client %d, %d" % (k, i)
-                c.request("POST", "/v1/chat/completions", json.dumps({"model": "echo", "messages": [{"role": "user", "content": text}]}))
-                good += json.loads(c.getresponse().read())["choices"][0]["message"]["content"] == "You said: " + text
-            return good
-        finally:
-            c.close()
+                got = json.loads(exchange(c, post(chat, {"model": "echo", "messages": [{"role": "user", "content": text}]})))
+                good += got["choices"][0]["message"]["content"] == "You said: " + text
+        return good
 
-    waiting = [s.socket("slow", True) for _ in range(300)]
+    waiting = [s.socket("slow", True) for _ in range(n)]
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
-        good = sum(pool.map(one, range(300)))
-    check("300 clients beside 300 that wait", good == 1200, good)
+        good = sum(pool.map(one, range(n)))
+    check("many clients beside as many that wait", good == 4 * n, good)
     for c in waiting:
         c.close()
-    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
-    body = json.dumps({"model": "echo", "messages": [{"role": "user", "content": "x"}]})
-    sizes = []
-    for _ in range(3):
-        for _ in range(1500):
-            c.request("POST", "/v1/chat/completions", body)
-            c.getresponse().read()
-        sizes.append(s.memory())
-    c.close()
-    check("memory is flat", sizes[2] - sizes[1] < 300 or "asan" in str(BUILD), sizes)
 
 
-def limits(folder, url):
-    s = Server(folder, url, "--max-requests", "2", "--max-waiting", "0", "--request-time", "2", "-d", "given: 7")
+def test_memory_is_flat(s):
+    data, sizes = post("/v1/chat/completions", {"model": "echo", "messages": [{"role": "user", "content": "x"}]}), []
+    with socket.create_connection(("127.0.0.1", s.port), timeout=30) as c:
+        for _ in range(3):
+            for _ in range(1500):
+                exchange(c, data)
+            sizes.append(s.memory())
+    check("memory is flat", sizes[2] - sizes[1] < 300 or Choice.sanitized, sizes)
+
+
+def test_limits(programs, url):
+    s = Server(programs, url, "--max-requests", "2", "--max-waiting", "0", "--request-time", "2", "-d", "given: 7")
     socks = [s.socket("slow"), s.socket("slow")]
     time.sleep(0.3)
     r = s.chat("echo")
@@ -515,9 +526,9 @@ def reply(sock):
     return r.status, json.loads(data) if data else None
 
 
-def queue(folder, url):
+def test_queue(programs, url):
     """Two at a time, four wait, the next is refused; who goes away leaves his place to others."""
-    s = Server(folder, url, "--max-requests", "2", "--max-waiting", "4")
+    s = Server(programs, url, "--max-requests", "2", "--max-waiting", "4")
     before = len(opened)
     busy = [s.socket("slow") for _ in range(2)]
     until(lambda: len(opened) == before + 2)
@@ -552,7 +563,7 @@ def queue(folder, url):
     check("ends with Ctrl-C while clients queue", code == 0 and err == "", (code, err))
     for c in busy:
         c.close()
-    s = Server(folder, url, "--max-requests", "1", "--request-time", "1")
+    s = Server(programs, url, "--max-requests", "1", "--request-time", "1")
     first, second = s.socket("forever"), s.socket("echo")
     check("time ends in the queue, too", {reply(first)[0], reply(second)[0]} <= {504, 503, 200})
     first.close()
@@ -560,10 +571,10 @@ def queue(folder, url):
     s.close()
 
 
-def run_options(folder, url):
+def test_run_options(programs, url):
     """What `pdl FILE` offers for calls of models."""
-    wire, cache = folder / "wire.log", folder / "replies.db"
-    s = Server(folder, url, "--budget", "calls=2", "--cache", str(cache), "--wire", str(wire), "--max-rps", "1000", "--timeout", "total=1")
+    wire, cache = programs / "wire.log", programs / "replies.db"
+    s = Server(programs, url, "--budget", "calls=2", "--cache", str(cache), "--wire", str(wire), "--max-rps", "1000", "--timeout", "total=1")
     r = [s.chat("talk", n=2) for _ in range(2)]
     check("each run has its budget", [x[0] for x in r] == [200, 200], r)
     r = s.chat("many")
@@ -584,21 +595,21 @@ def run_options(folder, url):
     check("choices are repetitions", sorted(x.split()[6] for x in rows if "'A:'" in x or "'hello world'" in x) == ["#0", "#0", "#1", "#1"], rows)
 
 
-def tokens(folder, url):
-    (folder / "token").write_text("open-sesame\n", "utf-8")
-    s = Server(folder, url, "--token-file", str(folder / "token"))
+def test_tokens(programs, url):
+    (programs / "token").write_text("open-sesame\n", "utf-8")
+    s = Server(programs, url, "--token-file", str(programs / "token"))
     check("token missing", s.ask("GET", "/v1/models")[0] == 401 and s.ask("GET", "/health")[0] == 200)
     check("token wrong", s.chat("echo", headers={"Authorization": "Bearer open-sesam"})[0] == 401)
     check("token right", s.chat("echo", headers={"Authorization": "Bearer open-sesame", "Host": "anywhere"})[0] == 200)
     s.close()
-    p = subprocess.run([PDL, "serve", "--host", "0.0.0.0", str(folder / "echo.pdl")], capture_output=True, text=True, timeout=30, check=False)
+    p = subprocess.run([PDL, "serve", "--host", "0.0.0.0", str(programs / "echo.pdl")], capture_output=True, text=True, timeout=30, check=False)
     check("others need a token", p.returncode == 2 and "needs a token" in p.stderr, p.stderr)
 
 
-def wrong_starts(folder):
-    (folder / "broken.pdl").write_text("text: {nonsense: 1}\n", "utf-8")
-    (folder / "sub").mkdir()
-    shutil.copy(folder / "echo.pdl", folder / "sub" / "echo.pdl")
+def test_wrong_starts(programs):
+    (programs / "broken.pdl").write_text("text: {nonsense: 1}\n", "utf-8")
+    (programs / "sub").mkdir()
+    shutil.copy(programs / "echo.pdl", programs / "sub" / "echo.pdl")
     busy = socket.socket()
     busy.bind(("127.0.0.1", 0))
     busy.listen()
@@ -610,14 +621,15 @@ def wrong_starts(folder):
             ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2),
             ("budget is none", ["--budget", "x", "echo.pdl"], "--budget: 'x' is not a budget", 2), ("rate is none", ["--max-rps", "0", "echo.pdl"], "--max-rps", 2),
             ("queue is none", ["--max-waiting", "-1", "echo.pdl"], "--max-waiting", 2), ("a recording", ["--record", "x", "echo.pdl"], "--record", 2)]:
-        p = subprocess.run([PDL, "serve", *args], cwd=folder, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
+        p = subprocess.run([PDL, "serve", *args], cwd=programs, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
         check("start: " + name, p.returncode == want and text in p.stderr, (p.returncode, p.stderr))
     busy.close()
 
 
 OPENAI = '''
-import sys, openai
-c = openai.OpenAI(base_url=sys.argv[1], api_key="x", max_retries=0)
+import openai
+from sys import argv
+c = openai.OpenAI(base_url=argv[1], api_key="x", max_retries=0)
 print([m.id for m in c.models.list()][:2])
 r = c.chat.completions.create(model="talk", messages=[{"role": "user", "content": "hi"}])
 print(r.choices[0].message.content, r.usage.total_tokens, r.choices[0].finish_reason)
@@ -633,62 +645,46 @@ except openai.NotFoundError as e:
 OPENAI_SAYS = "['echo', 'shape']\nA:hello worldhello world 10 stop\n|You said: hi|\nf\nmodel_not_found\n"
 
 
-def official_client(s):
-    python, why = venv_of.python(BUILD, "openai")
+@pytest.mark.tier("all")
+@pytest.mark.builds
+def test_official_client(s, build):
+    python, why = venv_of.python(build, "openai")
     if not python:
-        skip("the openai client", why)
-        return
+        pytest.skip(why)
     p = subprocess.run([python, "-c", OPENAI, "http://127.0.0.1:%d/v1" % s.port], capture_output=True, text=True, timeout=120, check=False)
     check("the openai client", p.stdout == OPENAI_SAYS, p.stdout + p.stderr[-800:])
 
 
-def other_interpreters(s, folder):
-    """This command and the reference interpreter, as clients of the server."""
+def ask_from(s, command, folder):
+    """A program of this command, or of another interpreter, whose model is the server."""
     (folder / "client.pdl").write_text("text:\n- {def: a, model: openai/echo, input: hello}\n", "utf-8")
     url = "http://127.0.0.1:%d/v1" % s.port
     env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    # of the caller, or the one that `make bench` has prepared
-    reference = os.environ.get("PDL_REFERENCE") or str(BUILD.with_name(BUILD.name.removesuffix("-asan")) / "bench" / "reference" / "bin" / "pdl")
-    runs = []
-    for name, command in [("pdl", PDL), ("the reference interpreter", reference)]:
-        if not os.path.exists(command):
-            skip(name, "it is not installed (PDL_REFERENCE names it)", 2)
-            continue
-        for mode in ("none", "result"):
-            p = subprocess.Popen([command, "--stream", mode, "client.pdl"], cwd=folder, env=env, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-            runs.append(("%s as a client, --stream %s" % (name, mode), p))
-    for name, p in runs:
-        out, err = p.communicate(timeout=180)
-        check(name, re.sub("\x1b\\[[0-9;]*m", "", out).strip() == "You said: hello", out + err[-600:])
+    for mode in ("none", "result"):
+        p = subprocess.run([command, "--stream", mode, "client.pdl"], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=180,
+                           check=False)
+        check("%s as a client, --stream %s" % (command, mode), re.sub("\x1b\\[[0-9;]*m", "", p.stdout).strip() == "You said: hello", p.stdout + p.stderr[-600:])
 
 
-def main():
-    model = Quiet(("127.0.0.1", 0), Model)
-    threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
-    url = "http://127.0.0.1:%d/v1" % model.server_address[1]
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        for name, text in PROGRAMS.items():
-            (folder / (name + ".pdl")).write_text(text, "utf-8")
-        s = Server(folder, url)
-        for part in (answers, streams, model_answers, cuts, choices, refusals, bad_clients, many_clients, official_client):
-            part(s)
-        other_interpreters(s, folder)
-        waiting = s.socket("slow")
-        time.sleep(0.2)
-        s.p.send_signal(2)
-        code, err = s.p.wait(20), s.p.stderr.read()
-        check("ends with Ctrl-C while clients wait", code == 0 and err == "", (code, err[-2000:]))
-        waiting.close()
-        failures(folder, url)
-        limits(folder, url)
-        queue(folder, url)
-        run_options(folder, url)
-        tokens(folder, url)
-        wrong_starts(folder)
-    return finish()
+def test_pdl_as_a_client(s, programs):
+    ask_from(s, PDL, programs)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.tier("all")
+@pytest.mark.builds
+def test_reference_as_a_client(s, programs, build):
+    """Of the caller, or the one that `make bench` has prepared."""
+    reference = os.environ.get("PDL_REFERENCE") or str(build.with_name(build.name.removesuffix("-asan")) / "bench" / "reference" / "bin" / "pdl")
+    if not os.path.exists(reference):
+        pytest.skip("the reference interpreter is not installed (PDL_REFERENCE names it)")
+    ask_from(s, reference, programs)
+
+
+def test_ctrl_c(programs, url):
+    s = Server(programs, url)
+    waiting = s.socket("slow")
+    until(lambda: opened)
+    s.p.send_signal(2)
+    code, err = s.p.wait(20), s.p.stderr.read()
+    check("ends with Ctrl-C while clients wait", code == 0 and err == "", (code, err[-2000:]))
+    waiting.close()

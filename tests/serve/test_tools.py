@@ -1,24 +1,19 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_tools.py BUILD -- programs as tools of the Model Context Protocol: lines of JSON-RPC, POST /mcp, and the client of the `mcp` package
-of the Python registry over both (skipped, with a line that says so, when the registry is out of reach)."""
+"""Programs as tools of the Model Context Protocol: lines of JSON-RPC, POST /mcp, and the client of the `mcp` package of the Python registry over
+both."""
 import http.client
 import json
 import os
-import pathlib
 import re
 import subprocess
-import sys
 import tempfile
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from checks import check, finish, skip  # noqa: E402
-import venv_of  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
+from .. import venv_of
+from ..checks import check
+from .kit import PDL, written
+
 PROGRAMS = {
     "add": "description: adds\nfunction: {a: integer, b: {optional: integer}}\nreturn: {data: '${ a + (b | default(1)) }'}\n",
     "nothing": "function: {}\nreturn: {data: 7}\n",
@@ -33,6 +28,11 @@ PROGRAMS = {
     "given": "model: openai/none\ninput: hi\n",
     "reads": "text: {read: null, fallback: no input}\n",
 }
+
+
+@pytest.fixture
+def programs(folder):
+    return written(folder, PROGRAMS)
 
 
 def files(folder):
@@ -122,32 +122,38 @@ def protocol(ask, name):
             check("%s: wrong: %s" % (name, message), r["error"]["code"] == code, r)
 
 
-def lines(folder):
-    c = Lines(folder, "--max-requests", "3", "--max-waiting", "2")
+def test_lines(programs):
+    c = Lines(programs)
     protocol(c.ask, "lines")
+    check("the end of lines", c.close()[0] == 0)
+
+
+def test_many_calls(programs):
+    c = Lines(programs, "--max-requests", "3", "--max-waiting", "2")
     c.put({"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", call(1, "slow", question=""), call(2, "add", a=1))
     check("others do not wait, and what is no question has no answer", c.get()["id"] == 2)
     c.put(*[call(10 + i, "slow", question="") for i in range(5)])
     r = c.get()
     check("too many", r["id"] == 14 and said(r) == ("as many requests as allowed are under way", True), r)
     c.put(*[{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": i}} for i in (1, 10, 11, 12, 13)])
-    check("cancelled", said(c.ask(call(20, "add", a=1))) == ("2", False))
+    check("cancelled, and nothing waits for a slow tool", said(c.ask(call(20, "add", a=1))) == ("2", False))
     c.put(*[call(i, "add", a=i) for i in range(100)])
     got = sorted(c.get()["id"] for _ in range(2)) # some are refused, all are answered
     check("many at a time", len(got) == 2)
     code, rest, err = c.close()
     check("the end", code == 0 and len(rest.splitlines()) == 98 and err.splitlines()[0].startswith("pdl: serving %d programs as tools" % len(PROGRAMS)), (code, err))
-    c = Lines(folder, "--request-time", "1")
+
+
+def test_limits_of_lines(programs):
+    c = Lines(programs, "--request-time", "1")
     check("time", said(c.ask(call(1, "slow", question=""))) == ("the program did not end in time", True))
     try:
         c.put("x" * 40000000)
     except OSError:
         pass            # it has ended before all was written
     check("an endless line", c.get()["error"]["code"] == -32700 and c.p.wait(20) == 0)
-    for stream in (c.p.stdout, c.p.stderr):
-        stream.close()
     with open(os.devnull, encoding="utf-8") as null, tempfile.TemporaryFile() as file:
-        p = subprocess.run([PDL, "serve", "--mcp", *files(folder)], stdin=file, stdout=null, stderr=subprocess.PIPE, timeout=20, check=False)
+        p = subprocess.run([PDL, "serve", "--mcp", *files(programs)], stdin=file, stdout=null, stderr=subprocess.PIPE, timeout=20, check=False)
     check("no pipes", p.returncode == 1 and b"wants pipes" in p.stderr, p)
 
 
@@ -170,8 +176,8 @@ class Http:
         return json.loads(self.post(message)[1])
 
 
-def over_http(folder):
-    s = Http(folder)
+def test_http(programs):
+    s = Http(programs)
     protocol(s.ask, "http")
     check("notification", s.post({"jsonrpc": "2.0", "method": "notifications/initialized"}) == (202, b""))
     check("no stream of its own", s.post("", "GET")[0] == 405)
@@ -179,11 +185,11 @@ def over_http(folder):
     s.p.terminate()
     code, err = s.p.wait(20), s.p.stderr.read()
     check("http: the end", code == 0, (code, err))
-    s.p.stderr.close()
 
 
 CLIENT = '''
-import asyncio, sys
+import asyncio
+from sys import argv
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 import mcp.client.streamable_http as web
@@ -198,11 +204,11 @@ async def talk(read, write):
             print(name, r["content"][0]["text"], r["isError"], r.get("structuredContent"))
         await s.send_ping()
 async def main():
-    if len(sys.argv) == 2:
-        async with over_http(sys.argv[1]) as streams:
+    if len(argv) == 2:
+        async with over_http(argv[1]) as streams:
             await talk(streams[0], streams[1])
     else:
-        async with stdio_client(StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])) as (read, write):
+        async with stdio_client(StdioServerParameters(command=argv[1], args=argv[2:])) as (read, write):
             await talk(read, write)
 asyncio.run(main())
 '''
@@ -213,32 +219,13 @@ fail Error during the evaluation of ${ 1 // zero }: integer division or modulo b
 """
 
 
-def real_client(folder):
-    python, why = venv_of.python(BUILD, "mcp")
+@pytest.mark.tier("all")
+@pytest.mark.builds
+@pytest.mark.parametrize("way", ("lines", "http"))
+def test_real_client(programs, build, way):
+    python, why = venv_of.python(build, "mcp")
     if not python:
-        skip("the client of the mcp package", why, 2)
-        return
-    s = Http(folder)
-    for name, where in (("lines", [PDL, "serve", "--mcp", *files(folder)]), ("http", ["http://127.0.0.1:%d/mcp" % s.port])):
-        p = subprocess.run([python, "-c", CLIENT, *where], capture_output=True, text=True, timeout=120, check=False)
-        check("the client of the mcp package: " + name, p.stdout == CLIENT_SAYS, p.stdout + p.stderr[-800:])
-    s.p.terminate()
-    s.p.wait(20)
-    s.p.stderr.close()
-
-
-def main():
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        for name, text in PROGRAMS.items():
-            (folder / (name + ".pdl")).write_text(text, "utf-8")
-        start = time.monotonic()
-        lines(folder)
-        over_http(folder)
-        check("nothing waits for a slow tool", time.monotonic() - start < 60 or "asan" in str(BUILD))
-        real_client(folder)
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        pytest.skip(why)
+    where = [PDL, "serve", "--mcp", *files(programs)] if way == "lines" else ["http://127.0.0.1:%d/mcp" % Http(programs).port]
+    p = subprocess.run([python, "-c", CLIENT, *where], capture_output=True, text=True, timeout=120, check=False)
+    check("the client of the mcp package: " + way, p.stdout == CLIENT_SAYS, p.stdout + p.stderr[-800:])
