@@ -1,23 +1,21 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_cluster.py BUILD_DIR -- libpdl.ray and libpdl.spark on a real local Ray and a real PySpark, with a worker killed in the middle.
+"""Libpdl.ray and libpdl.spark on a real local Ray and a real PySpark, with a worker killed in the middle.
 
 The packages come from the Python registry, into BUILD_DIR/test-cluster; Spark needs a Java on PATH. Skipped where they cannot be had.
 """
 import json
-import pathlib
 import shutil
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "batch")]
-import venv_of  # noqa: E402
-from kit import ASK, Tests  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-t = Tests(str(BUILD))
+from .. import venv_of
+from ..batch.kit import ASK, t
+from ..checks import skip
+from ..harness.choice import Choice
+
+BUILD = Choice.build
+pytestmark = [pytest.mark.builds, pytest.mark.roomy, pytest.mark.seconds(1800)]
 
 COMMON = """
 import json, os, pathlib, signal, sys, time
@@ -136,18 +134,26 @@ def script(python, text, n, title):
 
 
 def have(*packages, wanted):
+    """An interpreter with the packages, or None, which is said."""
+    if not Choice.fetch and not (BUILD / "test-cluster").exists():
+        skip(packages[0], "it is not installed: make test-cluster fetches it")
+        return None
     python, why = venv_of.python(BUILD, *packages, seconds=900, name="test-cluster", wanted=wanted)
     if python is None or not (BUILD / "python" / "libpdl").is_dir():
-        t.skipped += 1
-        print("skipped: %s" % (why or "the Python package is not built: make python"))
+        skip(packages[0], why or "the Python package is not built: make python")
         return None
     return python
 
 
-python = have("ray", "pyarrow", "pandas", wanted=("ray[data]", "pyarrow", "pandas"))
-if python:
-    script(python, RAY, 200, "ray")
-python = have("pyspark", "pyarrow", "pandas", wanted=("pyspark", "pyarrow", "pandas"))
-if python and shutil.which("java"):
-    script(python, SPARK, 200, "spark")
-sys.exit(t.finish())
+def test_ray():
+    python = have("ray", "pyarrow", "pandas", wanted=("ray[data]", "pyarrow", "pandas"))
+    if python:
+        script(python, RAY, 200, "ray")
+
+
+def test_spark():
+    python = have("pyspark", "pyarrow", "pandas", wanted=("pyspark", "pyarrow", "pandas"))
+    if python and not shutil.which("java"):
+        skip("spark", "there is no Java")
+    elif python:
+        script(python, SPARK, 200, "spark")

@@ -1,24 +1,41 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_parquet.py BUILD_DIR -- Parquet in and out through a real DuckDB, killed in the middle.
+"""Parquet in and out through a real DuckDB, killed in the middle.
 
 The library is that of the Python package duckdb, whose module offers DuckDB's C interface; it wants Python's own library beside it.
 """
 import json
 import pathlib
 import subprocess
-import sys
 import sysconfig
 import time
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "batch")]
-import venv_of  # noqa: E402
-from kit import Tests, words  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-t = Tests(str(BUILD))
+from .. import venv_of
+from ..batch.kit import t, words
+from ..harness.choice import Choice
+
+BUILD = Choice.build
+pytestmark = [pytest.mark.builds, pytest.mark.roomy, pytest.mark.seconds(900)]
+
+
+@pytest.fixture
+def python():
+    """An interpreter with DuckDB and Arrow."""
+    exe, why = venv_of.python(BUILD, "duckdb", "pyarrow", seconds=600, name="test-venv-parquet")
+    if exe is None:
+        pytest.skip(why)
+    return exe
+
+
+@pytest.fixture
+def env(python):
+    """With this environment the command finds DuckDB's library, which is a module of Python and needs it."""
+    library = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
+    module = subprocess.run([python, "-c", "import _duckdb; print(_duckdb.__file__)"], capture_output=True, text=True, check=False).stdout.strip()
+    if not module or not library.name.startswith("libpython3") or ".so" not in library.name or not library.exists():
+        pytest.skip("no DuckDB, or a Python without a shared library")
+    return {"PDL_DUCKDB": module, "LD_PRELOAD": str(library)}
 
 
 def sql(python, text):
@@ -242,22 +259,3 @@ def test_kill(python, env):
     rows = sql(python, "SELECT id, result FROM 'out.parquet'")
     t.check("parquet: each row once after a kill", code == 0 and rows == [(i, "SAY W%d" % i) for i in range(1, 201)], "%s %s" % (rows[:3], err))
     t.check("parquet: finished rows were asked once", sum(t.service.answered.values()) <= 204, sum(t.service.answered.values()))
-
-
-python, why = venv_of.python(BUILD, "duckdb", "pyarrow", seconds=600, name="test-cluster")
-library = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
-module = python and subprocess.run([python, "-c", "import _duckdb; print(_duckdb.__file__)"], capture_output=True, text=True).stdout.strip()
-if not module or not library.name.startswith("libpython3") or ".so" not in library.name or not library.exists():
-    t.skipped += 1
-    print("skipped: %s" % (why or "no DuckDB, or a Python without a shared library"))
-else:
-    more = {"PDL_DUCKDB": module, "LD_PRELOAD": str(library)}
-    test_files(python, more)
-    test_odd(python, more)
-    test_types(python, more)
-    test_arrow(python, more)
-    test_strange(python, more)
-    test_structure(python, more)
-    test_names(python, more)
-    test_kill(python, more)
-sys.exit(t.finish())

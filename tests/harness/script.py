@@ -32,7 +32,7 @@ class ScriptFile(CaseFile):
 
 def is_script(path):
     text = path.read_text("utf-8")
-    return "sys.argv" in text or '\nif __name__ == "__main__"' in text or not path.with_name("__init__.py").exists()
+    return not path.with_name("__init__.py").exists() or '\nif __name__ == "__main__"' in text or re.search(r"^[^\"'\n]*sys\.argv", text, re.M)
 
 
 def pytest_pycollect_makemodule(module_path, parent):
