@@ -27,6 +27,7 @@ def pytest_addoption(parser):
     group.addoption("--fetch", action="store_true", help="packages of hundreds of megabytes are fetched where they are not there")
     group.addoption("--scale", type=float, help="0.1 in test, 1 in all, 10 in soak: how many cases long tests take")
     group.addoption("--seed", default="", help="which part of long tables `test` takes; the commit is the seed otherwise")
+    group.addoption("--all-suites", action="store_true", help="over a sanitizer build: suites, too, whose row says that they do without")
     group.addoption("--here", action="store_true", help="items run in the process of pytest, for a debugger")
     group.addoption("--slowest", type=int, default=0, metavar="N", help="print the N items that took the most processor time")
     group.addoption("--left", action="store_true", help="print which processes items left running")
@@ -63,7 +64,7 @@ def is_taken(item):
     now, own = suites.TIERS.index(Choice.tier), level(item)
     if own > now:
         return False
-    if Choice.sanitized:
+    if Choice.sanitized and not item.config.getoption("all_suites"):
         marker, suite = item.get_closest_marker("memory"), suites.of(item.nodeid.split("::")[0])
         return marker.args[0] if marker else bool(suite and suite.memory)
     if Choice.rest:
@@ -78,7 +79,7 @@ def pytest_ignore_collect(collection_path, config):
         return None
     suite = suites.of(str(pathlib.Path(collection_path).relative_to(choice.ROOT)))
     late = suite and suites.TIERS.index(suite.tier) > suites.TIERS.index(Choice.tier)
-    return True if late or (suite and Choice.sanitized and not suite.memory and not has_memory(collection_path)) else None
+    return True if late or (suite and Choice.sanitized and not config.getoption("all_suites") and not suite.memory and not has_memory(collection_path)) else None
 
 
 def has_memory(folder):
