@@ -1,29 +1,25 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_cancel.py -- a signal and a budget of seconds end a run within 200 ms of its work, whatever it is doing.
 
-    test_cancel.py BUILD_DIR [NAME ...]
-
 Values of forty objects whose parts are shared, so that they have 2^40 leaves, under every operator, filter, test, method and sink.
-Python standard library only. Last line: `N passed, N failed`.
 """
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 import tempfile
+import threading
 import time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
-sys.dont_write_bytecode = True
-from checks import Checks  # noqa: E402
-from test_size import children_seconds, cpu_seconds  # noqa: E402
+import pytest
 
-SECONDS = 30
-BEFORE = 0.25  # seconds of the processor that a run works before the signal
-AFTER = 0.2    # ... that it may work then; sanitizers get three times as much
+from ..checks import check
+from .kit import SECONDS, children_seconds, cpu_seconds, groups, until_worked
+
+BEFORE = 0.03  # seconds of the processor that a run works before the signal, of which its start takes three thousandths
+BUDGET = 0.04  # seconds by the clock that a block may take
+AFTER = 0.2    # seconds of the processor that a run may work behind either
 
 # a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; m holds messages, c closures
 DEFS = "  a: {data: [1]}\n  b: {data: [1]}\n  d: {data: {k: 1}}\n  e: {data: {k: 1}}\n  t: {data: \"${ (1,) }\"}\n  u: {data: \"${ (1,) }\"}\n" \
@@ -114,233 +110,239 @@ AT_ONCE = {
 }
 
 
-# One operation over millions of items, each of which would take longer than a run may: name, values, expression. It is done again and
-# again, so that the signal always comes in the middle of it.
-MANY = 3000000
+# One operation over a long value, which takes a quarter of a second or more, so that an end after a tenth of a second shows that it looks for
+# signals while it works: name, values, expression. It is done again and again, so that the signal always comes in the middle of it.
+FLAT_AFTER = 0.08
 FLAT = [
-    ("keys of a dict", {"s": "range(%d)|map('string')|list" % MANY}, "{}.fromkeys(s)"),
-    ("sorted keys", {"d": "{}.fromkeys(range(%d)|map('string'))" % MANY}, "d|tojson"),
-    ("sorted keys that are numbers", {"d": "{}.fromkeys(range(%d))" % MANY}, "d|tojson"),
-    ("pairs", {"p": "{}.fromkeys(range(%d)|map('string'), 1).items()|list" % MANY}, "dict(p)"),
-    ("equal dicts", {"d": "{}.fromkeys(range(%d)|map('string'))" % MANY, "e": "{}.fromkeys(range(%d)|map('string'))" % MANY}, "d == e"),
-    ("groups", {"o": "[{'x': 1}] * %d" % MANY}, "o|groupby('x')"),
-    ("letters", {"t": "'\u00e4\u00df \u03a3x' * %d" % (10 * MANY)}, "t|upper"),
-    ("words", {"t": "'ab c ' * %d" % (20 * MANY)}, "t|title"),
-    ("blanks", {"t": "' ' * %d" % (100 * MANY)}, "t.strip()"),
-    ("backwards", {"t": "'ab' * %d" % (100 * MANY)}, "t.rfind('c')"),
-    ("every other", {"t": "'ab' * %d" % (50 * MANY)}, "t[::2]"),
-    ("between letters", {"t": "'ab' * %d" % (20 * MANY)}, "t|replace('', '-')"),
-    ("repr of a text", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "'%r' % t"),
-    ("repr of bytes", {"t": "('a\u00e4 ' * %d).encode()" % (20 * MANY)}, "'%r' % t"),
-    ("pprint of words", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "t|pprint"),
-    ("pprint of a word", {"t": "'a\u00e4b' * %d" % (40 * MANY)}, "t|pprint"),
-    ("pprint of lines", {"t": "'a\\u00e4\\n' * %d" % (20 * MANY)}, "t|pprint"),
-    ("JSON of a text", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "t|tojson"),
+    ("keys of a dict", {"s": "range(800000)|map('string')|list"}, "{}.fromkeys(s)"),
+    ("sorted keys", {"d": "{}.fromkeys(range(600000)|map('string'))"}, "d|tojson"),
+    ("sorted keys that are numbers", {"d": "{}.fromkeys(range(200000))"}, "d|tojson"),
+    ("pairs", {"p": "{}.fromkeys(range(450000)|map('string'), 1).items()|list"}, "dict(p)"),
+    ("equal dicts", {"d": "{}.fromkeys(range(1200000))", "e": "{}.fromkeys(range(1200000))"}, "d == e"),
+    ("groups", {"o": "[{'x': 1}] * 800000"}, "o|groupby('x')"),
+    ("letters", {"t": "'\u00e4\u00df \u03a3x' * 2500000"}, "t|upper"),
+    ("words", {"t": "'ab c ' * 2500000"}, "t|title"),
+    ("blanks", {"t": "' ' * 30000000"}, "t.strip()"),
+    ("backwards", {"t": "'ab' * 50000000"}, "t.rfind('c')"),
+    ("every other", {"t": "'ab' * 40000000"}, "t[::2]"),
+    ("between letters", {"t": "'ab' * 7000000"}, "t|replace('', '-')"),
+    ("repr of a text", {"t": "'a\u00e4 ' * 7000000"}, "'%r' % t"),
+    ("repr of bytes", {"t": "('a\u00e4 ' * 4000000).encode()"}, "'%r' % t"),
+    ("pprint of words", {"t": "'a\u00e4 ' * 1000000"}, "t|pprint"),
+    ("pprint of a word", {"t": "'a\u00e4b' * 7000000"}, "t|pprint"),
+    ("pprint of lines", {"t": "'a\\u00e4\\n' * 4000000"}, "t|pprint"),
+    ("JSON of a text", {"t": "'a\u00e4 ' * 20000000"}, "t|tojson"),
     ("fill", {"n": "1"}, "'%999999999d' % n"),
     ("fill with braces", {"n": "1"}, "'{:0999999999,}'.format(n)"),
     ("fill on both sides", {"t": "'a'"}, "t.center(999999999)"),
     ("repetition", {"t": "'ab'"}, "t * 499999999"),
-    ("concatenation", {"t": "'ab' * 300000000"}, "t + t"),
-    ("search", {"t": "'ab' * 400000000"}, "t.find('ababX')"),
-    ("slice", {"t": "'ab' * 400000000"}, "t[1:]"),
-    ("digits", {"t": "'1' * 300000000"}, "t|int"),
-    ("JSON of a text in Unicode", {"t": "'a\\u00e4\\n' * %d" % (40 * MANY)}, "t|json"),
+    ("concatenation", {"t": "'ab' * 100000000"}, "t + t"),
+    ("search", {"t": "'ab' * 50000000"}, "t.find('ababX')"),
+    ("slice", {"t": "'ab' * 100000000"}, "t[1:]"),
+    ("digits", {"t": "'1' * 60000000"}, "t|int"),
+    ("JSON of a text in Unicode", {"t": "'a\\u00e4\\n' * 20000000"}, "t|json"),
 ]
 
 
-class Tests(Checks):
-    def __init__(self, build, wanted):
-        self.pdl, self.wanted = str(build / "pdl"), wanted
-        self.after = AFTER * (3 if "asan" in build.name or "ubsan" in build.name else 1)
+# --- a run and its end ------------------------------------------------------------------------------------------------
 
-    def result(self, name, why):
-        self.check(name, not why, why)
 
-    def start(self, folder, text, args, env=None):
-        (pathlib.Path(folder) / "main.pdl").write_text(text)
-        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+def start(pdl, folder, text, args=(), env=None):
+    (pathlib.Path(folder) / "main.pdl").write_text(text)
+    return subprocess.Popen([pdl, *args, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
 
-    def end(self, p):
-        """Waits; seconds of the processor since `worked`, or None when it does not end."""
-        try:
-            return p.communicate(timeout=SECONDS)[1]
-        except subprocess.TimeoutExpired:
-            p.kill()
-            p.communicate()
-            return None
 
-    def at_once(self, name, block, want):
-        if self.wanted and name not in self.wanted:
-            return
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            before, p = children_seconds(), self.start(d, program(block, None), ())
-            err = self.end(p)
-            spent = children_seconds() - before
-            ok = err is not None and spent < 2 * self.after and (want in err if want else p.returncode == 0)
-            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
+def end(p):
+    """Waits. -> standard error, or None when it does not end."""
+    try:
+        return p.communicate(timeout=SECONDS)[1]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        p.communicate()
+        return None
 
-    def signal(self, name, text, args=(), whole=None):
-        """whole: a file that is JSON afterwards. Processor time is longer where others share the core: the best of three counts."""
-        if self.wanted and name not in self.wanted:
-            return
-        for _ in range(3):
-            why, late = self.signal_once(text, args, whole)
-            if not late:
-                break
-        self.result(name, why)
 
-    def signal_once(self, text, args, whole):
-        """-> what is wrong, or None; whether it is only that the end came late."""
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            p = self.start(d, text, args)
-            while p.poll() is None and cpu_seconds(p.pid) < BEFORE:
-                time.sleep(0.01)
-            if p.returncode is not None:
-                return "ended before the signal: %s" % p.communicate()[1][:300], False
-            worked, spent = cpu_seconds(p.pid), children_seconds()
-            p.send_signal(signal.SIGINT)
-            err = self.end(p)
-            spent = children_seconds() - spent - worked
-            if err is None:
-                return "does not end", False
-            said = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
-            if p.returncode != 130 or "Keyboard Interrupt" not in err:
-                return said, False
+def best_of_three(once):
+    """once() -> what is wrong, or None; whether it is only that the end came late: processor time is longer where others share the core."""
+    for _ in range(3):
+        why, late = once()
+        if not late:
+            break
+    return why
+
+
+def interrupted(p, worked, most, signals=1):
+    """Sends SIGINT to a run that has worked so long. -> what is wrong, whether it is late."""
+    if worked is None:
+        return "ended before the signal: %s" % p.communicate()[1][:300], False
+    spent = children_seconds()
+    p.send_signal(signal.SIGINT)
+    if signals == 2:
+        time.sleep(0.03)
+        p.send_signal(signal.SIGINT)
+    err = end(p)
+    spent = children_seconds() - spent - worked
+    if err is None:
+        return "does not end", False
+    said = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+    if p.returncode != 130 or signals == 1 and "Keyboard Interrupt" not in err:
+        return said, False
+    return (said, True) if spent > most() else (None, False)
+
+
+def signalled(pdl, name, text, args=(), whole=None):
+    """whole: a file that is JSON afterwards."""
+    def once():
+        with tempfile.TemporaryDirectory() as d:
+            out = pathlib.Path(d) / "o.json"
+
+            def most():  # what of a trace was made before the signal is kept, and written: a second signal ends that (twice)
+                return AFTER + (out.stat().st_size / 1e9 if args[:1] == ["-t"] and out.exists() else 0)
+            p = start(pdl, d, text, args)
+            why, late = interrupted(p, until_worked(p, BEFORE), most)
             try:
-                json.loads((pathlib.Path(d) / whole).read_text()) if whole else None
+                json.loads((pathlib.Path(d) / whole).read_text()) if whole and (not why or late) else None
             except (OSError, ValueError) as e:
                 return "%s: %s" % (whole, e), False
-            # what of a trace was made before the signal is kept, and written: a second signal ends that (twice)
-            out = pathlib.Path(d) / "o.json"
-            kept = out.stat().st_size / 1e9 if args[:1] == ["-t"] and out.exists() else 0
-            return (said, True) if spent > self.after + kept else (None, False)
+            return why, late
+    why = best_of_three(once)
+    check(name, not why, why)
 
-    def twice(self, name, text, args):
-        """Writing what was kept takes seconds here; the second signal ends it."""
-        if self.wanted and name not in self.wanted:
-            return
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            p = self.start(d, text, args)
-            while p.poll() is None and cpu_seconds(p.pid) < 12 * BEFORE:
-                time.sleep(0.01)
-            worked, spent = cpu_seconds(p.pid), children_seconds()
-            p.send_signal(signal.SIGINT)
-            time.sleep(0.15)
-            p.send_signal(signal.SIGINT)
-            err = self.end(p)
-            spent = children_seconds() - spent - worked
-            ok = err is not None and p.returncode == 130 and spent < 2 * self.after
-            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
-    def flat(self, name, values, expression):
-        if self.wanted and name not in self.wanted:
-            return
-        text = "lastOf:\n- defs:\n" + "".join('    %s: {data: "${ %s }"}\n' % x for x in values.items()) + \
-            "  text: \"begins\\n\"\n  contribute: [stderr]\n" \
-            "- for: {i: \"${ range(1000000) }\"}\n  repeat: {if: \"${ [%s]|length == 0 }\", then: x}\n" % expression
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            p = self.start(d, text, ["--check", "off"])
-            while (line := p.stderr.readline()) and "begins" not in line:
-                pass
-            worked = cpu_seconds(p.pid)
-            while p.poll() is None and cpu_seconds(p.pid) < worked + BEFORE:
-                time.sleep(0.01)
-            worked, spent = cpu_seconds(p.pid) if p.poll() is None else 0, children_seconds()
-            p.send_signal(signal.SIGINT)
-            err = self.end(p)
-            spent = children_seconds() - spent - worked
-            ok = err is not None and p.returncode == 130 and "Keyboard Interrupt" in err and spent <= self.after
-            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
+def within_budget(pdl, name, block, args=(), of_run=False):
+    """A program with one block that has a budget, or a run that has one."""
+    with tempfile.TemporaryDirectory() as d:
+        os.mkfifo(os.path.join(d, "fifo"))
+        before, p = children_seconds(), start(pdl, d, program(block, None if of_run else BUDGET), args)
+        err = end(p)
+        spent = children_seconds() - before
+        why = "does not end" if err is None else None
+        caught = p.returncode == 0 or "budget of" in (err or "")
+        if not why and (not caught or spent > BUDGET + AFTER + 0.1):
+            why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+        check(name, not why, why)
 
-    def budget(self, name, block, args=(), of_run=False):
-        if self.wanted and name not in self.wanted:
-            return
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            os.mkfifo(os.path.join(d, "fifo"))
-            before, p = children_seconds(), self.start(d, program(block, None if of_run else BEFORE), args)
-            err = self.end(p)
+
+def seconds_of_budgets(pdl, blocks):
+    """Runs all blocks in one program, each with a budget and a fallback that says so. -> processor time of each block that was caught."""
+    text = "defs:\n" + DEFS + "lastOf:\n" + DOUBLED + "- {text: \"begin\\n\", contribute: [stderr]}\n"
+    for block in blocks:
+        text += "- %s\n  budget: {seconds: %s}\n  fallback: {text: \"caught\\n\", contribute: [stderr]}\n  contribute: []\n" % (
+            "\n  ".join(block.splitlines()), BUDGET)
+    spent = []
+    with tempfile.TemporaryDirectory() as d:
+        p = start(pdl, d, text)
+        watch, last = threading.Timer(SECONDS, p.kill), 0
+        watch.start()
+        for line in p.stderr:
+            now = cpu_seconds(p.pid)
+            if line == "caught\n":
+                spent.append(now - last)
+            last = now
+        watch.cancel()
+        p.wait()
+    return spent
+
+
+def within_budgets(pdl, rows):
+    """rows: name, block. Those that are not well in one program are run in one of their own, which says what is wrong."""
+    spent = seconds_of_budgets(pdl, [block for _, block in rows])
+    whole = len(spent) == len(rows)
+    for i, (name, block) in enumerate(rows):
+        if whole and spent[i] <= BUDGET + AFTER + 0.1:
+            check(name, True)
+        else:
+            within_budget(pdl, name, block)
+
+
+# --- expressions and blocks -------------------------------------------------------------------------------------------
+
+
+def block_of(expression):
+    return 'data: "${ %s }"' % expression.replace('"', '\\"')
+
+
+@pytest.mark.parametrize("expressions", groups(ENDLESS, 32))
+def test_a_signal_ends_an_expression(pdl, expressions):
+    for e in expressions:
+        signalled(pdl, "signal " + e, program(block_of(e), None))
+
+
+@pytest.mark.parametrize("expressions", groups(ENDLESS, 32))
+def test_a_budget_ends_an_expression(pdl, expressions):
+    within_budgets(pdl, [("budget " + e, block_of(e)) for e in expressions])
+
+
+def test_a_signal_ends_a_block(pdl):
+    for name, block in BLOCKS.items():
+        signalled(pdl, "signal block " + name, program(block, None))
+
+
+def test_a_budget_ends_a_block(pdl):
+    rows = [("budget block " + name, block) for name, block in BLOCKS.items()]
+    within_budgets(pdl, [r for r in rows if "spec:" not in r[1]])
+    for name, block in rows:
+        if "spec:" in block:  # its fallback would be of the wrong type
+            within_budget(pdl, name, block)
+    within_budget(pdl, "budget fifo", "read: fifo")
+
+
+def test_a_signal_ends_what_writes(pdl):
+    for name, block, args in SINKS:
+        signalled(pdl, "signal " + name, program(block, None), args)
+
+
+def test_a_budget_ends_what_writes(pdl):
+    within_budgets(pdl, [("budget " + name, block) for name, block, args in SINKS if not args])
+    for name, block, args in SINKS:
+        if args:
+            of_run = args[:1] == ["-t"]  # it is not the block that takes long
+            within_budget(pdl, "budget " + name, block, (["--budget", "seconds=%s" % BUDGET] if of_run else []) + args, of_run)
+
+
+def test_traces(pdl):
+    for name, text in UNFINISHED.items():
+        signalled(pdl, "signal trace of " + name, text, ["-t", "o.json"], "o.json")
+    name = "two signals while a trace is written"  # writing what was kept takes a fifth of a second; the second signal ends it
+
+    def twice():
+        with tempfile.TemporaryDirectory() as d:
+            p = start(pdl, d, program("data: x", None), ["-t", "o.json"])
+            return interrupted(p, until_worked(p, 0.4), lambda: AFTER / 2, signals=2)
+    why = best_of_three(twice)
+    check(name, not why, why)
+
+
+def test_at_once(pdl):
+    for name, (block, want) in AT_ONCE.items():
+        with tempfile.TemporaryDirectory() as d:
+            before, p = children_seconds(), start(pdl, d, program(block, None))
+            err = end(p)
             spent = children_seconds() - before
-            why = "does not end" if err is None else None
-            caught = p.returncode == 0 or "budget of" in (err or "")
-            if not why and (not caught or spent > BEFORE + self.after + 0.1):
-                why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
-            self.result(name, why)
+            ok = err is not None and spent < 2 * AFTER and (want in err if want else p.returncode == 0)
+            check("at once: " + name, ok, "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
 
-    def fifo(self, name, text, args):
-        """fifo is one whose other end never comes; big is a pipe that nobody empties."""
-        for sig, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            title = "%s %s" % (name, sig.name)
-            if self.wanted and title not in self.wanted:
-                continue
-            with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-                os.mkfifo(os.path.join(d, "fifo"))
-                os.mkfifo(os.path.join(d, "big"))
-                os.mkfifo(os.path.join(d, "fifo.pdl"))
-                stalled = os.open(os.path.join(d, "big"), os.O_RDWR)
-                r, w = os.pipe()
-                (pathlib.Path(d) / "main.pdl").write_text(text)
-                p = subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                     stdout=w if name.startswith("stdout") else subprocess.DEVNULL)
-                time.sleep(0.3 if self.after == AFTER else 1)
-                if p.poll() is not None:
-                    self.result(title, "ended before the signal: %d %s" % (p.returncode, p.communicate()[1][:300]))
-                else:
-                    p.send_signal(sig)
-                    begin = time.monotonic()
-                    err = self.end(p)
-                    took = time.monotonic() - begin
-                    ok = err is not None and took < 5 * self.after and p.returncode in (status, -sig)
-                    self.result(title, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, took, (err or "")[:300]))
-                for fd in (r, w, stalled):
-                    os.close(fd)
+def flat(pdl, values, expression):
+    text = "lastOf:\n- defs:\n" + "".join('    %s: {data: "${ %s }"}\n' % x for x in values.items()) + \
+        "  text: \"begins\\n\"\n  contribute: [stderr]\n" \
+        "- for: {i: \"${ range(1000000) }\"}\n  repeat: {if: \"${ [%s]|length == 0 }\", then: x}\n" % expression
+    with tempfile.TemporaryDirectory() as d:
+        p = start(pdl, d, text, ["--check", "off"])
+        while (line := p.stderr.readline()) and "begins" not in line:
+            pass
+        return interrupted(p, until_worked(p, cpu_seconds(p.pid) + BEFORE), lambda: FLAT_AFTER)
 
-    def stalled(self, name, text, args):
-        """Standard error, and the pipe big, have readers that do not read."""
-        if self.wanted and name not in self.wanted:
-            return
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            os.mkfifo(os.path.join(d, "big"))
-            stalled = os.open(os.path.join(d, "big"), os.O_RDWR)
-            r, w = os.pipe()
-            os.set_blocking(w, False)
-            try:
-                while True:
-                    os.write(w, b"x" * 4096)
-            except BlockingIOError:
-                os.set_blocking(w, True)
-            (pathlib.Path(d) / "main.pdl").write_text(text)
-            env = [x for x in args if x.startswith("PDL_")]
-            p = subprocess.Popen([self.pdl, *args[len(env):], "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=w, env={**os.environ, **dict(x.split("=") for x in env)})
-            time.sleep(0.4 if self.after == AFTER else 1.5)
-            why = "ended before the signal" if p.poll() is not None else None
-            p.send_signal(signal.SIGINT)
-            begin = time.monotonic()
-            try:
-                p.wait(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                why = why or "does not end"
-                p.kill()
-                p.wait()
-            took = time.monotonic() - begin
-            if not why and (took > 8 * self.after or p.returncode not in (130, -signal.SIGINT)):
-                why = "exit status %d after %.2f s" % (p.returncode, took)
-            self.result(name, why)
-            for fd in (r, w, stalled):
-                os.close(fd)
 
-    def refused(self, option, status, want):
-        if self.wanted and option not in self.wanted:
-            return
-        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
-            os.mkfifo(os.path.join(d, "fifo"))
-            p = self.start(d, "text: x\n", [option, "fifo"])
-            err = self.end(p)
-            ok = err == want and p.returncode == status
-            self.result(option, None if ok else "exit status %s: %s" % (p.returncode, err))
+@pytest.mark.parametrize("rows", groups(FLAT, 7))
+def test_a_signal_ends_one_operation(pdl, rows):
+    for name, values, expression in rows:
+        why = best_of_three(lambda v=values, e=expression: flat(pdl, v, e))
+        check("many: " + name, not why, why)
 
+
+# --- pipes whose other end does nothing -------------------------------------------------------------------------------
 
 # name, program, arguments
 FIFOS = [
@@ -380,34 +382,87 @@ REFUSED = [
 ]
 
 
-def main():
-    t = Tests(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])
-    for e in ENDLESS:
-        t.signal("signal " + e, program('data: "${ %s }"' % e.replace('"', '\\"'), None))
-        t.budget("budget " + e, 'data: "${ %s }"' % e.replace('"', '\\"'))
-    for name, block in BLOCKS.items():
-        t.signal("signal block " + name, program(block, None))
-        t.budget("budget block " + name, block)
-    for name, values, expression in FLAT:
-        t.flat("many: " + name, values, expression)
-    for name, block, args in SINKS:
-        t.signal("signal " + name, program(block, None), args)
-        of_run = args[:1] == ["-t"]  # it is not the block that takes long
-        t.budget("budget " + name, block, (["--budget", "seconds=%s" % BEFORE] if of_run else []) + args, of_run)
-    for name, text in UNFINISHED.items():
-        t.signal("signal trace of " + name, text, ["-t", "o.json"], "o.json")
-    t.twice("two signals while a trace is written", program("data: x", None), ["-t", "o.json"])
-    for name, (block, want) in AT_ONCE.items():
-        t.at_once("at once: " + name, block, want)
+@pytest.mark.parametrize("sig, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+def test_a_signal_ends_a_run_that_waits_for_a_pipe(pdl, sig, status):
+    """fifo is one whose other end never comes; big is a pipe that nobody empties. All runs wait at the same time."""
+    runs, fds = [], []
     for name, text, args in FIFOS:
-        t.fifo(name, text, args)
+        d = tempfile.mkdtemp()
+        for fifo in ("fifo", "big", "fifo.pdl"):
+            os.mkfifo(os.path.join(d, fifo))
+        r, w = os.pipe()
+        fds += [os.open(os.path.join(d, "big"), os.O_RDWR), r, w]
+        (pathlib.Path(d) / "main.pdl").write_text(text)
+        p = subprocess.Popen([pdl, *args, "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             stdout=w if name.startswith("stdout") else subprocess.DEVNULL)
+        runs.append((name, p))
+    for name, p in runs:
+        until_it_waits(p)
+        why = ends_by(p, sig, (status, -sig), 5 * AFTER)
+        check("%s %s" % (name, sig.name), not why, why)
+    for fd in fds:
+        os.close(fd)
+
+
+def until_it_waits(p):
+    """A run has begun to wait when it uses the processor for less than a tenth of the time."""
+    used, still, until = 0, 0, time.monotonic() + SECONDS
+    while still < 4 and p.poll() is None and time.monotonic() < until:
+        now = cpu_seconds(p.pid)
+        still = still + 1 if now - used < 0.005 and now > 0.001 else 0
+        used = now
+        time.sleep(0.05)
+
+
+def ends_by(p, sig, statuses, seconds):
+    """-> what is wrong, or None"""
+    if p.poll() is not None:
+        return "ended before the signal: %d %s" % (p.returncode, (p.communicate()[1] or "")[:300])
+    p.send_signal(sig)
+    begin = time.monotonic()
+    err = end(p)
+    took = time.monotonic() - begin
+    if p.returncode in statuses and took < seconds:
+        return None
+    return "exit status %s after %.2f s: %s" % (p.returncode, took, (err or "")[:300])
+
+
+def full_pipe():
+    """-> both ends of a pipe that takes nothing more."""
+    r, w = os.pipe()
+    os.set_blocking(w, False)
+    try:
+        while True:
+            os.write(w, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(w, True)
+    return r, w
+
+
+def test_a_signal_ends_a_run_whose_readers_do_not_read(pdl):
+    """Standard error, and the pipe big, have readers that do not read."""
+    runs, fds = [], []
     for name, text, args in STALLED:
-        t.stalled(name, text, args)
+        d = tempfile.mkdtemp()
+        os.mkfifo(os.path.join(d, "big"))
+        r, w = full_pipe()
+        fds += [os.open(os.path.join(d, "big"), os.O_RDWR), r, w]
+        (pathlib.Path(d) / "main.pdl").write_text(text)
+        env = [x for x in args if x.startswith("PDL_")]
+        p = subprocess.Popen([pdl, *args[len(env):], "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=w, env={**os.environ, **dict(x.split("=") for x in env)})
+        runs.append((name, p))
+    for name, p in runs:
+        until_it_waits(p)
+        why = ends_by(p, signal.SIGINT, (130, -signal.SIGINT), 8 * AFTER)
+        check(name, not why, why)
+    for fd in fds:
+        os.close(fd)
+
+
+def test_pipes_that_are_refused(pdl, folder):
+    os.mkfifo(folder / "fifo")
     for option, status, want in REFUSED:
-        t.refused(option, status, want)
-    t.budget("budget fifo", "read: fifo")
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        p = start(pdl, folder, "text: x\n", [option, "fifo"])
+        err = end(p)
+        check(option, err == want and p.returncode == status, "exit status %s: %s" % (p.returncode, err))

@@ -1,106 +1,30 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_faults.py -- what surrounds a run breaks: streams, files, limits of the process, signals at random moments.
 
-    test_faults.py BUILD_DIR [--rounds N] [--seed N]
-
-Each run is bounded in time and memory; afterwards no process of it is left and the files it wrote are whole. Python standard library
-only. Last line: `N passed, N failed`.
+Each run is bounded in time and memory; afterwards no process of it is left and the files it wrote are whole.
 """
-import os
 import pathlib
 import random
 import re
-import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-from programs import FILES, PROGRAMS  # noqa: E402
-from test_memory import is_whole  # noqa: E402
+import pytest
 
-SECONDS = 20
-MB = 1 << 20
-
-
-def left_behind(mark):
-    """Processes of a run, by a variable of their environment."""
-    found = []
-    for p in pathlib.Path("/proc").iterdir():
-        try:
-            if p.name.isdigit() and mark.encode() in (p / "environ").read_bytes() and ") Z" not in (p / "stat").read_text():
-                found.append("%s %s" % (p.name, (p / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")))
-        except OSError:
-            pass
-    return found
-
-
-class Tests(Checks):
-    def __init__(self, pdl):
-        self.pdl, self.n = pdl, 0
-
-    def start(self, folder, program, args=(), limits=None, **kw):
-        self.n += 1
-        self.mark = "PDL_TEST_MARK=%d.%d" % (os.getpid(), self.n)
-        for name, content in {"main.pdl": program, **FILES}.items():
-            (pathlib.Path(folder) / name).write_text(content)
-        name, value = self.mark.split("=")
-        kw.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, env={**os.environ, name: value, **kw.pop("env", {})},
-                                preexec_fn=limits, **kw)
-
-    def clean(self, title, folder):
-        """Nothing is left but whole files."""
-        end = time.monotonic() + 5
-        while left_behind(self.mark) and time.monotonic() < end:
-            time.sleep(0.05)
-        self.check(title + ": no process is left", not left_behind(self.mark), "\n".join(left_behind(self.mark)))
-        self.check(title + ": files are whole", is_whole(pathlib.Path(folder)) is None, is_whole(pathlib.Path(folder)))
-
-    def finished(self, p, title):
-        try:
-            out, err = p.communicate(timeout=SECONDS)
-            return p.returncode, out or b"", (err or b"").decode("utf-8", "replace")
-        except subprocess.TimeoutExpired:
-            p.kill()
-            p.communicate()
-            self.check(title + ": ends within %d s" % SECONDS, False)
-            return "time-out", b"", ""
-
-    def case(self, title, program, status, err_has="", out_has=b"", args=(), limits=None, **kw):
-        with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
-            kw.setdefault("stdout", subprocess.PIPE)
-            kw.setdefault("stderr", subprocess.PIPE)
-            got, out, err = self.finished(self.start(d, program, args, limits, **kw), title)
-            self.check(title, got in (status if isinstance(status, tuple) else (status,)) and err_has in err and out_has in out,
-                       "exit status %s\n%s\n%s" % (got, out[:300], err[:600]))
-            self.clean(title, d)
-
+from ..checks import check
+from ..harness.choice import Choice
+from .kit import MB, SECONDS, Runs, closing, limited
+from .programs import PROGRAMS
 
 # --- streams and files ---------------------------------------------------------------------------
 
 LONG = "text:\n- for: {i: \"${ range(3000) }\"}\n  repeat: \"some words of output ${ i }\"\n"
 
 
-def closing(*fds):
-    def limits():
-        for fd in fds:
-            os.close(fd)
-    return limits
-
-
-def file_size(n):
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
-
-
-def streams(t):
+def test_streams_and_files(pdl):
+    t = Runs(pdl)
     full = open("/dev/full", "wb")
     t.case("standard output is full", LONG, 1, "No space left on device", stdout=full)
     t.case("standard output is full, with trace and journal", LONG, 1, "No space left on device", stdout=full,
@@ -113,23 +37,16 @@ def streams(t):
     t.case("all streams are closed", PROGRAMS["python"], 1, limits=closing(0, 1, 2))
     t.case("the trace cannot be written", "text: hello\n", 0, "trace", b"hello", args=["-t", "/proc/none/trace.json"])
     t.case("the journal cannot be written", "text: hello\n", 1, "journal", args=["--record", "/proc/none/journal.db"])
-    t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=file_size(4096), stdout=subprocess.PIPE)
-    t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=file_size(4096))
+    t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=limited(file_size=4096), stdout=subprocess.PIPE)
+    t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=limited(file_size=4096))
     t.case("files may not grow: a file of the program", "defs: {f: {aggregator: {file: big.txt}}}\ntext: \"${ 'x' * 100000 }\"\ncontribute: [f]\n",
-           1, "main.pdl:3 - ", limits=file_size(4096))
+           1, "main.pdl:3 - ", limits=limited(file_size=4096))
 
 
 # --- limits of the process -----------------------------------------------------------------------
 
 
-def limited(stack=None, memory=None, files=None):
-    def limits():
-        for what, n in ((resource.RLIMIT_STACK, stack), (resource.RLIMIT_AS, memory), (resource.RLIMIT_NOFILE, files)):
-            if n:
-                resource.setrlimit(what, (n, n))
-    return limits
-
-
+LITTLE = 80 * MB
 # name: program, the line of the block that is reported when there is no memory; the messages say "memory"
 EATERS = {
     "many small values": ("text:\n- on\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\", b: [\"${ i }\"]}\n  join: {as: array}\n", 3),
@@ -149,17 +66,26 @@ FALLBACK = """text:
 """
 
 
-def small(t):
+def test_small_stacks(pdl):
+    t = Runs(pdl)
     for name, program in PROGRAMS.items():
         status = {"fails": 1, "wrong": 1}.get(name, (0, 1))
         t.case("stack of 256 KB: " + name, program, status, limits=limited(stack=256 * 1024))
+
+
+def test_little_memory(pdl):
+    t = Runs(pdl)
     for name in ("hello", "loops", "template", "large"):
         t.case("memory of 64 MB: " + name, PROGRAMS[name], (0, 1), limits=limited(memory=64 * MB))
     for name, (program, line) in EATERS.items():
-        t.case("memory is eaten by " + name, program, 1, "main.pdl:%d - " % line, limits=limited(memory=200 * MB))
-    t.case("memory comes back", FALLBACK, 0, "", b"saved, and on", limits=limited(memory=200 * MB))
+        t.case("memory is eaten by " + name, program, 1, "main.pdl:%d - " % line, limits=limited(memory=LITTLE))
+    t.case("memory comes back", FALLBACK, 0, "", b"saved, and on", limits=limited(memory=LITTLE))
     t.case("memory is eaten by Python", "lang: python\ncode: |\n  x = [0]\n  while True: x = x + x\n", 1, "MemoryError",
            limits=limited(memory=600 * MB))
+
+
+def test_few_descriptors(pdl):
+    t = Runs(pdl)
     t.case("eight descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=8))
     t.case("twenty descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=20))
 
@@ -190,7 +116,7 @@ def wait_until_ignored(pid, sig):
 
 def interrupt(t, name, sig, after, args):
     title = "%s to %s after %.0f ms" % (signal.Signals(sig).name, name, after * 1000)
-    with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+    with tempfile.TemporaryDirectory() as d:
         p = t.start(d, BUSY[name], args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(after)
         if STATUS[sig] is None:
@@ -198,48 +124,30 @@ def interrupt(t, name, sig, after, args):
         p.send_signal(sig)
         if STATUS[sig] is None:  # ignored; what follows is not
             time.sleep(0.05)
-            t.check(title + ": goes on", p.poll() is None)
+            check(title + ": goes on", p.poll() is None)
             p.send_signal(signal.SIGTERM)
         begin = time.monotonic()
         status, _, err = t.finished(p, title)
         want = STATUS[sig] or STATUS[signal.SIGTERM]
-        t.check(title, status in want and time.monotonic() - begin < 5 and "Traceback" not in err, "exit status %s\n%s" % (status, err[:600]))
+        check(title, status in want and time.monotonic() - begin < 5 and "Traceback" not in err, "exit status %s\n%s" % (status, err[:600]))
         t.clean(title, d)
 
 
-def signals(t, rounds):
-    for i in range(rounds):
-        name = list(BUSY)[i % len(BUSY)]
-        sig = random.choice(list(STATUS))
-        args = random.choice([[], ["-t", "trace.json"], ["--record", "journal.db"], ["-t", "trace.json", "--record", "journal.db"]])
-        interrupt(t, name, sig, random.choice([0.02, 0.1, 0.4]) * random.random(), args)
-    with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
-        p = t.start(d, BUSY["endless"], ["--record", "journal.db"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        p.stdout.read(2)
-        time.sleep(0.3)
-        p.kill()
-        t.finished(p, "SIGKILL")
-        t.clean("SIGKILL", d)
+@pytest.mark.parametrize("name", BUSY)
+def test_signals(pdl, scale, name):
+    """At random moments, which are those of the commit."""
+    t, rng = Runs(pdl), random.Random(Choice.seed + name)
+    for _ in range(scale(4, 2)):
+        sig = rng.choice(list(STATUS))
+        args = rng.choice([[], ["-t", "trace.json"], ["--record", "journal.db"], ["-t", "trace.json", "--record", "journal.db"]])
+        interrupt(t, name, sig, rng.choice([0.02, 0.1, 0.4]) * rng.random(), args)
 
 
-def number_after(name, default):
-    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
-
-
-def main():
-    seed = number_after("--seed", int(time.time()))
-    random.seed(seed)
-    # A shell starts what runs in its background with SIGINT ignored, and so would everything below.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
-    streams(t)
-    small(t)
-    signals(t, number_after("--rounds", 28))
-    if t.failed:
-        print("seed %d" % seed)
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_a_killed_run(pdl, folder):
+    t = Runs(pdl)
+    p = t.start(folder, BUSY["endless"], ["--record", "journal.db"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.read(2)
+    time.sleep(0.3)
+    p.kill()
+    t.finished(p, "SIGKILL")
+    t.clean("SIGKILL", folder)

@@ -1,17 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_processes.py -- code and commands that fork, detach, eat memory or run the program itself: a typed error or a result, and nobody is left.
-
-    test_processes.py BUILD_DIR
-
-Each run is bounded in time. Python standard library only. Last line: `N passed, N failed`.
 """
-import pathlib
-import sys
+import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.dont_write_bytecode = True
-from test_faults import Tests  # noqa: E402
+from .kit import Runs, groups
 
 
 def python(code, rest=""):
@@ -49,7 +41,6 @@ ITSELF = "text:\n- lang: command\n  code: PDL main.pdl\n"
 ITSELF_TWICE = ITSELF + "- lang: command\n  code: PDL main.pdl\n"
 ITSELF_IN_CODE = python("import subprocess\nresult = subprocess.run(['PDL', 'main.pdl'], check=True, capture_output=True, text=True).stdout")
 ITSELF_CAUGHT = "text:\n- {lang: command, code: PDL main.pdl, fallback: end}\n"
-LIMITS = {"PDL_CODE_TIMEOUT": "3", "PDL_CODE_MEMORY": "400"}
 
 # title, program, exit status, what standard error says, what standard output holds
 CASES = [
@@ -57,7 +48,7 @@ CASES = [
     ("the same, caught", python(FORK_CHAIN, "  fallback: caught\n" + AGAIN), 0, "", b"caughton"),
     ("sixty children that sleep", python(MANY, AGAIN), 0, "", b"many"),
     ("grandchildren without parents", python(ORPHANS, AGAIN), 0, "", b"orphans"),
-    ("sixteen copies that loop", python(LOOPING), 1, "TimeoutError: the block ran longer than 3 seconds", b""),
+    ("sixteen copies that loop", python(LOOPING), 1, "TimeoutError: the block ran longer than 1 seconds", b""),
     ("memory", python(EATS), 1, "MemoryError", b""),
     ("memory, caught", python(EATS, "  fallback: caught\n- {lang: python, code: result = ' and on'}\n"), 0, "", b"caught and on"),
     ("memory of a child", python(EATS_IN_CHILD), 0, "", b"MemoryError"),
@@ -68,13 +59,18 @@ CASES = [
 ]
 
 
-def main():
-    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
-    for title, program, status, says, has in CASES:
-        t.case(title, program.replace("PDL main", t.pdl + " main"), status, says, has, env=LIMITS)
-    t.case("code that runs its own program", ITSELF_IN_CODE.replace("'PDL'", repr(t.pdl)), 1, "CalledProcessError", env={**LIMITS, "PDL_DEPTH": "95"})
-    return t.finish()
+def limits_of(title):
+    """Only what never ends by itself meets the limit of time."""
+    return {"PDL_CODE_TIMEOUT": "1" if "that loop" in title else "100", "PDL_CODE_MEMORY": "400"}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("cases", groups(CASES, 3))
+def test_processes(pdl, cases):
+    t = Runs(pdl)
+    for title, program, status, says, has in cases:
+        t.case(title, program.replace("PDL main", pdl + " main"), status, says, has, env=limits_of(title))
+
+
+def test_code_that_runs_its_own_program(pdl):
+    Runs(pdl).case("code that runs its own program", ITSELF_IN_CODE.replace("'PDL'", repr(pdl)), 1, "CalledProcessError",
+                   env={**limits_of(""), "PDL_DEPTH": "95"})

@@ -1,11 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_signals.py -- signals that come one after the other: the first begins the end, the next makes it at once, and either way no
 child of the run is left.
-
-    test_signals.py BUILD_DIR [--rounds N]
-
-Python standard library only. Last line: `N passed, N failed`.
 """
 import pathlib
 import signal
@@ -14,9 +9,10 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.dont_write_bytecode = True
-from test_faults import Tests, left_behind, number_after  # noqa: E402
+import pytest
+
+from ..checks import check
+from .kit import SECONDS, Runs
 
 INT, TERM, HUP, QUIT = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 SERVER = """import json, signal, subprocess, sys
@@ -32,7 +28,7 @@ for line in sys.stdin:
 while True:
     signal.pause()
 """
-CONFIG = '{"mcpServers": {"s": {"command": "%s", "args": ["server.py"], "env": {"PDL_TEST_MARK": "${PDL_TEST_MARK}"}}}}' % sys.executable
+CONFIG = '{"mcpServers": {"s": {"command": "%s", "args": ["-I", "-S", "server.py"]}}}' % sys.executable
 PYTHON = "lang: python\ncode: |\n  import subprocess\n  subprocess.Popen(['sleep', '47'])\n  subprocess.run(['sleep', '47'])\n  result = 1\n"
 # program, processes that it starts
 PROGRAMS = {
@@ -50,9 +46,9 @@ SEQUENCES = [
 
 
 def wait_for_children(t, n):
-    end = time.monotonic() + 10
+    end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        if len(left_behind(t.mark)) > n:  # the run itself is one
+        if t.count() > n:  # the run itself is one
             return True
         time.sleep(0.02)
     return False
@@ -61,13 +57,13 @@ def wait_for_children(t, n):
 def one(t, name, signals, gap_ms, want):
     program, n = PROGRAMS[name]
     title = "%s to %s, %d ms apart" % (" ".join(signal.Signals(s).name for s in signals), name, gap_ms)
-    with tempfile.TemporaryDirectory(prefix="pdl_signals_") as d:
+    with tempfile.TemporaryDirectory() as d:
         (pathlib.Path(d) / "server.py").write_text(SERVER)
         (pathlib.Path(d) / "mcp.json").write_text(CONFIG)
         p = t.start(d, program, env={"PDL_MCP_CONFIG": "mcp.json"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if not wait_for_children(t, n):
             p.kill()
-            t.check(title + ": starts", False, p.communicate()[1].decode())
+            check(title + ": starts", False, p.communicate()[1].decode())
             return
         time.sleep(0.02)
         for s in signals:
@@ -76,20 +72,12 @@ def one(t, name, signals, gap_ms, want):
         begin = time.monotonic()
         status, _, err = t.finished(p, title)
         took = time.monotonic() - begin
-        t.check(title, status in want and took < 5, "exit status %s after %.1f s\n%s" % (status, took, err[:600]))
+        check(title, status in want and took < 5, "exit status %s after %.1f s\n%s" % (status, took, err[:600]))
         t.clean(title, d)
 
 
-def main():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background with SIGINT ignored
-    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
-    for _ in range(number_after("--rounds", 1)):
-        for name in PROGRAMS:
-            for signals, gap_ms, want in SEQUENCES:
-                one(t, name, signals, gap_ms, want)
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sequences(pdl, name):
+    t = Runs(pdl)
+    for signals, gap_ms, want in SEQUENCES:
+        one(t, name, signals, gap_ms, want)

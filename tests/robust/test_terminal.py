@@ -1,11 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_terminal.py -- what a model wrote does not control a terminal, whichever way it gets there; a pipe gets the bytes.
 
-    test_terminal.py BUILD_DIR
-
-Each program runs on its own terminal, with standard output and error there, and once more with pipes. Python standard library
-only. Last line: `N passed, N failed[, N skipped]`.
+Each program runs on its own terminal, with standard output and error there, and once more with pipes.
 """
 import json
 import os
@@ -18,11 +14,13 @@ import tempfile
 import termios
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import http_of  # noqa: E402
-from checks import Checks  # noqa: E402
+import pytest
 
-SECONDS = 20
+from .. import http_of
+from ..checks import check, skip
+from .kit import groups
+
+SECONDS = 60
 ESCAPES = "a\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00b\u2028\u202ec\ttab\r\nline\rback\n"
 ARGUMENT = "a\x1b[31mre"  # x[:8]: no NUL, which words of a command cannot have
 BAD = [b"\x1b", b"\x07", b"\xc2\x9b", b"\x7f", b"\x00", b"\rback"]
@@ -96,7 +94,7 @@ for line in sys.stdin:
 """ % ESCAPES
 
 
-class Tests(Checks):
+class Tests:
     def __init__(self, pdl, url):
         self.pdl = pdl
         call = "{model: openai/x, parameters: {api_base: \"%s\", api_key: k, stream: %%s}, input: hi, def: x%%s}" % url
@@ -108,8 +106,9 @@ class Tests(Checks):
             program = program.replace(word, call)
         (pathlib.Path(folder) / "main.pdl").write_text(program, encoding="utf-8")
         (pathlib.Path(folder) / "tools.py").write_text(TOOLS, encoding="utf-8")
-        (pathlib.Path(folder) / "tools.json").write_text(json.dumps({"mcpServers": {"srv": {"command": sys.executable, "args": ["tools.py"]}}}))
-        return subprocess.Popen([self.pdl, *args, *more, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL,
+        (pathlib.Path(folder) / "tools.json").write_text(json.dumps({"mcpServers": {"srv": {"command": sys.executable, "args": ["-I", "-S", "tools.py"]}}}))
+        still = [] if args[:1] in (["check"], ["dump"], ["explain"]) else ["--progress", "none"]  # the line that shows how far a run is
+        return subprocess.Popen([self.pdl, *args, *still, *more, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL,
                                 env={**os.environ, "NO_COLOR": "1", "PDL_MCP_CONFIG": "tools.json"}, **kw)
 
     def on_terminal(self, name):
@@ -118,11 +117,11 @@ class Tests(Checks):
         if (args and not args[0].startswith("--stream")) or name == "standard error of code":  # which no recording has
             self.shown("live", name)
             return
-        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+        with tempfile.TemporaryDirectory() as folder:
             live = self.shown("live", name)
             out, err = self.start(folder, name, "--record", "j", stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(timeout=SECONDS)
             again = self.shown("replayed", name, "--replay", os.path.join(folder, "j"))
-        self.check("a replay shows the same: " + name, live == again, repr((live, again, out, err)))
+        check("a replay shows the same: " + name, live == again, repr((live, again, out, err)))
 
     def shown(self, how, name, *more):
         ours, theirs = pty.openpty()
@@ -130,7 +129,7 @@ class Tests(Checks):
         mode[1] &= ~termios.OPOST  # the bytes as they were written
         termios.tcsetattr(theirs, termios.TCSANOW, mode)
         got, end = b"", time.monotonic() + SECONDS
-        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+        with tempfile.TemporaryDirectory() as folder:
             p = self.start(folder, name, *more, stdout=theirs, stderr=theirs)
             os.close(theirs)
             while time.monotonic() < end and select.select([ours], [], [], SECONDS)[0]:
@@ -144,20 +143,14 @@ class Tests(Checks):
             os.close(ours)
             p.wait(timeout=SECONDS)
         bad = [b for b in BAD if b in got]
-        self.check("a terminal is not controlled: %s, %s" % (name, how), b"[31m" in got and not bad, repr((bad, got[:600])))
+        check("a terminal is not controlled: %s, %s" % (name, how), b"[31m" in got and not bad, repr((bad, got[:600])))
         return got
 
     def in_pipe(self, name):
-        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+        with tempfile.TemporaryDirectory() as folder:
             out, err = self.start(folder, name, stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(timeout=SECONDS)
         want = TABLE[name][1].encode()
-        self.check("a pipe gets the bytes: " + name, want in out, repr((out, err)))
-
-
-def own_colours(t):
-    """The program's own text is trusted: what it colours is coloured."""
-    TABLE["own"] = ("text: \"\\e[31mred\\e[0m\"\n", "\x1b[31mred\x1b[0m", [])
-    t.in_pipe("own")
+        check("a pipe gets the bytes: " + name, want in out, repr((out, err)))
 
 
 def terminals():
@@ -170,21 +163,20 @@ def terminals():
         return False
 
 
-def main():
-    server = http_of.serve(Model)
-    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), "http://127.0.0.1:%d/v1" % server.server_port)
-    has_terminals = terminals()
-    for name in list(TABLE):
+@pytest.mark.parametrize("names", groups(TABLE, 4, str))
+def test_terminal(pdl, names):
+    server, has_terminals = http_of.serve(Model), terminals()
+    t = Tests(pdl, "http://127.0.0.1:%d/v1" % server.server_port)
+    for name in names:
         if has_terminals:
             t.on_terminal(name)
         else:
-            t.skip(name, "no terminal can be had here")
+            skip(name, "no terminal can be had here")
         if TABLE[name][1]:
             t.in_pipe(name)
-    own_colours(t)
-    server.shutdown()
-    return t.finish()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_own_colours(pdl):
+    """The program's own text is trusted: what it colours is coloured."""
+    TABLE["own"] = ("text: \"\\e[31mred\\e[0m\"\n", "\x1b[31mred\x1b[0m", [])
+    Tests(pdl, "").in_pipe("own")
