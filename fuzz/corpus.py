@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """corpus.py -- makes the small corpora of fuzz/corpus/ from the goldens of the conformance kit.
 
-    fuzz/corpus.py CONFORMANCE_DIR [TARGET ...]
+    python3 -m fuzz.corpus CONFORMANCE_DIR [TARGET ...]
 
 Files named found-* are inputs that failed once: they stay.
 """
@@ -13,6 +13,8 @@ import random
 import re
 import struct
 import sys
+
+from tests.conformance import run as cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 EACH = 25  # files of one target
@@ -85,7 +87,7 @@ def texts(kit):
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
         "check": re.findall(r"```(?:pdl|toml)\n(.*?)```", (HERE.parent / "docs/manual/rules.md").read_text("utf-8"), re.S),
-        "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
+        "program": [data.decode("utf-8") for name, data in sorted(cases.program_files(kit / "programs").items()) if name.endswith(".pdl")],
         "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "policy": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
         "settings": [], "trace": [],
     }

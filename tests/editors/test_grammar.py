@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 from .. import node_of
 import pytest
 from ..checks import skip
+from ..conformance import run as kit
 from ..harness.choice import ROOT
 from .counting import judge
 
@@ -75,14 +76,15 @@ def places(text):
 
 
 def programs():
-    for folder in ("examples", "lib", "tests"):
-        for path in sorted((ROOT / folder).rglob("*.pdl")):
-            try:
-                text = path.read_bytes().decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-                if len(text) < 20000:
-                    yield {"name": str(path.relative_to(ROOT)), "text": text, **places(text)}
-            except ValueError:
-                continue
+    found = {str(path.relative_to(ROOT)): path.read_bytes() for folder in ("examples", "lib", "tests") for path in (ROOT / folder).rglob("*.pdl")}
+    found.update({name: data for name, data in kit.program_files().items() if name.endswith(".pdl")})
+    for name, data in sorted(found.items()):
+        try:
+            text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+            if len(text) < 20000:
+                yield {"name": name, "text": text, **places(text)}
+        except ValueError:
+            continue
 
 
 @pytest.mark.builds

@@ -14,6 +14,7 @@ import pytest
 
 from .kit import BOM, fmt
 from ..checks import check
+from ..conformance import run as kit
 from ..harness.choice import Choice, ROOT
 
 try:
@@ -26,8 +27,9 @@ EVERY = 10
 
 
 def programs(block):
-    found = sorted(p for root in ("tests", "lib", "examples") for p in (ROOT / root).rglob("*.pdl"))
-    return {str(p.relative_to(ROOT)): p.read_bytes() for p in found[block::BLOCKS]}
+    found = {str(p.relative_to(ROOT)): p.read_bytes() for root in ("tests", "lib", "examples") for p in (ROOT / root).rglob("*.pdl")}
+    found.update({name: text for name, text in kit.program_files().items() if name.endswith(".pdl")})
+    return {name: found[name] for name in sorted(found)[block::BLOCKS]}
 
 
 class Files:

@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 from ..checks import check, skip
+from ..conformance import run as kit
 from ..harness.choice import ROOT
 
 try:
@@ -132,6 +133,12 @@ def texts():
             case = json.loads(line)
             if isinstance(case.get("text"), str):
                 yield case["text"]
+    for name, data in kit.program_files().items():
+        if name.endswith((".pdl", ".yaml", ".yml")):
+            try:
+                yield data.decode("utf-8").replace("\r\n", "\n")
+            except UnicodeDecodeError:
+                pass
     for root in [k / "programs" for k in KITS] + [ROOT / p for p in ("tests", "lib", "examples", "fuzz/corpus/yaml")]:
         for path in sorted(root.rglob("*")):
             if path.suffix in (".pdl", ".yaml", ".yml") or "corpus" in path.parts:
