@@ -6,7 +6,7 @@ import struct
 import subprocess
 import zlib
 
-from ..http_of import Quiet, serve
+from ..http_of import Plain, answer
 
 AWS = {"aws_access_key_id": "A", "aws_secret_access_key": "B", "aws_region_name": "r"}
 IBM = {"token": "t", "project_id": "p"}
@@ -163,24 +163,21 @@ class Table:
     type or None); what was asked is in `asked`, {number: [body]}."""
 
     def __init__(self):
-        self.rows, self.asked, table = [], {}, self
+        self.rows, self.asked = [], {}
+        self.server = Plain(self.exchange)
 
-        class Handler(Quiet):
-            def do_POST(self):
-                number = int(self.path.split("/")[1])
-                body = self.body()
-                sent = table.asked.setdefault(number, [])
-                sent.append(json.loads(body) if body else None)
-                replies = table.rows[number]
-                said, kind = replies[min(len(sent), len(replies)) - 1]
-                self.reply(said if isinstance(said, bytes) else json.dumps(said).encode(), kind or "application/json")
-
-        self.server = serve(Handler)
+    def exchange(self, head, body, send):
+        number = int(head.split("/", 2)[1])
+        sent = self.asked.setdefault(number, [])
+        sent.append(json.loads(body) if body else None)
+        replies = self.rows[number]
+        said, kind = replies[min(len(sent), len(replies)) - 1]
+        send(answer(said if isinstance(said, bytes) else json.dumps(said).encode(), kind or "application/json"))
 
     def row(self, *replies):
         """-> the address for a block that gets these replies."""
         self.rows.append([r if isinstance(r, tuple) else (r, None) for r in replies])
-        return "http://127.0.0.1:%d/%d" % (self.server.server_port, len(self.rows) - 1)
+        return "http://127.0.0.1:%d/%d" % (self.server.port, len(self.rows) - 1)
 
 
 def run(pdl, folder, program, *args, want=0, stdin=""):
