@@ -13,7 +13,7 @@
 
 static const pdl_provider providers[] = {
     {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY",
-     CHAT, KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG},
+     CHAT, KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG | PDL_Q_TAKES_REFUSALS},
     {"text-completion-openai", "https://api.openai.com/v1",
      "TEXT_COMPLETION_OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY",
      &pdl_dialect_completion, KEY | PDL_Q_ORG},
@@ -35,13 +35,13 @@ static const pdl_provider providers[] = {
     {"mistral", "https://api.mistral.ai/v1", "MISTRAL_AZURE_API_BASE",
      "MISTRAL_AZURE_API_KEY MISTRAL_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME |
-         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
+         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH | PDL_Q_SHORT_IDS},
     {"codestral", "https://codestral.mistral.ai/v1", "CODESTRAL_API_BASE", "CODESTRAL_API_KEY",
      CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME |
-         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
+         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH | PDL_Q_SHORT_IDS},
     {"deepseek", "https://api.deepseek.com/beta", "DEEPSEEK_API_BASE", "DEEPSEEK_API_KEY", CHAT,
-     KEY | PDL_Q_FLAT | PDL_Q_THINKING | PDL_Q_JSON_OBJECT},
+     KEY | PDL_Q_FLAT | PDL_Q_THINKING | PDL_Q_JSON_OBJECT | PDL_Q_TAKES_THOUGHTS},
     {"fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_BASE",
      "FIREWORKS_API_KEY FIREWORKS_AI_API_KEY FIREWORKSAI_API_KEY FIREWORKS_AI_TOKEN", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER | PDL_Q_FIREWORKS},
@@ -60,7 +60,8 @@ static const pdl_provider providers[] = {
     {"dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_BASE",
      "DASHSCOPE_API_KEY", CHAT, KEY | PDL_Q_JSON_OBJECT | PDL_Q_SMALL_BATCH},
     {"moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_BASE", "MOONSHOT_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_CHOICE_TEXT | PDL_Q_COOL | PDL_Q_JSON_OBJECT},
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_CHOICE_TEXT | PDL_Q_COOL | PDL_Q_JSON_OBJECT |
+         PDL_Q_TAKES_THOUGHTS},
     {"volcengine", "https://ark.cn-beijing.volces.com/api/v3", "VOLCENGINE_API_BASE",
      "VOLCENGINE_API_KEY ARK_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_JSON_OBJECT},
     {"zai", "https://api.z.ai/api/paas/v4", "ZAI_API_BASE", "ZAI_API_KEY", CHAT,
@@ -87,7 +88,7 @@ static const pdl_provider providers[] = {
      "https://${vertex_location VERTEXAI_LOCATION VERTEX_LOCATION}-aiplatform.googleapis.com",
      "VERTEX_AI_API_BASE", "VERTEXAI_ACCESS_TOKEN", &pdl_dialect_vertex, 0},
     {"azure", NULL, "AZURE_API_BASE", "AZURE_OPENAI_API_KEY AZURE_API_KEY", &pdl_dialect_azure,
-     PDL_Q_OPENAI_NAMES | PDL_Q_USER | PDL_Q_STRICT},
+     PDL_Q_OPENAI_NAMES | PDL_Q_USER | PDL_Q_STRICT | PDL_Q_TAKES_REFUSALS},
     {"azure_ai", NULL, "AZURE_AI_API_BASE", "AZURE_AI_API_KEY", &pdl_dialect_azure_ai, KEY},
     {"replicate", "https://api.replicate.com", "REPLICATE_API_BASE",
      "REPLICATE_API_KEY REPLICATE_API_TOKEN", &pdl_dialect_replicate, KEY},

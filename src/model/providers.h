@@ -41,6 +41,10 @@ enum {
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
     PDL_Q_SMALL_BATCH = 1u << 25, /* embeds ten texts at a time */
     PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
+    PDL_Q_SHORT_IDS = 1u << 27,   /* ids of calls are nine letters or digits */
+    /* What of a reply goes back (spec 4.5; messages.c): */
+    PDL_Q_TAKES_THOUGHTS = 1u << 28, /* reasoning_content, within a loop of tools */
+    PDL_Q_TAKES_REFUSALS = 1u << 29, /* refusal, audio: {id} */
 };
 
 typedef struct pdl_dialect pdl_dialect;

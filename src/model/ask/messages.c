@@ -60,7 +60,70 @@ pdl_str pdl_message_role(pdl_vref message) {
 typedef struct wish {
     unsigned quirks;
     bool developer;
+    size_t loop; /* place of the message after the last one of the user: a loop of tools */
 } wish;
+
+/* What replies bring besides their text and calls (spec 4.5), and who takes it back: services
+ * refuse what they do not know, and a conversation may go on with another one. Other dialects send
+ * back what they know themselves: thinking_blocks, thought_signatures. */
+static const struct {
+    const char *key;
+    unsigned takers; /* quirks */
+    bool in_loop;    /* only there */
+} reply_keys[] = {
+    {"reasoning_content", PDL_Q_TAKES_THOUGHTS, true},
+    {"refusal", PDL_Q_TAKES_REFUSALS, false},
+    {"audio", PDL_Q_TAKES_REFUSALS, false},
+    {"reasoning", 0, false},
+    {"reasoning_details", 0, false},
+    {"thinking_blocks", 0, false},
+    {"thought_signatures", 0, false},
+    {"annotations", 0, false},
+    {"images", 0, false},
+    {"provider_specific_fields", 0, false},
+};
+
+static size_t find_reply_key(pdl_str key) {
+    size_t i = 0;
+    while (i < sizeof reply_keys / sizeof reply_keys[0] && !pdl_str_is(key, reply_keys[i].key)) i++;
+    return i;
+}
+
+bool pdl_message_is_reply_key(pdl_str key) {
+    static const char *const own[] = {"role", "content", "name", "tool_calls", "function_call"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (pdl_str_is(key, own[i])) return true;
+    return find_reply_key(key) < sizeof reply_keys / sizeof reply_keys[0];
+}
+
+static bool is_empty(pdl_vref v) {
+    return pdl_is_null(v) || (pdl_is_list(v) && pdl_list_len(v) == 0);
+}
+
+/* Is this member of a message of the assistant, the i-th message, sent? */
+static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
+    size_t k = find_reply_key(pdl_str_get(key));
+    if (pdl_text_is(key, "tool_calls") || pdl_text_is(key, "function_call")) return !is_empty(v);
+    if (k == sizeof reply_keys / sizeof reply_keys[0]) return true;
+    return !pdl_is_null(v) && reply_keys[k].takers & w->quirks &&
+           (!reply_keys[k].in_loop || i >= w->loop);
+}
+
+/* Audio that the service has made is named by its id. */
+static bool is_audio(pdl_vref key, pdl_vref v) {
+    return pdl_text_is(key, "audio") && pdl_is_dict(v) && pdl_dict_len(v) > 1 &&
+           !pdl_is_absent(pdl_dict_getz(v, "id"));
+}
+
+static bool all_go_back(pdl_vref m, size_t i, const wish *w) {
+    if (!pdl_str_is(pdl_message_role(m), "assistant")) return true;
+    for (size_t k = 0; k < pdl_dict_len(m); k++) {
+        pdl_vref key = pdl_dict_key_at(m, k), v = pdl_dict_val_at(m, k);
+        if (!pdl_is_str(key)) continue;
+        if (!goes_back(key, v, i, w) || is_audio(key, v)) return false;
+    }
+    return true;
+}
 
 /* Rewrites {image_url: text}, which services do not accept, to {image_url: {url: text}}. */
 static bool is_short_image(pdl_vref part) {
@@ -76,12 +139,13 @@ static bool content_fits(pdl_vref c, const wish *w) {
     return true;
 }
 
-static bool fits(pdl_vref m, const wish *w) {
+static bool fits(pdl_vref m, size_t i, const wish *w) {
     bool named = !pdl_is_absent(pdl_dict_getz(m, "name"));
     pdl_str role = pdl_message_role(m);
     if (!pdl_is_absent(pdl_dict_getz(m, "pdl__defsite"))) return false;
     if (named && w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool")) return false;
     if (!w->developer && pdl_str_is(role, "developer")) return false;
+    if (!all_go_back(m, i, w)) return false;
     return content_fits(pdl_dict_getz(m, "content"), w);
 }
 
@@ -105,36 +169,44 @@ static pdl_val content_of(pdl_vref c, const wish *w) {
     return list;
 }
 
-static pdl_val changed(pdl_vref m, const wish *w) {
+static pdl_val member_of(pdl_vref k, pdl_vref v, bool renamed, const wish *w) {
+    if (renamed) return pdl_textz("system");
+    if (pdl_text_is(k, "content")) return content_of(v, w);
+    if (is_audio(k, v))
+        return pdl_dict_putz(pdl_dict_new(1), "id", pdl_keep(pdl_dict_getz(v, "id")));
+    return pdl_keep(v);
+}
+
+static pdl_val changed(pdl_vref m, size_t place, const wish *w) {
     pdl_val out = pdl_dict_new(pdl_dict_len(m));
     pdl_str role = pdl_message_role(m);
-    bool no_name = w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool");
+    bool no_name = w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool"),
+         answer = pdl_str_is(role, "assistant");
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
-        bool content = pdl_text_is(k, "content");
         if (pdl_text_is(k, "pdl__defsite") || (no_name && pdl_text_is(k, "name")) ||
-            (content && pdl_is_null(v)))
+            (pdl_text_is(k, "content") && pdl_is_null(v)))
             continue;
+        if (answer && pdl_is_str(k) && !goes_back(k, v, place, w)) continue;
         bool renamed = pdl_text_is(k, "role") && !w->developer && pdl_str_is(role, "developer");
-        out = pdl_dict_put(out, pdl_keep(k),
-                           renamed   ? pdl_textz("system")
-                           : content ? content_of(v, w)
-                                     : pdl_keep(v));
+        out = pdl_dict_put(out, pdl_keep(k), member_of(k, v, renamed, w));
     }
     return out;
 }
 
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
-    wish w = {quirks, developer};
+    wish w = {quirks, developer, 0};
     size_t n = pdl_is_list(messages) ? pdl_list_len(messages) : 0, i = 0;
-    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), &w))
+    for (w.loop = n; w.loop > 0; w.loop--)
+        if (pdl_str_is(pdl_message_role(pdl_list_at(messages, w.loop - 1)), "user")) break;
+    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), i, &w))
         i++;
     if (i == n && pdl_is_list(messages)) return pdl_keep(messages);
     pdl_val out = pdl_list_new(n);
     for (i = 0; i < n; i++) {
         pdl_vref m = pdl_list_at(messages, i);
-        bool same = !pdl_is_dict(m) || fits(m, &w);
-        out = pdl_list_push(out, same ? pdl_keep(m) : changed(m, &w));
+        bool same = !pdl_is_dict(m) || fits(m, i, &w);
+        out = pdl_list_push(out, same ? pdl_keep(m) : changed(m, i, &w));
     }
     return out;
 }

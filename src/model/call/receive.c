@@ -163,6 +163,7 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
         raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
     unsigned how =
         (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
+        (c->ask.provider->quirks & PDL_Q_SHORT_IDS ? PDL_REPLY_SHORT_IDS : 0u) |
         (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
     if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
         pdl_fault f = {0};

@@ -125,7 +125,9 @@ static void ask_in_words(pdl_call *c) {
     if (pdl_structured_is_own(a)) return;
     a->structured = PDL_BY_OWN;
     if (pdl_structured_says_json(a->messages)) return;
-    c->messages = pdl_structured_prompt(a->messages, a->schema);
+    pdl_val said = pdl_structured_prompt(a->messages, a->schema);
+    pdl_drop(c->messages);
+    c->messages = said;
     a->messages = c->messages;
     a->structured = PDL_BY_PROMPT;
 }
@@ -238,6 +240,9 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
+    c->messages =
+        pdl_messages_identified(c->ask.messages, c->route.provider->quirks & PDL_Q_SHORT_IDS);
+    c->ask.messages = c->messages;
     bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_STREAM_NONE;
     if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces,
                        &c->timing, err))

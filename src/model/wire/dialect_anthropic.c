@@ -108,8 +108,12 @@ static pdl_val call_of(pdl_vref m, size_t i) {
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-/* Thoughts are sent back unchanged, with their signatures. */
-static pdl_val thought_of(pdl_vref block) { return pdl_keep(block); }
+/* Thoughts of the service are sent back unchanged, with their signatures; it refuses others. */
+static pdl_val thought_of(pdl_vref block) {
+    bool own = pdl_member_str(block, "signature").n ||
+               pdl_str_is(pdl_member_str(block, "type"), "redacted_thinking");
+    return own ? pdl_keep(block) : pdl_absent();
+}
 
 static const pdl_turns_form turns = {.key = "content",
                                      .assistant = "assistant",
@@ -347,12 +351,10 @@ static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
 }
 
 static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_builder *d) {
-    pdl_vref name = pdl_dict_getz(block, "name");
-    pdl_val call = pdl_call_new(pdl_dict_getz(block, "id"), name, input);
+    pdl_val call = pdl_call_new(pdl_dict_getz(block, "id"), pdl_dict_getz(block, "name"), input);
     call = pdl_dict_putz(call, "index", pdl_int(index));
-    pdl_val list = pdl_list_push(pdl_list_new(1), call);
-    pdl_reply_builder_tools(d, list);
-    pdl_drop(list);
+    pdl_reply_builder_tools(d, call);
+    pdl_drop(call);
 }
 
 /* A block of a whole answer, or the beginning of one in a stream. */
@@ -369,9 +371,11 @@ static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, 
     } else if (pdl_str_is(type, "tool_use")) {
         pdl_vref input = pdl_dict_getz(block, "input");
         bool schema = a->forced_tool && pdl_str_is(pdl_member_str(block, "name"), PDL_SCHEMA_TOOL);
-        pdl_val none = pdl_textz("");
-        if (whole || !schema) add_call(block, index, whole ? input : none, d);
-        pdl_drop(none);
+        if (whole)
+            add_call(block, index, input, d);
+        else
+            pdl_reply_builder_call(d, index, pdl_dict_getz(block, "id"),
+                                   pdl_dict_getz(block, "name"), input, schema);
     }
 }
 

@@ -95,9 +95,9 @@ static pdl_val thought_of(pdl_vref block) {
              data = pdl_is_dict(block) ? pdl_dict_getz(block, "data") : pdl_absent();
     if (pdl_is_str(data))
         return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
-    if (!pdl_is_str(text)) return pdl_absent();
+    if (!pdl_is_str(text) || !pdl_is_str(mark)) return pdl_absent(); /* of another service */
     pdl_val r = object_with("text", pdl_keep(text));
-    if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
+    r = pdl_dict_putz(r, "signature", pdl_keep(mark));
     return object_with("reasoningContent", object_with("reasoningText", r));
 }
 
@@ -427,10 +427,10 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     } else if (pdl_is_dict(start)) {
         pdl_vref use = get(get(start, "start"), "toolUse");
         bool schema = a->forced_tool && pdl_text_is(get(use, "name"), PDL_SCHEMA_TOOL);
-        pdl_val none = pdl_textz("");
-        if (pdl_is_dict(use) && !schema)
-            add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
-        pdl_drop(none);
+        if (pdl_is_dict(use))
+            pdl_reply_builder_call(d, pdl_count_of(start, "contentBlockIndex", 0),
+                                   get(use, "toolUseId"), get(use, "name"), get(use, "input"),
+                                   schema);
     } else if (pdl_is_dict(stop)) {
         pdl_reply_builder_stop(d, get(stop, "stopReason"));
     } else if (pdl_is_dict(meta)) {

@@ -314,6 +314,13 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
+/* The form of calls before tool_calls: pieces of one. */
+static void add_function(pdl_reply_builder *d, pdl_vref f) {
+    pdl_vref name = pdl_dict_getz(f, "name"), args = pdl_dict_getz(f, "arguments");
+    if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
+    if (pdl_is_str(args)) pdl_buf_put(&d->function_args, pdl_str_get(args));
+}
+
 static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     pdl_str k = pdl_str_get(key);
     if (pdl_is_null(v)) return;
@@ -326,9 +333,12 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     } else if ((pdl_str_is(k, "reasoning_content") || pdl_str_is(k, "reasoning")) &&
                pdl_is_str(v)) {
         pdl_reply_builder_reasoning(d, pdl_str_get(v));
+    } else if (pdl_str_is(k, "content") && (pdl_is_list(v) || pdl_is_dict(v))) {
+        pdl_reply_builder_parts(d, v);
+    } else if (pdl_str_is(k, "function_call") && pdl_is_dict(v)) {
+        add_function(d, v);
     } else if (pdl_str_is(k, "refusal") && pdl_is_str(v)) {
-        d->has_refusal = true;
-        pdl_buf_put(&d->refusal, pdl_str_get(v));
+        pdl_reply_builder_refusal(d, pdl_str_get(v));
     } else {
         d->extra = pdl_dict_put(d->extra, pdl_keep(key), pdl_keep(v));
     }

@@ -210,7 +210,7 @@ pdl_val pdl_call_input(pdl_vref call) {
     return pdl_dict_new(0);
 }
 
-static pdl_val fresh_id(void) {
+pdl_val pdl_call_fresh_id(void) {
     return pdl_textf("call_%016llx", (unsigned long long)pdl_rand_fresh_seed());
 }
 
@@ -226,7 +226,8 @@ pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref args) {
     pdl_val g =
         pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
     g = pdl_dict_putz(g, "arguments", pdl_text_of_buf(&text));
-    pdl_val out = pdl_dict_putz(pdl_dict_new(3), "id", pdl_is_str(id) ? pdl_keep(id) : fresh_id());
+    pdl_val own = text_of(id).n ? pdl_keep(id) : pdl_call_fresh_id();
+    pdl_val out = pdl_dict_putz(pdl_dict_new(3), "id", own);
     out = pdl_dict_putz(out, "type", pdl_textz("function"));
     return pdl_dict_putz(out, "function", g);
 }

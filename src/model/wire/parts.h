@@ -82,7 +82,9 @@ pdl_str pdl_call_name(pdl_vref call);
 pdl_val pdl_call_arguments(pdl_vref call);
 /* The same where an object is required: {} for anything else. */
 pdl_val pdl_call_input(pdl_vref call);
-/* {id, type, function: {name, arguments: text}} from borrowed values; id absent: a fresh one. */
+/* An id for a call of a service that gives none. */
+pdl_val pdl_call_fresh_id(void);
+/* {id, type, function: {name, arguments: text}} from borrowed values; no id: a fresh one. */
 pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref arguments);
 /* Name of the call with this id in the messages before n; empty: not found. */
 pdl_str pdl_call_name_of(pdl_vref messages, size_t n, pdl_str id);

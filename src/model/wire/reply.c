@@ -7,6 +7,7 @@
 
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
+#include "model/wire/parts.h"
 #include "value/json_write.h"
 #include "value/member.h"
 
@@ -45,6 +46,11 @@ const char *pdl_finish_reason(pdl_str s) {
     for (size_t i = 0; i < sizeof finish_reasons / sizeof finish_reasons[0]; i++)
         if (pdl_str_is(s, finish_reasons[i].said)) return finish_reasons[i].meant;
     return pdl_str_starts(s, PDL_STR("IMAGE_")) ? "content_filter" : "stop";
+}
+
+static pdl_vref first_choice(pdl_vref raw) {
+    pdl_vref choices = pdl_member(raw, "choices");
+    return pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
 }
 
 static pdl_vref text_of(pdl_vref message, const char *key) {
@@ -125,24 +131,64 @@ static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
     return m;
 }
 
-/* Some servers send arguments as an object: programs read a text. */
-static pdl_val call_with_text(pdl_vref call) {
-    pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
-    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
-    if (!pdl_is_dict(args)) return pdl_keep(call);
+/* An id in the form that all services take, those that want short ones, too. */
+static pdl_val made_id(unsigned how) {
+    pdl_val id = pdl_call_fresh_id();
+    if (!(how & PDL_REPLY_SHORT_IDS)) return id;
+    pdl_val out = pdl_id_short(pdl_str_get(id));
+    pdl_drop(id);
+    return out;
+}
+
+/* A call as programs read it: with an id, which is a text, and arguments, which some servers send
+ * as an object. */
+static pdl_val tidy_call(pdl_vref call, unsigned how) {
+    pdl_vref f = pdl_member(call, "function"), args = pdl_member(f, "arguments"),
+             id = pdl_member(call, "id");
+    if (!pdl_is_dict(call)) return pdl_keep(call);
+    pdl_val out = pdl_keep(call);
+    if (!pdl_is_str(id) || pdl_str_get(id).n == 0) {
+        pdl_buf text = PDL_BUF;
+        if (pdl_is(id, PDL_V_INT)) pdl_message_text(id, &text);
+        out = pdl_dict_putz(out, "id", text.len ? pdl_text_of_buf(&text) : made_id(how));
+        pdl_buf_fini(&text);
+    }
+    if (!pdl_is_dict(args)) return out;
     pdl_buf text = PDL_BUF;
     pdl_message_text(args, &text);
     pdl_val g = pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&text));
-    return pdl_dict_putz(pdl_keep(call), "function", g);
+    return pdl_dict_putz(out, "function", g);
 }
 
-static pdl_val calls_with_text(pdl_val m) {
+static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
     pdl_val list = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++)
-        list = pdl_list_push(list, call_with_text(pdl_list_at(calls, i)));
+        list = pdl_list_push(list, tidy_call(pdl_list_at(calls, i), how));
     return pdl_dict_putz(m, "tool_calls", list);
+}
+
+/* A content in parts becomes its text; thoughts and images of it stand beside it. */
+static pdl_val without_parts(pdl_val m) {
+    static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
+    pdl_vref content = pdl_dict_getz(m, "content");
+    pdl_reply_builder d;
+    if (!pdl_message_is_parts(content)) return m;
+    pdl_reply_builder_init(&d);
+    d.think = PDL_THINK_NONE;
+    pdl_reply_builder_parts(&d, content);
+    pdl_val raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
+    pdl_vref split = pdl_member(first_choice(raw), "message");
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        pdl_vref v = pdl_member(split, beside[i]), old = pdl_dict_getz(m, beside[i]);
+        bool given = i && !pdl_is_absent(old) && !pdl_is_null(old);
+        if (i == 0 && pdl_is_null(v)) m = pdl_dict_putz(m, "content", pdl_textz(""));
+        else if (!pdl_is_absent(v) && !given) m = pdl_dict_putz(m, beside[i], pdl_keep(v));
+    }
+    pdl_drop(raw);
+    return m;
 }
 
 /* Programs read these fields whether there are calls or not, as the reference allows. */
@@ -163,11 +209,12 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
     const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
     bool unwrapped = false;
+    m = without_parts(m);
     if (!(how & PDL_REPLY_PLAIN)) m = split_thinking(m);
     if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
     if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
     if (how & PDL_REPLY_NULLS) m = without_nulls(m, schema);
-    m = calls_with_text(m);
+    m = with_tidy_calls(m, how);
     if (has_tools(m))
         reason = "tool_calls";
     else if (unwrapped)
@@ -176,24 +223,18 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* Some services answer with a list of parts: joins their texts. Other values are kept. */
-static pdl_val content_of(pdl_vref content) {
-    if (pdl_is_absent(content) || pdl_is_null(content)) return pdl_textz("");
-    if (!pdl_message_is_parts(content)) return pdl_keep(content);
-    pdl_buf text = PDL_BUF;
-    pdl_message_text(content, &text);
-    return pdl_text_of_buf(&text);
-}
-
-/* The message for the background: no null keys, a role, a content. */
+/* The message for the background: a role, a content, what may be sent back to somebody (spec 4.5);
+ * no nulls. */
 static pdl_val tidy_message(pdl_vref m) {
     pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
     pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",
                                 pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
-    out = pdl_dict_putz(out, "content", content_of(content));
+    bool none = pdl_is_absent(content) || pdl_is_null(content);
+    out = pdl_dict_putz(out, "content", none ? pdl_textz("") : pdl_keep(content));
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
         if (pdl_is_null(v) || pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
+        if (!pdl_is_str(k) || !pdl_message_is_reply_key(pdl_str_get(k))) continue;
         out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
     }
     return out;
@@ -215,11 +256,6 @@ static pdl_val with_cached(pdl_val raw) {
 }
 
 /* --- success needs a sign --------------------------------------------------------------------- */
-
-static pdl_vref first_choice(pdl_vref raw) {
-    pdl_vref choices = pdl_member(raw, "choices");
-    return pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
-}
 
 /* The message of a choice, or what some servers send in its place. */
 static pdl_val message_of(pdl_vref choice) {

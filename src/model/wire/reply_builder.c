@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "model/ask/messages.h"
+#include "value/member.h"
 #include "value/peer_words.h"
 
 #include "base/banned.h"
@@ -27,19 +28,10 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .held = PDL_BUF,
                              .piece = PDL_BUF,
                              .error = pdl_absent(),
+                             .tool_ids = pdl_absent(),
+                             .function = pdl_absent(),
+                             .function_args = PDL_BUF,
                              .new_logprobs = pdl_absent()};
-}
-
-static void fini_tools(pdl_reply_builder *d) {
-    for (size_t i = 0; i < d->tools.n; i++) {
-        pdl_reply_builder_tool *t = &d->tools.p[i];
-        pdl_drop(t->id);
-        pdl_drop(t->type);
-        pdl_drop(t->name);
-        pdl_buf_fini(&t->args);
-    }
-    pdl_vec_fini(&d->tools);
-    pdl_idmap_fini(&d->tool_places);
 }
 
 void pdl_reply_builder_fini(pdl_reply_builder *d) {
@@ -50,7 +42,7 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->usage);
     pdl_drop(d->logprobs);
     pdl_drop(d->error);
-    fini_tools(d);
+    pdl_reply_tools_fini(d);
     pdl_buf_fini(&d->content);
     pdl_buf_fini(&d->reasoning);
     pdl_buf_fini(&d->refusal);
@@ -59,7 +51,12 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_json_keys_fini(&d->keys);
     pdl_vec_fini(&d->growing);
     pdl_drop(d->new_logprobs);
-    *d = (pdl_reply_builder){.head = pdl_absent(), .new_logprobs = pdl_absent()};
+    pdl_drop(d->function);
+    pdl_buf_fini(&d->function_args);
+    *d = (pdl_reply_builder){.head = pdl_absent(),
+                             .tool_ids = pdl_absent(),
+                             .function = pdl_absent(),
+                             .new_logprobs = pdl_absent()};
 }
 
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
@@ -68,8 +65,10 @@ void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
 }
 
 void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason) {
-    if (pdl_is_str(reason) && pdl_str_get(reason).n)
-        pdl_reply_builder_set(&d->finish, pdl_keep(reason));
+    if (!pdl_is_str(reason) || pdl_str_get(reason).n == 0) return;
+    bool first = pdl_is_absent(d->finish);
+    pdl_reply_builder_set(&d->finish, pdl_keep(reason));
+    if (first) pdl_reply_tools_end(d);
 }
 
 /* --- text and thinking ------------------------------------------------------------------------ */
@@ -164,6 +163,51 @@ void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
     }
 }
 
+void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts) {
+    if (pdl_is_dict(parts)) {
+        pdl_reply_builder_part(d, parts);
+        return;
+    }
+    for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
+        pdl_reply_builder_part(d, pdl_list_at(parts, i));
+}
+
+/* The text of a thought: a text, or a list of parts. */
+static void add_thought(pdl_reply_builder *d, pdl_vref v) {
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(v, &text);
+    if (text.len) pdl_reply_builder_reasoning(d, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
+static void add_image(pdl_reply_builder *d, pdl_vref part) {
+    pdl_vref old = pdl_dict_getz(d->extra, "images");
+    pdl_val list = pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1);
+    list = pdl_list_push(list, pdl_keep(part));
+    d->extra = pdl_dict_putz(d->extra, "images", list);
+}
+
+void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
+    pdl_str type = pdl_member_str(part, "type");
+    pdl_vref text = pdl_member(part, "text"), refusal = pdl_member(part, "refusal"),
+             thought = pdl_member(part, "thinking");
+    if (pdl_is_str(part))
+        pdl_reply_builder_text(d, pdl_str_get(part));
+    else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "reasoning"))
+        add_thought(d, pdl_is_absent(thought) ? text : thought);
+    else if (pdl_str_is(type, "image_url"))
+        add_image(d, part);
+    else if (pdl_is_str(text))
+        pdl_reply_builder_text(d, pdl_str_get(text));
+    else if (pdl_is_str(refusal))
+        pdl_reply_builder_refusal(d, pdl_str_get(refusal));
+}
+
+void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text) {
+    d->has_refusal = true;
+    pdl_buf_put(&d->refusal, text);
+}
+
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     d->has_reasoning = true;
     pdl_buf_put(&d->reasoning, text);
@@ -186,66 +230,7 @@ static void end_thinking(pdl_reply_builder *d) {
     d->think = PDL_THINK_NONE;
 }
 
-/* --- tool calls ------------------------------------------------------------------------------- */
-
-/* A stream may have any number of calls, with any numbers. Odd, since 0 is no key; two indexes that
- * differ by 2^63 have the same key. */
-static uintptr_t key_of(int64_t index) { return ((uintptr_t)index << 1) | 1; }
-
-static pdl_reply_builder_tool *slot_at(const pdl_reply_builder *d, int64_t index) {
-    size_t place = (uintptr_t)pdl_idmap_find(&d->tool_places, key_of(index));
-    return place && d->tools.p[place - 1].index == index ? &d->tools.p[place - 1] : NULL;
-}
-
-static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
-    pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
-    *t = (pdl_reply_builder_tool){index,   pdl_absent(), pdl_absent(), pdl_absent(),
-                                  PDL_BUF, false,        false,        0};
-    pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
-    return t;
-}
-
-/* Without an index a new id opens a slot and everything else goes to the last one. */
-static pdl_reply_builder_tool *find_slot(pdl_reply_builder *d, pdl_vref delta) {
-    pdl_vref index = pdl_dict_getz(delta, "index"), id = pdl_dict_getz(delta, "id");
-    if (pdl_is(index, PDL_V_INT)) {
-        pdl_reply_builder_tool *known = slot_at(d, pdl_int_of(index));
-        return known ? known : open_slot(d, pdl_int_of(index));
-    }
-    pdl_reply_builder_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
-    bool fresh = pdl_is_str(id) && pdl_str_get(id).n &&
-                 (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
-    int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
-    return fresh || !last ? open_slot(d, next) : last;
-}
-
-static void first_text(pdl_val *slot, pdl_vref v) {
-    if (pdl_is_absent(*slot) && pdl_is_str(v) && pdl_str_get(v).n) *slot = pdl_keep(v);
-}
-
-static void add_tool_delta(pdl_reply_builder *d, pdl_vref delta) {
-    if (!pdl_is_dict(delta)) return;
-    pdl_reply_builder_tool *t = find_slot(d, delta);
-    if (d->wants_extra && !t->grows) {
-        t->grows = true;
-        *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
-    }
-    pdl_vref f = pdl_dict_getz(delta, "function");
-    first_text(&t->id, pdl_dict_getz(delta, "id"));
-    first_text(&t->type, pdl_dict_getz(delta, "type"));
-    if (!pdl_is_dict(f)) return;
-    first_text(&t->name, pdl_dict_getz(f, "name"));
-    pdl_vref args = pdl_dict_getz(f, "arguments");
-    if (pdl_is_str(args))
-        pdl_buf_put(&t->args, pdl_str_get(args));
-    else if (pdl_is_dict(args)) /* whole, and not as text */
-        pdl_message_text(args, &t->args);
-}
-
-void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
-    if (!pdl_is_list(list)) return;
-    for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
-}
+/* --- logprobs --------------------------------------------------------------------------------- */
 
 /* Appends the lists of v to those of *all. */
 static void add_logprobs(pdl_val *to, pdl_vref v) {
@@ -282,45 +267,12 @@ static pdl_val put_new_text(pdl_val extra, const char *name, const pdl_buf *all,
     return pdl_dict_putz(extra, name, text);
 }
 
-/* Absent: it has nothing new, or is not known well enough. */
-static pdl_val growth_of(pdl_reply_builder_tool *t, size_t place) {
-    bool known = pdl_is_str(t->id) && pdl_is_str(t->name);
-    if (!known || (t->begun && t->args.len == t->sent)) return pdl_absent();
-    pdl_val call = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int((int64_t)place)),
-            f = pdl_dict_new(2);
-    if (!t->begun) {
-        call = pdl_dict_putz(call, "id", pdl_keep(t->id));
-        call = pdl_dict_putz(call, "type",
-                             pdl_is_str(t->type) ? pdl_keep(t->type) : pdl_textz("function"));
-        f = pdl_dict_putz(f, "name", pdl_keep(t->name));
-    }
-    f = pdl_dict_putz(f, "arguments",
-                      pdl_text(pdl_str_sub(pdl_buf_str(&t->args), t->sent, t->args.len)));
-    t->begun = true;
-    t->sent = t->args.len;
-    return pdl_dict_putz(call, "function", f);
-}
-
-static pdl_val put_growing_calls(pdl_val extra, pdl_reply_builder *d) {
-    pdl_val list = pdl_list_new(0);
-    for (size_t i = 0; i < d->growing.n; i++) {
-        pdl_reply_builder_tool *t = &d->tools.p[d->growing.p[i]];
-        pdl_val call = growth_of(t, d->growing.p[i]);
-        t->grows = false;
-        if (!pdl_is_absent(call)) list = pdl_list_push(list, call);
-    }
-    d->growing.n = 0;
-    if (pdl_list_len(list)) return pdl_dict_putz(extra, "tool_calls", list);
-    pdl_drop(list);
-    return extra;
-}
-
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d) {
     pdl_val extra = pdl_dict_new(0);
     if (d->think != PDL_THINK_INSIDE)
         extra = put_new_text(extra, "reasoning_content", &d->reasoning, &d->reasoning_sent);
     extra = put_new_text(extra, "refusal", &d->refusal, &d->refusal_sent);
-    extra = put_growing_calls(extra, d);
+    extra = pdl_reply_tools_grown(extra, d);
     if (!pdl_is_absent(d->new_logprobs)) {
         extra = pdl_dict_putz(extra, "logprobs", d->new_logprobs);
         d->new_logprobs = pdl_absent();
@@ -328,18 +280,6 @@ pdl_val pdl_reply_builder_extra(pdl_reply_builder *d) {
     if (pdl_dict_len(extra)) return extra;
     pdl_drop(extra);
     return pdl_absent();
-}
-
-void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced) {
-    if (!slot_at(d, index)) {
-        if (forced) pdl_reply_builder_text(d, piece);
-        return;
-    }
-    pdl_val f = pdl_dict_putz(pdl_dict_new(1), "arguments", pdl_text(piece));
-    pdl_val call = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int(index));
-    pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "function", f));
-    pdl_reply_builder_tools(d, list);
-    pdl_drop(list);
 }
 
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
@@ -350,22 +290,6 @@ void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
 }
 
 static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
-
-static pdl_val take_tools(pdl_reply_builder *d) {
-    pdl_val list = pdl_list_new(d->tools.n);
-    for (size_t i = 0; i < d->tools.n; i++) {
-        pdl_reply_builder_tool *t = &d->tools.p[i];
-        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
-        f = pdl_dict_putz(f, "arguments",
-                          t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
-        pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
-        call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
-        list = pdl_list_push(list, pdl_dict_putz(call, "function", f));
-        t->id = t->type = t->name = pdl_absent();
-    }
-    fini_tools(d);
-    return list;
-}
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
@@ -386,11 +310,17 @@ static pdl_val take(pdl_val *slot) {
 }
 
 static pdl_val take_message(pdl_reply_builder *d) {
+    pdl_reply_tools_end(d);
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", or_text(take(&d->role), "assistant"));
     m = pdl_dict_putz(m, "content", d->has_content ? pdl_text_of_buf(&d->content) : pdl_null());
     if (d->has_reasoning) m = pdl_dict_putz(m, "reasoning_content", pdl_text_of_buf(&d->reasoning));
     if (d->has_refusal) m = pdl_dict_putz(m, "refusal", pdl_text_of_buf(&d->refusal));
-    if (d->tools.n) m = pdl_dict_putz(m, "tool_calls", take_tools(d));
+    if (!pdl_is_absent(d->function)) {
+        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", take(&d->function));
+        f = pdl_dict_putz(f, "arguments", pdl_text_of_buf(&d->function_args));
+        m = pdl_dict_putz(m, "function_call", f);
+    }
+    if (d->tools.n) m = pdl_dict_putz(m, "tool_calls", pdl_reply_tools_take(d));
     for (size_t i = 0; i < pdl_dict_len(d->extra); i++)
         m = pdl_dict_put(m, pdl_keep(pdl_dict_key_at(d->extra, i)),
                          pdl_keep(pdl_dict_val_at(d->extra, i)));

@@ -18,9 +18,15 @@ typedef struct pdl_reply_builder_tool {
     int64_t index;
     pdl_val id, type, name; /* strings or absent */
     pdl_buf args;
-    bool begun;  /* pdl_reply_builder_extra has given its id and name */
-    bool grows;  /* it is in the list of those that the last events changed */
-    size_t sent; /* bytes of args that it has given */
+    pdl_buf whole;      /* arguments that came with its name: they count where no others come */
+    unsigned depth;     /* of brackets in args */
+    bool quoted, escaped; /* args end inside of a string; after a backslash there */
+    bool object;        /* args begin with { */
+    bool ended;         /* args are one whole object */
+    bool made;          /* the service gave no id: this one is ours */
+    bool begun;         /* pdl_reply_builder_extra has given its id and name */
+    bool grows;         /* it is in the list of those that the last events changed */
+    size_t sent;        /* bytes of args that it has given */
 } pdl_reply_builder_tool;
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
@@ -33,7 +39,11 @@ typedef struct pdl_reply_builder {
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
-    pdl_idmap tool_places; /* by index, see reply_builder.c -> place in tools, + 1 */
+    pdl_idmap tool_places; /* by index, see reply_tools.c -> place in tools of the latest, + 1 */
+    pdl_val tool_ids;      /* dict: id -> place in tools, or absent */
+    pdl_buf schema;        /* input of the schema tool that came with its name, as `whole` */
+    pdl_val function;      /* name in a function_call, the older form of a call, or absent */
+    pdl_buf function_args;
     size_t mark;           /* for dialects: where the current thought begins in reasoning */
     pdl_think think;       /* <think> at the start of the content */
     pdl_buf held;          /* text that may be the beginning of a tag */
@@ -68,6 +78,10 @@ PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask
 /* More text of the answer / of the reasoning / of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
+void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text);
+/* A content in parts (Mistral): texts, thoughts, images; a list of them or one. */
+void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
+void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
@@ -80,6 +94,10 @@ pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
  * tool, whose arguments are the text of the answer; where no schema was sent (forced is false) they
  * are dropped. */
 void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced);
+/* A call with this index has begun: its id, its name and the input that came with them, which may
+ * be empty. schema: it is the schema tool, whose arguments are the text of the answer. */
+void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pdl_vref name,
+                            pdl_vref input, bool schema);
 /* The stop reason of Anthropic's models: tool_use without a call, which the schema tool causes, is
  * an ordinary end. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
@@ -97,6 +115,16 @@ PDL_MUST bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err);
 /* The response in OpenAI's shape; empties the builder. Text held back goes to piece. */
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
 
+/* --- reply_tools.c ---------------------------------------------------------------------------- */
+
+/* Everything has arrived: calls without arguments get those that came with their names. */
+void pdl_reply_tools_end(pdl_reply_builder *d);
+/* The calls as a list; releases them. */
+pdl_val pdl_reply_tools_take(pdl_reply_builder *d);
+/* Puts what the calls have grown by into extra (taken), as tool_calls. */
+pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d);
+void pdl_reply_tools_fini(pdl_reply_builder *d);
+
 /* --- every reply ------------------------------------------------------------------------------ */
 
 /* Turns a response in OpenAI's shape (taken, also on failure) into the reply of the effect: finish
@@ -107,6 +135,7 @@ enum {
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: it is unwrapped */
     PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
+    PDL_REPLY_SHORT_IDS = 32, /* ids of calls that the service left out are of the short form */
     PDL_REPLY_PLAIN = 16, /* <think> in the content stays: its pieces were shown with it */
 };
 /* Looks at a whole reply in OpenAI's shape before: the first choice must hold an answer (spec 5). A

@@ -1,0 +1,292 @@
+/* reply_tools.c -- the tool calls of a reply that is built from events; see reply_builder.h. Spec:
+ * providers 6.
+ *
+ * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
+ * So an index does not make a call. A new one begins with an index or an id that was not seen, with
+ * another name, and after arguments that are one whole object; what has a known id belongs to its
+ * call.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/ask/messages.h"
+#include "model/wire/parts.h"
+#include "model/wire/reply_builder.h"
+#include "value/member.h"
+
+#include "base/banned.h"
+
+typedef pdl_reply_builder_tool tool;
+
+void pdl_reply_tools_fini(pdl_reply_builder *d) {
+    for (size_t i = 0; i < d->tools.n; i++) {
+        tool *t = &d->tools.p[i];
+        pdl_drop(t->id);
+        pdl_drop(t->type);
+        pdl_drop(t->name);
+        pdl_buf_fini(&t->args);
+        pdl_buf_fini(&t->whole);
+    }
+    pdl_vec_fini(&d->tools);
+    pdl_idmap_fini(&d->tool_places);
+    pdl_drop(d->tool_ids);
+    d->tool_ids = pdl_absent();
+    pdl_buf_fini(&d->schema);
+}
+
+/* --- which call ------------------------------------------------------------------------------- */
+
+/* A stream may have any number of calls, with any numbers. Odd, since 0 is no key; two indexes that
+ * differ by 2^63 have the same key. */
+static uintptr_t key_of(int64_t index) { return ((uintptr_t)index << 1) | 1; }
+
+static tool *slot_at(const pdl_reply_builder *d, int64_t index) {
+    size_t place = (uintptr_t)pdl_idmap_find(&d->tool_places, key_of(index));
+    return place && d->tools.p[place - 1].index == index ? &d->tools.p[place - 1] : NULL;
+}
+
+static tool *open_slot(pdl_reply_builder *d, int64_t index) {
+    tool *t = pdl_vec_push(&d->tools);
+    *t = (tool){.index = index,
+                .id = pdl_absent(),
+                .type = pdl_absent(),
+                .name = pdl_absent(),
+                .args = PDL_BUF,
+                .whole = PDL_BUF};
+    pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
+    return t;
+}
+
+static bool is_name(pdl_vref v) { return pdl_is_str(v) && pdl_str_get(v).n; }
+
+static tool *slot_of_id(const pdl_reply_builder *d, pdl_vref id) {
+    pdl_vref place = is_name(id) && pdl_is_dict(d->tool_ids) ? pdl_dict_find(d->tool_ids, id)
+                                                             : pdl_absent();
+    return pdl_is_absent(place) ? NULL : &d->tools.p[pdl_int_of(place)];
+}
+
+/* Returns true when a piece with this id and name cannot be a part of the call. A name that is the
+ * same, or has grown, says nothing. */
+static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
+    if (is_name(id) && pdl_is_str(t->id) && !t->made) return !pdl_val_eq(t->id, id);
+    if (!is_name(name) || !pdl_is_str(t->name)) return false;
+    if (pdl_val_eq(t->name, name)) return false;
+    return t->args.len > 0 || !pdl_str_starts(pdl_str_get(name), pdl_str_get(t->name));
+}
+
+static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vref name) {
+    pdl_vref index = pdl_member(delta, "index");
+    tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL, *known = slot_of_id(d, id);
+    int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
+    if (known) return known;
+    if (pdl_is(index, PDL_V_INT)) {
+        known = slot_at(d, pdl_int_of(index));
+        return known && !is_other(known, id, name) ? known : open_slot(d, pdl_int_of(index));
+    }
+    return last && !is_other(last, id, name) ? last : open_slot(d, next);
+}
+
+static void first_text(pdl_val *slot, pdl_vref v) {
+    if (pdl_is_absent(*slot) && is_name(v)) *slot = pdl_keep(v);
+}
+
+static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
+    if (!is_name(id) || (pdl_is_str(t->id) && !t->made)) return;
+    if (pdl_is_str(t->id)) return; /* it was made and has been given away */
+    t->id = pdl_keep(id);
+    if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
+    d->tool_ids =
+        pdl_dict_put(d->tool_ids, pdl_keep(id), pdl_int((int64_t)(t - d->tools.p)));
+}
+
+static void note_growth(pdl_reply_builder *d, tool *t) {
+    if (!d->wants_extra || t->grows) return;
+    t->grows = true;
+    *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* Follows one byte of the arguments. */
+static void follow(tool *t, char c) {
+    if (t->escaped) {
+        t->escaped = false;
+    } else if (t->quoted) {
+        t->escaped = c == '\\';
+        t->quoted = c != '"';
+    } else if (c == '"') {
+        t->quoted = true;
+    } else if (c == '{' || c == '[') {
+        t->object |= t->args.len == 0 && c == '{';
+        t->depth++;
+    } else if ((c == '}' || c == ']') && t->depth) {
+        t->ended = --t->depth == 0 && t->object;
+    }
+}
+
+/* Bytes of text that belong to the call: up to the end of its object. */
+static size_t take_part(tool *t, pdl_str text) {
+    size_t from = 0, end;
+    while (t->args.len == 0 && from < text.n && is_blank(text.p[from])) from++;
+    for (end = from; end < text.n && !t->ended; end++) {
+        follow(t, text.p[end]);
+        if (t->args.len == 0) pdl_buf_putc(&t->args, text.p[from++]);
+    }
+    pdl_buf_put(&t->args, pdl_str_sub(text, from, end));
+    return end;
+}
+
+/* An empty object that came with the name only held the place of what comes now. */
+static bool is_placeholder(const tool *t) {
+    return t->ended && t->args.len == 2 && t->sent == 0;
+}
+
+static void start_again(tool *t) {
+    pdl_buf_clear(&t->args);
+    t->object = t->ended = false;
+}
+
+static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
+    for (size_t pos = 0; pos < text.n;) {
+        while (t->ended && pos < text.n && is_blank(text.p[pos])) pos++;
+        if (pos == text.n) return;
+        if (is_placeholder(t)) start_again(t);
+        if (t->ended) { /* more than one object: the next call of the same function */
+            pdl_val name = pdl_keep(t->name);
+            t = open_slot(d, t->index);
+            t->name = name;
+        }
+        pos += take_part(t, pdl_str_sub(text, pos, text.n));
+        note_growth(d, t);
+    }
+}
+
+static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
+    pdl_vref f = pdl_member(delta, "function"), args = pdl_member(f, "arguments"),
+             id = pdl_member(delta, "id"), name = pdl_member(f, "name");
+    if (!pdl_is_dict(delta)) return;
+    tool *t = find_slot(d, delta, id, name);
+    note_growth(d, t);
+    set_id(d, t, id);
+    first_text(&t->type, pdl_member(delta, "type"));
+    first_text(&t->name, name);
+    if (pdl_is_str(args)) {
+        add_arguments(d, t, pdl_str_get(args));
+    } else if (pdl_is_dict(args)) { /* whole, and not as text */
+        pdl_buf text = PDL_BUF;
+        pdl_message_text(args, &text);
+        add_arguments(d, t, pdl_buf_str(&text));
+        pdl_buf_fini(&text);
+    }
+}
+
+void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
+    if (pdl_is_dict(list)) add_delta(d, list);
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
+        add_delta(d, pdl_list_at(list, i));
+}
+
+/* --- calls whose index is theirs -------------------------------------------------------------- */
+
+static void put_input(pdl_vref input, pdl_buf *out) {
+    pdl_buf_clear(out);
+    if ((pdl_is_dict(input) && pdl_dict_len(input)) || pdl_is_str(input))
+        pdl_message_text(input, out);
+}
+
+void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pdl_vref name,
+                            pdl_vref input, bool schema) {
+    if (schema) {
+        d->schema.limit = PDL_BUF.limit;
+        put_input(input, &d->schema);
+        return;
+    }
+    pdl_val call = pdl_call_new(id, name, pdl_absent());
+    tool *t = open_slot(d, index);
+    set_id(d, t, pdl_member(call, "id"));
+    first_text(&t->name, name);
+    put_input(input, &t->whole);
+    note_growth(d, t);
+    pdl_drop(call);
+}
+
+void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced) {
+    tool *t = slot_at(d, index);
+    if (t) {
+        pdl_buf_put(&t->args, piece);
+        note_growth(d, t);
+    } else if (forced && piece.n) {
+        pdl_buf_clear(&d->schema);
+        pdl_reply_builder_text(d, piece);
+    }
+}
+
+void pdl_reply_tools_end(pdl_reply_builder *d) {
+    for (size_t i = 0; i < d->tools.n; i++) {
+        tool *t = &d->tools.p[i];
+        if (t->args.len == 0) pdl_buf_put(&t->args, pdl_buf_str(&t->whole));
+        if (t->args.len > t->sent) note_growth(d, t);
+    }
+    if (d->schema.len) pdl_reply_builder_text(d, pdl_buf_str(&d->schema));
+    pdl_buf_clear(&d->schema);
+}
+
+/* --- what it gives ---------------------------------------------------------------------------- */
+
+/* Absent: it has nothing new, or is not known well enough. A call whose arguments come before any
+ * id gets one. What may only hold a place is not given before the end. */
+static pdl_val growth_of(tool *t, size_t place, bool end) {
+    size_t len = is_placeholder(t) && !end ? 0 : t->args.len;
+    if (!pdl_is_str(t->name) || (t->begun && len == t->sent)) return pdl_absent();
+    if (!pdl_is_str(t->id) && t->args.len == 0) return pdl_absent();
+    if (!pdl_is_str(t->id)) {
+        t->id = pdl_call_fresh_id();
+        t->made = true;
+    }
+    pdl_val call = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int((int64_t)place)),
+            f = pdl_dict_new(2);
+    if (!t->begun) {
+        call = pdl_dict_putz(call, "id", pdl_keep(t->id));
+        call = pdl_dict_putz(call, "type",
+                             pdl_is_str(t->type) ? pdl_keep(t->type) : pdl_textz("function"));
+        f = pdl_dict_putz(f, "name", pdl_keep(t->name));
+    }
+    f = pdl_dict_putz(f, "arguments",
+                      pdl_text(pdl_str_sub(pdl_buf_str(&t->args), t->sent, len)));
+    t->begun = true;
+    t->sent = len;
+    return pdl_dict_putz(call, "function", f);
+}
+
+pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d) {
+    pdl_val list = pdl_list_new(0);
+    for (size_t i = 0; i < d->growing.n; i++) {
+        tool *t = &d->tools.p[d->growing.p[i]];
+        pdl_val call = growth_of(t, d->growing.p[i], !pdl_is_absent(d->finish));
+        t->grows = false;
+        if (!pdl_is_absent(call)) list = pdl_list_push(list, call);
+    }
+    d->growing.n = 0;
+    if (pdl_list_len(list)) return pdl_dict_putz(extra, "tool_calls", list);
+    pdl_drop(list);
+    return extra;
+}
+
+static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
+
+pdl_val pdl_reply_tools_take(pdl_reply_builder *d) {
+    pdl_val list = pdl_list_new(d->tools.n);
+    for (size_t i = 0; i < d->tools.n; i++) {
+        tool *t = &d->tools.p[i];
+        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
+        f = pdl_dict_putz(f, "arguments",
+                          t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
+        pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
+        call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
+        list = pdl_list_push(list, pdl_dict_putz(call, "function", f));
+        t->id = t->type = t->name = pdl_absent();
+    }
+    pdl_reply_tools_fini(d);
+    return list;
+}

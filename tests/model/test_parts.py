@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of replies in the forms that services send beside the usual one: contents in parts, choices without a message, calls of one index, of none, without
+ids, input that comes with the name; what of them goes back, and to whom."""
+import json
+import re
+
+import pytest
+
+from ..checks import check, same
+from .peers import AWS, PEERS, Anthropic, Bedrock, OpenAI, Table, block, run, stream
+
+OPEN = OpenAI("openai/m")
+TOOLS = [{"type": "function", "function": {"name": n, "parameters": {"type": "object", "properties": {}}}} for n in "tv"]
+
+
+def raw(pdl, folder, peer, reply, streamed=True, **more):
+    """-> (the text, the first choice) of a reply."""
+    made = block(peer, Table(), (reply, peer.kind if streamed else None), modelResponse="r", **more)
+    made["def"], made["contribute"] = "a", []
+    out, _ = run(pdl, folder, {"lastOf": [made, {"data": {"a": "${ a }", "c": "${ r.choices[0] }"}}]}, "--stream", "result" if streamed else "none")
+    got = json.loads(out)
+    return got["a"], got["c"]
+
+
+def chunk(**delta):
+    return {"id": "c", "choices": [{"index": 0, "delta": delta}]}
+
+
+def calls(*pieces):
+    """A stream of pieces of calls, each (index, id, name, arguments), None: left out; a list is one event."""
+    def one(index, ident, name, arguments):
+        f = {k: v for k, v in (("name", name), ("arguments", arguments)) if v is not None}
+        return {k: v for k, v in (("index", index), ("id", ident), ("function", f)) if v is not None}
+    return stream(OPEN, *[chunk(tool_calls=[one(*x) for x in (p if isinstance(p, list) else [p])]) for p in pieces], OPEN.end("tool_calls"))
+
+
+# (what it is, pieces, [(id or None: made, name, arguments)])
+SPLITS = [
+    ("one index, one event", [[(0, "a", "t", '{"u":1}'), (0, "b", "v", '{"q":2}')]], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
+    ("one index, two events", [(0, "a", "t", '{"u":1}'), (0, "b", "t", '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "t", '{"q":2}')]),
+    ("one index, no ids", [(0, None, "t", '{"u":1}'), (0, None, "v", '{"q"'), (0, None, None, ":2}")], [(None, "t", '{"u":1}'), (None, "v", '{"q":2}')]),
+    ("one index, one name, no ids", [(0, None, "t", '{"u":1}'), (0, None, "t", '{"q":2}')], [(None, "t", '{"u":1}'), (None, "t", '{"q":2}')]),
+    ("another name after a part of the arguments", [(0, None, "t", '{"u"'), (0, None, "v", "{}")], [(None, "t", '{"u"'), (None, "v", "{}")]),
+    ("two objects in one piece", [(0, "a", "t", '{"u":{"}":"{"}} {"q":"\\"}{"}')], [("a", "t", '{"u":{"}":"{"}}'), (None, "t", '{"q":"\\"}{"}')]),
+    ("an id in each piece", [(0, "a", "t", '{"u"'), (0, "a", "t", ":1}"), (0, "a", "t", "")], [("a", "t", '{"u":1}')]),
+    ("a name in each piece", [(0, "a", "t", '{"u"'), (0, None, "t", ":1}"), (0, None, "t", "")], [("a", "t", '{"u":1}')]),
+    ("ids in turns, one index", [(0, "a", "t", '{"u"'), (0, "b", "v", '{"q"'), (0, "a", None, ":1}"), (0, "b", None, ":2}")], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
+    ("no index, no ids", [[(None, None, "t", '{"u":1}'), (None, None, "v", '{"q":2}')]], [(None, "t", '{"u":1}'), (None, "v", '{"q":2}')]),
+    ("an empty id", [(0, "", "t", "{}")], [(None, "t", "{}")]),
+    ("{} holds the place", [(0, "a", "t", "{}"), (0, None, None, '{"u":'), (0, None, None, "1}")], [("a", "t", '{"u":1}')]),
+    ("no arguments", [(0, "a", "t", None), (1, "b", "v", "")], [("a", "t", "{}"), ("b", "v", "{}")]),
+    ("two names, no arguments", [(0, None, "t", ""), (0, None, "v", "")], [(None, "t", "{}"), (None, "v", "{}")]),
+    ("blanks after the object", [(0, "a", "t", '{"u":1}'), (0, None, None, " \n")], [("a", "t", '{"u":1}')]),
+    ("the usual form", [(0, "a", "t", ""), (0, None, None, '{"u"'), (1, "b", "v", ""), (1, None, None, "{}"), (0, None, None, ":1}")], [("a", "t", '{"u":1}'), ("b", "v", "{}")]),
+]
+
+
+@pytest.mark.parametrize("row", SPLITS, ids=[s[0] for s in SPLITS])
+def test_calls(pdl, folder, row):
+    _, choice = raw(pdl, folder, OPEN, calls(*row[1]))
+    got = choice["message"]["tool_calls"]
+    same([(c["function"]["name"], c["function"]["arguments"]) for c in got], [w[1:] for w in row[2]])
+    for c, want in zip(got, row[2]):
+        check("its id", c["id"] == want[0] if want[0] else c["id"], c)
+    check("each has its own", len({c["id"] for c in got}) == len(got), got)
+    same(choice["finish_reason"], "tool_calls")
+
+
+def test_the_older_form_of_calls(pdl, folder):
+    f = [chunk(function_call={"name": "t", "arguments": ""}), chunk(function_call={"arguments": '{"u"'}), chunk(function_call={"arguments": ":1}"})]
+    _, choice = raw(pdl, folder, OPEN, stream(OPEN, *f, OPEN.end("function_call")))
+    same(choice["message"]["function_call"], {"name": "t", "arguments": '{"u":1}'})
+
+
+def start(index, name, value, **more):
+    return {"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": "u%d" % index, "name": name, "input": value}, **more}
+
+
+def test_input_with_the_name(pdl, folder):
+    """Of Anthropic and Bedrock: it counts, pieces that follow replace it, and it is the text where the tool stands for a schema."""
+    def more(text):
+        return {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}}
+    peer = Anthropic("anthropic/m")
+    for events, want in [([start(0, "t", {"a": 1})], [{"a": 1}]), ([start(0, "t", {"a": 1}), start(1, "v", {})], [{"a": 1}, {}]),
+                         ([start(0, "t", {"a": 1}), more('{"b": '), more("2}")], [{"b": 2}]), ([start(0, "t", {}), more("")], [{}])]:
+        _, choice = raw(pdl, folder, peer, stream(peer, *events, peer.end("tool_use")))
+        same([json.loads(c["function"]["arguments"]) for c in choice["message"]["tool_calls"]], want)
+    text, _ = raw(pdl, folder, peer, stream(peer, start(0, "json_tool_call", {"n": 1}), peer.end("tool_use")), spec={"n": "integer"}, parser="json")
+    same(text, {"n": 1})
+    peer = Bedrock("bedrock/m", **AWS)
+    begin = {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "u", "name": "t", "input": {"a": 1}}}}}
+    _, choice = raw(pdl, folder, peer, stream(peer, begin, peer.end("tool_use")))
+    same(json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]), {"a": 1})
+
+
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hel"}, {"type": "reference", "reference_ids": [1]},
+         {"type": "text", "text": "lo"}, {"type": "thinking", "thinking": "m"}]
+
+
+def test_contents_in_parts(pdl, folder):
+    for streamed in (True, False):
+        whole = json.dumps(OPEN.whole(PARTS)).encode()
+        for reply in (stream(OPEN, chunk(content=PARTS[:2]), chunk(content=PARTS[2:]), OPEN.end()), stream(OPEN, *[chunk(content=p) for p in PARTS], OPEN.end())) if streamed else (whole,):
+            text, choice = raw(pdl, folder, OPEN, reply, streamed)
+            same((text, choice["message"]["content"], choice["message"]["reasoning_content"]), ("Hello", "Hello", "hmm"))
+
+
+def test_whole_choices(pdl, folder):
+    for choice in ({"index": 0, "text": "Hello", "finish_reason": "stop"}, {"index": 0, "delta": {"content": "Hello"}, "finish_reason": "stop"},
+                   {"index": 0, "message": {"content": "Hello"}}, {"index": 0, "message": "Hello", "finish_reason": "stop"}):
+        same(raw(pdl, folder, OPEN, json.dumps({"choices": [choice]}).encode(), False)[0], "Hello")
+
+
+# --- ids ------------------------------------------------------------------------------------------
+
+def loop(peer, reply, back, messages=None):
+    """A call of a model, its results as messages without ids or with those of the calls, and the next call."""
+    table = Table()
+    first, second = block(peer, table, reply, modelResponse="r", parameters={"tools": TOOLS}), block(peer, table, back, parameters={"tools": TOOLS})
+    results = {"def": "results", "for": {"c": "${ r.choices[0].message.tool_calls }"}, "join": {"as": "array"}, "contribute": [],
+               "repeat": {"data": {"role": "tool", "tool_call_id": "${ c.id }", "content": "result of ${ c.function.name }"}}}
+    del first["input"]
+    second["input"] = "${ pdl_context + results }"
+    return table, {"text": [{"role": "user", "text": "hi", "contribute": ["context"]}, first, results, second]}
+
+
+CALL = {"type": "function", "function": {"name": "t", "arguments": "{}"}}
+ODD_IDS = {"without": {}, "empty": {"id": ""}, "null": {"id": None}, "a number": {"id": 7}}
+
+
+@pytest.mark.parametrize("model", ["openai/m", "mistral/m", "codestral/m", "groq/m", "azure/m"])
+def test_ids(pdl, folder, model):
+    """Every call has an id, which its result names, in the form of the service."""
+    peer = OpenAI(model)
+    for name, ident in ODD_IDS.items():
+        reply = OPEN.whole(None, "tool_calls")
+        reply["choices"][0]["message"]["tool_calls"] = [{**CALL, **ident}, {**CALL, "function": {"name": "v", "arguments": "{}"}, "id": "call_0123456789abcdef"}]
+        table, program = loop(peer, reply, OPEN.whole("done"), None)
+        run(pdl, folder, program, "--stream", "none")
+        sent = table.asked[1][0]["messages"]
+        made = [c["id"] for c in sent[1]["tool_calls"]]
+        same(made, [m["tool_call_id"] for m in sent[2:4]])
+        check("%s, %s: an id for each" % (model, name), len(set(made)) == 2 and all(isinstance(i, str) and i for i in made), made)
+        if "stral" in model:
+            check("%s, %s: nine letters or digits" % (model, name), all(re.fullmatch("[A-Za-z0-9]{9}", i) for i in made), made)
+
+
+def test_ids_that_the_program_left_out(pdl, folder):
+    def said(*ids):
+        return {"role": "assistant", "content": "", "tool_calls": [{**CALL, **({"id": i} if i else {})} for i in ids]}
+
+    def told(*ids):
+        return [{"role": "tool", "content": "r%d" % k, **({"tool_call_id": i} if i is not None else {})} for k, i in enumerate(ids)]
+    for talk, pairs in (([said(None, None), *told(None, "")], [0, 1]), ([said("a", "b"), *told(None, "a")], [1, 0]), ([said("a", "b"), *told("b", None)], [1, 0])):
+        table = Table()
+        made = block(OPEN, table, OPEN.whole("ok"))
+        made["input"] = {"data": [{"role": "user", "content": "hi"}, *talk]}
+        run(pdl, folder, made, "--stream", "none")
+        sent = table.asked[0][0]["messages"]
+        ids = [c["id"] for c in sent[1]["tool_calls"]]
+        same([m["tool_call_id"] for m in sent[2:4]], [ids[p] for p in pairs])
+        check("two ids", len(set(ids)) == 2 and all(ids), ids)
+
+
+# --- what goes back -------------------------------------------------------------------------------
+
+BROUGHT = {"reasoning_content": "hm", "reasoning": "hm", "reasoning_details": [{"type": "x"}], "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "s"}],
+           "annotations": [{"type": "url"}], "refusal": "no", "audio": {"id": "a1", "data": "AAAA"}, "images": [{"type": "image_url"}], "function_call": None,
+           "provider_specific_fields": {"x": 1}, "tool_calls": None, "thought_signatures": ["s"], "citations": [1], "something_new": {"x": 1}}
+TAKES = {"deepseek/m": {"reasoning_content": "hm"}, "moonshot/m": {"reasoning_content": "hm"}, "openai/m": {"refusal": "no", "audio": {"id": "a1"}},
+         "azure/m": {"refusal": "no", "audio": {"id": "a1"}}}
+
+
+@pytest.mark.parametrize("model", [p.model for p in PEERS if isinstance(p, OpenAI) and "completion" not in p.model]
+                         + ["deepseek/m", "moonshot/m", "groq/m", "mistral/m", "openrouter/m", "hosted_vllm/m"])
+def test_what_goes_back(pdl, folder, model):
+    """What a reply brought goes only to who takes it back; what the program wrote goes as it is."""
+    known = {p.model: p for p in PEERS}
+    peer, first = known.get(model, OpenAI(model)), OpenAI("openrouter/m")
+    reply = first.whole("A")
+    reply["choices"][0]["message"].update({**BROUGHT, "tool_calls": [{**CALL, "id": "a23456789"}]})
+    table, program = loop(first, reply, first.whole("B"))
+    last = block(peer, table, peer.whole("C"), parameters={"tools": TOOLS})
+    program["text"][3] = {**last, "input": program["text"][3]["input"]}
+    run(pdl, folder, program, "--stream", "none")
+    sent = table.asked[2][0]["messages"][1]
+    same({k: v for k, v in sent.items() if k not in ("role", "content", "tool_calls")}, TAKES.get(model, {}))
+    same(len(sent["tool_calls"]), 1)
+    table = Table()
+    later = block(peer, table, peer.whole("C"))
+    own = {"role": "assistant", "content": "x", "prefix": True, "cache_control": {"type": "ephemeral"}}
+    later["input"] = {"data": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "A", **BROUGHT}, {"role": "user", "content": "and"}, own]}
+    run(pdl, folder, later, "--stream", "none")
+    sent = table.asked[0][0]["messages"]
+    left = {k: v for k, v in TAKES.get(model, {}).items() if k != "reasoning_content"}  # only within a loop of tools
+    same({k: v for k, v in sent[1].items() if k not in ("role", "content", "citations", "something_new")}, left)
+    same(sent[3], own)
+
+
+def test_thoughts_go_back_signed(pdl, folder):
+    blocks = [{"type": "thinking", "thinking": "a", "signature": "s"}, {"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": "of another service"}]
+    talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "A", "thinking_blocks": blocks}, {"role": "user", "content": "and"}]
+    for peer, want in ((Anthropic("anthropic/m"), blocks[:2]),
+                       (Bedrock("bedrock/m", **AWS), [{"reasoningContent": {"reasoningText": {"text": "a", "signature": "s"}}}, {"reasoningContent": {"redactedContent": "x"}}])):
+        table = Table()
+        made = block(peer, table, peer.whole("ok"))
+        made["input"] = {"data": talk}
+        run(pdl, folder, made, "--stream", "none")
+        same(table.asked[0][0]["messages"][1]["content"][:-1], want)
+
+
