@@ -58,6 +58,8 @@ void pdl_session_guard(pdl_session *s) {
         s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
                                  .user = s->policies,
                                  .name = put_names};
+    s->collected = s->masks[PDL_SINK_trace];
+    s->collected.labels |= s->masks[PDL_SINK_output].labels;
     pdl_policy_memory *memory = pdl_session_memory(s);
     if (s->guard) {
         pdl_policy_world_share(s->guard, memory);

@@ -51,6 +51,7 @@ struct pdl_session {
     pdl_world *guard;         /* that asks them; NULL: none */
     pdl_policy_memories *memories;  /* of it and its members; NULL: no policy was asked */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
+    pdl_mask collected; /* of a collector of telemetry: what traces or the output hide */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;
     pdl_val inputs;       /* the variables that the run began with, for precheck; absent: no run */

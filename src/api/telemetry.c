@@ -19,7 +19,6 @@ bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->loop,
                                             .url = o->otlp,
                                             .content = o->otlp_content,
-                                            .mask = pdl_session_mask(s, PDL_SINK_trace),
                                             .env = env_of,
                                             .env_user = s,
                                             .secrets = s->secrets,
@@ -43,7 +42,7 @@ void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks) {
     pdl_otlp *o = exporter_of(s);
     if (!o) return;
     pdl_str id = s->durable ? pdl_durable_get_facts(s->durable)->id : PDL_STR("");
-    s->spans = pdl_otlp_run_new(o, s->opt.file, id);
+    s->spans = pdl_otlp_run_new(o, &s->collected, s->opt.file, id);
     pdl_sinks_add(sinks, pdl_otlp_run_sink(s->spans));
 }
 
@@ -52,7 +51,7 @@ void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pd
     if (!o) return;
     if (!s->spawn_spans) s->spawn_spans = PDL_NEW_N(pdl_otlp_run *, PDL_SPAWN_SLOTS);
     pdl_session_end_spawn_spans(s, slot);
-    s->spawn_spans[slot] = pdl_otlp_run_new(o, file, PDL_STR(""));
+    s->spawn_spans[slot] = pdl_otlp_run_new(o, &s->collected, file, PDL_STR(""));
     pdl_sinks_add(sinks, pdl_otlp_run_sink(s->spawn_spans[slot]));
 }
 

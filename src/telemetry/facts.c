@@ -57,6 +57,17 @@ static void put_double(pdl_buf *out, const char *key, double n) {
     PDL_PUT(out, "}}");
 }
 
+/* A text that is no content; where the policy hides it the name of its label stands instead. */
+void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label) {
+    pdl_buf hidden = PDL_BUF;
+    if (pdl_mask_hides(to->mask, label)) {
+        pdl_mask_put(to->mask, label, &hidden);
+        text = pdl_buf_str(&hidden);
+    }
+    pdl_otlp_put_text(to->out, key, text);
+    pdl_buf_fini(&hidden);
+}
+
 static void put_texts(pdl_buf *out, const char *key, pdl_vref list) {
     const char *comma = "";
     begin(out, key, "arrayValue");
@@ -91,9 +102,10 @@ static pdl_str text_of(pdl_vref v) {
     return !pdl_is_absent(v) && pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-static void put_if_text(pdl_buf *out, const char *key, pdl_vref v) {
+/* around: of what v is in. */
+static void put_if_text(pdl_otlp_facts *to, const char *key, pdl_vref v, pdl_label around) {
     pdl_str s = text_of(v);
-    if (s.n) pdl_otlp_put_text(out, key, s);
+    if (s.n) pdl_otlp_put_shown(to, key, s, pdl_label_of(v) | around);
 }
 
 static void put_if_int(pdl_buf *out, const char *key, pdl_vref v) {
@@ -118,18 +130,19 @@ static const struct {
     {"xai", "x_ai"},
 };
 
-static void put_model(pdl_vref model, pdl_buf *out) {
+static void put_model(pdl_vref model, pdl_label around, pdl_otlp_facts *to) {
     pdl_str name = text_of(model);
+    pdl_label label = pdl_label_of(model) | around;
     size_t slash = pdl_str_find(name, PDL_STR("/"), 0);
     if (slash == PDL_NOT_FOUND) {
-        if (name.n) pdl_otlp_put_text(out, "gen_ai.request.model", name);
+        if (name.n) pdl_otlp_put_shown(to, "gen_ai.request.model", name, label);
         return;
     }
     pdl_str provider = pdl_str_sub(name, 0, slash);
     for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
         if (pdl_str_is(provider, providers[i].ours)) provider = pdl_str_of(providers[i].theirs);
-    pdl_otlp_put_text(out, "gen_ai.provider.name", provider);
-    pdl_otlp_put_text(out, "gen_ai.request.model", pdl_str_sub(name, slash + 1, name.n));
+    pdl_otlp_put_shown(to, "gen_ai.provider.name", provider, label);
+    pdl_otlp_put_shown(to, "gen_ai.request.model", pdl_str_sub(name, slash + 1, name.n), label);
 }
 
 typedef enum { FORM_INT, FORM_NUMBER, FORM_TEXTS } form;
@@ -153,9 +166,11 @@ static bool is_number(pdl_vref v) {
     return !pdl_is_absent(v) && (pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT));
 }
 
-static void put_parameters(pdl_vref given, pdl_buf *out) {
+static void put_parameters(pdl_vref given, pdl_label around, pdl_otlp_facts *to) {
+    pdl_buf *out = to->out;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
         pdl_vref v = member(given, parameters[i].ours);
+        if (pdl_mask_hides(to->mask, pdl_label_of(v) | pdl_label_of_part(given) | around)) continue;
         switch (parameters[i].form) {
         case FORM_INT: put_if_int(out, parameters[i].theirs, v); break;
         case FORM_NUMBER:
@@ -213,47 +228,55 @@ static void put_finish_reasons(pdl_vref raw, pdl_buf *out) {
     pdl_drop(reasons);
 }
 
-static void put_model_reply(pdl_vref reply, bool content, pdl_buf *out) {
+/* label: of all that comes back. */
+static void put_model_reply(pdl_vref reply, pdl_label label, pdl_otlp_facts *to) {
     pdl_vref raw = member(reply, "raw"), usage = member(reply, "usage");
-    put_if_text(out, "gen_ai.response.id", member(raw, "id"));
-    put_if_text(out, "gen_ai.response.model", member(raw, "model"));
-    put_finish_reasons(raw, out);
+    pdl_buf *out = to->out;
+    put_if_text(to, "gen_ai.response.id", member(raw, "id"), label);
+    put_if_text(to, "gen_ai.response.model", member(raw, "model"), label);
+    if (!pdl_mask_hides(to->mask, label)) put_finish_reasons(raw, out);
     put_if_int(out, "gen_ai.usage.input_tokens", member(usage, "prompt_tokens"));
     put_if_int(out, "gen_ai.usage.output_tokens", member(usage, "completion_tokens"));
     if (is_number(member(usage, "cost")))
         put_double(out, "pdl.usage.cost", pdl_num_to_double(member(usage, "cost")));
-    if (content) put_answer(reply, out);
+    if (to->content) put_answer(reply, out);
 }
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-static pdl_str first_word(const pdl_effect *e) {
+static pdl_vref first_word(const pdl_effect *e) {
     pdl_vref argv = pdl_dict_getz(e->request, "argv");
     bool any = pdl_is_list(argv) && pdl_list_len(argv);
-    return any ? text_of(pdl_list_at(argv, 0)) : (pdl_str){0};
+    return any ? pdl_list_at(argv, 0) : pdl_absent();
 }
 
 /* What is done, and what with: "chat MODEL", "execute_tool NAME", "command WORD". */
-void pdl_otlp_put_name(const pdl_effect *e, pdl_buf *out) {
-    pdl_vref r = e->request;
-    pdl_str what = {0};
+void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out) {
+    pdl_vref r = e->request, what = pdl_absent();
     const char *done = pdl_effect_kind_name(e->kind);
-    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
+    bool asks = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
+    if (asks) {
         done = e->kind == PDL_EFFECT_model ? "chat" : "embeddings";
-        what = text_of(member(r, "model"));
-        size_t slash = pdl_str_find(what, PDL_STR("/"), 0);
-        if (slash != PDL_NOT_FOUND) what = pdl_str_sub(what, slash + 1, what.n);
+        what = member(r, "model");
     } else if (e->kind == PDL_EFFECT_tool) {
         bool calls = pdl_text_is(member(r, "op"), "call");
         done = calls ? "execute_tool" : "tools";
-        what = text_of(member(r, calls ? "name" : "server"));
+        what = member(r, calls ? "name" : "server");
     } else if (e->kind == PDL_EFFECT_code) {
-        what = text_of(member(r, "lang"));
+        what = member(r, "lang");
     } else if (e->kind == PDL_EFFECT_command) {
         what = first_word(e);
     }
+    pdl_str name = text_of(what);
+    size_t slash = asks ? pdl_str_find(name, PDL_STR("/"), 0) : PDL_NOT_FOUND;
+    if (slash != PDL_NOT_FOUND) name = pdl_str_sub(name, slash + 1, name.n);
+    pdl_label label = pdl_label_of(what) | pdl_label_of_part(r);
     pdl_buf_put(out, pdl_str_of(done));
-    if (what.n) pdl_buf_putf(out, " %.*s", PDL_FMT(cut(what)));
+    if (name.n) pdl_buf_putc(out, ' ');
+    if (name.n && pdl_mask_hides(mask, label))
+        pdl_mask_put(mask, label, out);
+    else
+        pdl_buf_put(out, cut(name));
 }
 
 static void put_operation(const pdl_effect *e, pdl_buf *out) {
@@ -266,36 +289,38 @@ static void put_operation(const pdl_effect *e, pdl_buf *out) {
     pdl_otlp_put_text(out, "pdl.effect", pdl_str_of(pdl_effect_kind_name(e->kind)));
 }
 
-void pdl_otlp_put_request(const pdl_effect *e, bool content, pdl_buf *out) {
+void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to) {
     pdl_vref r = e->request;
-    put_operation(e, out);
+    pdl_label around = pdl_label_of_part(r);
+    put_operation(e, to->out);
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
-        put_model(member(r, "model"), out);
-        put_parameters(member(r, "parameters"), out);
+        put_model(member(r, "model"), around, to);
+        put_parameters(member(r, "parameters"), around, to);
     }
     if (e->kind == PDL_EFFECT_tool) {
-        put_if_text(out, "gen_ai.tool.name", member(r, "name"));
-        put_if_text(out, "pdl.tool.server", member(r, "server"));
-        if (content && !pdl_is_absent(member(r, "arguments")))
-            put_json(out, "gen_ai.tool.call.arguments", member(r, "arguments"));
+        put_if_text(to, "gen_ai.tool.name", member(r, "name"), around);
+        put_if_text(to, "pdl.tool.server", member(r, "server"), around);
+        if (to->content && !pdl_is_absent(member(r, "arguments")))
+            put_json(to->out, "gen_ai.tool.call.arguments", member(r, "arguments"));
     } else if (e->kind == PDL_EFFECT_model) {
-        if (content) put_messages(member(r, "messages"), out);
-    } else if (content) {
-        put_json(out, "pdl.request", r);
+        if (to->content) put_messages(member(r, "messages"), to->out);
+    } else if (to->content) {
+        put_json(to->out, "pdl.request", r);
     }
 }
 
-void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, bool content, pdl_buf *out) {
+void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts *to) {
     pdl_vref v = r->value;
+    pdl_buf *out = to->out;
     if (r->err.kind) return;
     if (e->kind == PDL_EFFECT_model) {
-        put_model_reply(v, content, out);
+        put_model_reply(v, pdl_effect_label(e), to);
     } else if (e->kind == PDL_EFFECT_embed) {
         put_if_int(out, "gen_ai.usage.input_tokens", member(member(v, "usage"), "prompt_tokens"));
     } else {
         if (e->kind == PDL_EFFECT_command)
             put_if_int(out, "process.exit.code", member(v, "status"));
-        if (content)
+        if (to->content)
             put_json(out, e->kind == PDL_EFFECT_tool ? "gen_ai.tool.call.result" : "pdl.reply", v);
     }
 }

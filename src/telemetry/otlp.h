@@ -25,7 +25,6 @@ typedef struct pdl_otlp_options {
     pdl_loop *loop;       /* of the runs; borrowed */
     pdl_str url;          /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
     bool content;         /* also texts: messages, answers, code, results */
-    const pdl_mask *mask; /* of which texts not even then: what a policy hides; NULL: none */
     const char *(*env)(void *user, const char *name);
     void *env_user;
     const pdl_secrets *secrets; /* are replaced in all that is sent; borrowed */
@@ -49,8 +48,9 @@ const char *pdl_otlp_tracestate(const pdl_otlp *o);
 
 typedef struct pdl_otlp_run pdl_otlp_run;
 
-/* The spans of a run of the program `file`; id: of a durable run, or empty. o is borrowed. */
-pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, pdl_str file, pdl_str id);
+/* The spans of a run of the program `file`; id: of a durable run, or empty. mask: what a policy
+ * hides wherever it is, in names and errors, too. o and mask are borrowed. */
+pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_mask *mask, pdl_str file, pdl_str id);
 pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r);
 void pdl_otlp_run_free(pdl_otlp_run *r); /* ends what is open; NULL is fine */
 

@@ -63,10 +63,17 @@ void pdl_otlp_span_done(pdl_otlp *o);
 /* Texts are cut to this many bytes. */
 enum { PDL_OTLP_TEXT = 65536 };
 void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text);
+/* Where facts of a span go, and what is shown of them. */
+typedef struct pdl_otlp_facts {
+    pdl_buf *out;
+    const pdl_mask *mask;
+    bool content; /* texts of requests and answers, too, none of which is hidden */
+} pdl_otlp_facts;
+void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label);
 void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n);
 /* The name of the span of an effect, and what is known of it before its reply. */
-void pdl_otlp_put_name(const pdl_effect *e, pdl_buf *out);
-void pdl_otlp_put_request(const pdl_effect *e, bool content, pdl_buf *out);
-void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, bool content, pdl_buf *out);
+void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out);
+void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to);
+void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts *to);
 
 #endif

@@ -41,6 +41,7 @@ typedef struct ended_block {
 
 struct pdl_otlp_run {
     pdl_otlp *o;
+    const pdl_mask *mask;
     char trace[33];
     span *root; /* NULL before the run begins and after it */
     char *file, *id;
@@ -130,16 +131,21 @@ static void over(span *s, int64_t end) {
     settle(s);
 }
 
-/* Are texts with this label sent? */
-static bool shows(const pdl_otlp *o, pdl_label label) {
-    return o->opt.content && !pdl_mask_hides(o->opt.mask, label);
+/* Facts of a span; label: of the texts that are content. */
+static pdl_otlp_facts facts_of(span *s, pdl_label label) {
+    const pdl_otlp_run *r = s->run;
+    bool content = r->o->opt.content && !pdl_mask_hides(r->mask, label);
+    return (pdl_otlp_facts){&s->facts, r->mask, content};
 }
 
-static void fail(span *s, const pdl_err *err, bool content) {
+/* e: what failed, whose request the message may repeat; NULL: no effect. */
+static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
+    pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
+    pdl_otlp_facts to = facts_of(s, 0);
     s->failed = true;
     pdl_otlp_put_text(&s->facts, "error.type", pdl_str_of(pdl_err_kind_name(err->kind)));
-    if (content && err->msg)
-        pdl_otlp_put_text(&s->facts, "exception.message", pdl_str_of(err->msg));
+    if (to.content && err->msg)
+        pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
 }
 
 /* The innermost span around a place; *id: of one that has ended, NULL: it is open. */
@@ -157,11 +163,19 @@ static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     return r->root;
 }
 
-static void put_place(const pdl_path *place, pdl_buf *out) {
+/* label: of the text in which the block is written, whose keys are in the place. */
+static void put_place(const pdl_path *place, pdl_label label, pdl_otlp_facts *to) {
     pdl_buf text = PDL_BUF;
     pdl_path_text(place, &text);
-    if (text.len) pdl_otlp_put_text(out, "pdl.place", pdl_buf_str(&text));
+    if (text.len) pdl_otlp_put_shown(to, "pdl.place", pdl_buf_str(&text), label);
     pdl_buf_fini(&text);
+}
+
+static void put_block_name(span *s, pdl_str name, pdl_label label) {
+    if (pdl_mask_hides(s->run->mask, label))
+        pdl_mask_put(s->run->mask, label, &s->name);
+    else
+        pdl_buf_put(&s->name, name);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -204,16 +218,17 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
     span *s = span_new(r, up, id, INTERNAL, e->nanos);
     s->place = pdl_path_keep(e->path);
     pdl_idmap_put(&r->blocks, (uintptr_t)s->place, s);
-    pdl_buf_put(&s->name, function ? pdl_str_of(function) : def.n ? def : description);
+    pdl_otlp_facts to = facts_of(s, 0);
+    put_block_name(s, function ? pdl_str_of(function) : def.n ? def : description, e->label);
     pdl_otlp_put_text(&s->facts, "pdl.block", pdl_str_of(pdl_block_name(b->kind)));
-    put_place(e->path, &s->facts);
-    if (description.n) pdl_otlp_put_text(&s->facts, "pdl.description", description);
+    put_place(e->path, e->label, &to);
+    if (description.n) pdl_otlp_put_shown(&to, "pdl.description", description, e->label);
 }
 
 static void end_block(pdl_otlp_run *r, const pdl_event *e) {
     span *s = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
     if (!s || s->is_over) return;
-    if (e->err) fail(s, e->err, shows(r->o, e->err->label));
+    if (e->err) fail(s, e->err, NULL);
     over(s, e->nanos);
 }
 
@@ -224,9 +239,10 @@ static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed;
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
-    pdl_otlp_put_name(f, &s->name);
-    pdl_otlp_put_request(f, shows(r->o, pdl_effect_label(f)), &s->facts);
-    put_place(f->place, &s->facts);
+    pdl_otlp_facts to = facts_of(s, pdl_effect_label(f));
+    pdl_otlp_put_name(f, r->mask, &s->name);
+    pdl_otlp_put_request(f, &to);
+    put_place(f->place, e->label, &to);
     pdl_idmap_put(&r->effects, f->id, s);
     pdl_idmap_put(&r->o->effects, f->id, s);
 }
@@ -240,8 +256,9 @@ static void end_effect(pdl_otlp_run *r, span *s, uint32_t id, int64_t end) {
 static void reply(pdl_otlp_run *r, const pdl_event *e) {
     span *s = pdl_idmap_find(&r->effects, e->effect->id);
     if (!s) return;
-    pdl_otlp_put_reply(e->effect, e->reply, shows(r->o, pdl_effect_label(e->effect)), &s->facts);
-    if (e->reply->err.kind) fail(s, &e->reply->err, shows(r->o, e->reply->err.label));
+    pdl_otlp_facts to = facts_of(s, pdl_effect_label(e->effect));
+    pdl_otlp_put_reply(e->effect, e->reply, &to);
+    if (e->reply->err.kind) fail(s, &e->reply->err, e->effect);
     end_effect(r, s, e->effect->id, e->nanos);
 }
 
@@ -271,7 +288,7 @@ static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
         settle(open.p[i]);
     }
     pdl_vec_fini(&open);
-    if (err && err->kind) fail(r->root, err, shows(r->o, err->label));
+    if (err && err->kind) fail(r->root, err, NULL);
     span *root = r->root;
     r->root = NULL;
     over(root, now);
@@ -312,9 +329,10 @@ bool pdl_otlp_traceparent(const pdl_otlp *o, uint32_t effect, char out[PDL_TRACE
 
 const char *pdl_otlp_tracestate(const pdl_otlp *o) { return o->config.state; }
 
-pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, pdl_str file, pdl_str id) {
+pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_mask *mask, pdl_str file, pdl_str id) {
     pdl_otlp_run *r = PDL_NEW(pdl_otlp_run);
     r->o = o;
+    r->mask = mask;
     r->file = pdl_str_dup(file);
     r->id = pdl_str_dup(id);
     if (*o->config.trace) {

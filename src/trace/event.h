@@ -52,6 +52,8 @@ typedef struct pdl_event {
     const pdl_err *err;
     const struct pdl_effect *effect;
     const struct pdl_reply *reply;
+    /* blocks, effect: of the text in which the block is written; 0: the author's */
+    pdl_label label;
     int64_t nanos; /* wall time, stamped by the fan-out; 0 until then */
 } pdl_event;
 

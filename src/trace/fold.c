@@ -161,10 +161,11 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-/* The message of an error, which may be text that the trace does not show. Owned. */
-static char *failure_text(const pdl_fold *f, const pdl_err *err) {
+/* The message of an error, which may be text that the trace does not show. Owned. e: what it came
+ * of; NULL: no effect. */
+static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
-    pdl_label label = err->has_words ? err->words : err->label;
+    pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
     if (!pdl_mask_hides(f->mask, label)) return pdl_str_dup(pdl_str_of(err->msg));
     pdl_buf b = PDL_BUF;
     pdl_mask_put(f->mask, label, &b);
@@ -176,7 +177,7 @@ static void note_failure(const pdl_fold *f, fold_node *n, const pdl_event *e) {
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
     if (n->part_failed) return; /* the call was refused: the block is shown without its message */
-    n->failure = failure_text(f, e->err);
+    n->failure = failure_text(f, e->err, NULL);
 }
 
 static void on_fail(pdl_fold *f, const pdl_event *e) {
@@ -271,7 +272,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     if (!e->err || n->failure || n->part_failed) return;
     char **failure = n->over ? &n->failure : &n->answer_failed;
     pdl_free(*failure);
-    *failure = failure_text(f, e->err);
+    *failure = failure_text(f, e->err, e->effect);
 }
 
 static void on_piece(pdl_fold *f, const pdl_event *e) {

@@ -446,6 +446,7 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
+    err->label |= f->code ? f->code->label : 0; /* messages quote the program */
     while (f->frames.n) {
         pdl_vm_frame *fr = frame(f);
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;

@@ -198,6 +198,7 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
                                       .effect = e,
+                                      .label = c->code ? c->code->label : 0,
                                       .block = c->block,
                                       .path = c->path,
                                       .value = pdl_absent(),

@@ -47,6 +47,7 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
         .value = value,
         .context = kind == PDL_EVENT_block_end ? f->background : f->ctx,
         .err = err,
+        .label = f->code->label,
     };
     if (kind == PDL_EVENT_block_begin) {
         e.entry = entry_of(f, info);
@@ -68,7 +69,8 @@ void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t n
                    .value = value,
                    .context = pdl_absent(),
                    .key = pdl_str_of(key),
-                   .number = number};
+                   .number = number,
+                   .label = f->code->label};
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 

@@ -198,8 +198,16 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf b = PDL_BUF, shown = PDL_BUF;
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
     pdl_loc_put(block(f)->info->block->loc, &b);
-    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n", a->err.msg);
-    if (a->err.hint) pdl_buf_putf(&b, "%s\n", a->err.hint); /* the message shows no empty value */
+    pdl_label label = a->err.has_words ? a->err.words : a->err.label;
+    bool hidden = pdl_mask_hides(f->run->opt.mask, label);
+    PDL_PUT(&b, "An error occurred in a PDL block. Error details: ");
+    if (hidden)
+        pdl_mask_put(f->run->opt.mask, label, &b);
+    else
+        pdl_buf_put(&b, pdl_str_of(a->err.msg));
+    pdl_buf_putc(&b, '\n');
+    /* the message shows no empty value */
+    if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
     pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
