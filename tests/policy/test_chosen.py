@@ -81,7 +81,7 @@ def attempt(pdl, folder, block, policy, *more):
 
 @pytest.mark.parametrize("policy", ("careful", "strict", "deny", "name"))
 def test_text_of_a_file_chooses(pdl, folder, part, policy):
-    for name, block in part(CHOSEN.items(), 3, name=lambda row: policy + row[0]):
+    for name, block in part(CHOSEN.items(), 4, name=lambda row: policy + row[0]):
         if policy == "careful":
             made, told = attempt(pdl, folder, block, "default")
             check(name + ": without a policy it is called", len(made) == 1, made, told)

@@ -58,8 +58,8 @@ def run(pdl, program, *args):
         return Path(d, "mark").exists(), p.stdout + p.stderr
 
 
-def test_files_that_the_run_wrote(pdl):
-    for name, make, text, use in ROWS:
+def test_files_that_the_run_wrote(pdl, part):
+    for name, make, text, use in part(ROWS, 2, name=lambda row: row[0]):
         program = make(text)
         program["text"] += use
         check(name + ": it works without a policy", run(pdl, program)[0], "so the row shows nothing")

@@ -189,7 +189,7 @@ WAYS = {
     "of a policy": (("--policy", "confine.yaml"), {}, "", "", True), "of a policy of the environment": ((), {"PDL_POLICY": "confine.yaml"}, "", "", True),
     "of the program's policy": ((), {}, "policy: %s\n" % json.dumps(CONFINE), "", True),
 }
-EVERY = 4  # one cell of so many is made in `test`
+EVERY = 6  # one cell of so many is made in `test`
 
 
 def ways_of(verb):
@@ -204,9 +204,8 @@ def ways_of(verb):
 @pytest.mark.sampled
 @pytest.mark.parametrize("verb", VERBS)
 def test_verbs(pdl, verb):
-    can = subprocess.run([pdl, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
     for way, options, env, root, block, confines in ways_of(verb):
-        if confines and not can:
+        if confines and subprocess.run([pdl, "sandbox", "--", "true"], capture_output=True, check=False).returncode:
             skip("%s, %s" % (verb, way), "this machine has no sandbox")
             continue
         f = Folder(pdl, root, block)
