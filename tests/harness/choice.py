@@ -43,10 +43,14 @@ def commit():
     return found.stdout.strip() or "none"
 
 
+def number(name):
+    """A number that the commit gives to a name."""
+    return int.from_bytes(hashlib.sha256((Choice.seed + "\0" + str(name)).encode()).digest()[:4], "big")
+
+
 def drawn(name, every):
     """Is the row of this name among the one in `every` that the tier `test` takes?"""
-    digest = hashlib.sha256((Choice.seed + "\0" + str(name)).encode()).digest()
-    return int.from_bytes(digest[:4], "big") % every == 0
+    return number(name) % every == 0
 
 
 def taken(name, every):
@@ -56,18 +60,28 @@ def taken(name, every):
     return Choice.tier in ("all", "soak") and not Choice.sanitized or drawn(name, every)
 
 
+def takes(rows, every, name):
+    """The rows that this run takes. `test` takes at least one of them."""
+    rows = list(rows)
+    names = [str(name(row)) for row in rows]
+    first = {n for n in names if drawn(n, every)} or set(names and [min(names, key=number)])
+    if not Choice.rest and Choice.tier in ("all", "soak") and not Choice.sanitized:
+        return rows
+    return [row for row, n in zip(rows, names) if (n in first) != Choice.rest]
+
+
 def sample(rows, every, name=None):
     """rows -> parameters for pytest.mark.parametrize: one in `every` of them in `test`, the others in `test-all`.
 
     name: function of a row that gives its name; without it the row itself or its first element is its name."""
     name = name or (lambda row: row[0] if isinstance(row, (tuple, list)) else row)
     return [pytest.param(*(row if isinstance(row, tuple) else (row,)), id=str(name(row)), marks=pytest.mark.sampled)
-            for row in rows if taken(name(row), every)]
+            for row in takes(rows, every, name)]
 
 
 def part(rows, every, name=str):
     """The same for a loop inside of one test: the rows that this run takes. Tests ask for it as the fixture `part`."""
-    return [row for row in rows if taken(name(row), every)]
+    return takes(rows, every, name)
 
 
 def scaled(n, least=1):

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from ..harness.choice import Choice
 
 # more: options behind --sandbox
@@ -48,6 +50,17 @@ def in_turn(rows, strength, name=str, applies=None, differs=None):
         if strength in (every() if differs and differs(row) else turn(name(row), able)) and strength in able:
             found.append(row)
     return found
+
+
+def in_pairs(names, strengths=STRENGTHS, only_all=()):
+    """For a short table: an item for each row and strength that this run makes, with the arguments row, its name, and strength.
+
+    strengths: those of all rows, or a function of a row that gives them. only_all: strengths at which the rows cost so much that `test` leaves all of them out."""
+    def able(n):
+        return [s for s in (strengths(n) if callable(strengths) else strengths) if s not in only_all]
+    pairs = [(n, s) for n in names for s in turn(n, able(n)) + ([] if sampled() else list(only_all))]
+    rows = [pytest.param(n, s, id="%s, %s" % (n, s.name.split(", ")[-1]), marks=pytest.mark.sampled) for n, s in pairs]
+    return pytest.mark.parametrize("row, strength", rows, indirect=["strength"])
 
 
 def command_of(pdl):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..checks import check
-from .kit import PYTHON, in_turn, run
+from .kit import PYTHON, STRENGTHS, in_pairs, in_turn, run
 
 SAID = "look at them before you enter"
 # [what the command does, the new files that are named]
@@ -23,20 +23,20 @@ ROWS = [("mkdir -p w/new/.git/hooks && echo x > w/new/.bashrc", ["w/new/.git", "
         ("echo x > w/sub/HEAD", []), ("mkdir w/n w/n/refs && echo x > w/n/HEAD", []), ("echo x > w/a; mkdir w/b; echo y > w/b/id_rsa; cat w/old/.npmrc", []), ("true", [])]
 
 
-@pytest.mark.sampled
-def test_new_files_are_named(pdl, folder, strength):
-    # beside what is protected nothing can be made at the strength process
-    for command, names in in_turn(ROWS, strength, name=lambda row: row[0], applies=lambda row, s: s.name != "process" or "mkdir" not in row[0]):
-        for how, block in (("run", {}), ("block", {"sandbox": {"write": ["w"]}})):
-            root = Path(tempfile.mkdtemp()).resolve()
-            for name in ("w/sub", "w/old"):
-                (root / name).mkdir(parents=True)
-            (root / "w/old/.npmrc").write_text("old")
-            (root / "s.yaml").write_text("write: [w]\n")
-            (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command], "fallback": "failed", **block}))
-            r = run([pdl, *(["--sandbox=s.yaml"] if how == "run" else []), *strength.more, "a.pdl"], root, strength.env)
-            ok = all(f"{root}/{n}" in r.stderr for n in names) and r.stderr.count(SAID) == bool(names) and f"({len(names)})" in r.stderr * bool(names) + "(0)"
-            check(f"{how}: {command}", ok and "failed" not in r.stdout, r.stdout + r.stderr)
+# beside what is protected nothing can be made at the strength process
+@in_pairs(range(len(ROWS)), lambda row: STRENGTHS[:2] if "mkdir" in ROWS[row][0] else STRENGTHS)
+def test_new_files_are_named(pdl, row, strength):
+    command, names = ROWS[row]
+    for how, block in (("run", {}), ("block", {"sandbox": {"write": ["w"]}})):
+        root = Path(tempfile.mkdtemp()).resolve()
+        for name in ("w/sub", "w/old"):
+            (root / name).mkdir(parents=True)
+        (root / "w/old/.npmrc").write_text("old")
+        (root / "s.yaml").write_text("write: [w]\n")
+        (root / "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", command], "fallback": "failed", **block}))
+        r = run([pdl, *(["--sandbox=s.yaml"] if how == "run" else []), *strength.more, "a.pdl"], root, strength.env)
+        ok = all(f"{root}/{n}" in r.stderr for n in names) and r.stderr.count(SAID) == bool(names) and f"({len(names)})" in r.stderr * bool(names) + "(0)"
+        check(f"{how}: {command}", ok and "failed" not in r.stdout, r.stdout + r.stderr)
 
 
 # What confined code tries in w, which has proj/.git/, proj/.envrc, proj/.zshrc -> ../dots/rc, proj/bare.git/ and b/, a link to proj/.git
@@ -137,17 +137,17 @@ def test_json_of_the_machine(pdl, folder):
         check(f"JSON without {without}: locks", found["seccomp"] == ("seccomp      yes" in text) and bool(found["landlock"]) == ("Landlock     yes" in text), text, found)
 
 
-@pytest.mark.sampled
-def test_the_python_of_the_environment_is_shown(pdl, strength):
+@in_pairs(["PDL_PYTHON", "VIRTUAL_ENV", "PDL_PYTHON, VIRTUAL_ENV"])
+def test_the_python_of_the_environment_is_shown(pdl, row, strength):
     d = tempfile.mkdtemp(prefix="pdl-venv-", dir="/var/tmp")
     try:
         place = Path(d).resolve() / "venv"
         venv.create(place, with_pip=False, symlinks=True)
         Path(d, "prog").mkdir()
         python = str(place / "bin/python3")
-        for named in in_turn(({"PDL_PYTHON": python}, {"VIRTUAL_ENV": str(place)}, {"PDL_PYTHON": sys.executable, "VIRTUAL_ENV": str(place)}), strength, name=sorted):
-            r = run([pdl, "sandbox", *strength.more, "--", python, "-c", "print('fine')"], Path(d, "prog"), {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named, **strength.env})
-            check(sorted(named), r.stdout == "fine\n", r.stdout + r.stderr)
+        named = {"PDL_PYTHON": sys.executable if "," in row else python if "PYTHON" in row else "", "VIRTUAL_ENV": str(place) if "ENV" in row else ""}
+        r = run([pdl, "sandbox", *strength.more, "--", python, "-c", "print('fine')"], Path(d, "prog"), {**named, **strength.env})
+        check(row, r.stdout == "fine\n", r.stdout + r.stderr)
     finally:
         shutil.rmtree(d)
 
@@ -155,42 +155,42 @@ def test_the_python_of_the_environment_is_shown(pdl, strength):
 LOST = "no python3 found (set PDL_PYTHON)"
 
 
-@pytest.mark.sampled
-def test_lost_pythons(pdl, folder, strength):
+@in_pairs(["no environment", "no file", "no program", "not in PATH"])
+def test_lost_pythons(pdl, folder, row, strength):
     """A Python that is not there is said to be missing; a virtual environment that is gone does not matter, as without a sandbox."""
     (folder / "a.pdl").write_text(json.dumps({"lang": "python", "code": "result = 'fine'", "fallback": "${ pdl_error.message }"}))
-    rows = [("no environment", {"VIRTUAL_ENV": "/nonexistent"}, "fine"), ("no file", {"PDL_PYTHON": "/nonexistent/python3"}, LOST),
-            ("no program", {"PDL_PYTHON": str(folder / "a.pdl")}, LOST),
-            ("not in PATH", {"PDL_PYTHON": "python3", "PATH": str(folder / "empty")}, "no python3 found in the sandbox (set PDL_PYTHON)")]
-    for name, named, want in in_turn(rows, strength, name=lambda row: row[0]):
-        r = run([pdl, "--sandbox", *strength.more, "a.pdl"], folder, {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **strength.env, **named})
-        check(f"{name}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
+    named, want = {"no environment": ({"VIRTUAL_ENV": "/nonexistent"}, "fine"), "no file": ({"PDL_PYTHON": "/nonexistent/python3"}, LOST),
+                   "no program": ({"PDL_PYTHON": str(folder / "a.pdl")}, LOST),
+                   "not in PATH": ({"PDL_PYTHON": "python3", "PATH": str(folder / "empty")}, "no python3 found in the sandbox (set PDL_PYTHON)")}[row]
+    r = run([pdl, "--sandbox", *strength.more, "a.pdl"], folder, {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **strength.env, **named})
+    check(f"{row}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
 
 
-@pytest.mark.sampled
-def test_many_start_files(pdl, folder, strength):
+# bubblewrap reads all mounts again for each one
+@in_pairs([1000, 1500], only_all=STRENGTHS[:1])
+def test_many_start_files(pdl, folder, row, strength):
     """More start files than can be mounted over are a refusal that says what to do; a thousand are none."""
     (folder / "s.yaml").write_text("write: [w]\n")
     (folder / "empty").write_text("")
-    made = 0
-    for n in in_turn((1000, 1500), strength):
-        for i in range(made, n):
-            (folder / f"w/{i}").mkdir(parents=True)
-            os.link(folder / "empty", folder / f"w/{i}/.envrc")
-        made = n
-        r = run([pdl, "sandbox", "--sandbox=s.yaml", *strength.more, "--", "echo", "fine"], folder, strength.env, timeout=200)
-        ok = r.stdout == "fine\n" or (n > 1000 and r.returncode == 1 and "too many files to hide in its folders: name smaller ones" in r.stderr)
-        check(f"{n} start files", ok, r.returncode, r.stdout + r.stderr)
+    for i in range(row):
+        (folder / f"w/{i}").mkdir(parents=True)
+        os.link(folder / "empty", folder / f"w/{i}/.envrc")
+    r = run([pdl, "sandbox", "--sandbox=s.yaml", *strength.more, "--", "echo", "fine"], folder, strength.env, timeout=200)
+    ok = r.stdout == "fine\n" or (row > 1000 and r.returncode == 1 and "too many files to hide in its folders: name smaller ones" in r.stderr)
+    check(f"{row} start files", ok, r.returncode, r.stdout + r.stderr)
 
 
 SERVER = "import os, time\nfor i in range(20):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
 
 
-@pytest.mark.sampled
-def test_servers_at_a_limit(pdl, folder, strength):
+AT_A_LIMIT = {"started more processes than its sandbox allows": [*PYTHON, "server.py"], "no such program": ["./is-not-there"]}
+
+
+@in_pairs(AT_A_LIMIT)
+def test_servers_at_a_limit(pdl, folder, row, strength):
     (folder / "server.py").write_text(SERVER)
-    for command, want in in_turn((([*PYTHON, "server.py"], "started more processes than its sandbox allows"), (["./is-not-there"], "no such program")), strength):
-        (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"many": {"command": command[0], "args": command[1:], "sandbox": {"processes": 8}}}}))
-        (folder / "a.pdl").write_text(json.dumps({"defs": {"s": {"import": "mcp:many"}}, "text": "${ s.echo() }"}))
-        r = run([pdl, *strength.more, "a.pdl"], folder, {**strength.env, "PDL_MCP_CONFIG": str(folder / "mcp.json")})
-        check(f"a server: {want}", want in r.stdout + r.stderr, r.stdout + r.stderr)
+    command = AT_A_LIMIT[row]
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"many": {"command": command[0], "args": command[1:], "sandbox": {"processes": 8}}}}))
+    (folder / "a.pdl").write_text(json.dumps({"defs": {"s": {"import": "mcp:many"}}, "text": "${ s.echo() }"}))
+    r = run([pdl, *strength.more, "a.pdl"], folder, {**strength.env, "PDL_MCP_CONFIG": str(folder / "mcp.json")})
+    check(f"a server: {row}", row in r.stdout + r.stderr, r.stdout + r.stderr)

@@ -13,7 +13,7 @@ import pytest
 
 from ..checks import check
 from . import kit
-from .kit import PYTHON, environment, in_turn
+from .kit import PYTHON, environment, in_pairs, in_turn
 
 def cat(path, **more):
     return {"lang": "command", "args": ["sh", "-c", f"cat {path} 2>/dev/null || echo hidden"], **more}
@@ -231,20 +231,19 @@ def of_server(pdl, root, args, entry, text, env):
     return said(pdl, root, args, {"defs": SEEN, "text": text}, {**env, "PDL_MCP_CONFIG": str(root / "servers.json")})
 
 
-# name, of the run, of the server's entry, which variable, what it is
-SERVERS = [("its environment", True, {}, "HOME", None), ("its own variable", True, {"env": {"MINE": "m"}}, "MINE", "m"), ("of its entry", False, {"sandbox": True}, "HOME", None),
-           ("a profile of its entry", False, {"sandbox": {"env": ["COLOR"]}}, "COLOR", "red"), ("a mistake in its entry", False, {"sandbox": {"enw": []}}, "HOME", "servers.json:1"),
-           ("no profile in its entry", False, {"sandbox": False}, "HOME", "sandbox should be true, or a profile")]
+# name: of the run, of the server's entry, which variable, what it is
+SERVERS = {"its environment": (True, {}, "HOME", None), "its own variable": (True, {"env": {"MINE": "m"}}, "MINE", "m"), "of its entry": (False, {"sandbox": True}, "HOME", None),
+           "a profile of its entry": (False, {"sandbox": {"env": ["COLOR"]}}, "COLOR", "red"), "a mistake in its entry": (False, {"sandbox": {"enw": []}}, "HOME", "servers.json:1"),
+           "no profile in its entry": (False, {"sandbox": False}, "HOME", "sandbox should be true, or a profile")}
 
 
-@pytest.mark.sampled
-def test_servers(pdl, strength):
+@in_pairs(SERVERS)
+def test_servers(pdl, folder, row, strength):
     """Tool servers: the profile of the run, of a block, of their own entry."""
-    for name, of_run, entry, variable, want in in_turn(SERVERS, strength, name=lambda row: row[0]):
-        want = want or ("/tmp" if strength.name == "process" else "/tmp/home")
-        with tempfile.TemporaryDirectory() as d:
-            out = of_server(pdl, Path(d), ["--sandbox"] * of_run + strength.more, entry, "${ seen.%s }" % variable, strength.env)
-        check(f"tool server, {name}", want in out, repr(out)[-600:])
+    of_run, entry, variable, want = SERVERS[row]
+    want = want or ("/tmp" if strength.name == "process" else "/tmp/home")
+    out = of_server(pdl, folder, ["--sandbox"] * of_run + strength.more, entry, "${ seen.%s }" % variable, strength.env)
+    check(f"tool server, {row}", want in out, repr(out)[-600:])
 
 
 def test_variables_that_the_loader_obeys(pdl, folder, strength):
@@ -314,17 +313,20 @@ def test_nothing_stays_of_short_commands(pdl, folder, full, scale):
         os.kill(int(p), signal.SIGKILL)
 
 
-@pytest.mark.sampled
-def test_installed_at_home(pdl, folder, strength):
+AT_HOME = {"p": "not found", "lib/../p": "not found", "lib/shared": "secret"}
+
+
+@in_pairs(AT_HOME)
+def test_installed_at_home(pdl, folder, row, strength):
     """The command in ~/bin: its library is looked for in ~/lib, and nothing else of the home folder is a library."""
     lay_out(folder)
     for name in ("bin", "lib"):
         (folder / "home" / name).mkdir()
     shutil.copy(pdl, folder / "home/bin/pdl")
     shutil.copy(folder / "home/p.pdl", folder / "home/lib/shared.pdl")
-    for path, want in in_turn((("p", "not found"), ("lib/../p", "not found"), ("lib/shared", "secret")), strength):
-        out = said(folder / "home/bin/pdl", folder, ["--sandbox"] + strength.more, program(f"include: {folder}/home/{path}.pdl"), strength.env)
-        check(f"the command is in ~/bin, {path}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
+    want = AT_HOME[row]
+    out = said(folder / "home/bin/pdl", folder, ["--sandbox"] + strength.more, program(f"include: {folder}/home/{row}.pdl"), strength.env)
+    check(f"the command is in ~/bin, {row}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
 
 
 def deep(top, name, n):
@@ -338,20 +340,20 @@ def deep(top, name, n):
     return at
 
 
-@pytest.mark.sampled
-def test_folders_that_are_looked_through(pdl, folder, strength):
+# name of the folders, how many deep, how many hidden files, what is said
+LOOKED_THROUGH = {"forty deep": ("d", 40, 0, "K=\n"), "a path that is too long": ("d" * 200, 30, 0, "is too long"), "five thousand keys": ("d", 1, 5000, "too many files to hide")}
+
+
+@in_pairs(LOOKED_THROUGH)
+def test_folders_that_are_looked_through(pdl, folder, row, strength):
     """What is looked through for keys before the first confined command."""
-    rows = (("forty deep", "d", 40, 0, "K=\n"), ("a path that is too long", "d" * 200, 30, 0, "is too long"), ("five thousand keys", "d", 1, 5000, "too many files to hide"))
-    for what, name, n, hidden, want in in_turn(rows, strength, name=lambda row: row[0]):
-        top = folder / what
-        top.mkdir()
-        at = deep(top, name, n)
-        with os.fdopen(os.open(".env", os.O_WRONLY | os.O_CREAT, dir_fd=at), "w") as f:
-            f.write("secret")
-        for i in range(hidden):  # names of one file, which cost less than as many files
-            os.link(".env", f".env.{i}", src_dir_fd=at, dst_dir_fd=at)
-        os.close(at)
-        show = "echo K=$(find . -name .env -exec cat {} +)"
-        (top / "p.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", show]}))
-        r = kit.run([pdl, "--sandbox", *strength.more, "p.pdl"], top, strength.env)
-        check(what, want in r.stdout + r.stderr and "secret" not in r.stdout, (r.stdout + r.stderr)[-300:])
+    name, n, hidden, want = LOOKED_THROUGH[row]
+    at = deep(folder, name, n)
+    with os.fdopen(os.open(".env", os.O_WRONLY | os.O_CREAT, dir_fd=at), "w") as f:
+        f.write("secret")
+    for i in range(hidden):  # names of one file, which cost less than as many files
+        os.link(".env", f".env.{i}", src_dir_fd=at, dst_dir_fd=at)
+    os.close(at)
+    (folder / "p.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", "echo K=$(find . -name .env -exec cat {} +)"]}))
+    r = kit.run([pdl, "--sandbox", *strength.more, "p.pdl"], folder, strength.env)
+    check(row, want in r.stdout + r.stderr and "secret" not in r.stdout, (r.stdout + r.stderr)[-300:])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..checks import check
-from .kit import PYTHON, STRENGTHS, environment, in_turn, run
+from .kit import PYTHON, STRENGTHS, environment, in_pairs, in_turn, run
 
 USEFUL = """
 import json, multiprocessing, os, sqlite3, subprocess, sys, tempfile, threading
@@ -55,15 +55,15 @@ KINDS = [("memory", "b = bytearray(3 << 30)\nresult = 1"), ("memory", "x = []\nw
          ("time", "import time\ntime.sleep(30)\nresult = 1")]
 
 
-@pytest.mark.sampled
-def test_limits_of_code(pdl, folder, strength):
+@in_pairs(range(len(KINDS)))
+def test_limits_of_code(pdl, folder, row, strength):
     """Limits become errors that `fallback` sees, and the run continues."""
-    for kind, code in in_turn(KINDS, strength):
-        (folder / "s.yaml").write_text(f"seconds: {2 if kind == 'time' else 60}\nmemory: 256\n")
-        (folder / "a.pdl").write_text(json.dumps({"text": [{"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ",
-                                                           {"lang": "python", "code": "result = 'on'"}]}))
-        r = run([pdl, "--sandbox=s.yaml", *strength.more, "a.pdl"], folder, strength.env)
-        check(f"error of kind {kind}: {code}", r.stdout.strip() == f"{kind} on", (r.stdout + r.stderr)[-600:])
+    kind, code = KINDS[row]
+    (folder / "s.yaml").write_text(f"seconds: {2 if kind == 'time' else 60}\nmemory: 256\n")
+    (folder / "a.pdl").write_text(json.dumps({"text": [{"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ",
+                                                       {"lang": "python", "code": "result = 'on'"}]}))
+    r = run([pdl, "--sandbox=s.yaml", *strength.more, "a.pdl"], folder, strength.env)
+    check(f"error of kind {kind}: {code}", r.stdout.strip() == f"{kind} on", (r.stdout + r.stderr)[-600:])
 
 
 def with_words(words):
@@ -157,16 +157,18 @@ GET = ("import urllib.request\ntry: print(urllib.request.urlopen('http://%s:%d/'
        "except Exception as e: print('no', getattr(e, 'code', type(e).__name__))")
 
 
-@pytest.mark.sampled
-def test_net(pdl, folder, full):
+# what is granted, the host that is asked for and what it says
+NET = {"127.0.0.1:%d": ("127.0.0.1", "hello"), "localhost:%d": ("localhost", "no 403"), "127.0.0.1:1": ("127.0.0.1", "no 403"), "example.org": ("127.0.0.1", "no 403")}
+
+
+@in_pairs(NET, STRENGTHS[:2])
+def test_net(pdl, folder, row, strength):
     """With `net:` a granted address is reached through the proxy, others are not."""
-    port = hello()
-    rows = [("127.0.0.1:%d", "127.0.0.1", "hello"), ("localhost:%d", "localhost", "no 403"), ("127.0.0.1:1", "127.0.0.1", "no 403"), ("example.org", "127.0.0.1", "no 403")]
-    for granted, host, want in in_turn(rows, full, applies=lambda row, s: s in STRENGTHS[:2]):
-        (folder / "s.yaml").write_text(json.dumps({"net": [granted.replace("%d", str(port))]}))
-        (folder / "a.pdl").write_text(json.dumps({"lang": "command", "args": [*PYTHON, "-c", GET % (host, port)]}))
-        r = run([pdl, "--sandbox=s.yaml", "a.pdl"], folder, full.env)
-        check(f"{granted} for {host}", r.stdout.strip() == want, repr(r.stdout + r.stderr)[-400:])
+    port, (host, want) = hello(), NET[row]
+    (folder / "s.yaml").write_text(json.dumps({"net": [row.replace("%d", str(port))]}))
+    (folder / "a.pdl").write_text(json.dumps({"lang": "command", "args": [*PYTHON, "-c", GET % (host, port)]}))
+    r = run([pdl, "--sandbox=s.yaml", "a.pdl"], folder, strength.env)
+    check(f"{row} for {host}", r.stdout.strip() == want, repr(r.stdout + r.stderr)[-400:])
 
 
 MISTAKES = [
