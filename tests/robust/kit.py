@@ -49,6 +49,16 @@ def until_worked(p, seconds):
     return None
 
 
+def until_it_waits(p):
+    """A run has begun to wait when it uses the processor for less than a tenth of the time."""
+    used, still, until = 0, 0, time.monotonic() + SECONDS
+    while still < 4 and p.poll() is None and time.monotonic() < until:
+        now = cpu_seconds(p.pid)
+        still = still + 1 if now - used < 0.005 and now > 0.001 else 0
+        used = now
+        time.sleep(0.05)
+
+
 def limited(stack=None, memory=None, files=None, file_size=None):
     """A preexec_fn that sets limits of the process."""
     def limits():

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from ..checks import check
-from .kit import SECONDS, children_seconds, cpu_seconds, groups, until_worked
+from .kit import SECONDS, children_seconds, cpu_seconds, groups, until_it_waits, until_worked
 
 BEFORE = 0.03  # seconds of the processor that a run works before the signal, of which its start takes three thousandths
 BUDGET = 0.04  # seconds by the clock that a block may take
@@ -402,16 +402,6 @@ def test_a_signal_ends_a_run_that_waits_for_a_pipe(pdl, sig, status):
         check("%s %s" % (name, sig.name), not why, why)
     for fd in fds:
         os.close(fd)
-
-
-def until_it_waits(p):
-    """A run has begun to wait when it uses the processor for less than a tenth of the time."""
-    used, still, until = 0, 0, time.monotonic() + SECONDS
-    while still < 4 and p.poll() is None and time.monotonic() < until:
-        now = cpu_seconds(p.pid)
-        still = still + 1 if now - used < 0.005 and now > 0.001 else 0
-        used = now
-        time.sleep(0.05)
 
 
 def ends_by(p, sig, statuses, seconds):

@@ -1,16 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_errors.py -- small programs that fail while they run, and their neighbours that do not: value or message, each through `lang: pdl` and `fallback`.
-
-    test_errors.py BUILD_DIR
-
-Python standard library only. Last line: `N passed, N failed`.
-"""
+"""test_errors.py -- small programs that fail while they run, and their neighbours that do not: value or message, each through `lang: pdl` and
+`fallback`."""
 import json
-import pathlib
 import subprocess
-import sys
-import tempfile
+
+from ..checks import check
 
 BETWEEN = "\n@@\n"
 PLACE = "! PDL Code error: line 1 - "
@@ -179,26 +173,14 @@ ROWS = [
 ]
 
 
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+def test_errors(pdl, folder):
     each = {"lang": "pdl", "code": "${ p }", "fallback": "! ${ pdl_error.message }", "contribute": ["result"]}
     program = {"defs": {"programs": {"data": [p for p, _ in ROWS], "raw": True}}, "for": {"p": "${ programs }"}, "repeat": each, "join": {"with": BETWEEN}}
-    with tempfile.TemporaryDirectory(prefix="pdl_errors_") as d:
-        (pathlib.Path(d) / "main.pdl").write_text(json.dumps(program), "utf-8")
-        p = subprocess.run([pdl, "--stream", "none", "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    (folder / "main.pdl").write_text(json.dumps(program), "utf-8")
+    p = subprocess.run([pdl, "--stream", "none", "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
     got = p.stdout[:-1].split(BETWEEN)
     if p.returncode or len(got) != len(ROWS):
         print("exit status %d, %d results\n%s" % (p.returncode, len(got), p.stderr[-2000:]))
         got += [None] * len(ROWS)
-    passed = 0
     for (source, want), text in zip(ROWS, got):
-        ok = text is not None and text.replace(PLACE, "! ", 1) == want
-        passed += ok
-        if not ok:
-            print("FAIL %s\n  got  %r\n  want %r" % (source, text, want))
-    print("%d passed, %d failed" % (passed, len(ROWS) - passed))
-    return 1 if passed < len(ROWS) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        check(source, text is not None and text.replace(PLACE, "! ", 1) == want, "\n  got  %r\n  want %r" % (text, want))

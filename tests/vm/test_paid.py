@@ -1,19 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_paid.py BUILD_DIR [NAME ...] -- replies that were paid for are shown although a later line fails, however long they take.
+"""test_paid.py -- replies that were paid for are shown although a later line fails, however long they take.
 
-Each program runs for several delays of its models and orders of its fibers. Python standard library only. Last line: `N passed, N failed`.
+Each program runs for several delays of its models and orders of its fibers.
 """
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
-from checks import check, finish  # noqa: E402
-from test_sched import DELAYS, start_server  # noqa: E402
+from ..checks import check
+from ..conformance.model_server import ModelServer
+from .kit import DELAYS, models_env
 
 NOPE = "'nope' is undefined"
 # name, options, program, standard output, text of standard error ("": the run ends well). D1..D3: delays.
@@ -69,12 +65,12 @@ text: ["Hi ", {model: openai/slow-D1ms+say:one, input: x}, " and ", "${ nope }"]
 def run(pdl, base, options, text, delays, seed):
     for i, d in enumerate(delays):
         text = text.replace("D%d" % (i + 1), str(d))
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "PDL_"))}
-    env.update(OPENAI_API_BASE=base + "/v1", OPENAI_BASE_URL=base + "/v1", OPENAI_API_KEY="sk-test", PDL_STRESS="sched:%d" % seed)
-    with tempfile.TemporaryDirectory(prefix="pdl_paid_") as work:
+    env = models_env(base, PDL_STRESS="sched:%d" % seed)
+    with tempfile.TemporaryDirectory() as work:
         (pathlib.Path(work) / "p.pdl").write_text(text.lstrip())
         (pathlib.Path(work) / "i.pdl").write_text("text: [{model: openai/slow-%dms+say:one, input: x}, \"${ nope }\"]\n" % delays[0])
-        p = subprocess.run([pdl, "--check=off"] + options + ["p.pdl"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+        p = subprocess.run([pdl, "--check=off"] + options + ["p.pdl"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
+                           check=False)
     return p.stdout.decode(), p.stderr.decode(), p.returncode
 
 
@@ -89,21 +85,9 @@ def problem(pdl, base, row, delays, seed):
     return None
 
 
-def main():
-    pdl, only = str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), sys.argv[2:]
-    server, base = start_server()
-    try:
-        for row in ROWS:
-            if only and row[0] not in only:
-                continue
-            tries = (problem(pdl, base, row, DELAYS[seed % len(DELAYS)], seed) for seed in range(1, 7))
-            why = next((w for w in tries if w), None)
-            check(row[0], why is None, why)
-    finally:
-        server.terminate()
-        server.wait()
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_paid(pdl):
+    base = ModelServer().start().url
+    for row in ROWS:
+        tries = (problem(pdl, base, row, DELAYS[seed % len(DELAYS)], seed) for seed in range(1, 7))
+        why = next((w for w in tries if w), None)
+        check(row[0], why is None, why)

@@ -1,29 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
 
-    test_sched.py BUILD_DIR [--seeds N] [NAME ...]
-
-Each program runs over the model server of the conformance kit, for N seeds of PDL_STRESS=sched (20) and for different delays. Standard
-output, files, trace, the set of requests and the exit status must be the same each time. NAME: programs whose name has this text.
-Python standard library only.
+Each program runs over the model server of the conformance kit, for twenty seeds of PDL_STRESS=sched (`test` takes some of them) and for
+different delays. Standard output, files, trace, the set of requests and the exit status must be the same each time.
 """
-import argparse
 import json
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-SERVER = HERE.parent / "conformance" / "model_server.py"
-# D1..D3 are replaced by delays in ms.
-DELAYS = [(0, 0, 0), (30, 1, 10), (1, 20, 0)]
+from ..checks import check
+from ..conformance.model_server import ModelServer
+from .kit import DELAYS, models_env
 
 PROGRAMS = {
     "map": """
@@ -125,71 +116,40 @@ def untimed(v):
     return [untimed(x) for x in v] if isinstance(v, list) else v
 
 
-def start_server():
-    p = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
-    return p, p.stdout.readline().strip()
-
-
-def run(pdl, base, name, text, seed, delays, session):
+def run(pdl, base, text, seed, delays, session):
     for i, d in enumerate(delays):
         text = text.replace("D%d" % (i + 1), str(d))
     url = base + "/s/" + session
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "PDL_"))}
-    env.update(OPENAI_API_BASE=url + "/v1", OPENAI_BASE_URL=url + "/v1", OPENAI_API_KEY="sk-test")
-    if seed:
-        env["PDL_STRESS"] = "sched:%d" % seed
+    env = models_env(url, **({"PDL_STRESS": "sched:%d" % seed} if seed else {}))
     with tempfile.TemporaryDirectory() as work:
         (pathlib.Path(work) / "p.pdl").write_text(text)
-        p = subprocess.run([pdl, "p.pdl", "-t", "trace.json"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+        p = subprocess.run([pdl, "p.pdl", "-t", "trace.json"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
+                           check=False)
         out = pathlib.Path(work) / "out.txt"
         file = out.read_text() if out.exists() else None
         trace = json.loads((pathlib.Path(work) / "trace.json").read_text())
     log = json.load(urllib.request.urlopen(url + "/log"))
+
     def bare(x):  # without the delays in the names of models
         s = json.dumps(x, sort_keys=True).replace("[%d, %d, %d]" % delays, "[]")
         for d in sorted(delays, reverse=True):
             s = s.replace("slow-%dms" % d, "slow")
         return s
+
     asked = sorted(bare({k: v for k, v in e.items() if k in ("body", "request", "model", "messages")}) for e in log)
     told = bare(untimed(trace))
-    if p.returncode: # an error ends the run: how many calls were made before it depends on time
+    if p.returncode:  # an error ends the run: how many calls were made before it depends on time
         asked = told = None
     return p.returncode, p.stdout, file, asked, told, p.stderr
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("build")
-    ap.add_argument("--seeds", type=int, default=20)
-    ap.add_argument("only", nargs="*")
-    a = ap.parse_args()
-    pdl, only = str(pathlib.Path(a.build).resolve() / "pdl"), a.only
-    server, base = start_server()
-    n = 0
-    try:
-        for name, text in PROGRAMS.items():
-            if only and not any(o in name for o in only):
-                continue
-            want = None
-            cases = [(seed, DELAYS[seed % len(DELAYS)]) for seed in range(a.seeds + 1)]
-            for seed, delays in cases:
-                n += 1
-                got = run(pdl, base, name, text.lstrip(), seed, delays, "s%d" % n)
-                if want is None:
-                    want = got
-                    if want[0] != (1 if "error" in name else 0):
-                        check(name, False, "exit status %d\n%s" % (want[0], want[5].decode()))
-                        break
-                elif got[:5] != want[:5]:
-                    check(name, False, "seed %d, delays %s:\n%r\nnot\n%r\n%s" % (seed, delays, got[:5], want[:5], got[5].decode()))
-                    break
-            else:
-                check(name, True)
-    finally:
-        server.terminate()
-        server.wait()
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sched(pdl, part, name):
+    base, text = ModelServer().start().url, PROGRAMS[name].lstrip()
+    want = run(pdl, base, text, 0, DELAYS[0], "s0")
+    if not check(name, want[0] == (1 if "error" in name else 0), "exit status %d\n%s" % (want[0], want[5].decode())):
+        return
+    for seed in part(range(1, 21), 4, lambda n: "%s %d" % (name, n)):
+        delays = DELAYS[seed % len(DELAYS)]
+        got = run(pdl, base, text, seed, delays, "s%d" % seed)
+        check(name, got[:5] == want[:5], "seed %d, delays %s:\n%r\nnot\n%r\n%s" % (seed, delays, got[:5], want[:5], got[5].decode()))

@@ -1,24 +1,25 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_waits.py BUILD_DIR [NAME ...] -- every instruction that waits, inside every construct that keeps values on the stack.
+"""test_waits.py -- every instruction that waits, inside every construct that keeps values on the stack.
 
-A program is a construct around a waiting block. Every waiting block gives the text "v", so a construct around it gives what it gives
-around the text itself. NAME: only waiting blocks or constructs with this text in their names. Python standard library only.
+A program is a list of all constructs around a waiting block. Every waiting block gives the text "v", so a construct around it gives what it
+gives around the text itself. Where that is not so, each construct runs in a program of its own, to say which it is.
 """
-import concurrent.futures
+import ast
 import json
-import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-MODELS = HERE.parent / "conformance" / "model_server.py"
-TOOLS = HERE.parent / "mcp" / "server.py"
+from ..checks import check
+from ..conformance.model_server import ModelServer
+from ..harness.choice import ROOT
+from .kit import models_env
+
+TOOLS = ROOT / "tests" / "mcp" / "server.py"
+FILES = {"v.pdl": "data: v\n", "sub/inner.pdl": "include: w.pdl\n", "sub/w.pdl": "data: v\n", "v.txt": "v", "m.pdl": "defs: {value: v}\ndata: 1\n",
+         "lib/far.pdl": "defs: {value: {include: v.pdl}}\ndata: 1\n",
+         "servers.json": json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["-I", "-S", str(TOOLS), "good"]}}})}
 
 # Blocks that wait, each for something else.
 WAITS = {
@@ -66,7 +67,7 @@ CONSTRUCTS = {
     "repeat into a list": lambda w: {"for": {"x": [1, 2]}, "repeat": {"array": ["${ x }", w]}, "join": {"as": "array"}},
     "map": lambda w: {"for": {"x": [1, 2]}, "map": {"array": ["${ x }", w]}},
     "sequence": lambda w: {"sequence": [5, 7, w], "join": {"as": "array"}},
-    "arguments": lambda w: {"data": "${ g(1, f(), 3) }"},
+    "arguments": lambda w: {"data": "${ three(1, f(), 3) }"},
     "operators": lambda w: {"data": "${ 1 ~ (2 ~ (f() ~ 3)) }"},
     "list expression": lambda w: {"data": "${ [5, 7, f(), {'k': f()}] }"},
     "comparison": lambda w: {"data": "${ 'a' < f() < 'w' }"},
@@ -100,7 +101,7 @@ def fold(body):
                        {"for": {"x": "${ l }"}, "repeat": "${ x }", "join": {"reduce": "${ g }"}}]}
 
 
-def program(wait, construct):
+def program(wait, constructs):
     defs = {
         "py": {"lang": "python", "code": PYTHON},
         "file": {"function": {}, "return": {"include": "v.pdl"}},
@@ -108,57 +109,54 @@ def program(wait, construct):
         "ask": {"function": {}, "return": {"model": "openai/slow-5ms+say:v", "input": "x"}},
         "never": {"function": {"expectation": None, "response": None}, "return": {"lastOf": [{"include": "v.pdl"}, "again"]}},
         "f": {"function": {}, "return": wait},
-        "g": {"function": {"a": None, "b": None, "c": None}, "return": "${ [a, b, c] }"},
+        "three": {"function": {"a": None, "b": None, "c": None}, "return": "${ [a, b, c] }"},
     }
     if "py." not in json.dumps(wait):
         del defs["py"]  # a process to be started
-    return {"lastOf": [{"defs": defs, "data": ""}, construct(wait)]}
+    return {"lastOf": [{"defs": defs, "data": ""}, {"array": [CONSTRUCTS[c](wait) for c in constructs]}]}
 
 
-def run(pdl, work, env, name, wait, construct):
-    path = work / ("p%d.pdl" % run.n)
-    run.n += 1
-    path.write_text(json.dumps(program(wait, construct)))
-    try:
-        p = subprocess.run([pdl, "--stream", "none", path.name], cwd=work, env=env, input=b"v\n" * 40, capture_output=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        return name, "time-out", b""
-    return name, (p.returncode, p.stdout.decode()), p.stderr
+def without_places(x):
+    """A value whose messages do not say which block they come from."""
+    if isinstance(x, dict):
+        return {k: without_places(v) for k, v in x.items() if k != "pdl__defsite"}
+    return [without_places(v) for v in x] if isinstance(x, list) else x
 
 
-run.n = 0
+class Waits:
+    def __init__(self, pdl, folder):
+        self.pdl, self.folder = pdl, folder
+        for name, text in FILES.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        self.env = models_env(ModelServer().start().url, PDL_PATH="lib", PDL_MCP_CONFIG=str(folder / "servers.json"))
+
+    def run(self, wait, constructs):
+        """-> the results, or why there are none"""
+        (self.folder / "p.pdl").write_text(json.dumps(program(wait, constructs)))
+        try:
+            p = subprocess.run([self.pdl, "--stream", "none", "p.pdl"], cwd=self.folder, env=self.env, input=b"v\n" * 40 * len(constructs), capture_output=True,
+                               timeout=100, check=False)
+        except subprocess.TimeoutExpired:
+            return "time-out"
+        try:
+            got = without_places(ast.literal_eval(p.stdout.decode()))
+        except (ValueError, SyntaxError):
+            got = None
+        if p.returncode or not isinstance(got, list) or len(got) != len(constructs):
+            return "exit status %d\n%s\n%s" % (p.returncode, p.stdout.decode()[-600:], p.stderr.decode("utf-8", "replace")[-600:])
+        return got
 
 
-def main():
-    pdl, only = str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), sys.argv[2:]
-    server = subprocess.Popen([sys.executable, str(MODELS)], stdout=subprocess.PIPE, text=True)
-    base = server.stdout.readline().strip()
-    with tempfile.TemporaryDirectory() as d, concurrent.futures.ThreadPoolExecutor(4) as pool:
-        work = pathlib.Path(d)
-        for name, text in {"v.pdl": "data: v\n", "sub/inner.pdl": "include: w.pdl\n", "sub/w.pdl": "data: v\n", "v.txt": "v", "m.pdl": "defs: {value: v}\ndata: 1\n",
-                           "lib/far.pdl": "defs: {value: {include: v.pdl}}\ndata: 1\n"}.items():
-            (work / name).parent.mkdir(exist_ok=True)
-            (work / name).write_text(text)
-        (work / "servers.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": [str(TOOLS), "good"]}}}))
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "PDL_"))}
-        env.update(OPENAI_API_BASE=base + "/v1", OPENAI_BASE_URL=base + "/v1", OPENAI_API_KEY="sk-test", PDL_PATH="lib",
-                   PDL_MCP_CONFIG=str(work / "servers.json"))
-        jobs = {}
-        for c, construct in CONSTRUCTS.items():
-            want = run(pdl, work, env, c, WAITS["text"], construct)
-            if want[1][0] != 0 or "v" not in want[1][1] and c not in ("comparison", "condition of a loop"):
-                check(c, False, want[1], want[2].decode())
-                continue
-            for w, wait in WAITS.items():
-                if not only or any(o in w or o in c for o in only):
-                    jobs[pool.submit(run, pdl, work, env, "%s in %s" % (w, c), wait, construct)] = want[1]
-        for job, want in jobs.items():
-            name, got, err = job.result()
-            check(name, got == want, "%r, not %r\n%s" % (got, want, err.decode("utf-8", "replace")[-600:]))
-    server.terminate()
-    server.wait()
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("name", WAITS)
+def test_waits(pdl, folder, name):
+    w, names = Waits(pdl, folder), list(CONSTRUCTS)
+    want, got = w.run(WAITS["text"], names), w.run(WAITS[name], names)
+    if not isinstance(want, list):
+        raise AssertionError("around a text: " + want)
+    for i, c in enumerate(names):
+        one = got[i:i + 1]
+        if one != want[i:i + 1]:
+            one = w.run(WAITS[name], [c])
+        shows = "v" in json.dumps(want[i]) or c in ("comparison", "condition of a loop")
+        check("%s in %s" % (name, c), one == want[i:i + 1] and shows, "%r, not %r" % (one, want[i]))
