@@ -46,7 +46,34 @@ static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref 
     return NULL;
 }
 
-/* Adds missing contents: in a context each message has one. */
+/* What a client sends is typed by a user, as far as the program knows. */
+static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
+
+/* But what it says that a model or a tool has said is not its user's word. */
+static pdl_label label_of_role(pdl_vref role) {
+    if (pdl_text_is(role, "assistant")) return PDL_LABEL_model | PDL_LABEL_FREE;
+    bool tool = pdl_text_is(role, "tool") || pdl_text_is(role, "function");
+    return (tool ? PDL_LABEL_tool : PDL_LABEL_user) | PDL_LABEL_FREE;
+}
+
+/* The definitions of tools are text of whoever wrote the tools. */
+static pdl_val of_request(pdl_val fields) {
+    static const char *const names[] = {"tools", "functions"};
+    pdl_val out = pdl_dict_new(pdl_dict_len(fields));
+    for (size_t i = 0; i < pdl_dict_len(fields); i++) {
+        pdl_vref key = pdl_dict_key_at(fields, i);
+        pdl_val v = pdl_keep(pdl_dict_val_at(fields, i));
+        bool tools = false;
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            tools = tools || pdl_text_is(key, names[k]);
+        v = tools ? pdl_with_label(v, PDL_LABEL_tool | PDL_LABEL_FREE) : of_client(v);
+        out = pdl_dict_put(out, pdl_keep(key), v);
+    }
+    pdl_drop(fields);
+    return out;
+}
+
+/* Adds missing contents: in a context each message has one; and says where each is from. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -54,7 +81,7 @@ static pdl_val with_contents(pdl_vref list) {
         pdl_vref content = pdl_dict_getz(m, "content");
         if (pdl_is_absent(content) || pdl_is_null(content))
             m = pdl_dict_putz(m, "content", pdl_textz(""));
-        out = pdl_list_push(out, m);
+        out = pdl_list_push(out, pdl_with_label(m, label_of_role(pdl_dict_getz(m, "role"))));
     }
     return out;
 }
@@ -90,9 +117,6 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* What a client sends is typed by a user, as far as the program knows. */
-static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
-
 /* Limits under names that programs can pass to a model: null where neither the request nor the
  * command gives one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
@@ -107,11 +131,11 @@ static pdl_val with_limits(pdl_val v, pdl_vref chat) {
 }
 
 pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref given) {
-    pdl_val messages = of_client(with_contents(given)), key = pdl_textz("messages");
+    pdl_val messages = with_contents(given), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
     v = pdl_dict_putz(v, "question", of_client(question_of(messages)));
-    v = pdl_dict_putz(v, "request", of_client(pdl_dict_del(pdl_keep(chat), key)));
+    v = pdl_dict_putz(v, "request", of_request(pdl_dict_del(pdl_keep(chat), key)));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
     return pdl_dict_putz(v, "messages", messages);

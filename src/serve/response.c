@@ -153,7 +153,10 @@ void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     bool instructed = pdl_is_str(pdl_dict_getz(w->body, "instructions"));
     pdl_val messages = instructed ? pdl_list_remove(pdl_keep(all), 0) : pdl_keep(all);
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
-    m = pdl_dict_putz(m, "content", pdl_text(text));
+    /* what the answer came from is known in the requests that continue it, too */
+    pdl_label from = pdl_label_of(pdl_run_result(w->choices[0].run));
+    pdl_label label = pdl_label_built(pdl_label_origins(from));
+    m = pdl_dict_putz(m, "content", pdl_with_label(pdl_text(text), label));
     if (pdl_is_list(a->calls)) m = pdl_dict_putz(m, "tool_calls", pdl_keep(a->calls));
     pdl_serve_conversations_put(
         w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m),
