@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +19,21 @@ static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;
 static _Thread_local pdl_err why; /* why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
+
+static atomic_long looks_left; /* until the process gets a signal; 0: it gets none */
+
+void pdl_cancel_say_after(long looks) { atomic_store(&looks_left, looks); }
+
+PDL_COLD static void count_look(void) {
+    if (atomic_fetch_sub(&looks_left, 1) == 1) (void)raise(SIGINT);
+}
+
+/* The signal that asked for the end; 0: none. */
+static int flag_of(const pdl_cancel *c) {
+    if (!c->flag) return 0;
+    if (PDL_UNLIKELY(atomic_load_explicit(&looks_left, memory_order_relaxed) > 0)) count_look();
+    return *c->flag;
+}
 
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     const pdl_cancel *before = current;
@@ -36,7 +52,7 @@ static bool raise_low(pdl_err *err) {
 
 static bool check(const pdl_cancel *c, pdl_err *err) {
     if (PDL_LIKELY(!c)) return true;
-    int sig = c->flag ? *c->flag : 0;
+    int sig = flag_of(c);
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
     if (PDL_UNLIKELY(pdl_alloc_low)) return raise_low(err);
     return PDL_LIKELY(!c->check_time) || c->check_time(c->user, err);
@@ -70,7 +86,7 @@ bool pdl_check_cancel_often(pdl_err *err) {
     enum { LOOK = 64 }; /* reading the clock costs as much as a small filter */
     const pdl_cancel *c = current;
     if (PDL_LIKELY(!c)) return true;
-    int sig = c->flag ? *c->flag : 0;
+    int sig = flag_of(c);
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
     return PDL_LIKELY(!c->check_time || ++n_often % LOOK) || c->check_time(c->user, err);
 }

@@ -31,6 +31,10 @@ typedef struct pdl_cancel {
  * which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
+/* The looks-th look at a flag from now on is preceded by SIGINT (PDL_STRESS=cancel:N), so that a
+ * test can cancel an operation at each place where it checks. 0: none is. For the whole process. */
+void pdl_cancel_say_after(long looks);
+
 /* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot
  * catch a signal. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/machine.h"
+#include "base/num.h"
+#include "base/pace.h"
 #include "base/termsafe.h"
 
 #include "base/banned.h"
@@ -38,7 +41,7 @@ static void print_help(void) {
         fprintf(stderr, "  %-8s %s\n", categories_known[i].name, categories_known[i].doc);
 }
 
-static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
+static bool add_category(pdl_debug *d, pdl_str word, char why[PDL_DEBUG_WHY]) {
     if (word.n == 0) return true;
     if (pdl_str_is(word, "all")) {
         d->on = (1u << PDL_DBG_COUNT) - 1;
@@ -53,7 +56,7 @@ static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
             d->on |= 1u << i;
             return true;
         }
-    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)",
+    snprintf(why, PDL_DEBUG_WHY, "PDL_DEBUG: unknown category '%.*s' (help lists them)",
              word.n > 40 ? 40 : (int)word.n, word.p);
     return false;
 }
@@ -70,7 +73,17 @@ static bool numbered(pdl_str word, const char *name, unsigned long long *out) {
     return *end == 0 && errno == 0;
 }
 
-static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
+static bool set_pace(pdl_str word) {
+    pdl_str head = PDL_STR("time:");
+    double factor;
+    if (!pdl_str_starts(word, head)) return false;
+    if (!pdl_num_read_double(pdl_str_sub(word, head.n, word.n), &factor)) return false;
+    if (!(factor >= 0 && factor <= PDL_PACE_MOST)) return false;
+    pdl_pace_say(factor);
+    return true;
+}
+
+static bool add_stress(pdl_debug *d, pdl_str word, char why[PDL_DEBUG_WHY]) {
     unsigned long long n;
     if (word.n == 0) return true;
     if (pdl_str_is(word, "split"))
@@ -85,18 +98,30 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
         d->fail_at = (long)n;
     else if (numbered(word, "room:", &n) && n && n <= INT32_MAX)
         pdl_machine_say_left((size_t)n << 20);
-    else {
-        snprintf(why, 128,
+    else if (numbered(word, "cancel:", &n) && n && n <= INT32_MAX)
+        pdl_cancel_say_after((long)n);
+    else if (numbered(word, "slots:", &n) && n && n <= INT32_MAX)
+        d->slots = (uint32_t)n;
+    else if (!set_pace(word)) {
+        snprintf(why, PDL_DEBUG_WHY,
                  "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, mute, split, drop:N, "
-                 "alloc:N, room:N)",
+                 "alloc:N, room:N, time:F, slots:N, cancel:N)",
                  word.n > 40 ? 40 : (int)word.n, word.p);
         return false;
     }
     return true;
 }
 
+bool pdl_debug_init_process(const char *stress, char why[PDL_DEBUG_WHY]) {
+    pdl_debug ignored = {0};
+    why[0] = 0;
+    for (pdl_str rest = pdl_str_of(stress); rest.n;)
+        if (!add_stress(&ignored, next_word(&rest), why)) return false;
+    return true;
+}
+
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
-                    char why[128]) {
+                    char why[PDL_DEBUG_WHY]) {
     *d = (pdl_debug){.drop_after = -1};
     why[0] = 0;
     for (pdl_str rest = pdl_str_of(categories); rest.n;)
@@ -110,7 +135,7 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
     d->file = fd < 0 ? NULL : fdopen(fd, "a");
     if (d->file) return true;
     if (fd >= 0) close(fd);
-    snprintf(why, 128, "PDL_DEBUG_FILE: cannot open %.90s", file);
+    snprintf(why, PDL_DEBUG_WHY, "PDL_DEBUG_FILE: cannot open %.90s", file);
     return false;
 }
 

@@ -45,14 +45,21 @@ typedef struct pdl_debug {
     bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */
     long drop_after;     /* PDL_STRESS=drop:N, -1: off */
+    uint32_t slots;      /* PDL_STRESS=slots:N: ceiling of waiting and of open effects, 0: off */
     long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
+
+enum { PDL_DEBUG_WHY = 192 }; /* bytes of a message */
+
+/* Applies the switches that hold for the whole process: time:F, cancel:N and room:N. Returns false
+ * with a message in why when a word is unknown. */
+bool pdl_debug_init_process(const char *stress, char why[PDL_DEBUG_WHY]);
 
 /* Reads categories ("exec,http", "all", "help") and stress switches. Returns false and a message in
  * *why (static or in the caller's buffer) when a word is unknown. alloc:N holds for the whole
  * process, see pdl_alloc_fail_at. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
-                    char why[128]);
+                    char why[PDL_DEBUG_WHY]);
 void pdl_debug_fini(pdl_debug *d);
 
 /* Writes lines unchanged. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/pace.h"
 #include "batch/provider_impl.h"
 #include "io/clock.h"
 #include "value/json_read.h"
@@ -320,7 +321,7 @@ static void on_time(void *user) { *(bool *)user = true; }
 bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
     enum { LOOK_MS = 100 };
     bool over = false;
-    pdl_timer *t = pdl_timer_start(p->use.loop, ms, on_time, &over);
+    pdl_timer *t = pdl_timer_start(p->use.loop, pdl_pace_ms(ms), on_time, &over);
     bool stopped = false;
     while (!over && !stopped) {
         pdl_loop_run(p->use.loop, LOOK_MS);

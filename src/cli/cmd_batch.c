@@ -330,7 +330,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
 int pdl_cli_cmd_batch(const arguments *a) {
     batcher b = {.a = a};
     pdl_debug debug = {0};
-    char why[128];
+    char why[PDL_DEBUG_WHY];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))
         return pdl_cli_refuse(a, why);

@@ -427,7 +427,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     runner r = {.a = a, .stream = stream_of(a), .lasting = l};
     shared_options limits = {0};
     pdl_debug debug = {0};
-    char why[128];
+    char why[PDL_DEBUG_WHY];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))
         return pdl_cli_refuse(a, why);

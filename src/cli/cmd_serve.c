@@ -395,7 +395,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     pdl_debug debug = {0};
-    char why[128];
+    char why[PDL_DEBUG_WHY];
     shared_options limits = {0};
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))

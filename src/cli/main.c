@@ -6,9 +6,11 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "io/http.h"
@@ -62,6 +64,12 @@ static void keep_large_blocks(void) {
 #endif
 }
 
+static int run_command(const arguments *a) {
+    char why[PDL_DEBUG_WHY];
+    if (!pdl_debug_init_process(getenv("PDL_STRESS"), why)) return pdl_cli_refuse(a, why);
+    return a->command->run(a);
+}
+
 int main(int argc, char **argv) {
     arguments a;
     const char *word;
@@ -82,7 +90,7 @@ int main(int argc, char **argv) {
               pdl_cli_find_program(&a, word, &message) && pdl_cli_spares_files(&a, &message);
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)
-                                   : a.command->run(&a);
+                                   : run_command(&a);
     pdl_cli_arguments_fini(&a);
     return code;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pace.h"
 #include "base/termsafe.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
@@ -121,7 +122,7 @@ pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
     p->has_steps = a->given[OPT_verbose];
     if (a->files.n) p->program = a->files.p[0];
     p->has_line = !pdl_str_is(how, "none") && can_draw();
-    p->delay_ns = pdl_str_is(how, "line") ? 0 : (uint64_t)AFTER_MS * NS_PER_MS;
+    p->delay_ns = pdl_str_is(how, "line") ? 0 : pdl_pace_ms(AFTER_MS) * NS_PER_MS;
     if (!p->has_line && !p->has_steps) return next;
     return (pdl_sink){p, on_event, next.wants_blocks};
 }
@@ -131,7 +132,7 @@ pdl_step pdl_cli_progress_run(progress *p, pdl_session *s) {
     if (!p->has_line) return pdl_session_run(s);
     p->start_ns = pdl_clock_ns();
     pdl_session_start(s);
-    while ((step = pdl_session_step(s, REDRAW_MS)) == PDL_STEP_WAIT) draw(p);
+    while ((step = pdl_session_step(s, (int)pdl_pace_ms(REDRAW_MS))) == PDL_STEP_WAIT) draw(p);
     pdl_cli_progress_clear();
     return step;
 }

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/pace.h"
 #include "base/termsafe.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
 
-enum { TICK_MS = 200, LINES_MS = 5000, AFTER_S = 1 };
+enum { TICK_MS = 200, LINES_MS = 5000, AFTER_MS = 1000 };
 
 void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *many) {
     pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
@@ -63,7 +64,7 @@ void pdl_cli_rows_line_clear(rows_line *l) {
 
 void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t) {
     pdl_buf line = PDL_BUF;
-    if (l->on_terminal && t->seconds < AFTER_S) return;
+    if (l->on_terminal && t->seconds * 1e3 < (double)pdl_pace_ms(AFTER_MS)) return;
     pdl_cli_rows_line_clear(l);
     put_progress(&line, t);
     if (!l->on_terminal) pdl_buf_putc(&line, '\n');
@@ -76,6 +77,6 @@ uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a) {
     pdl_str how = a->given[OPT_rows_progress] ? a->value[OPT_rows_progress] : PDL_STR("auto");
     bool lines = pdl_str_is(how, "lines");
     *l = (rows_line){.on_terminal = pdl_str_is(how, "auto") && pdl_tty_is(STDERR_FILENO)};
-    if (lines) return LINES_MS;
-    return l->on_terminal ? TICK_MS : 0;
+    if (lines) return (uint32_t)pdl_pace_ms(LINES_MS);
+    return l->on_terminal ? (uint32_t)pdl_pace_ms(TICK_MS) : 0;
 }

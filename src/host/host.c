@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/pace.h"
 #include "base/utf8.h"
 #include "host/host_impl.h"
 #include "io/clock.h"
@@ -220,7 +221,8 @@ static void start_sleep(host *h, pdl_effect *e) {
     }
     host_wait *s = pdl_host_wait_new(h, e);
     double ms = ceil(seconds * 1000);
-    s->timer = pdl_timer_start(h->loop, ms < 1e15 ? (uint64_t)ms : (uint64_t)1e15, wake, s);
+    uint64_t wait_ms = pdl_pace_ms(ms < 1e15 ? (uint64_t)ms : (uint64_t)1e15);
+    s->timer = pdl_timer_start(h->loop, wait_ms, wake, s);
 }
 
 static void answer_now(pdl_effect *e) {

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/pace.h"
 #include "io/clock.h"
 #include "io/http_head.h"
 
@@ -627,7 +628,7 @@ static void add_client(pdl_httpd *h, int fd) {
         return;
     }
     await_request(c);
-    if (!h->timer) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
+    if (!h->timer) h->timer = pdl_timer_start(h->loop, pdl_pace_ms(SWEEP_MS), sweep, h);
 }
 
 static int accept_one(pdl_httpd *h) {
@@ -641,7 +642,7 @@ static int accept_one(pdl_httpd *h) {
 static void stop_accepting(pdl_httpd *h) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
     pdl_watch_set(h->watch, 0);
-    if (!h->timer) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
+    if (!h->timer) h->timer = pdl_timer_start(h->loop, pdl_pace_ms(SWEEP_MS), sweep, h);
 }
 
 static void on_listen(void *user, int events) {
@@ -703,7 +704,7 @@ static void sweep(void *user) {
     sweep_list(&h->receiving, now);
     sweep_list(&h->idle, now);
     pdl_watch_set(h->watch, PDL_WATCH_READ); /* descriptors may be free again */
-    if (h->n_clients) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
+    if (h->n_clients) h->timer = pdl_timer_start(h->loop, pdl_pace_ms(SWEEP_MS), sweep, h);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

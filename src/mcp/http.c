@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/pace.h"
 #include "base/utf8.h"
 #include "io/sse.h"
 #include "mcp/server_session.h"
@@ -258,8 +259,8 @@ static void start_later(post *p) {
     p->tries++;
     p->transfer = 0;
     if (ms < LEAST_RETRY_MS) ms = LEAST_RETRY_MS;
-    p->wait =
-        pdl_timer_start(p->of->s->world->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
+    if (ms > MOST_RETRY_MS) ms = MOST_RETRY_MS;
+    p->wait = pdl_timer_start(p->of->s->world->loop, pdl_pace_ms(ms), on_wait, p);
 }
 
 /* Returns true when the rest of the stream may be available on a new request. */

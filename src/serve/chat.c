@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/pace.h"
 #include "io/clock.h"
 #include "io/sse.h"
 #include "serve/failure.h"
@@ -76,7 +77,7 @@ static void begin_pieces(work *w) {
  * period of silence. */
 static void on_silence(void *user) {
     work *w = user;
-    w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
+    w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
     begin_pieces(w);
     pdl_serve_out_keep_alive(w);
 }
@@ -436,7 +437,7 @@ static void step(work *w) {
         if (can_continue(&w->choices[i])) ok = step_choice(&w->choices[i]);
     if (ok && w->n_over < w->n) {
         if (w->stream && !w->silence)
-            w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
+            w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
         limit_time(w);
         return;
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "io/clock.h"
+#include "base/pace.h"
 #include "io/http.h"
 #include "io/rand.h"
 #include "telemetry/parts.h"
@@ -127,7 +128,7 @@ static void turn(pdl_otlp *o) {
     if (o->loop) pdl_loop_run(o->loop, 0);
     o->busy = false;
     if (!o->timer && (o->n_batch || o->sending))
-        o->timer = pdl_timer_background(o->opt.loop, TICK_MS, on_tick, o);
+        o->timer = pdl_timer_background(o->opt.loop, pdl_pace_ms(TICK_MS), on_tick, o);
 }
 
 static void on_readable(void *user, int events) {
@@ -191,7 +192,7 @@ void pdl_otlp_span_done(pdl_otlp *o) {
         send_batch(o);
         turn(o);
     } else if (!o->timer) {
-        o->timer = pdl_timer_background(o->opt.loop, TICK_MS, on_tick, o);
+        o->timer = pdl_timer_background(o->opt.loop, pdl_pace_ms(TICK_MS), on_tick, o);
     }
 }
 

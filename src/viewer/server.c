@@ -4,6 +4,7 @@
  */
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/pace.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/httpd.h"
@@ -234,7 +235,7 @@ static void on_frame(void *user) {
     pdl_viewer *v = user;
     v->frame = NULL;
     for (size_t i = 0; i < v->watchers.n; i++) send_changes(v, &v->watchers.p[i]);
-    if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, FRAME_MS, on_frame, v);
+    if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
 static void begin_events(pdl_viewer *v, pdl_exchange *x) {

@@ -25,7 +25,14 @@
 
 static size_t n_waiting(const pdl_run *r) { return r->queue.n - r->queue_head; }
 
-bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= PDL_MAX_OPEN_EFFECTS; }
+/* PDL_STRESS=slots:N lowers the ceilings, so that few calls show what happens when all slots are
+ * taken. */
+static size_t ceiling(const pdl_run *r, size_t most) {
+    size_t said = r->opt.debug ? r->opt.debug->slots : 0;
+    return PDL_LIKELY(!said) || said > most ? most : said;
+}
+
+bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= ceiling(r, PDL_MAX_OPEN_EFFECTS); }
 
 /* A queue that is consumed from the front need never run empty, so its consumed part is removed
  * when it is the greater one. Returns the new head. */
@@ -60,8 +67,8 @@ static pdl_step park(pdl_fiber *f, pdl_slot slot) {
 }
 
 pdl_step pdl_await_model_slot(pdl_fiber *f) {
-    return PDL_LIKELY(n_waiting(f->run) < PDL_MAX_WAITING_CALLS) ? PDL_STEP_DONE
-                                                                 : park(f, PDL_SLOT_MODEL);
+    bool is_free = n_waiting(f->run) < ceiling(f->run, PDL_MAX_WAITING_CALLS);
+    return PDL_LIKELY(is_free) ? PDL_STEP_DONE : park(f, PDL_SLOT_MODEL);
 }
 
 /* Does a call of the code worker wait for the end of f? */
@@ -96,8 +103,8 @@ static void wake(pdl_run *r, pdl_slot slot, size_t used, size_t most) {
 }
 
 void pdl_run_wake(pdl_run *r) {
-    wake(r, PDL_SLOT_MODEL, n_waiting(r), PDL_MAX_WAITING_CALLS);
-    wake(r, PDL_SLOT_EFFECT, r->open_late, PDL_MAX_OPEN_EFFECTS);
+    wake(r, PDL_SLOT_MODEL, n_waiting(r), ceiling(r, PDL_MAX_WAITING_CALLS));
+    wake(r, PDL_SLOT_EFFECT, r->open_late, ceiling(r, PDL_MAX_OPEN_EFFECTS));
 }
 
 void pdl_run_unpark_all(pdl_run *r) {

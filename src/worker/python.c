@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/pace.h"
 #include "base/utf8.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -714,7 +715,7 @@ static void interrupt(void *user) {
     else if (w->ready)
         pdl_proc_signal(w->proc, SIGINT);
     j->n_interrupts++;
-    j->interrupt_retry = pdl_timer_start(w->loop, INTERRUPT_RETRY_MS, interrupt, j);
+    j->interrupt_retry = pdl_timer_start(w->loop, pdl_pace_ms(INTERRUPT_RETRY_MS), interrupt, j);
 }
 
 /* A block that waits for an answer gets the cancellation as its answer; one that computes is
@@ -734,7 +735,8 @@ void pdl_python_cancel(job *j) {
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     if (waits)
-        j->interrupt_retry = pdl_timer_start(w->loop, INTERRUPT_RETRY_MS, interrupt, j);
+        j->interrupt_retry =
+            pdl_timer_start(w->loop, pdl_pace_ms(INTERRUPT_RETRY_MS), interrupt, j);
     else
         interrupt(j);
 }

@@ -110,7 +110,7 @@ int main(void) {
     pdl_buf in = PDL_BUF;
     pdl_err err = {0};
     pdl_val job;
-    char why[128];
+    char why[PDL_DEBUG_WHY];
     driver d = {.env = pdl_absent()};
     pdl_debug debug;
     pdl_debug_init(&debug, NULL, NULL, NULL, why);

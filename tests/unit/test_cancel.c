@@ -163,8 +163,35 @@ static void ends_in_the_middle(void **state) {
     pdl_drop(digits);
 }
 
+static volatile sig_atomic_t received;
+static void receive(int sig) { received = sig; }
+
+/* The nth look finds the signal, and so do all later ones; work without a flag is no look. */
+static void is_cancelled_at_the_nth_look(void **state) {
+    (void)state;
+    const pdl_cancel scope = {.flag = &received}, other = {0};
+    void (*before)(int) = signal(SIGINT, receive);
+    for (long n = 1; n <= 5; n++) {
+        T_ROW((size_t)n);
+        pdl_err err = {0};
+        received = 0;
+        pdl_cancel_say_after(n);
+        pdl_cancel_enter(&other);
+        t_assert(pdl_check_cancel(&err));
+        pdl_cancel_enter(&scope);
+        for (long i = 1; i < n; i++) t_assert(pdl_check_cancel(&err));
+        t_assert(!pdl_check_cancel_often(&err) && err.kind == PDL_E_interrupt);
+        pdl_err_fini(&err);
+        t_assert(!pdl_check_cancel(&err));
+        pdl_err_fini(&err);
+        pdl_cancel_enter(NULL);
+    }
+    signal(SIGINT, before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(checks_the_scope_of_this_thread),
+                                       cmocka_unit_test(is_cancelled_at_the_nth_look),
                                        cmocka_unit_test(ends_in_the_middle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

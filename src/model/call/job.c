@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "io/clock.h"
+#include "base/pace.h"
 #include "model/call/life.h"
 
 #include "base/banned.h"
@@ -101,5 +102,5 @@ void pdl_job_wait(pdl_call *c) {
     }
     pdl_call_enter(c, PDL_CALL_AWAITS_JOB);
     c->attempt = 0;
-    pdl_call_wait(c, pause_ms(c->n_polls++));
+    pdl_call_wait(c, pdl_pace_ms(pause_ms(c->n_polls++)));
 }

@@ -16,6 +16,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "io/clock.h"
+#include "base/pace.h"
 #include "model/ask/params.h"
 #include "model/call/life.h"
 #include "value/json_write.h"
@@ -159,7 +160,7 @@ static void wait_for_retry(pdl_call *c, const decision *d) {
     pdl_call_enter(c, PDL_CALL_AWAITS_RETRY);
     c->attempt += !d->is_free;
     c->replay_left = c->shown_text.len;
-    pdl_call_wait(c, d->wait_ms);
+    pdl_call_wait(c, pdl_pace_ms(d->wait_ms));
 }
 
 void pdl_call_fail_early(pdl_call *c, pdl_err *err) {

@@ -1,0 +1,26 @@
+/* pace.c -- see pace.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/pace.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "base/banned.h"
+
+/* An integer, since a double need not be atomic without a lock. */
+enum { ONE = 1000000 };
+static atomic_uint_least64_t millionths = ONE;
+
+void pdl_pace_say(double factor) {
+    assert(factor >= 0 && factor <= PDL_PACE_MOST);
+    atomic_store(&millionths, (uint64_t)(factor * ONE + 0.5));
+}
+
+uint64_t pdl_pace_ms(uint64_t ms) {
+    uint64_t m = atomic_load(&millionths);
+    if (m == ONE || ms == 0) return ms;
+    double paced = (double)ms * (double)m / ONE;
+    return paced < 1 ? 1 : paced < 1e15 ? (uint64_t)paced : (uint64_t)1e15;
+}
