@@ -29,9 +29,9 @@ static pdl_effect *effect_new(uint32_t id, int *replies) {
         pdl_list_push(pdl_list_new(1), pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz("q")));
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(3), "model", pdl_textz("m")),
                                     "messages", messages);
+    const pdl_effect_sink sink = {.user = replies, .piece = no_piece, .reply = count_reply};
     return pdl_effect_new(PDL_EFFECT_model, id, NULL, id - 1, (pdl_loc){0},
-                          pdl_dict_putz(request, "n", pdl_int(id)),
-                          (pdl_effect_sink){replies, no_piece, count_reply});
+                          pdl_dict_putz(request, "n", pdl_int(id)), sink);
 }
 
 static pdl_str file_of(char *name, size_t cap, const char *what) {

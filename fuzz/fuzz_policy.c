@@ -9,7 +9,8 @@
 #include "value/label.h"
 
 static pdl_verdict judge(const pdl_policies *p, pdl_sink_id sink, pdl_str name, pdl_label label) {
-    pdl_argument args[] = {{PDL_STR("to"), pdl_null(), 0}, {PDL_STR("to.0"), pdl_null(), label}};
+    pdl_argument args[] = {{PDL_STR("to"), pdl_null(), 0, 0},
+                           {PDL_STR("to.0"), pdl_null(), label, 0}};
     pdl_policy_ask ask = {
         .sink = sink, .name = name, .args = args, .n = 2, .folder = PDL_STR("/home")};
     pdl_decision d = pdl_policies_judge(p, &ask);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py -- replays the corpora, or fuzzes.
 
-    fuzz/run.py BUILD_DIR                     replay fuzz/corpus with the library of the build (BUILD_DIR/libpdl.a), any compiler
+    fuzz/run.py BUILD_DIR                     replay fuzz/corpus with pdl-fuzz-replay of the build, whatever compiled it
     fuzz/run.py --fuzz SECONDS [TARGET ...]   fuzz with clang's libFuzzer, ASan and UBSan, one target after the other
 
-What was built is kept in BUILD_DIR/fuzz (--fuzz: build-fuzz). Inputs that fail are written to build-fuzz/.
+What --fuzz built is kept in build-fuzz; inputs that fail are written there.
 """
 import os
 import pathlib
@@ -30,23 +30,15 @@ def dictionary(target):
 
 
 def replay(build):
-    out = build / "fuzz"
-    out.mkdir(exist_ok=True)
+    exe = str(build / "fuzz" / "pdl-fuzz-replay")
     passed = failed = 0
-    command = (build / "pdl").read_bytes()
-    needed = ["-fsanitize=address,undefined"] * (b"__asan_init" in command) + ["--coverage"] * (b"__gcov_init" in command)
-    for t in TARGETS:
-        exe = out / t
-        needs = [build / "libpdl.a", HERE / "replay.c", HERE / ("fuzz_%s.c" % t), *HERE.glob("*.h")]
-        if not exe.exists() or exe.stat().st_mtime < max(p.stat().st_mtime for p in needs):
-            subprocess.run(["cc", *FLAGS, "-O1", *needed, "fuzz/fuzz_%s.c" % t, "fuzz/replay.c",
-                            "-o", str(exe), str(build / "libpdl.a"), *LIBS, *ORACLES.get(t, ("", []))[1]], cwd=ROOT, check=True)
+    for t in subprocess.run([exe, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split():
         files = [str(f) for f in sorted((HERE / "corpus" / t).iterdir())]
-        if subprocess.run([str(exe), *files], capture_output=True, timeout=300).returncode == 0:
+        if subprocess.run([exe, t, *files], capture_output=True, timeout=300).returncode == 0:
             passed += len(files)
             continue
         for f in files:
-            p = subprocess.run([str(exe), f], capture_output=True, timeout=60)
+            p = subprocess.run([exe, t, f], capture_output=True, timeout=60)
             passed += p.returncode == 0
             failed += p.returncode != 0
             if p.returncode:
