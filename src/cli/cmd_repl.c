@@ -460,7 +460,7 @@ static void converse(repl *r) {
     sigaction(SIGINT, &act, &before);
     if (pdl_tty_is(STDIN_FILENO))
         pdl_cli_note("PDL %s. :help says what can be typed, Ctrl-D leaves.", pdl_version());
-    while (read_entry(r, &entry)) take(r, pdl_buf_str(&entry));
+    while (!r->is_over && read_entry(r, &entry)) take(r, pdl_buf_str(&entry));
     if (pdl_tty_is(STDIN_FILENO)) putchar('\n');
     sigaction(SIGINT, &before, NULL);
     pdl_buf_fini(&entry);

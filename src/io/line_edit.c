@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -78,6 +79,8 @@ struct pdl_line_edit {
     const char *prompt; /* of the line that is being read */
     locale_t locale;    /* in which libedit works; 0: there is none for UTF-8 */
     size_t n_bytes;     /* read since libedit was called */
+    size_t n_ahead;     /* unread bytes that were typed while the terminal cut lines */
+    bool is_first;      /* nothing was read since the terminal was made ready for single keys */
     bool in_loop;       /* between start and the end of its line */
     bool is_answer;     /* what is typed is the answer to a program */
     bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
@@ -156,11 +159,30 @@ static bool wait_for_byte(const pdl_line_edit *e) {
     return n > 0;
 }
 
+/* What is there when the terminal has just been made ready for single keys was typed before: while
+ * a program ran, or right behind the prompt. */
+static void count_ahead(pdl_line_edit *e) {
+    int n = 0;
+    if (!e->is_first) return;
+    e->is_first = false;
+    e->n_ahead = ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
+}
+
+/* A Ctrl-D that was typed while the terminal cut lines was the end of one for Linux, which leaves a
+ * zero byte in its place. */
+static void restore_end_key(pdl_line_edit *e, char *byte) {
+    if (!e->n_ahead) return;
+    e->n_ahead--;
+    if (!*byte) *byte = END_KEY;
+}
+
 static int read_byte(pdl_line_edit *e, char *byte) {
+    if (e->el) count_ahead(e);
     if (!wait_for_byte(e)) return -1;
     ssize_t n = read(STDIN_FILENO, byte, 1);
     if (n < 0 && errno == EINTR) return -1;
     if (n <= 0) e->at_end = true;
+    if (n > 0) restore_end_key(e, byte);
     e->n_bytes += n > 0;
     return (int)n;
 }
@@ -280,6 +302,7 @@ static pdl_line_result take_line(pdl_line_edit *e, const char *line, int n, pdl_
 static pdl_line_result read_edited(pdl_line_edit *e, pdl_buf *out) {
     int n = 0;
     e->at_end = false;
+    e->is_first = true;
     const char *line = gets_of(e, &n);
     if (line && n > 0) return take_line(e, line, n, out);
     return !e->at_end && errno == EINTR ? PDL_LINE_INTERRUPTED : PDL_LINE_END;
@@ -299,6 +322,8 @@ bool pdl_line_edit_start(pdl_line_edit *e, const char *prompt) {
     putchar('\r');
     pdl_tty_keep(STDIN_FILENO);
     set_unbuffered(e, true);
+    e->is_first = true;
+    count_ahead(e);
     fflush(stdout);
     return true;
 }

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -120,9 +121,29 @@ class TestRepl:
                     t.type("\x03")
                     t.wait_for(r"pdl> $", 20)
             check("no Ctrl-C is lost", n_lost == 0, n_lost)
-            self.ready(t)
             t.type("\x04")
-            check("Ctrl-D ends it", t.end() == 0, t.status)
+            check("Ctrl-D right behind the prompt ends it", t.end() == 0, t.status)
+
+    @pytest.mark.parametrize("typed", ["\x04", "text\n\x04", ":quit\n", ":quit"])
+    def test_typed_ahead(self, typed):
+        """What is typed while an entry runs, when the terminal cuts lines, is what is read next; nothing more is asked for before the end."""
+        if not ctypes.util.find_library("edit"):
+            pytest.skip("libedit is not there")
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.session(folder)
+            self.say(t, "lang: command\n", r"\.\.\.  $")
+            self.say(t, "code: sh -c 'touch began; while [ ! -e go ]; do sleep 0.02; done'\n", r"\.\.\.  $")
+            t.type("\n")
+            end = time.monotonic() + 60
+            while not pathlib.Path(folder, "began").exists() and time.monotonic() < end:
+                t.wait_for("never", 0.02)
+            t.type(typed)
+            t.wait_for(typed.strip("\x04\n") + r"(\r\n)?$")  # its echo
+            pathlib.Path(folder, "go").touch()
+            if not typed.endswith(("\n", "\x04")):
+                t.wait_for(r"pdl> :quit$")
+                t.type("\n")
+            check("typed ahead: %r" % typed, t.end(20) == 0, t.status, t.bytes)
 
     def test_interrupts(self):
         with tempfile.TemporaryDirectory() as folder:
