@@ -2,6 +2,9 @@
 the argument `name`, although the call gets nothing of the text, or nothing at all. A tool that the author names is as trusted as before.
 SPDX-License-Identifier: Apache-2.0
 """
+import os
+import subprocess
+
 import pytest
 
 from ..checks import check
@@ -144,3 +147,33 @@ def test_a_server_that_a_program_names(pdl, folder):
         check(f"refused by {policy}", not calls(folder, "other") and word in err, out, err)
     out, err = run(pdl, folder, program, policy="default", files={"mail": "other"})
     check("without a policy it is called", calls(folder, "other") == ["hit {}"], out, err)
+
+
+PLAN = "- {call: '${ send }', args: {to: ann}}"
+ACTION = '{"tool": "send", "arguments": {"to": "ann"}}'
+AGENTS = {
+    "planned": ("planned", PLAN, "agent.run('openai/m', query='send it', tools=TOOLS, parameters={'mock_response': said}).answer"),
+    "guarded": ("guarded", ACTION, "agent.run('openai/m', 'send it', TOOLS, max_steps=1, parameters={'mock_response': said}).answer"),
+}
+
+
+@pytest.mark.parametrize("name", list(AGENTS))
+def test_definitions_that_nobody_looked_at(pdl, folder, name):
+    """An agent plans with what a server says of its tools: without a lock each call of the plan is asked about, also of a tool of the author."""
+    module, said, call = AGENTS[name]
+    for tools in ("[s]", "[s.send]", "[send, s.drop]"):
+        program = {"defs": {"agent": {"import": "lib/agent/" + module}, "s": {"import": "mcp:s"}, "said": {"data": said, "raw": True}, "other": {"import": "mcp:other"},
+                            "send": {"function": {"to": "string"}, "return": "${ other.send(to=to) }"}}, "data": "${ %s }" % call.replace("TOOLS", tools)}
+        own = {"trusted": [{"tool": "other/*"}], "otherwise": "allow"}
+        for policies, want in (([], True), (["careful"], False), (["strict"], False), (["locked", "careful"], True), (["trusted", "careful"], True), (["trusted", "strict"], True)):
+            servers(folder, s=(TOOLS, {}), other=(TOOLS, {}))
+            if "locked" in policies:
+                out = subprocess.run([pdl, "policy", "lock", "tools.lock"], cwd=folder, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json"}, capture_output=True, text=True, timeout=60)
+                check("a lock is made", out.returncode == 0, out.stderr)
+                own = {**own, "lock": "tools.lock"}
+            if "trusted" in policies:
+                own = {"trusted": [{"tool": "*/*"}], "otherwise": "allow"}
+            more = [x for p in policies if p in ("careful", "strict") for x in ("--policy", p)]
+            out, err = run(pdl, folder, program, *more, policy=own)
+            made = calls(folder, "s") + calls(folder, "other")
+            check(f"{name}, {tools}: {policies}", bool(made) == want, made, out, err)
