@@ -175,7 +175,7 @@ ROWS = [
     py("a program in memory that was sealed", PROCESS, CALL + "fd = os.memfd_create('x', 2)\nos.write(fd, b'#!/bin/sh\\ncat {HOME}/notes.txt >/dev/null && echo ESCAPED')\nos.lseek(fd, 0, 0)\n"
        "import subprocess\nprint(subprocess.run(['/bin/sh', f'/proc/self/fd/{{fd}}'], pass_fds=[fd], capture_output=True, text=True).stdout)"),
     py("the working folder of the process outside", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/proc/{VICTIM}/cwd/') else '')"),
-    py("the root of the process outside by a descriptor", PROCESS, "import os\nfd = os.open('/proc/{VICTIM}/root', os.O_PATH)\nprint('ESCAPED' if os.listdir(fd) is not None and os.open('{HOME}/notes.txt'[1:], os.O_RDONLY, dir_fd=fd) else '')"),
+    py("the root of the process outside by a descriptor", PROCESS, "import os\nfd = os.open('/proc/{VICTIM}/root', os.O_RDONLY)\nprint('ESCAPED' if os.listdir(fd) is not None and os.open('{HOME}/notes.txt'[1:], os.O_RDONLY, dir_fd=fd) else '')"),
     py("the standard output of the process outside", PROCESS, "import os\nos.close(os.open('/proc/{VICTIM}/fd/1', os.O_WRONLY | os.O_APPEND))\nprint('ESCAPED')"),
     py("the threads of the process outside", PROCESS, "open('/proc/{VICTIM}/task/{VICTIM}/environ').read()\nprint('ESCAPED')"),
     py("what the process outside waits for, changed by its score", PROCESS, "open('/proc/{VICTIM}/oom_score_adj', 'w').write('1000')\nprint('ESCAPED')"),
@@ -206,7 +206,7 @@ ROWS = [
     py("flags of the program", PROCESS, "import fcntl, os\nfd = os.open('{DIR}/sub/data.txt', os.O_RDONLY)\nb = fcntl.ioctl(fd, 0x80086601, bytes(8))\nfcntl.ioctl(fd, 0x40086602, b)\nprint('ESCAPED')"),
     py("attributes of the program", PROCESS, "import os\nos.setxattr('{DIR}/sub/data.txt', 'user.x', b'y')\nprint('ESCAPED')"),
     py("the owner of a file outside", FULL, "import os\ns = os.stat('{OUT}/other.txt')\nos.chown('{OUT}/other.txt', s.st_uid, s.st_gid)\nprint('ESCAPED')"),
-    py("exchange two files outside", PROCESS, CALL + "print('ESCAPED' if libc.syscall(316, -100, b'{OUT}/removable', -100, b'{OUT}/movable', 2) == 0 else '')"),
+    py("exchange two files outside", PROCESS, CALL + "print('ESCAPED' if libc.syscall(316, -100, b'{OUT}/first', -100, b'{OUT}/second', 2) == 0 else '')"),
     py("a file without a name, linked outside", PROCESS, "import os\nfd = os.open('{OUT}', os.O_TMPFILE | os.O_RDWR, 0o600)\nprint('ESCAPED')"),
     py("the lock of a file outside", PROCESS, "import fcntl\nf = open('{OUT}/other.txt')\nfcntl.flock(f, fcntl.LOCK_EX)\nprint('ESCAPED')"),
     py("a lease on a file outside", PROCESS, "import fcntl\nf = open('{OUT}/other.txt')\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)\nprint('ESCAPED')"),

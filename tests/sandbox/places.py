@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 FILES = ("home/notes.txt", "home/.ssh/id_rsa", "home/.netrc", "home/.bashrc", "prog/.env", "prog/sub/.env.local", "prog/server.pem", "prog/id_ed25519",
-         "prog/.git/config", "prog/run.journal", "prog/sub/data.txt", "out/other.txt", "out/removable", "out/movable", "out/cut", "out/inherited")
+         "prog/.git/config", "prog/run.journal", "prog/sub/data.txt", "out/other.txt", "out/removable", "out/movable", "out/first", "out/second", "out/cut", "out/inherited")
 FOLDERS = ("home/.ssh", "home/.local/bin", "home/.config/autostart", "out/climb", "prog/sub", "prog/.git")
 
 
