@@ -200,7 +200,8 @@ void pdl_type_advise_word(pdl_err *err, pdl_str word) {
 }
 
 void pdl_type_advise_rest(pdl_err *err) {
-    bool is_word = pdl_str_find(pdl_str_of(err->msg), PDL_STR(" is not a type"), 0) != PDL_NOT_FOUND;
+    pdl_str msg = pdl_str_of(err->msg);
+    bool is_word = pdl_str_find(msg, PDL_STR(" is not a type"), 0) != PDL_NOT_FOUND;
     if (!err->hint && is_word) pdl_err_hint(err, FORMS);
 }
 

@@ -21,6 +21,7 @@ def check_conversations(part, cases, pdl, folder):
     check("there are cases", cases)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
 def test_pattern(path, pdl, folder):
     names = (path.stem, path.stem.replace("-", "/", 1))

@@ -13,6 +13,7 @@ for fixture in check_providers.load([], []):
     FAMILIES[fixture["name"].split("-")[0]].append(fixture)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_provider(family, pdl):
     runner = check_providers.Runner(check_providers.options(["--pdl", pdl, "--timeout", "120"]))

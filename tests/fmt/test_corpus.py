@@ -105,7 +105,7 @@ def same_line_ends(pdl, folder, texts, done):
             check("%s: line ends or byte order mark differ" % name, text == BOM + done[name].replace(b"\n", b"\r\n"))
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", [pytest.param(b, marks=pytest.mark.tier("test") if b else ()) for b in range(BLOCKS)])
 def test_programs(block, pdl, folder):
     texts = programs(block)
     done = formatted(pdl, folder, texts)
@@ -139,6 +139,7 @@ def one_by_one(pdl, name, text, rng):
     check("%s: --lines %d:%d changes other lines" % (name, a, b), ok)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_one_by_one(block, pdl, part):
     texts = programs(block)

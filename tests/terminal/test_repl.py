@@ -27,7 +27,7 @@ PIPED = {
     "an error is no end": ("${ nope }\nstill here\n", "still here\n", "'nope' is undefined"),
     "a broken block": ("model: [\n\nstill here\n", "still here\n", "line 3"),
     "a failed entry leaves nothing": ("text: [{def: y, text: a}, '${ nope }']\n\n${ y is defined }\n", "a\nfalse\n", "undefined"),
-    "a colon inside of text": ("note: this is a text\n\n", "", "should be of type"),
+    "a colon inside of text": ("note: this is a text\n\n", "", "should be a block"),
     "variables": ("defs: {x: 5, l: {data: [1, b]}}\ntext: hm\n\n:vars\n", 'hm\nx: 5\nl: [1, "b"]\n', ""),
     "a function among the variables": ("defs: {f: {function: {}, return: a}}\ntext: hm\n\n:vars\n", "hm\nf: (function)\n", ""),
     "the context grows": ("one\ntwo\n:context\n", "one\ntwo\nuser: one\nuser: two\n", ""),

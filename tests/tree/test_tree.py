@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sources themselves: layers, sizes, names, prose, headers, hand-overs of values. Each tool of tools/ prints how many things it looked at."""
+import os
 import re
 import subprocess
 import sys
@@ -54,3 +55,29 @@ def test_hardening(build):
 @pytest.mark.builds
 def test_clang(build):
     run("sh", "tools/check-clang", build)
+
+
+def test_changed(folder):
+    """Which files need another look: what is newer than the stamp, and what includes such a file."""
+    for name, text in (("tools/tool", ""), ("src/a.h", ""), ("src/room/b.h", '#include "a.h"\n'), ("src/room/c.c", '#include "room/b.h"\n'),
+                       ("src/room/d.c", '#include "none.h"\n'), ("src/room/e.c", '# include "b.h"\n')):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1000, 1000))
+    files = ["src/room/c.c", "src/room/d.c", "src/room/e.c"]
+
+    def changed(*words, cc="cc"):
+        p = subprocess.run([sys.executable, ROOT / "tools" / "changed", *words], cwd=folder, capture_output=True, text=True, env={**os.environ, "CC": cc}, check=True)
+        return p.stdout.split()
+    checks.same(changed("stamp", *files), files, "without a stamp all")
+    changed("--begin", "stamp")
+    changed("--end", "stamp")
+    os.utime(folder / "stamp", (2000, 2000))
+    checks.same(changed("stamp", *files), [], "none is newer")
+    checks.same(changed("stamp", *files, cc="clang"), files, "another compiler")
+    checks.same(changed("", *files), files, "an empty stamp")
+    for name, want in (("src/room/d.c", files[1:2]), ("src/room/b.h", ["src/room/c.c", "src/room/e.c"]), ("src/a.h", ["src/room/c.c", "src/room/e.c"]),
+                       ("tools/tool", files)):
+        os.utime(folder / name, (3000, 3000))
+        checks.same(changed("stamp", *files), want, name + " is newer")
+        os.utime(folder / name, (1000, 1000))

@@ -229,7 +229,7 @@ def test_where_libyaml_differs(ours):
 BLOCKS = 3
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", [pytest.param(b, marks=pytest.mark.tier("test") if b else ()) for b in range(BLOCKS)])
 def test_corpus(block, ours):
     corpus = sorted(set(texts()))
     check("there are texts", len(corpus) > 1000, len(corpus))
@@ -237,6 +237,7 @@ def test_corpus(block, ours):
         compare(ours, text)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_mutations(block, ours, scale):
     corpus = sorted(set(texts()))
