@@ -322,6 +322,7 @@ static pdl_world *model_of(router *r) {
                                                         .timeouts = r->opt.timeouts,
                                                         .prices = r->opt.prices,
                                                         .wire = r->opt.wire,
+                                                        .note = r->opt.note,
                                                         .traceparent = r->opt.traceparent,
                                                         .tracestate = r->opt.tracestate,
                                                         .secrets = r->opt.secrets,

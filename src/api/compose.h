@@ -22,6 +22,7 @@ typedef struct pdl_compose_options {
     uint64_t patience_ms;
     const struct pdl_http_carrier *carrier; /* of requests to models; NULL: they are sent */
     void (*wire)(void *user, pdl_str text); /* called with env_user; NULL: none */
+    void (*note)(void *user, pdl_str text); /* called with env_user; NULL: none */
     /* of requests to models and tool servers; called with env_user; NULL: none */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate; /* goes with it; NULL: none */

@@ -75,6 +75,11 @@ static void on_wire(void *user, pdl_str text) {
     s->opt.wire(s->opt.wire_user, text);
 }
 
+static void on_note(void *user, pdl_str text) {
+    pdl_session *s = user;
+    s->opt.note(s->opt.sink.user, text);
+}
+
 /* The rooms that answer, as one world. */
 static pdl_world *compose(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
@@ -98,6 +103,7 @@ static pdl_world *compose(pdl_session *s) {
         .rates = o->rates,
         .patience_ms = o->patience_ms,
         .wire = o->wire ? on_wire : NULL,
+        .note = o->note ? on_note : NULL,
         .carrier = o->carrier,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .tracestate = pdl_session_tracestate(s),

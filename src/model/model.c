@@ -63,6 +63,7 @@ static void close(pdl_world *w) {
     pdl_buf_fini(&calls->limited_host);
     pdl_buf_fini(&calls->limited_key);
     pdl_buf_fini(&calls->bucket);
+    pdl_buf_fini(&calls->noted);
     pdl_free(calls->ca_file);
     pdl_free(calls->ca_fallback);
     pdl_secrets_free(calls->own_secrets);

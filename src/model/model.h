@@ -37,6 +37,8 @@ typedef struct pdl_model_options {
     uint64_t patience_ms;
     void (*wire)(void *user,
                  pdl_str text); /* log of literal requests and replies without keys; NULL: none */
+    /* what the user should hear of a call that did not fail, without keys; NULL: nobody */
+    void (*note)(void *user, pdl_str text);
     /* takes the requests of calls in place of sending them; borrowed; NULL: they are sent */
     const struct pdl_http_carrier *carrier;
     /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:

@@ -42,6 +42,7 @@ enum {
     PDL_Q_SMALL_BATCH = 1u << 25, /* embeds ten texts at a time */
     PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
     PDL_Q_SHORT_IDS = 1u << 27,   /* ids of calls are nine letters or digits */
+    PDL_Q_GATEWAY = 1u << 30,     /* OpenAI's models stand behind it: schemas in the strict form */
     /* What of a reply goes back (spec 4.5; messages.c): */
     PDL_Q_TAKES_THOUGHTS = 1u << 28, /* reasoning_content, within a loop of tools */
     PDL_Q_TAKES_REFUSALS = 1u << 29, /* refusal, audio: {id} */

@@ -113,6 +113,15 @@ pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
     return pdl_absent();
 }
 
+bool pdl_strict_is_form(pdl_vref schema) {
+    bool nullable;
+    if (!has_type(schema, "object")) return false;
+    pdl_val strict = pdl_strict_form(schema, &nullable);
+    bool same = !pdl_is_absent(strict) && pdl_val_eq(strict, schema);
+    pdl_drop(strict);
+    return same;
+}
+
 /* --- the way back ----------------------------------------------------------------------------- */
 
 static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth);

@@ -13,6 +13,9 @@
  * strict form, because an object allows any properties. */
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 
+/* Does a schema have this form already? */
+bool pdl_strict_is_form(pdl_vref schema);
+
 /* An answer to the strict form (taken) as an answer to the schema: without optional properties that
  * are null. */
 pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema);

@@ -20,7 +20,11 @@ static pdl_val format(pdl_val schema, bool strict) {
     return pdl_dict_putz(out, "json_schema", js);
 }
 
-pdl_val pdl_structured_format(pdl_vref schema) { return format(pdl_keep(schema), true); }
+pdl_val pdl_structured_format(pdl_vref schema) {
+    return format(pdl_keep(schema), pdl_strict_is_form(schema));
+}
+
+pdl_val pdl_structured_plain(pdl_vref schema) { return format(pdl_keep(schema), true); }
 
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
     if (!pdl_is_dict(response_format) ||

@@ -51,6 +51,7 @@ typedef struct pdl_calls {
     /* Who limited the last request (bucket_of), and from what that followed. */
     const pdl_provider *limited_by;
     pdl_buf limited_host, limited_key, bucket;
+    pdl_buf noted; /* the last note */
 } pdl_calls;
 
 /* The state of a call; the table at the top of call.c has the allowed transitions. */

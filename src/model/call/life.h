@@ -27,6 +27,11 @@ void pdl_call_send_again(pdl_call *c);
 void pdl_call_release(pdl_call *c);
 /* Returns true when the program wants a stream and the service can send one. */
 bool pdl_call_is_streamed(const pdl_call *c);
+/* The model as the program wrote it, or the fallback in turn; borrowed. */
+pdl_str pdl_call_model(const pdl_call *c);
+/* Tells the user something about a call that goes on; the same text is told once in a row. */
+PDL_PRINTF(2, 3)
+void pdl_call_note(const pdl_call *c, const char *fmt, ...);
 /* Which token of the cache the call uses. */
 pdl_str pdl_call_token_id(const pdl_call *c);
 

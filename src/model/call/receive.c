@@ -156,6 +156,14 @@ static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect_answer(e, reply, seconds);
 }
 
+/* The answer is used, but may not be whole. Takes reason. */
+static void note_reason(pdl_call *c, pdl_val reason) {
+    if (pdl_str_get(reason).n)
+        pdl_call_note(c, "the answer of %.*s ended with the reason %.*s and may not be complete",
+                      PDL_FMT(pdl_call_model(c)), PDL_FMT(pdl_str_get(reason)));
+    pdl_drop(reason);
+}
+
 void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
     pdl_val reply;
     pdl_err err = {0};
@@ -165,12 +173,16 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
         (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
         (c->ask.provider->quirks & PDL_Q_SHORT_IDS ? PDL_REPLY_SHORT_IDS : 0u) |
         (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
+    pdl_str reason = pdl_reply_odd_reason(raw);
+    pdl_val odd = pdl_text(reason);
     if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
+        pdl_drop(odd);
         pdl_fault f = {0};
         pdl_fault_of_err(&err, status, &f);
         pdl_call_fail(c, &f);
         return;
     }
+    note_reason(c, odd);
     if (c->ask.wrapped || c->ask.nullable) { /* nothing was shown yet */
         c->ask.wrapped = c->ask.nullable = false;
         if (!pdl_call_show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {

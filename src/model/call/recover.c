@@ -163,6 +163,28 @@ static void wait_for_retry(pdl_call *c, const decision *d) {
     pdl_call_wait(c, pdl_pace_ms(d->wait_ms));
 }
 
+pdl_str pdl_call_model(const pdl_call *c) {
+    return pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
+}
+
+void pdl_call_note(const pdl_call *c, const char *fmt, ...) {
+    pdl_calls *calls = c->calls;
+    pdl_buf text = PDL_BUF, shown = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    pdl_hide_cut(calls->opt.secrets, pdl_buf_str(&text), &shown);
+    if (calls->opt.note && !pdl_str_eq(pdl_buf_str(&shown), pdl_buf_str(&calls->noted))) {
+        calls->opt.note(calls->opt.user, pdl_buf_str(&shown));
+        calls->noted.limit = PDL_BUF.limit;
+        pdl_buf_clear(&calls->noted);
+        pdl_buf_put(&calls->noted, pdl_buf_str(&shown));
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&shown);
+}
+
 void pdl_call_fail_early(pdl_call *c, pdl_err *err) {
     pdl_fault f = {0};
     if (pdl_err_is_cancel(err)) { /* a large request is cancelled while it is written */
@@ -188,6 +210,10 @@ void pdl_call_fail(pdl_call *c, pdl_fault *f) {
         refuse(c, f);
         return;
     }
+    if (d.next == PDL_NEXT_NO_SCHEMA)
+        pdl_call_note(c,
+                      "%.*s does not take the schema of `spec` and is called again without it: %s",
+                      PDL_FMT(pdl_call_model(c)), pdl_buf_z(&f->msg));
     pdl_fault_fini(f);
     if (d.next == PDL_NEXT_RETRY) {
         wait_for_retry(c, &d);

@@ -437,6 +437,8 @@ static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
     for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
         add_part_of_reply(pdl_list_at(parts, i), d);
     pdl_reply_builder_finish(d, finish);
+    pdl_vref why = get(c, "finishMessage", "finish_message");
+    if (pdl_is_str(why)) pdl_reply_builder_set(&d->finish_message, pdl_keep(why));
     add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 

@@ -158,6 +158,13 @@ static void put_response_format(writer *w, pdl_vref v) {
         put(w, "response_format", pdl_keep(v));
 }
 
+/* Does a model of OpenAI answer, directly or through a gateway? Its strict mode has rules. */
+static bool is_openai(const writer *w) {
+    if (w->quirks & (PDL_Q_STRICT | PDL_Q_GATEWAY)) return true;
+    if (w->quirks & PDL_Q_OPENAI_NAMES) return !w->ask->base_given;
+    return pdl_str_starts(w->ask->name, PDL_STR("openai/"));
+}
+
 /* The schema of the block's spec (spec 15.1). Servers at the user's address get it unchanged. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
@@ -171,10 +178,11 @@ static void put_schema(writer *w) {
         if (!pdl_structured_says_json(a->messages)) return;
         put(w, "response_format", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("json_object")));
         a->structured = PDL_BY_OBJECT;
-    } else if (w->quirks & PDL_Q_STRICT || (w->quirks & PDL_Q_OPENAI_NAMES && !a->base_given)) {
+    } else if (is_openai(w)) {
         if (!pdl_structured_is_text(schema)) put(w, "response_format", pdl_structured_openai(a));
     } else {
-        put(w, "response_format", pdl_structured_format(schema));
+        put(w, "response_format",
+            a->plain ? pdl_structured_plain(schema) : pdl_structured_format(schema));
         a->structured = PDL_BY_SCHEMA;
     }
 }

@@ -21,12 +21,20 @@ static const struct {
     {"tool_calls", "tool_calls"},
     {"content_filter", "content_filter"},
     {"function_call", "function_call"},
+    {"end_turn", "stop"},
+    {"stop_sequence", "stop"},
+    {"eos_token", "stop"},
+    {"eos", "stop"},
+    {"COMPLETE", "stop"},
+    {"STOP", "stop"},
+    {"FINISH_REASON_UNSPECIFIED", "stop"},
     {"max_tokens", "length"},
     {"MAX_TOKENS", "length"},
     {"compaction", "length"},
     {"cancelled", "length"},
     {"time_limit", "length"},
     {"token_limit", "length"},
+    {"model_context_window_exceeded", "length"},
     {"tool_use", "tool_calls"},
     {"refusal", "content_filter"},
     {"content_filtered", "content_filter"},
@@ -43,9 +51,10 @@ static const struct {
 };
 
 const char *pdl_finish_reason(pdl_str s) {
+    if (s.n == 0) return "stop";
     for (size_t i = 0; i < sizeof finish_reasons / sizeof finish_reasons[0]; i++)
         if (pdl_str_is(s, finish_reasons[i].said)) return finish_reasons[i].meant;
-    return pdl_str_starts(s, PDL_STR("IMAGE_")) ? "content_filter" : "stop";
+    return pdl_str_starts(s, PDL_STR("IMAGE_")) ? "content_filter" : NULL;
 }
 
 static pdl_vref first_choice(pdl_vref raw) {
@@ -204,10 +213,41 @@ static bool has_tools(pdl_vref m) {
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
+/* Does it hold something: a text, a list or an object? A thought alone is no answer. */
+static bool says_something(pdl_vref m, bool thoughts) {
+    static const char *const keys[] = {"content", "tool_calls", "function_call",     "refusal",
+                                       "audio",   "images",     "reasoning_content", "reasoning"};
+    enum { N_KEYS = sizeof keys / sizeof keys[0], N_THOUGHTS = 2 };
+    for (size_t i = 0; i < (thoughts ? N_KEYS : N_KEYS - N_THOUGHTS); i++) {
+        pdl_vref v = pdl_member(m, keys[i]);
+        if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
+    }
+    return false;
+}
+
+/* An end for a reason that is no ordinary one is a failure where there is no answer (spec 10). */
+static bool check_end(pdl_vref choice, pdl_err *err) {
+    pdl_str said = pdl_member_str(choice, "finish_reason"),
+            why = pdl_member_str(choice, "finish_message");
+    if (pdl_finish_reason(said) || says_something(pdl_member(choice, "message"), false))
+        return true;
+    return pdl_err_set(err, PDL_E_server, (pdl_loc){0},
+                       "the model ended without an answer, with the reason %.*s%s%.*s",
+                       PDL_FMT(said), why.n ? ": " : "", PDL_FMT(why));
+}
+
+pdl_str pdl_reply_odd_reason(pdl_vref raw) {
+    pdl_str said = pdl_member_str(first_choice(raw), "finish_reason");
+    return pdl_finish_reason(said) ? (pdl_str){0} : said;
+}
+
 static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
-    const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
+    const char *known = pdl_finish_reason(pdl_is_str(said) ? pdl_str_get(said) : (pdl_str){0}),
+               *reason = known ? known : "stop";
+    if (!known && pdl_is_absent(pdl_dict_getz(choice, "native_finish_reason")))
+        choice = pdl_dict_putz(choice, "native_finish_reason", pdl_keep(said));
     bool unwrapped = false;
     m = without_parts(m);
     if (!(how & PDL_REPLY_PLAIN)) m = split_thinking(m);
@@ -268,21 +308,10 @@ static pdl_val message_of(pdl_vref choice) {
     return pdl_dict_putz(out, "content", pdl_keep(pdl_is_str(text) ? text : m));
 }
 
-/* A text, a list or an object that holds something. */
-static bool says_something(pdl_vref m) {
-    static const char *const keys[] = {"content",   "tool_calls",        "function_call", "refusal",
-                                       "reasoning", "reasoning_content", "audio",         "images"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        pdl_vref v = pdl_member(m, keys[i]);
-        if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
-    }
-    return false;
-}
-
 static bool check_message(pdl_vref choice, pdl_vref m, pdl_err *err) {
     if (pdl_is_absent(m))
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no message");
-    return pdl_member_str(choice, "finish_reason").n || says_something(m) ||
+    return pdl_member_str(choice, "finish_reason").n || says_something(m, true) ||
            pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                        "the answer is empty and does not say that the model ended");
 }
@@ -311,6 +340,10 @@ bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
 /* --- every reply ------------------------------------------------------------------------------ */
 
 bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
+    if (!check_end(first_choice(raw), err)) {
+        pdl_drop(raw);
+        return false;
+    }
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 ||
         !pdl_is_dict(pdl_list_at(choices0, 0))) {

@@ -20,6 +20,7 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .extra = pdl_dict_new(0),
                              .role = pdl_absent(),
                              .finish = pdl_absent(),
+                             .finish_message = pdl_absent(),
                              .usage = pdl_absent(),
                              .logprobs = pdl_absent(),
                              .content = PDL_BUF,
@@ -39,6 +40,7 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->extra);
     pdl_drop(d->role);
     pdl_drop(d->finish);
+    pdl_drop(d->finish_message);
     pdl_drop(d->usage);
     pdl_drop(d->logprobs);
     pdl_drop(d->error);
@@ -54,6 +56,7 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->function);
     pdl_buf_fini(&d->function_args);
     *d = (pdl_reply_builder){.head = pdl_absent(),
+                             .finish_message = pdl_absent(),
                              .tool_ids = pdl_absent(),
                              .function = pdl_absent(),
                              .new_logprobs = pdl_absent()};
@@ -333,6 +336,8 @@ pdl_val pdl_reply_builder_take(pdl_reply_builder *d) {
     choice = pdl_dict_putz(choice, "message", take_message(d));
     if (!pdl_is_absent(d->logprobs)) choice = pdl_dict_putz(choice, "logprobs", take(&d->logprobs));
     choice = pdl_dict_putz(choice, "finish_reason", or_text(take(&d->finish), "stop"));
+    if (!pdl_is_absent(d->finish_message))
+        choice = pdl_dict_putz(choice, "finish_message", take(&d->finish_message));
     pdl_val raw = pdl_dict_putz(take(&d->head), "object", pdl_textz("chat.completion"));
     raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), choice));
     if (!pdl_is_absent(d->usage)) raw = pdl_dict_putz(raw, "usage", take(&d->usage));

@@ -36,6 +36,7 @@ typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further fields of the deltas, last value wins */
     pdl_val role, finish, usage, logprobs; /* or absent */
+    pdl_val finish_message; /* what the service says about the end, or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
@@ -142,10 +143,13 @@ enum {
  * choice with `text` or `delta` in place of `message` gets its message. Takes *raw, which stays the
  * caller's on failure too. Errors: protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
+/* The reason of the first choice when it is no ordinary end, else empty. Borrowed. */
+pdl_str pdl_reply_odd_reason(pdl_vref raw);
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);
 
-/* stop, length, tool_calls, content_filter, function_call for the words of services; static. */
+/* stop, length, tool_calls, content_filter, function_call for the words of services; static. NULL
+ * for a word that is no ordinary end (spec 10). */
 const char *pdl_finish_reason(pdl_str s);
 
 #define PDL_SCHEMA_TOOL "json_tool_call"

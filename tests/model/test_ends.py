@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons for which models end (providers 10), and schemas that say strict: true (15.2); what is told of both."""
+import json
+
+import pytest
+
+from ..checks import check, same
+from .peers import PEERS, OpenAI, Peer, Replicate, Table, block, outcomes, run, stream
+
+NAMED = [p for p in PEERS if not isinstance(p, Replicate)]
+ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "SOMETHING_NEW"]
+ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "COMPLETE", "STOP", "FINISH_REASON_UNSPECIFIED"],
+            "length": ["length", "max_tokens", "MAX_TOKENS", "compaction", "time_limit", "token_limit"],
+            "content_filter": ["content_filter", "refusal", "guardrail_intervened", "SAFETY", "RECITATION", "OTHER", "IMAGE_SAFETY", "sensitive"]}
+
+
+@pytest.mark.parametrize("peer", NAMED, ids=[p.model for p in NAMED])
+def test_odd_ends(pdl, folder, peer):
+    """Without content they are failures that are tried again; with content the answer is used, and a note names the reason."""
+    for streamed in (False, True):
+        table = Table()
+        kind = peer.kind if streamed else None
+        empty = [stream(peer, peer.end(r)) if streamed else json.dumps(peer.whole("", r)).encode() for r in ODD]
+        for reason, got in zip(ODD, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
+            check("%s, %s: a failure that names the reason" % (peer.model, reason), reason in got.get("failed", "") and got.get("kind") == "server", got)
+        for reasons, want in [(ODD, "stop")] + [(v, k) for k, v in ORDINARY.items()]:
+            for reason in reasons[:3]:
+                table = Table()
+                said = stream(peer, peer.piece("Hel"), peer.end(reason)) if streamed else json.dumps(peer.whole("Hel", reason)).encode()
+                made = {**block(peer, table, (said, kind), modelResponse="r"), "contribute": []}
+                out, err = run(pdl, folder, {"lastOf": [made, "${ r.choices[0].finish_reason }"]}, "--stream", "result" if streamed else "none")
+                same(out.split()[-1:], [want], "%s, %s" % (peer.model, reason))
+                check("%s, %s: a note where it is odd" % (peer.model, reason), (reason in err) == (reasons is ODD), err)
+        nothing = stream(peer, peer.end("SAFETY")) if streamed else json.dumps(peer.whole("", "SAFETY")).encode()
+        same(outcomes(pdl, folder, [block(peer, Table(), (nothing, kind))], streamed), [{"ok": ""}])
+
+
+def test_they_are_tried_again(pdl, folder):
+    gemini = next(p for p in PEERS if p.model == "gemini/m")
+    table = Table()
+    bad = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: print("}]}
+    made = block(gemini, table, bad, gemini.whole("Hello"), parameters={"max_retries": 1})
+    same(run(pdl, folder, made, "--stream", "none")[0].strip(), "Hello")
+    got = outcomes(pdl, folder, [block(gemini, table, bad)], False)[0]["failed"]
+    check("the words of the service", "Malformed function call: print(" in got, got)
+
+
+# --- strict: true -----------------------------------------------------------------------------------
+
+OPTIONAL = {"a": "integer", "b": {"optional": "string"}, "c": {"object": {"d": "string"}}}
+SPECS = {"optional": OPTIONAL, "required": {"a": "integer"}, "list": ["integer"], "any object": "object", "nested": {"l": [{"object": {"x": {"optional": "integer"}}}]}}
+MODELS = ["openai/gpt-4o", "openai/m", "azure/m", "openrouter/openai/gpt-4o", "openrouter/qwen/q", "litellm_proxy/gpt-4o", "github/gpt-4o", "vercel_ai_gateway/openai/o3",
+          "hosted_vllm/m", "mistral/m", "together_ai/m", "fireworks_ai/m", "cerebras/m", "xai/m", "watsonx/m", "lm_studio/m", "nvidia_nim/m"]
+
+
+def keeps_rules(schema):
+    if isinstance(schema, list):
+        return all(map(keeps_rules, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object":
+        properties = schema.get("properties")
+        if properties is None or schema.get("additionalProperties") is not False or set(schema.get("required", [])) != set(properties):
+            return False
+    return all(keeps_rules(v) for k, v in schema.items() if k not in ("enum", "const"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_strict_keeps_its_rules(pdl, folder, model):
+    peer = OpenAI(model, **(next((p for p in PEERS if p.model == model), Peer("")).parameters))
+    gateway = model.startswith(("azure", "openrouter/openai", "litellm", "github", "vercel"))
+    for name, spec in SPECS.items():
+        table = Table()
+        asked = {**block(peer, table, peer.whole("{}")), "spec": spec, "parser": "json"}
+        run(pdl, folder, {"text": [asked], "fallback": "the answer does not fit"}, "--stream", "none")
+        sent = table.asked[0][0]["response_format"]["json_schema"]
+        fits = keeps_rules(sent["schema"]) and sent["schema"].get("type") == "object"
+        check("%s, %s: strict only with its rules" % (model, name), not sent["strict"] or fits, sent)
+        if gateway and name != "any object":
+            check("%s, %s: strict where OpenAI's models stand behind" % (model, name), sent["strict"] and fits, sent)
+
+
+def test_a_second_call_is_told(pdl, folder):
+    table, peer = Table(), OpenAI("hosted_vllm/m")
+    refused = {"error": {"message": "response_format is not supported", "code": 400}}
+    made = {**block(peer, table, refused, peer.whole('{"a": 1}')), "spec": {"a": "integer"}, "parser": "json"}
+    out, err = run(pdl, folder, made, "--stream", "none")
+    same((json.loads(out), len(table.asked[0])), ({"a": 1}, 2))
+    check("a note says why", "called again without it" in err and "response_format is not supported" in err, err)
