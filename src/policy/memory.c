@@ -1,4 +1,5 @@
-/* memory.c -- what the processes of code blocks remember, for all runs that may share them.
+/* memory.c -- what the processes of code blocks and tool servers remember, for all runs that may
+ * share them.
  *
  * A process forgets nothing, so its label is the join of all that went in. It also outlives runs:
  * rows of a batch, requests of a server, and tasks of an engine reach the same one. A list for each
@@ -28,6 +29,7 @@ static void free_memory(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) pdl_drop(m->processes.p[i].profiles);
     pdl_vec_fini(&m->processes);
     pdl_drop(m->policies);
+    pdl_drop(m->servers);
     pdl_free(m);
 }
 
@@ -53,6 +55,8 @@ static void begin_again(pdl_policy_memory *m) {
         m->processes.p[i].session++;
     }
     m->in_objects = 0;
+    pdl_drop(m->servers);
+    m->servers = pdl_dict_new(0);
 }
 
 /* The bits of sources are those of one world; others could not name them. */
@@ -61,6 +65,14 @@ static const pdl_label WITHOUT_SOURCES = ((pdl_label)1 << PDL_LABEL_SOURCE_BIT) 
 static void forget_sources(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) m->processes.p[i].holds &= WITHOUT_SOURCES;
     m->in_objects &= WITHOUT_SOURCES;
+    pdl_val kept = pdl_dict_new(pdl_dict_len(m->servers));
+    for (size_t i = 0; i < pdl_dict_len(m->servers); i++) {
+        pdl_label label = pdl_label_of(pdl_dict_val_at(m->servers, i)) & WITHOUT_SOURCES;
+        kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(m->servers, i)),
+                            pdl_with_label(pdl_null(), label));
+    }
+    pdl_drop(m->servers);
+    m->servers = kept;
 }
 
 /* An unused one, where there are many; its processes begin again. */
@@ -75,6 +87,7 @@ static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     pdl_policy_memory *m = PDL_NEW(pdl_policy_memory);
     *pdl_vec_push(&all->all) = m;
     m->all = all;
+    m->servers = pdl_dict_new(0);
     return m;
 }
 
@@ -123,4 +136,13 @@ void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t se
     if (m->n_users > 1) label &= WITHOUT_SOURCES;
     if (p->session == session) p->holds |= label;
     m->in_objects |= label;
+}
+
+pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label) {
+    pdl_val key = pdl_relabelled(pdl_keep(server), 0);
+    pdl_vref before = pdl_dict_find(m->servers, key);
+    if (m->n_users > 1) label &= WITHOUT_SOURCES;
+    if (!pdl_is_absent(before)) label |= pdl_label_of(before);
+    m->servers = pdl_dict_put(m->servers, key, pdl_with_label(pdl_null(), label));
+    return label;
 }

@@ -155,7 +155,8 @@ typedef struct pending {
     struct pending *link;
 } pending;
 
-/* Code that runs: what it learns meanwhile stays in the worker. Or a program that is read. */
+/* Code that runs: what it learns meanwhile stays in the worker. Or a program that is read, or a
+ * tool that is used: what its server learned meanwhile may be in the reply. */
 typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
@@ -179,11 +180,14 @@ struct pdl_policy_memory {
     pdl_val policies; /* their digests */
     PDL_VEC(process_memory) processes;
     pdl_label in_objects; /* of all that went into any of them */
+    pdl_val servers;      /* name of a tool server -> null with the labels of what went in */
     uint32_t n_users;
 };
 /* The process that performs e, an empty one where e begins a new session; sets the numbers of e.
  * Returns its index. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
+/* label went into a tool server. Returns the labels of all that did. */
+pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label);
 /* label went into a session of a process. */
 void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
                                pdl_label label);

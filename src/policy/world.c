@@ -216,15 +216,21 @@ bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref tex
     return may_be_run(r, &asker, &ask, "code made it", err);
 }
 
-static void watch_program(room *r, pdl_effect *e) {
-    if (!r->from_files && !r->in_files) return; /* nothing untrusted is in a file */
+/* Replies come to `reply` first, whose user is a flight. */
+static void watch(room *r, pdl_effect *e,
+                  void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
     flight *f = PDL_NEW(flight);
     *f = (flight){.room = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
     r->flights = f;
     e->sink.user = f;
     e->sink.piece = code_piece;
-    e->sink.reply = program_reply;
+    e->sink.reply = reply;
     e->sink.decided = NULL;
+}
+
+static void watch_program(room *r, pdl_effect *e) {
+    if (!r->from_files && !r->in_files) return; /* nothing untrusted is in a file */
+    watch(r, e, program_reply);
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
@@ -254,7 +260,32 @@ static void set_labels(room *r, pdl_effect *e) {
         e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
 }
 
+/* What went into the server, from this call or another one, before it answers. */
+static void add_server(room *r, pdl_effect *e, pdl_label label) {
+    pdl_vref server = pdl_dict_getz(e->request, "server");
+    if (pdl_is_str(server))
+        e->added_labels |= pdl_policy_server_learns(r->opt.memory, server, label);
+}
+
+static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    pdl_effect *own = f->effect;
+    room *r = f->room;
+    forget_flight(f);
+    own->sink = asker;
+    add_server(r, own, 0);
+    own->added_labels |= r->in_files | r->from_files;
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+static void watch_tool(room *r, pdl_effect *e) {
+    add_server(r, e, pdl_label_of(e->request) | e->control | e->chosen);
+    watch(r, e, tool_reply);
+}
+
 void pdl_policy_forward(room *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_tool) watch_tool(r, e);
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
     if (e->kind == PDL_EFFECT_source) watch_program(r, e);
     r->behind->ops->start(r->behind, e);
