@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """kit.py -- eight programs, a service that counts, and killers, for the tests of durable runs."""
 import collections
-import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
+from .. import http_of
+from ..checks import check
+from ..harness.choice import Choice
+
+SECONDS = 60
+# The run stops here until the file `go` is there; the file `here` says that it has come so far.
+STOP = "{lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}"
 
 PROGRAMS = {
     "chat": """
@@ -87,87 +92,57 @@ text:
 BRANCHES = {"map": 64, "storm": 12}
 
 
-class Service:
+class Service(http_of.Plain):
     """Answers each prompt with its upper case; counts what it has answered, by prompt and Idempotency-Key."""
 
     def __init__(self, delay=0.004, last=False):
         """last: it answers the last message alone."""
         self.delay, self.last, self.lock = delay, last, threading.Lock()
         self.begin()
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *a):
-                pass
-
-            def do_POST(self):
-                outer.handle(self)
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 256
-
-            def handle_error(self, *a):
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(self.answer)
 
     def begin(self):
         self.asked, self.answered, self.keys, self.refused = collections.Counter(), collections.Counter(), {}, set()
 
-    def handle(self, h):
-        body = json.loads(h.rfile.read(int(h.headers["content-length"])))
+    def answer(self, head, data, send):
+        body = json.loads(data)
         text = "\n".join(str(m["content"]) for m in body["messages"][-1 if self.last else 0:]).strip()
-        key = h.headers.get("Idempotency-Key")
+        key = re.search(r"(?im)^idempotency-key: *(.*?)\r?$", head)
         with self.lock:
             self.asked[text] += 1
-            self.keys.setdefault(text, []).append(key)
+            self.keys.setdefault(text, []).append(key and key[1])
             refuse = text.startswith("storm") and text not in self.refused
             self.refused.add(text)
         time.sleep(self.delay)
-        try:
-            if refuse:
-                data = b'{"error": {"message": "slow down"}}'
-                h.send_response(429)
-                h.send_header("retry-after-ms", "20")
-                h.send_header("content-length", str(len(data)))
-                h.end_headers()
-                h.wfile.write(data)
-            elif body.get("stream"):
-                h.send_response(200)
-                h.send_header("content-type", "text/event-stream")
-                h.send_header("connection", "close")
-                h.end_headers()
-                h.close_connection = True
-                for word in text.split("\n")[-1].upper().split(" "):
-                    piece = {"choices": [{"index": 0, "delta": {"content": word + " "}}]}
-                    h.wfile.write(b"data: " + json.dumps(piece).encode() + b"\n\n")
-                    h.wfile.flush()
-                    time.sleep(self.delay / 4)
-                h.wfile.write(b"data: [DONE]\n\n")
-            else:
-                data = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": text.upper()}}],
-                                   "usage": {"prompt_tokens": 2, "completion_tokens": 3}}).encode()
-                h.send_response(200)
-                h.send_header("content-length", str(len(data)))
-                h.end_headers()
-                h.wfile.write(data)
-            with self.lock:
-                self.answered[text] += 1
-        except OSError:
-            h.close_connection = True  # the client was killed
+        if refuse:
+            send(http_of.answer(b'{"error": {"message": "slow down"}}', status=429, headers=[("retry-after-ms", "20")]))
+        elif body.get("stream"):
+            self.stream(text, send)
+        else:
+            reply = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text.upper()}}], "usage": {"prompt_tokens": 2, "completion_tokens": 3}}
+            send(http_of.answer(json.dumps(reply).encode()))
+        with self.lock:
+            self.answered[text] += 1
+        return not body.get("stream")
+
+    def stream(self, text, send):
+        """A reply in pieces; the end of the connection is its end."""
+        send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        for word in text.split("\n")[-1].upper().split(" "):
+            send(b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": word + " "}}]}).encode() + b"\n\n")
+            time.sleep(self.delay / 4)
+        send(b"data: [DONE]\n\n")
 
 
 class Folder:
     """A working folder with a folder of runs in it."""
 
-    def __init__(self, pdl, service, name, program):
-        self.path = pathlib.Path(tempfile.mkdtemp(prefix="pdl_durable_"))
-        self.pdl, self.name = str(pathlib.Path(pdl).resolve()), name
+    def __init__(self, pdl, service, program, **files):
+        """files: their names, with _ for the point, and what they hold."""
+        self.path = pathlib.Path(tempfile.mkdtemp())
+        self.pdl, self.journal = pdl, self.path / "runs" / "r.journal"
+        for name, text in files.items():
+            (self.path / name.replace("_", ".")).write_text(text)
         (self.path / "main.pdl").write_text(program)
         address = "http://127.0.0.1:%d/v1" % service.port
         self.env = {**os.environ, "PDL_RUNS": str(self.path / "runs"), "OPENAI_API_KEY": "sk-canary-0123456789", "OPENAI_API_BASE": address,
@@ -209,13 +184,23 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def shim(build, name="killer"):
+def wait_for(met):
+    """Waits for a file, or until met() is true."""
+    end = time.monotonic() + SECONDS
+    while not (met() if callable(met) else met.exists()) and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def kill_at_stop(f, *args, **env):
+    """Runs the program up to STOP and kills it there; then the way is free."""
+    p = f.start(["--durable", "--id", "r", *args, "main.pdl"], env=env)
+    wait_for(f.path / "here")
+    f.kill(p)
+    out, err = p.communicate(timeout=SECONDS)
+    check("it is killed where it stops", p.returncode == -signal.SIGKILL, (p.returncode, out, err))
+    (f.path / "go").touch()
+
+
+def shim(name="killer"):
     """A library for LD_PRELOAD, which the build makes from the source of this name."""
-    return str(pathlib.Path(build).resolve() / "tests" / "durable" / (name + ".so"))
-
-
-def main(test):
-    """Runs a class of tests over the build directory of the command line, and counts. -> exit status"""
-    t = test(str(pathlib.Path(sys.argv[1]).resolve()))
-    t.run()
-    return t.finish()
+    return str(Choice.build / "tests" / "durable" / (name + ".so"))

@@ -1,24 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_damage.py -- journals of durable runs that are cut, damaged, crafted, newer, somebody else's, on a full or read-only disk.
 
-    test_damage.py BUILD_DIR [--rounds N] [--seed N]
-
-Every command gives an answer or one message and exit code 1 or 2; what it refuses is left as it was. Last line: `N passed, N failed`.
+Every command gives an answer or one message and exit code 1 or 2; what it refuses is left as it was.
 """
-import argparse
 import os
-import pathlib
 import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-from kit import Folder, Service  # noqa: E402
+import pytest
+
+from ..checks import check, skip
+from ..harness.choice import Choice
+from ..robust.kit import groups
+from .kit import Folder, Service
 
 PROGRAM = """
 defs: {o: {aggregator: {file: out.txt}}}
@@ -32,39 +28,59 @@ text:
 COMMANDS = (["resume", "J", "--again", "all", "--again", "out.txt", "--rebuild"], ["resume", "J", "--check"], ["trace", "J"], ["trace", "J", "--format", "html"],
             ["trace", "J", "--format", "perfetto"], ["answer", "J", "x"], ["runs", "show", "J"], ["runs", "export", "J", "copied"],
             ["runs", "export", "J", "copied", "--redact"], ["view", "J", "--html", "page"], ["--replay", "J", "main.pdl"])
+CRAFTED = [
+    ("a ring of messages", "update messages set up = 1"), ("a deep list of messages", "update messages set up = id - 1"),
+    ("replies that are no JSON", "update effects set reply = '{'"), ("replies of another form", "update effects set reply = '[]'"),
+    ("negative numbers", "update effects set seq = -1, attempt = -9223372036854775808, tokens = -5, start = -1e308"),
+    ("unknown kinds", "update effects set kind = 'nothing'"), ("unknown states", "update effects set state = 77"),
+    ("huge clocks", "update effects set end_clock = 1e308, begin_clock = 1e308, end = 1e308"),
+    ("blobs", "update effects set reply = randomblob(1000), place = randomblob(100)"),
+    ("a program that is no YAML", "update run set value = '[' where key = 'text'"),
+    ("options that are no JSON", "update run set value = '{{' where key = 'options'"),
+    ("inputs that are a list", "update run set value = '[]' where key = 'inputs'"),
+    ("a key that nobody has", "update effects set reply = replace(reply, 'ONE', '\\u0001k:NOBODY_HAS_KEY\\u0001')"),
+    ("a reference without an end", "update effects set reply = '\"\\u0001k:\"'"),
+    ("a folder that is not there", "update run set value = '/nowhere/at/all' where key = 'folder'"),
+    ("an owner of nonsense", "update run set value = 'x' where key = 'owner'"),
+    ("pieces beyond the text", "update effects set pieces = '[1000000000, -5]'"),
+    ("a file beyond the end", "update files set size = 9000000000000000000"),
+    ("a file of another folder", "update files set path = '../../etc/nothing'"),
+    ("no rows", "delete from effects"),
+    ("no facts", "delete from run"),
+]
 
 
-class Test(Checks):
-    def __init__(self, build):
-        self.service = Service(0.001)
-        self.f = Folder(build + "/pdl", self.service, "damage", PROGRAM)
+class Damage:
+    def __init__(self, pdl, part):
+        self.part, self.f = part, Folder(pdl, Service(0.001), PROGRAM)
         code, _, err = self.f.run("--durable", "--park", "--id", "whole", "main.pdl")
-        self.check("a run that waits", code == 75, err)
+        check("a run that waits", code == 75, err)
         self.whole = (self.f.path / "runs" / "whole.journal").read_bytes()
 
     def put(self, data, wal=None):
         for name in ("j.journal", "j.journal-wal", "j.journal-shm", "copied", "page", "out.txt"):
-            p = self.f.path / name
-            if p.exists():
-                p.unlink()
+            (self.f.path / name).unlink(missing_ok=True)
         (self.f.path / "j.journal").write_bytes(data)
         os.chmod(self.f.path / "j.journal", 0o600)
         (self.f.path / "out.txt").write_text("noted ")
         if wal is not None:
             (self.f.path / "j.journal-wal").write_bytes(wal)
 
-    def all(self, title, data, refused=False, wal=None):
-        """refused: by every command, and the file stays; a text: that is in each message."""
-        for command in COMMANDS[::3] if "asan" in self.f.pdl else COMMANDS:
+    def run(self, command):
+        return self.f.run(*["./j.journal" if x == "J" else x for x in command], timeout=120)
+
+    def all(self, title, data, refused=False, wal=None, every=1):
+        """refused: by every command, and the file stays; a text: that is in each message. every: `test` takes so many of the commands."""
+        names = {"%s: pdl %s" % (title, " ".join(command)): command for command in COMMANDS}
+        for name in self.part(names, every) if every > 1 else names:
             self.put(data, wal)
-            code, out, err = self.f.run(*[x.replace("J", "./j.journal") if x == "J" else x for x in command], timeout=120)
-            name = "%s: pdl %s" % (title, " ".join(command))
+            code, out, err = self.run(names[name])
             if not refused:
-                self.check(name, code in (0, 1, 2, 75), (code, out[-300:], err[-1000:]))
+                check(name, code in (0, 1, 2, 75), (code, out[-300:], err[-1000:]))
                 continue
-            self.check(name, code in (1, 2) and err.strip() and (refused is True or refused in err), (code, out[-300:], err[-1000:]))
-            self.check(name + ": the file is as it was", (self.f.path / "j.journal").read_bytes() == data)
-            self.check(name + ": no copy is left", not (self.f.path / "copied").exists())
+            check(name, code in (1, 2) and err.strip() and (refused is True or refused in err), (code, out[-300:], err[-1000:]))
+            check(name + ": the file is as it was", (self.f.path / "j.journal").read_bytes() == data)
+            check(name + ": no copy is left", not (self.f.path / "copied").exists())
 
     def changed(self, *statements):
         self.put(self.whole)
@@ -75,97 +91,70 @@ class Test(Checks):
         db.close()
         return (self.f.path / "j.journal").read_bytes()
 
-    def forms(self):
-        self.all("empty", b"", refused=True)
-        self.all("no journal", b"some text\n" * 1000, refused=True)
-        self.all("cut", self.whole[:len(self.whole) // 2], refused=True)
-        newer = bytearray(self.whole)
-        newer[60:64] = b"\0\0\0\3"
-        self.all("newer", bytes(newer), refused="another version")
-        self.all("another table", self.changed("create table more(x)"), refused="other tables")
-        self.all("a trigger", self.changed("create trigger t after insert on effects begin delete from effects; end"), refused="other tables")
-        self.all("a view in place of a table", self.changed("drop table decisions", "create view decisions as select 1"), refused="other tables")
-        self.all("a page of noise", self.whole[:8192] + os.urandom(4096) + self.whole[12288:])
 
-    def crafted(self):
-        for title, statement in (("a ring of messages", "update messages set up = 1"), ("a deep list of messages", "update messages set up = id - 1"),
-                                 ("replies that are no JSON", "update effects set reply = '{'"), ("replies of another form", "update effects set reply = '[]'"),
-                                 ("negative numbers", "update effects set seq = -1, attempt = -9223372036854775808, tokens = -5, start = -1e308"),
-                                 ("unknown kinds", "update effects set kind = 'nothing'"), ("unknown states", "update effects set state = 77"),
-                                 ("huge clocks", "update effects set end_clock = 1e308, begin_clock = 1e308, end = 1e308"),
-                                 ("blobs", "update effects set reply = randomblob(1000), place = randomblob(100)"),
-                                 ("a program that is no YAML", "update run set value = '[' where key = 'text'"),
-                                 ("options that are no JSON", "update run set value = '{{' where key = 'options'"),
-                                 ("inputs that are a list", "update run set value = '[]' where key = 'inputs'"),
-                                 ("a key that nobody has", "update effects set reply = replace(reply, 'ONE', '\\u0001k:NOBODY_HAS_KEY\\u0001')"),
-                                 ("a reference without an end", "update effects set reply = '\"\\u0001k:\"'"),
-                                 ("a folder that is not there", "update run set value = '/nowhere/at/all' where key = 'folder'"),
-                                 ("an owner of nonsense", "update run set value = 'x' where key = 'owner'"),
-                                 ("pieces beyond the text", "update effects set pieces = '[1000000000, -5]'"),
-                                 ("a file beyond the end", "update files set size = 9000000000000000000"),
-                                 ("a file of another folder", "update files set path = '../../etc/nothing'"),
-                                 ("no rows", "delete from effects"), ("no facts", "delete from run")):
-            self.all(title, self.changed(statement))
-
-    def noise(self, rounds, seed):
-        rng = random.Random(seed)
-        for n in range(rounds):
-            data = bytearray(self.whole)
-            for _ in range(rng.choice((1, 3, 20))):
-                data[rng.randrange(100, len(data))] = rng.randrange(256)
-            self.put(bytes(data))
-            for command in (COMMANDS[0], COMMANDS[2], COMMANDS[6]):
-                self.put(bytes(data))
-                code, out, err = self.f.run(*["./j.journal" if x == "J" else x for x in command], timeout=120)
-                self.check("noise %d: pdl %s" % (n, " ".join(command)), code in (0, 1, 2, 75), (code, out[-300:], err[-1500:]))
-        wal = bytearray(os.urandom(5000))
-        self.all("a log of noise", self.whole, wal=bytes(wal))
-
-    def folder(self):
-        """A folder of runs that cannot be looked into: that is said, not that there is no such run."""
-        env = {**self.f.env, "PDL_RUNS": str(self.f.path / "main.pdl")}
-        for command in (["resume", "r"], ["runs", "show", "r"], ["answer", "r", "x"], ["runs", "rm", "r"], ["trace", "r"], ["runs"]):
-            p = subprocess.run([self.f.pdl, *command], env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-            self.check("a folder of runs that is none: %s" % command, p.returncode == 1 and "cannot open" in p.stderr and "Not a directory" in p.stderr, p.stderr)
-
-    def readonly(self):
-        if os.geteuid() != 0 or not shutil.which("unshare"):
-            self.skip("disks that are full or read-only", "they need root")
-            return
-        script = ("set -e\nmkdir -p disk\nmount -t tmpfs -o size=%s tmpfs disk\ncp j.journal disk/r.journal\n%s\nset +e\n"
-                  "PDL_RUNS=disk %s resume ./disk/r.journal --again all --again out.txt < /dev/null; echo \"exit $?\"\ncmp j.journal disk/r.journal && echo same\n")
-        for title, size, before in (("read-only", "4m", "mount -o remount,ro disk"),
-                                    ("full", "%dk" % (len(self.whole) // 1024 + 8), "dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null || true")):
-            self.put(self.whole)
-            p = subprocess.run(["unshare", "-m", "sh", "-c", script % (size, before, self.f.pdl)], cwd=self.f.path, env=self.f.env, capture_output=True,
-                               text=True, timeout=120)
-            if "exit" not in p.stdout:
-                self.skip("a %s disk" % title, "no mounts here: %s" % p.stderr[:200])
-                continue
-            self.check("a %s disk: one message" % title, "exit 1" in p.stdout and len(p.stderr.strip().splitlines()) == 1, (p.stdout, p.stderr))
-            self.check("a %s disk: the file is as it was" % title, "same" in p.stdout, (p.stdout, p.stderr))
-        self.put(self.whole)
-        q = subprocess.run(["unshare", "-m", "sh", "-c", "mkdir -p disk; mount -t tmpfs -o size=64k tmpfs disk; PDL_RUNS=disk %s --durable --id n main.pdl; "
-                            "echo \"exit $?\"; ls disk" % self.f.pdl], cwd=self.f.path, env=self.f.env, capture_output=True, text=True, timeout=120)
-        if "exit" in q.stdout:
-            self.check("a run on a disk that is too small: one message", "exit 1" in q.stdout and len(q.stderr.strip().splitlines()) == 1, (q.stdout, q.stderr))
+@pytest.fixture
+def t(pdl, part):
+    return Damage(pdl, part)
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("build")
-    ap.add_argument("--rounds", type=int, default=15)
-    ap.add_argument("--seed", type=int, default=3)
-    a = ap.parse_args()
-    t = Test(str(pathlib.Path(a.build).resolve()))
-    t.forms()
-    t.crafted()
-    t.noise(a.rounds, a.seed)
-    t.folder()
-    t.readonly()
-    t.f.remove()
-    return t.finish()
+def test_forms(t):
+    t.all("empty", b"", refused=True, every=2)
+    t.all("no journal", b"some text\n" * 1000, refused=True, every=2)
+    t.all("cut", t.whole[:len(t.whole) // 2], refused=True, every=2)
+    newer = bytearray(t.whole)
+    newer[60:64] = b"\0\0\0\3"
+    t.all("newer", bytes(newer), refused="another version", every=2)
+    t.all("another table", t.changed("create table more(x)"), refused="other tables", every=2)
+    t.all("a trigger", t.changed("create trigger t after insert on effects begin delete from effects; end"), refused="other tables", every=2)
+    t.all("a view in place of a table", t.changed("drop table decisions", "create view decisions as select 1"), refused="other tables", every=2)
+    t.all("a page of noise", t.whole[:8192] + os.urandom(4096) + t.whole[12288:])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("rows", groups(CRAFTED, 6))
+def test_crafted(t, rows):
+    for title, statement in rows:
+        t.all(title, t.changed(statement), every=3)
+
+
+def test_noise(t, scale):
+    for n in range(scale(15, 4)):
+        rng, data = random.Random("%s %d" % (Choice.seed, n)), bytearray(t.whole)
+        for _ in range(rng.choice((1, 3, 20))):
+            data[rng.randrange(100, len(data))] = rng.randrange(256)
+        for command in (COMMANDS[0], COMMANDS[2], COMMANDS[6]):
+            t.put(bytes(data))
+            code, out, err = t.run(command)
+            check("noise %d: pdl %s" % (n, " ".join(command)), code in (0, 1, 2, 75), (code, out[-300:], err[-1500:]))
+    t.all("a log of noise", t.whole, wal=os.urandom(5000))
+
+
+def test_folder(t):
+    """A folder of runs that cannot be looked into: that is said, not that there is no such run."""
+    env = {**t.f.env, "PDL_RUNS": str(t.f.path / "main.pdl")}
+    for command in (["resume", "r"], ["runs", "show", "r"], ["answer", "r", "x"], ["runs", "rm", "r"], ["trace", "r"], ["runs"]):
+        p = subprocess.run([t.f.pdl, *command], env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                           check=False)
+        check("a folder of runs that is none: %s" % command, p.returncode == 1 and "cannot open" in p.stderr and "Not a directory" in p.stderr, p.stderr)
+
+
+def test_disks(t):
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        skip("disks that are full or read-only", "they need root")
+        return
+    script = ("set -e\nmkdir -p disk\nmount -t tmpfs -o size=%s tmpfs disk\ncp j.journal disk/r.journal\n%s\nset +e\n"
+              "PDL_RUNS=disk %s resume ./disk/r.journal --again all --again out.txt < /dev/null; echo \"exit $?\"\ncmp j.journal disk/r.journal && echo same\n")
+    for title, size, before in (("read-only", "4m", "mount -o remount,ro disk"),
+                                ("full", "%dk" % (len(t.whole) // 1024 + 8), "dd if=/dev/zero of=disk/fill bs=1k 2>/dev/null || true")):
+        t.put(t.whole)
+        p = subprocess.run(["unshare", "-m", "sh", "-c", script % (size, before, t.f.pdl)], cwd=t.f.path, env=t.f.env, capture_output=True,
+                           text=True, timeout=120, check=False)
+        if "exit" not in p.stdout:
+            skip("a %s disk" % title, "no mounts here: %s" % p.stderr[:200])
+            continue
+        check("a %s disk: one message" % title, "exit 1" in p.stdout and len(p.stderr.strip().splitlines()) == 1, (p.stdout, p.stderr))
+        check("a %s disk: the file is as it was" % title, "same" in p.stdout, (p.stdout, p.stderr))
+    t.put(t.whole)
+    q = subprocess.run(["unshare", "-m", "sh", "-c", "mkdir -p disk; mount -t tmpfs -o size=64k tmpfs disk; PDL_RUNS=disk %s --durable --id n main.pdl; "
+                        "echo \"exit $?\"; ls disk" % t.f.pdl], cwd=t.f.path, env=t.f.env, capture_output=True, text=True, timeout=120, check=False)
+    if "exit" in q.stdout:
+        check("a run on a disk that is too small: one message", "exit 1" in q.stdout and len(q.stderr.strip().splitlines()) == 1, (q.stdout, q.stderr))

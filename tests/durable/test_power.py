@@ -1,25 +1,19 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_power.py -- what a power cut may leave of a journal: writes that were not synced are lost, torn or reordered.
 
-    test_power.py BUILD_DIR [--points N] [--seed N]
-
 A shim (power.c) writes down what a run does. At points of that list disks are made that hold everything up to the last sync of each file, and
 of what came after it any sectors. Each must be a sound journal, and hold every row on which a request or a byte of output had depended that
-left the process before the cut; such a run is then resumed. Last line: `N passed, N failed`.
+left the process before the cut; such a run is then resumed.
 """
-import argparse
 import pathlib
 import random
 import re
 import sqlite3
 import struct
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-from kit import Folder, Service, shim  # noqa: E402
+from ..checks import check
+from ..harness.choice import Choice
+from .kit import Folder, Service, shim
 
 SECTOR = 512
 CALLS = 30
@@ -96,11 +90,23 @@ class Disk:
         return out
 
 
-class Test(Checks):
-    def __init__(self, build):
+class Power:
+    def __init__(self, pdl):
         self.service = Service(0)
-        self.f = Folder(build + "/pdl", self.service, "power", PROGRAM)
-        self.shim = shim(build, "power")
+        self.f = Folder(pdl, self.service, PROGRAM)
+
+    def point(self, i, files, asked, printed, rng):
+        got = self.left(files)
+        if not isinstance(got, tuple):
+            check("cut %d: the journal is sound" % i, False, got)
+            return
+        begun, answered, acts = got
+        check("cut %d: what was acted on is there" % i, begun >= asked and answered >= max(printed, asked - 1), (begun, answered, acts, asked, printed))
+        if begun and rng.random() < 0.05:
+            self.service.begin()
+            code, out, err = self.f.run("resume", "./disk/r.journal", "--again", "all", timeout=300)
+            again = [re.search(r"\d+", t).group(0) for t in self.service.asked]
+            check("cut %d: the run continues" % i, code == 0 and out.count("[") == CALLS and len(again) <= CALLS - answered, (code, err, answered, len(again)))
 
     def left(self, files):
         """Puts the files; returns (begun calls, answered calls, commands), or why the journal is not sound."""
@@ -124,50 +130,26 @@ class Test(Checks):
         finally:
             db.close()
 
-    def run(self, points, seed):
+    def records(self):
+        """What a run does, which nobody cuts short."""
         log = self.f.path / "log"
-        code, out, err = self.f.run("--durable", "--id", "r", "main.pdl", env={"LD_PRELOAD": self.shim, "PDL_POWER_LOG": str(log)}, timeout=300)
-        self.check("the run ends", code == 0 and out.count("[") == CALLS, (code, err))
-        all_records = [r for r in records(log)]
-        self.check("its syncs were seen", sum(r[0] == "s" for r in all_records) > CALLS, len(all_records))
-        rng, disk, chosen = random.Random(seed), Disk(), None
-        picked = sorted(rng.sample(range(len(all_records)), min(points, len(all_records))))
-        chosen, asked, printed = set(picked), 0, b""
-        for i, (what, path, offset, data) in enumerate(all_records):
-            if what == "n":
-                asked += data.count(b"POST /")
-            elif what == "o":
-                printed += data
-            else:
-                disk.apply(what, path, offset, data)
-            if i in chosen:
-                self.point(i, disk.after_cut(rng), asked, printed.count(b"]"), rng)
-
-    def point(self, i, files, asked, printed, rng):
-        got = self.left(files)
-        if not isinstance(got, tuple):
-            self.check("cut %d: the journal is sound" % i, False, got)
-            return
-        begun, answered, acts = got
-        self.check("cut %d: what was acted on is there" % i, begun >= asked and answered >= max(printed, asked - 1), (begun, answered, acts, asked, printed))
-        if begun and rng.random() < 0.05:
-            self.service.begin()
-            code, out, err = self.f.run("resume", "./disk/r.journal", "--again", "all", timeout=300)
-            again = [re.search(r"\d+", t).group(0) for t in self.service.asked]
-            self.check("cut %d: the run continues" % i, code == 0 and out.count("[") == CALLS and len(again) <= CALLS - answered, (code, err, answered, len(again)))
+        code, out, err = self.f.run("--durable", "--id", "r", "main.pdl", env={"LD_PRELOAD": shim("power"), "PDL_POWER_LOG": str(log)}, timeout=300)
+        check("the run ends", code == 0 and out.count("[") == CALLS, (code, err))
+        found = list(records(log))
+        check("its syncs were seen", sum(r[0] == "s" for r in found) > CALLS, len(found))
+        return found
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("build")
-    ap.add_argument("--points", type=int, default=500)
-    ap.add_argument("--seed", type=int, default=5)
-    a = ap.parse_args()
-    t = Test(str(pathlib.Path(a.build).resolve()))
-    t.run(60 if "asan" in a.build else a.points, a.seed)
-    t.f.remove()
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_power(pdl, scale):
+    t, rng, disk = Power(pdl), random.Random(Choice.seed), Disk()
+    found = t.records()
+    chosen, asked, printed = set(rng.sample(range(len(found)), min(scale(500, 60), len(found)))), 0, b""
+    for i, (what, path, offset, data) in enumerate(found):
+        if what == "n":
+            asked += data.count(b"POST /")
+        elif what == "o":
+            printed += data
+        else:
+            disk.apply(what, path, offset, data)
+        if i in chosen:
+            t.point(i, disk.after_cut(rng), asked, printed.count(b"]"), rng)

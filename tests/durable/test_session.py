@@ -1,24 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_session.py -- what code leaves in Python, and resumes: when earlier blocks must run again, and what they give then.
 
-    test_session.py BUILD_DIR
-
-Each program is killed at a command that waits, and resumed. Last line: `N passed, N failed`.
+Each program is killed at a command that waits, and resumed.
 """
-import pathlib
-import signal
-import sys
-import time
+import pytest
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-import kit  # noqa: E402
-from kit import Folder, Service  # noqa: E402
+from ..checks import check
+from .kit import Folder, Service, kill_at_stop
+from .kit import STOP as STOP_BLOCK
 
-SECONDS = 60
-STOP = "- {lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done'\", idempotent: true}\n"
+STOP = "- %s\n" % STOP_BLOCK.replace("; echo went", "")
 HELPER = """
 import collections
 count = 0
@@ -86,67 +77,51 @@ FREE = {
 }
 
 
-class Test(Checks):
-    def __init__(self, build):
-        self.build = build
-        self.service = Service(0.001)
-
-    def killed(self, program, *args):
-        self.service.begin()
-        f = Folder(self.build + "/pdl", self.service, "p", program)
-        for name, text in FILES.items():
-            (f.path / name).parent.mkdir(exist_ok=True)
-            (f.path / name).write_text(text)
-        p = f.start(["--durable", "--id", "r", *args, "main.pdl"])
-        end = time.monotonic() + SECONDS
-        while not (f.path / "here").exists() and time.monotonic() < end:
-            time.sleep(0.01)
-        f.kill(p)
-        out, err = p.communicate(timeout=SECONDS)
-        self.check("it is killed where it waits", p.returncode == -signal.SIGKILL, (program, p.returncode, out, err))
-        (f.path / "go").touch()
-        return f
-
-    def needs(self):
-        for title, (before, behind, printed) in NEEDS.items():
-            f = self.killed("text:\n" + before + STOP + behind)
-            status, out, err = f.run("resume", "r")
-            self.check(title + ": earlier blocks must run again", status == 1 and "--rebuild" in err, (status, out, err))
-            status, out, err = f.run("resume", "r", "--rebuild")
-            self.check(title + ": with --rebuild they do", status == 0 and out == printed + "\n", (status, out, err))
-            status, out, err = f.run("resume", "r")
-            self.check(title + ": it ended", status == 0 and out == printed + "\n", (status, out, err))
-            f.remove()
-
-    def free(self):
-        for title, (before, behind, printed) in FREE.items():
-            f = self.killed("text:\n" + before + STOP + behind)
-            status, out, err = f.run("resume", "r")
-            self.check(title + ": nothing runs again", status == 0 and out == printed + "\n", (status, out, err))
-            f.remove()
-
-    def calls_back(self):
-        program = ("defs:\n  ask: {function: {x: string}, return: {model: openai/m, input: \"${ x }\"}}\ntext:\n"
-                   + code("PDL_SESSION.got = str(ask(x='called'))", "open('acts', 'a').write('ran\\\\n')", "result = ''") + STOP + code("result = PDL_SESSION.got"))
-        f = self.killed(program)
-        status, out, err = f.run("resume", "r", "--rebuild")
-        self.check("calls back into the program are answered from the journal", status == 0 and out == "CALLED \n" and self.service.asked["called"] == 1,
-                   (status, out, err, self.service.asked))
-        self.check("the code ran again", f.acts()["ran"] == 2, f.acts())
-        f.remove()
-
-    def differs(self):
-        f = self.killed("text:\n" + code("PDL_SESSION.n = 1", "result = open('value').read()").replace("open('value')", "open('helper.py')")
-                        + STOP + code("result = PDL_SESSION.n"))
-        (f.path / "helper.py").write_text("other text")
-        status, out, err = f.run("resume", "r", "--rebuild")
-        self.check("another result is an error with both values", status == 1 and "other text" in err and "collections" in err and "text.0.code" in err, (status, out, err))
-        f.remove()
-
-    def run(self):
-        for part in (self.needs, self.free, self.calls_back, self.differs):
-            part()
+def killed(pdl, program):
+    """A folder with a run that was killed where it waits, which may now go on."""
+    service = Service(0.001)
+    f = Folder(pdl, service, program)
+    f.service = service
+    for name, text in FILES.items():
+        (f.path / name).parent.mkdir(exist_ok=True)
+        (f.path / name).write_text(text)
+    kill_at_stop(f)
+    return f
 
 
-if __name__ == "__main__":
-    sys.exit(kit.main(Test))
+@pytest.mark.parametrize("title", NEEDS)
+def test_needs(pdl, title):
+    before, behind, printed = NEEDS[title]
+    f = killed(pdl, "text:\n" + before + STOP + behind)
+    status, out, err = f.run("resume", "r")
+    check(title + ": earlier blocks must run again", status == 1 and "--rebuild" in err, (status, out, err))
+    status, out, err = f.run("resume", "r", "--rebuild")
+    check(title + ": with --rebuild they do", status == 0 and out == printed + "\n", (status, out, err))
+    status, out, err = f.run("resume", "r")
+    check(title + ": it ended", status == 0 and out == printed + "\n", (status, out, err))
+
+
+@pytest.mark.parametrize("title", FREE)
+def test_free(pdl, title):
+    before, behind, printed = FREE[title]
+    f = killed(pdl, "text:\n" + before + STOP + behind)
+    status, out, err = f.run("resume", "r")
+    check(title + ": nothing runs again", status == 0 and out == printed + "\n", (status, out, err))
+
+
+def test_calls_back(pdl):
+    program = ("defs:\n  ask: {function: {x: string}, return: {model: openai/m, input: \"${ x }\"}}\ntext:\n"
+               + code("PDL_SESSION.got = str(ask(x='called'))", "open('acts', 'a').write('ran\\\\n')", "result = ''") + STOP + code("result = PDL_SESSION.got"))
+    f = killed(pdl, program)
+    status, out, err = f.run("resume", "r", "--rebuild")
+    check("calls back into the program are answered from the journal", status == 0 and out == "CALLED \n" and f.service.asked["called"] == 1,
+               (status, out, err, f.service.asked))
+    check("the code ran again", f.acts()["ran"] == 2, f.acts())
+
+
+def test_differs(pdl):
+    f = killed(pdl, "text:\n" + code("PDL_SESSION.n = 1", "result = open('value').read()").replace("open('value')", "open('helper.py')")
+                    + STOP + code("result = PDL_SESSION.n"))
+    (f.path / "helper.py").write_text("other text")
+    status, out, err = f.run("resume", "r", "--rebuild")
+    check("another result is an error with both values", status == 1 and "other text" in err and "collections" in err and "text.0.code" in err, (status, out, err))

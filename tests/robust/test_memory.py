@@ -43,6 +43,7 @@ void *realloc(void *p, size_t n) { return fails() ? NULL : __libc_realloc(p, n);
 """
 
 
+pytestmark = pytest.mark.seconds(7200 if Choice.tier == "soak" else 240)
 OPTIONS = [[], ["-t", "trace.json"], ["--record", "journal.db"]]
 
 

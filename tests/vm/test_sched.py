@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
 
-Each program runs over the model server of the conformance kit, for twenty seeds of PDL_STRESS=sched (`test` takes some of them) and for
-different delays. Standard output, files, trace, the set of requests and the exit status must be the same each time.
+Each program runs over the model server of the conformance kit, for twenty seeds of PDL_STRESS=sched (`test` takes five, in each
+commit others) and for different delays. Standard output, files, trace, the set of requests and the exit status must be the same each time.
 """
 import json
 import pathlib
+import random
 import subprocess
 import tempfile
 import urllib.request
@@ -14,6 +15,7 @@ import pytest
 
 from ..checks import check
 from ..conformance.model_server import ModelServer
+from ..harness.choice import Choice
 from .kit import DELAYS, models_env
 
 PROGRAMS = {
@@ -144,12 +146,12 @@ def run(pdl, base, text, seed, delays, session):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_sched(pdl, part, name):
+def test_sched(pdl, scale, name):
     base, text = ModelServer().start().url, PROGRAMS[name].lstrip()
     want = run(pdl, base, text, 0, DELAYS[0], "s0")
     if not check(name, want[0] == (1 if "error" in name else 0), "exit status %d\n%s" % (want[0], want[5].decode())):
         return
-    for seed in part(range(1, 21), 4, lambda n: "%s %d" % (name, n)):
+    for seed in random.Random(Choice.seed + name).sample(range(1, 10**6), scale(20, 5)):
         delays = DELAYS[seed % len(DELAYS)]
         got = run(pdl, base, text, seed, delays, "s%d" % seed)
         check(name, got[:5] == want[:5], "seed %d, delays %s:\n%r\nnot\n%r\n%s" % (seed, delays, got[:5], want[:5], got[5].decode()))

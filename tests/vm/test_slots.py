@@ -61,14 +61,14 @@ def flat(less, more, n, bytes_for_each=1200):
 
 
 def test_many_calls_without_a_service(build, few, scale):
-    n = scale(1000000)
+    n = min(scale(1000000), 1000000)
     call = say(", parameters: {mock_response: hello}")
     less, more = (peak_mb(place_of(few, build), unseen(k, call), "--stream", "none") for k in (n // 100, n))
     flat(less, more, n, 12)
 
 
 def test_many_calls_that_fail(build, few, scale):
-    n = scale(200000)
+    n = min(scale(200000), 200000)
     call = say(", parameters: {mock_response: litellm.InternalServerError, num_retries: 0}")
     less, more = (peak_mb(place_of(few, build), unseen(k, call), "--stream", "none") for k in (n // 100, n))
     flat(less, more, n, 60)
@@ -76,7 +76,7 @@ def test_many_calls_that_fail(build, few, scale):
 
 @pytest.mark.parametrize("stream", ["none", "result"])
 def test_calls_of_a_service(build, few, scale, stream):
-    n = scale(10000)
+    n = min(scale(10000), 10000)
     with Server(lambda body, k: "v") as s:
         less, more = (peak_mb(place_of(few, build, s), unseen(k, say()), "--stream", stream) for k in (n // 5, n))
         same(len(s.requests), n // 5 + n)
@@ -326,7 +326,7 @@ def calls_in(place):
 
 def test_tools_nobody_looks_at(build, few, scale):
     """Each call is made once, and those that wait take no memory for each."""
-    n = scale(4000)
+    n = min(scale(4000), 4000)
     places = [tool_place(build, **({"PDL_STRESS": "slots:64"} if few else {})) for _ in range(2)]
     less, more = (peak_mb(p, tool_program(k, "\"${ s.echo('x') }\""), "--stream", "none") for p, k in zip(places, (n // 10, n)))
     same([calls_in(p) for p in places], [n // 10, n])
