@@ -1,28 +1,22 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_collector.py -- traces of a run as the OpenTelemetry collector has understood them: what its debug exporter prints.
 
-    test_collector.py BUILD_DIR
-
-The collector is `$PDL_OTELCOL`, else `otelcol` or `otelcol-contrib` of PATH; without one the suite is skipped. docs/reliability.md says how
-one is made. Last line: `N passed, N failed`.
+The collector is `$PDL_OTELCOL`, else `otelcol` or `otelcol-contrib` of PATH; without one the test is skipped. docs/reliability.md says how one
+is made.
 """
 import os
-import pathlib
 import re
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import Checks  # noqa: E402
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from test_otlp import KEY, PROGRAM, Collector  # noqa: E402
+import pytest
 
+from ..checks import check, skip
+from .kit import KEY, PROGRAM, Collector
+
+pytestmark = pytest.mark.tier("all")
 SECONDS = 60
 CONFIG = """
 receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:%d"}}}}
@@ -56,11 +50,10 @@ def parse(text):
     return resource, spans
 
 
-class Test(Checks):
-    def __init__(self, build, exe):
-        self.pdl, self.exe = str(pathlib.Path(build).resolve() / "pdl"), exe
+class Told:
+    def __init__(self, pdl, work, exe):
+        self.pdl, self.work, self.exe = pdl, work, exe
         self.service = Collector()  # answers prompts
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="pdl_otelcol_"))
         (self.work / "p.pdl").write_text(PROGRAM)
         (self.work / "data.txt").write_text("some data\n")
         with socket.socket() as s:
@@ -84,8 +77,8 @@ class Test(Checks):
         env = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_") and k not in ("PDL_OTLP", "TRACEPARENT")}
         env.update(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=self.service.base + "/v1", OPENAI_API_BASE=self.service.base + "/v1", PDL_OTLP="1",
                    OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:%d" % self.port, OTEL_SERVICE_NAME="a service", **more)
-        p = subprocess.run([self.pdl, *args, "p.pdl"], cwd=self.work, env=env, capture_output=True, text=True, timeout=SECONDS)
-        self.check("the run, without a note", p.returncode == 0 and not p.stderr, (p.returncode, p.stdout, p.stderr))
+        p = subprocess.run([self.pdl, *args, "p.pdl"], cwd=self.work, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
+        check("the run, without a note", p.returncode == 0 and not p.stderr, (p.returncode, p.stdout, p.stderr))
 
     def printed(self, names):
         """What the collector has printed, once every name is there."""
@@ -99,45 +92,34 @@ class Test(Checks):
 
     def run(self):
         if not self.start():
-            self.check("the collector starts", False, (self.work / "err").read_text())
+            check("the collector starts", False, (self.work / "err").read_text())
             return
         trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
         self.run_program(TRACEPARENT="00-%s-%s-01" % (trace, parent))
         text = self.printed({"pdl p.pdl": 1})
         resource, spans = parse(text)
         by = {s["Name"]: s for s in spans}
-        self.check("every span has come", sorted(by) == sorted(["pdl p.pdl", "plan", "chat some-model", "shout", "command echo", "read", "a step with a file"]), text)
-        self.check("the resource", resource.get("service.name") == "a service" and resource.get("telemetry.sdk.name") == "libpdl", resource)
-        self.check("the trace of who started the run goes on", {s["Trace ID"] for s in spans} == {trace} and by["pdl p.pdl"]["Parent ID"] == parent, text)
+        check("every span has come", sorted(by) == sorted(["pdl p.pdl", "plan", "chat some-model", "shout", "command echo", "read", "a step with a file"]), text)
+        check("the resource", resource.get("service.name") == "a service" and resource.get("telemetry.sdk.name") == "libpdl", resource)
+        check("the trace of who started the run goes on", {s["Trace ID"] for s in spans} == {trace} and by["pdl p.pdl"]["Parent ID"] == parent, text)
         for name, up in {"plan": "pdl p.pdl", "chat some-model": "plan", "shout": "pdl p.pdl", "command echo": "shout", "read": "a step with a file"}.items():
-            self.check("%s is in %s" % (name, up), by[name]["Parent ID"] == by[up]["ID"], text)
+            check("%s is in %s" % (name, up), by[name]["Parent ID"] == by[up]["ID"], text)
         chat = by["chat some-model"]
         want = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "some-model", "gen_ai.usage.input_tokens": "11",
                 "gen_ai.usage.output_tokens": "5", "gen_ai.response.finish_reasons": '["stop"]', "Kind": "Client"}
-        self.check("facts of a model call", {k: chat.get(k) for k in want} == want, chat)
-        self.check("the service was told of its span", self.service.parents == ["00-%s-%s-01" % (trace, chat["ID"])], self.service.parents)
-        self.check("no content", "the answer" not in text and "loud" not in text, text)
+        check("facts of a model call", {k: chat.get(k) for k in want} == want, chat)
+        check("the service was told of its span", self.service.parents == ["00-%s-%s-01" % (trace, chat["ID"])], self.service.parents)
+        check("no content", "the answer" not in text and "loud" not in text, text)
         self.run_program("--otlp-content")
         text = self.printed({"pdl p.pdl": 2})
-        self.check("content where it is asked for", "the answer" in text and "the question" in text and KEY not in text, text[-3000:])
+        check("content where it is asked for", "the answer" in text and "the question" in text and KEY not in text, text[-3000:])
         errors = (self.work / "err").read_text()
-        self.check("the collector complains of nothing", "\terror\t" not in errors and "\twarn\t" not in errors, errors)
+        check("the collector complains of nothing", "\terror\t" not in errors and "\twarn\t" not in errors, errors)
 
 
-def main():
+def test_collector(pdl, folder):
     exe = collector()
-    if not exe:
-        print("skipped: there is no OpenTelemetry collector here (PDL_OTELCOL names one)\n0 passed, 0 failed, 1 skipped")
-        return 0
-    t = Test(sys.argv[1], exe)
-    try:
-        t.run()
-    finally:
-        t.p.terminate()
-        t.p.wait(timeout=SECONDS)
-        shutil.rmtree(t.work, ignore_errors=True)
-    return t.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if exe:
+        Told(pdl, folder, exe).run()
+    else:
+        skip("the OpenTelemetry collector", "there is none here (PDL_OTELCOL names one)")
