@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "api/env.h"
+#include "base/termsafe.h"
+#include "base/utf8.h"
 #include "io/file.h"
+#include "io/tty.h"
 #include "journal/durable.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -255,14 +258,24 @@ void pdl_session_show_errors(void *user, pdl_str bytes) {
         pdl_buf_putc(&hidden, '\n');
         bytes = pdl_buf_str(&hidden);
     }
-    if (s->opt.show_errors)
-        s->opt.show_errors(s->opt.show_user, bytes, pdl_run_is_tainted(s->run));
-    else if (!pdl_file_write_fd(STDERR_FILENO, bytes, &ignored))
-        pdl_err_fini(&ignored);
+    pdl_buf shown = PDL_BUF, text = PDL_BUF;
+    if (s->opt.show_errors) {
+        s->opt.show_errors(s->opt.show_user, bytes, true);
+    } else {
+        if (pdl_tty_is(STDERR_FILENO)) {
+            pdl_utf8_repair(&text, bytes);
+            pdl_buf_put_shown(&shown, pdl_buf_str(&text));
+            bytes = pdl_buf_str(&shown);
+        }
+        if (!pdl_file_write_fd(STDERR_FILENO, bytes, &ignored)) pdl_err_fini(&ignored);
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&shown);
     pdl_buf_fini(&hidden);
 }
 
 bool pdl_session_takes_errors(void *user) {
     const pdl_session *s = user;
-    return s->opt.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels;
+    return s->opt.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels ||
+           pdl_tty_is(STDERR_FILENO);
 }

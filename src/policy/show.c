@@ -128,7 +128,7 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
     if (!origins) return;
     pdl_buf from = PDL_BUF;
     PDL_PUT(out, "  [");
-    if (origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) PDL_PUT(out, "UNTRUSTED, ");
+    if (origins & PDL_LABELS_UNTRUSTED) PDL_PUT(out, "UNTRUSTED, ");
     PDL_PUT(out, "from ");
     pdl_policies_put_label(p, origins, out);
     pdl_sources_put(s, a->label, origins, &from);
@@ -194,7 +194,7 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
         d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
     d = pdl_dict_putz(d, "untrusted",
-                      pdl_bool((origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) != 0));
+                      pdl_bool((origins & PDL_LABELS_UNTRUSTED) != 0));
     pdl_label label = pdl_sources_put(s, a->label, origins, &from);
     d = pdl_dict_putz(d, "sources", pdl_with_label(pdl_text_of_buf(&from), label));
     pdl_buf_fini(&value);

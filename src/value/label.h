@@ -42,12 +42,10 @@ enum {
 #undef X
 };
 
-/* UNTRUSTED: not the user's own words; a terminal gets them with control sequences neutralised.
- * MAYBE_TAINTED: may repeat what the run has received from a model or a tool, so untrusted once the
- * run is tainted. */
+/* What somebody else than the author or the user of the program may have written. */
 enum {
-    PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
-    PDL_LABELS_MAYBE_TAINTED = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
+    PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net | PDL_LABEL_file |
+                           PDL_LABEL_command | PDL_LABEL_code
 };
 
 enum {

@@ -108,7 +108,6 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
-    r->tainted |= (pdl_effect_label(e) & PDL_LABELS_UNTRUSTED) != 0;
     if (c) c->label |= pdl_effect_label(e);
     if (c) pdl_inflight_answered(c, e, reply);
 }

@@ -70,10 +70,9 @@ void pdl_outq_end(pdl_outq *q) {
     pdl_out_flush(q->run);
 }
 
-/* Code, commands and files may repeat what a model or a tool wrote. */
-bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label) {
-    return label & PDL_LABELS_UNTRUSTED || (r->tainted && label & PDL_LABELS_MAYBE_TAINTED);
-}
+/* The author's own text alone controls the terminal: a file, a command or a variable may hold what
+ * anybody wrote, in this run or before. */
+bool pdl_out_is_untrusted(pdl_label label) { return pdl_label_origins(label) != 0; }
 
 static void send(pdl_run *r, pdl_event e) {
     e.value = e.context = pdl_absent();
@@ -176,7 +175,7 @@ static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b
 }
 
 static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
-    bool untrusted = pdl_out_is_untrusted(f->run, label);
+    bool untrusted = pdl_out_is_untrusted(label);
     if (at_cursor(f->out) && !f->run->draining) {
         send(f->run,
              (pdl_event){
@@ -206,7 +205,7 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
     label |= f->control;
     i->text = pdl_text(shown(f->run, text, label, &b));
     i->descriptor = descriptor;
-    i->untrusted = pdl_out_is_untrusted(f->run, label);
+    i->untrusted = pdl_out_is_untrusted(label);
     pdl_buf_fini(&b);
     pdl_out_flush(f->run);
 }

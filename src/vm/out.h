@@ -10,8 +10,8 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 
-/* Returns true when text with this label may contain words of a model or a tool. */
-bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label);
+/* Returns true when text with this label may contain words that are not the author's. */
+bool pdl_out_is_untrusted(pdl_label label);
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
 void pdl_outq_free(pdl_outq *q);
 /* Returns true when the ends of the list agree, and an item of a call and its effect refer to each

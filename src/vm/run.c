@@ -529,9 +529,8 @@ void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
-bool pdl_run_is_tainted(const pdl_run *r) { return r->tainted; }
 bool pdl_run_result_is_untrusted(const pdl_run *r) {
-    return pdl_out_is_untrusted(r, pdl_label_of(r->result));
+    return pdl_out_is_untrusted(pdl_label_of(r->result));
 }
 pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->background; }

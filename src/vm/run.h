@@ -43,7 +43,6 @@ struct pdl_run {
     pdl_cancel cancel;              /* entered while the run works */
     pdl_reserve *reserve;
     size_t failed_size;   /* of the allocation that needed the reserve: the program ends; 0: none */
-    bool tainted;         /* a model or a tool has answered */
     uint8_t print_silent; /* the register `print` of silent parts */
     pdl_val result;
     pdl_val answer; /* of the model whose text is the result, as far as it is kept; or absent */

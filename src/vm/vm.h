@@ -129,7 +129,6 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
 
 /* After DONE. Borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
-bool pdl_run_is_tainted(const pdl_run *r); /* has a model or a tool answered? */
 bool pdl_run_result_is_untrusted(
     const pdl_run *r);                   /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
