@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -33,8 +34,9 @@ def counted(title, status, text):
         print("FAIL %s\n%s" % (title, text[-6000:]))
 
 
-def cc():
-    return os.environ.get("CC", "cc")
+def compiler(name="CC", default="cc"):
+    """Words of the command."""
+    return shlex.split(os.environ.get(name, default))
 
 
 class Library:
@@ -55,10 +57,10 @@ class Library:
 
     def compiled(self, name, source, plus=False):
         """-> the program, or None."""
-        compiler = os.environ.get("CXX", "c++") if plus else cc()
-        if not check("%s: there is %s" % (name, compiler), shutil.which(compiler)):
+        command = compiler("CXX", "c++") if plus else compiler()
+        if not check("%s: there is %s" % (name, command[0]), shutil.which(command[0])):
             return None
-        status, text = run([compiler, *(CXX if plus else C), source, "-o", self.work / name, *self.options(), *self.flags,
+        status, text = run([*command, *(CXX if plus else C), source, "-o", self.work / name, *self.options(), *self.flags,
                             "-Wl,-rpath," + str(self.so.parent), "-lpthread"])
         return self.work / name if check("%s compiles" % name, status == 0, text) else None
 

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from .kit import C, HERE, Installed, Library, cc, counted, run
+from .kit import C, HERE, Installed, Library, compiler, counted, run
 from ..checks import check
 from ..harness.choice import ROOT
 
@@ -133,7 +133,7 @@ def test_own_names(build, folder):
     """A program whose own functions have short names links against the archive."""
     there = Installed(build, folder)
     below = [x for x in run(["pkg-config", "--static", "--libs", "libpdl"], there.config)[1].split() if x.startswith("-l") and x != "-lpdl"]
-    status, text = run([cc(), *C, *there.options(), "-I%s" % (ROOT / "include"), HERE / "own_names.c", there.files["libpdl.a"], "-o", folder / "own_names", *below,
+    status, text = run([*compiler(), *C, *there.options(), "-I%s" % (ROOT / "include"), HERE / "own_names.c", there.files["libpdl.a"], "-o", folder / "own_names", *below,
                         "-ldl", "-lm", "-lpthread"])
     if check("own names link against libpdl.a", status == 0, text):
         counted("own_names", *run([folder / "own_names"], cwd=folder))
