@@ -1,5 +1,5 @@
-/* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines
- * on standard output.
+/* model_driver.c -- runs model calls for tests/model: jobs on standard input, a JSON object a line;
+ * JSON lines on standard output, and an empty one behind each job.
  *
  *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input,
  *   parameters?}], env?: {NAME: VALUE}, repeat?: N,
@@ -11,11 +11,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/debug.h"
 #include "io/clock.h"
-#include "io/file.h"
 #include "model/model.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -106,22 +104,14 @@ static bool flag(pdl_vref job, const char *key) {
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
 
-int main(void) {
-    pdl_buf in = PDL_BUF;
-    pdl_err err = {0};
-    pdl_val job;
+/* The calls of one job. Whether they all ended. */
+static bool run_job(pdl_vref job) {
     char why[PDL_DEBUG_WHY];
-    driver d = {.env = pdl_absent()};
+    driver d = {.env = pdl_dict_getz(job, "env"),
+                .quiet = flag(job, "quiet"),
+                .cancel_after = number(job, "cancel_after", 0)};
     pdl_debug debug;
     pdl_debug_init(&debug, NULL, NULL, NULL, why);
-    if (!pdl_file_read_fd(0, &in, &err) || !pdl_json_read(pdl_buf_str(&in), 0, &job, NULL, &err)) {
-        fprintf(stderr, "model_driver: %s\n", err.msg);
-        return 2;
-    }
-    pdl_buf_fini(&in);
-    d.env = pdl_dict_getz(job, "env");
-    d.quiet = flag(job, "quiet");
-    d.cancel_after = number(job, "cancel_after", 0);
     debug.split = flag(job, "split");
     pdl_loop *loop = pdl_loop_new();
     pdl_vref limits = pdl_dict_getz(job, "timeouts");
@@ -143,10 +133,37 @@ int main(void) {
     d.world->ops->close(d.world);
     bool left_open = pdl_loop_is_open(loop);
     pdl_loop_free(loop);
-    pdl_drop(job);
     pdl_debug_fini(&debug);
     if (stuck || left_open)
         fprintf(stderr, "model_driver: %s\n",
                 stuck ? "calls without an end" : "the loop is still open");
-    return stuck || left_open;
+    return !stuck && !left_open;
+}
+
+static bool read_line(pdl_buf *line) {
+    int c;
+    pdl_buf_clear(line);
+    while ((c = getc(stdin)) != EOF && c != '\n') pdl_buf_putc(line, (char)c);
+    return c != EOF;
+}
+
+int main(void) {
+    pdl_err err = {0};
+    pdl_val job;
+    pdl_buf line = PDL_BUF;
+    int status = 0;
+    while (status != 2 && read_line(&line)) {
+        if (!pdl_json_read(pdl_buf_str(&line), 0, &job, NULL, &err)) {
+            fprintf(stderr, "model_driver: %s\n", err.msg);
+            status = 2;
+            continue;
+        }
+        if (!run_job(job)) status = 1;
+        pdl_drop(job);
+        printf("\n");
+        fflush(stdout);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&line);
+    return status;
 }

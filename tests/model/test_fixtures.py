@@ -76,7 +76,7 @@ def play(path, split):
         job = {"calls": [{"model": call["model"], "messages": call["messages"], "parameters": call.get("parameters") or {},
                           "stream": bool(call.get("stream"))}], "env": call.get("env") or {}, "split": split}
         code, out, err = drive(kit.substitute(job, player.names))
-        lines = [json.loads(x) for x in out.splitlines()]
+        lines = [json.loads(x) for x in out.splitlines() if x]
         problems = player.finish()
         if code or err:
             problems.append("driver: exit %s: %s" % (code, err[-2000:]))

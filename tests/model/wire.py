@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server on the loopback interface that answers with raw bytes, and calls through model_driver against it; for the tests of this folder."""
 import json
+import os
+import select
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
 from ..harness.choice import Choice
 
 KEY = "sk-secret-0123456789"
+SECONDS = 120
+
+
+class Now:
+    driver = None  # of the item, which has a process of its own
 
 
 class Wire:
@@ -91,10 +99,45 @@ def cut(data, n):
     return [data[i:i + n] for i in range(0, len(data), n)]
 
 
+class Driver:
+    """model_driver, which takes one job after the other: the libraries that it loads cost more than a call."""
+
+    def __init__(self):
+        self.errors = tempfile.TemporaryFile()
+        self.p = subprocess.Popen([Choice.build / "tests" / "model" / "model_driver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+
+    def ask(self, job):
+        """-> exit status, 0 while it runs; what it prints; its errors"""
+        before, out = self.errors.seek(0, 2), bytearray()
+        self.p.stdin.write(json.dumps(job).encode() + b"\n")
+        self.p.stdin.flush()
+        while out[-2:] not in (b"\n\n", b"\n"):
+            if not select.select([self.p.stdout], [], [], SECONDS)[0]:
+                self.p.kill()
+                raise TimeoutError("no end of a job")
+            piece = os.read(self.p.stdout.fileno(), 1 << 20)
+            out += piece
+            if not piece:
+                self.p.wait()
+                break
+        self.errors.seek(before)
+        return self.p.returncode or 0, out.decode(), self.errors.read().decode("utf-8", "replace")
+
+    def end(self):
+        self.p.stdin.close()
+        return self.p.wait(SECONDS)
+
+
 def drive(job):
-    """-> exit status, what the driver prints for a job: a JSON object a line, its errors"""
-    p = subprocess.run([Choice.build / "tests" / "model" / "model_driver"], input=json.dumps(job), capture_output=True, text=True, timeout=120, check=False)
-    return p.returncode, p.stdout, p.stderr
+    """What the driver of this item does with a job."""
+    Now.driver = Now.driver or Driver()
+    return Now.driver.ask(job)
+
+
+def end():
+    """The driver ends, and is a child whose time and memory are known. -> its exit status"""
+    driver, Now.driver = Now.driver, None
+    return driver.end() if driver else 0
 
 
 def run(job):
@@ -102,7 +145,7 @@ def run(job):
     code, out, err = drive(job)
     assert code == 0 and not err, (code, err)
     assert KEY not in out, "the key is shown"
-    return [json.loads(x) for x in out.splitlines()]
+    return [json.loads(x) for x in out.splitlines() if x]
 
 
 def call(wire, model="openai/m", stream=True, job=None, messages=None, **parameters):
