@@ -303,7 +303,7 @@ def sizes(o, folder):
     (folder / "b.pdl").write_text("for: {i: \"${ range(500)|list }\"}\nrepeat: {text: [\"block ${ i }\"]}\njoin: {with: \"\\n\"}\n")
     subprocess.run([o.pdl, "b.pdl", "--trace=b.json"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([o.pdl, "view", "b.json", "--html", "b.html"], cwd=folder, check=True)
-    page = sum(f.stat().st_size for f in (ROOT / "src/viewer/page").iterdir())
+    page = sum(f.stat().st_size for f in (ROOT / "src/apps/viewer/page").iterdir())
     print("page %.0f KB; --html of 1000 blocks %.0f KB" % (page / 1e3, (folder / "b.html").stat().st_size / 1e3))
 
 

@@ -32,7 +32,7 @@ def of_the_kit():
 
 
 def ours():
-    for folder in ("lib", "examples", "src/cli/templates"):
+    for folder in ("lib", "examples", "src/apps/cli/templates"):
         for path in sorted((ROOT / folder).rglob("*.pdl")):
             yield str(path.relative_to(ROOT)), path, False
 

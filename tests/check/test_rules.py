@@ -35,14 +35,14 @@ def programs_of(section):
 
 def test_every_rule_has_its_section():
     page = sections()
-    for name, _, title in RULE.findall((ROOT / "src/check/rules.def").read_text("utf-8")):
+    for name, _, title in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8")):
         check(name, title in page.get(name, ""), "the page has no section for it, or its title is not that of rules.def: %s" % title)
         check("%s: a wrong and a right program" % name, name in NO_PROGRAM or programs_of(page.get(name, "")))
 
 
 def test_programs_of_the_rules(pdl):
     page = sections()
-    rules = [(name, severity.lower()) for name, severity, _ in RULE.findall((ROOT / "src/check/rules.def").read_text("utf-8")) if name not in NO_PROGRAM]
+    rules = [(name, severity.lower()) for name, severity, _ in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8")) if name not in NO_PROGRAM]
     known = {name: programs_of(page.get(name, "")) for name, _ in rules}
     for options in {o[0] for o in known.values() if o}:
         some = [(name, severity) for name, severity in rules if known[name] and known[name][0] == options]

@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 from ..checks import check
-from ..harness.choice import ROOT
+from ..harness.choice import ROOT, source
 
 
 def source_names():
     names = set()
-    for folder, pattern in [("src", "*/**/*"), ("include", "*"), ("tools", "*"), ("lib", "*"), ("tests", "*"), (".", "Makefile")]:
+    for folder, pattern in [("src", "**/*"), ("include", "*"), ("tools", "*"), ("lib", "*"), ("tests", "*"), (".", "Makefile")]:
         for path in (ROOT / folder).glob(pattern):
             if path.is_file() and path.suffix in ("", ".c", ".h", ".def", ".py", ".pdl", ".build"):
                 names.update(re.findall(r"\w+", path.read_text("utf-8", "replace")))
@@ -22,14 +22,14 @@ def source_names():
 
 
 def tails_of_files():
-    """Every path of the tree, and every end of one: src/vm/run.c, vm/run.c, run.c; and the first words that make a path of a word."""
+    """Every path of the tree, and every end of one: src/machine/vm/run.c, vm/run.c, run.c; and the first words that make a path of a word."""
     tails, rooms = set(), {"src", "tools", "lib", "tests", "docs", "examples"}
     for top in sorted(rooms):
         for p in (ROOT / top).rglob("*"):
             parts = p.relative_to(ROOT).parts
             tails.update("/".join(parts[i:]) for i in range(len(parts)))
-            if top == "src":
-                rooms.add(parts[1])
+            if top == "src" and p.is_dir():
+                rooms.update(parts[1:3])
     return tails, rooms
 
 
@@ -53,7 +53,7 @@ def misplaced(page):
     """Names of a page that are not in the file given right after them: `pdl_run_start` (`vm/run.c`"""
     pairs = re.findall(r"`(\w+)`\s+(?:in\s+|\()`(\w+/[\w./-]+\.(?:c|h|def))`", page.read_text("utf-8"))
     return ["%s in %s" % (name, path) for name, path in pairs
-            if not (ROOT / "src" / path).is_file() or not re.search(r"\b%s\b" % name, (ROOT / "src" / path).read_text("utf-8"))]
+            if not source(path).is_file() or not re.search(r"\b%s\b" % name, source(path).read_text("utf-8"))]
 
 
 def test_names_of_the_source():
@@ -65,7 +65,7 @@ def test_names_of_the_source():
 
 def requests_of_effects():
     """{kind: its fields in order, with a question mark where they may be missing}, of the table that the code is made of."""
-    text = (ROOT / "src" / "effect" / "effects.def").read_text("utf-8")
+    text = (ROOT / "src" / "machine" / "effect" / "effects.def").read_text("utf-8")
     kinds = {k: [] for k in re.findall(r"^EFFECT\((\w+),", text, re.M)}
     for kind, field, forms in re.findall(r"^ +ASK\((\w+), (\w+), ([^,]*),", text, re.M):
         kinds[kind].append(field + ("?" if "MISSING" in forms else ""))
@@ -105,7 +105,7 @@ def first_column(text):
 
 def test_tables():
     """Pages and modules that list rows of a table of the code list all of them, and no others."""
-    kinds = rows_of("src/base/err.h", r'^    X\((\w+), (\d+), +"([^"]+)"\)')
+    kinds = rows_of("src/core/base/err.h", r'^    X\((\w+), (\d+), +"([^"]+)"\)')
     shown = re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \|$", section("docs/manual/errors.md", "## Kinds"), re.M)
     statuses = {code for _, code, _ in kinds} - {"0", "1"}
     of_models = set(re.search(r"^MODEL_KINDS = frozenset\(\((.*?)\)\.split", (ROOT / "python/libpdl/_errors.py").read_text("utf-8"), re.M | re.S).group(1).split())
@@ -114,9 +114,9 @@ def test_tables():
         ("docs/manual/errors.md, kinds", sorted(shown), sorted((k, "n" if k == "exit" else code, doc) for k, code, doc in kinds)),
         ("docs/manual/errors.md, exit status", sorted(statuses & set(re.findall(r"^\| (\d+) \|", section("docs/manual/errors.md", "## Exit status"), re.M))), sorted(statuses)),
         ("python/libpdl/_errors.py, MODEL_KINDS", {w.strip('"') for w in of_models} - {""}, {k for k, _, doc in kinds if doc.startswith("a model: ")}),
-        ("docs/manual/policies.md, origins", sorted(first_column(section("docs/manual/policies.md", "## Origins"))), sorted(rows_of("src/value/label.h", r'^    X\((\w+), "'))),
-        ("docs/manual/policies.md, sinks", set(rows_of("src/policy/sinks.def", r"^S\((\w+),")) - set(first_column((ROOT / "docs/manual/policies.md").read_text("utf-8"))), set()),
-        ("docs/manual/embedding.md, events", sorted(w for w in re.findall(r"`(\w+)`", events) if w not in ("report", "blocks")), sorted(rows_of("src/trace/events.def", r"^EVENT\((\w+),"))),
+        ("docs/manual/policies.md, origins", sorted(first_column(section("docs/manual/policies.md", "## Origins"))), sorted(rows_of("src/core/value/label.h", r'^    X\((\w+), "'))),
+        ("docs/manual/policies.md, sinks", set(rows_of("src/world/policy/sinks.def", r"^S\((\w+),")) - set(first_column((ROOT / "docs/manual/policies.md").read_text("utf-8"))), set()),
+        ("docs/manual/embedding.md, events", sorted(w for w in re.findall(r"`(\w+)`", events) if w not in ("report", "blocks")), sorted(rows_of("src/machine/trace/events.def", r"^EVENT\((\w+),"))),
     )
     for what, have, want in same:
         check(what, have == want, have, "expected", want)

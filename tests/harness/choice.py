@@ -15,6 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCALES = {"check": 0.1, "test": 0.1, "all": 1.0, "soak": 10.0}
 
 
+def source(name):
+    """The file ROOM/NAME below src/, in whatever wing the room lies; a path that is not there where there is none."""
+    return next((ROOT / "src").glob("*/" + name), ROOT / "src" / name)
+
+
 class Choice:
     """The options, for modules as well, which have no fixtures while they are collected. Set by conftest.py before anything is collected."""
     build = ROOT / "build"

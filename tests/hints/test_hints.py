@@ -15,9 +15,9 @@ import subprocess
 import pytest
 
 from ..checks import check
+from ..harness.choice import source
 
 HERE = pathlib.Path(__file__).resolve().parent
-SRC = HERE.parents[1] / "src"
 FILES = sorted(HERE.glob("*.hints"))
 
 
@@ -64,7 +64,7 @@ def strings(text):
 
 def rows(path, table):
     """The texts of each row of a table of a file in C."""
-    text = (SRC / path).read_text("utf-8")
+    text = source(path).read_text("utf-8")
     macros = "\n".join(re.findall(r"^#define (?:.*\\\n)*.*$", text, re.M))
     body = re.search(r"\} %s\[\] = \{\n(.*?)^\};" % table, text, re.M | re.S).group(1)
     return [strings(macros + "\n;\n" + row)[len(strings(macros)):] for row in re.findall(r"^    \{(.*?)\},?$", body, re.M | re.S)]
@@ -88,7 +88,7 @@ BLOCKS = {
 
 def test_keys_of_other_tools(pdl, folder):
     """A word of a kind has its hint in a block of this kind, and not where it would be wrong: in a block of another kind, and as a name of data."""
-    table = re.search(r"\} keys\[\] = \{\n(.*?)^\};", (SRC / "lang/advice.c").read_text("utf-8"), re.M | re.S).group(1)
+    table = re.search(r"\} keys\[\] = \{\n(.*?)^\};", source("lang/advice.c").read_text("utf-8"), re.M | re.S).group(1)
     kinds = re.findall(r"^    \{(\w+), \"", table, re.M)
     words = [row[:2] for row in rows("lang/advice.c", "keys")]
     check("the table is read", len(kinds) == len(words) > 150, len(kinds), len(words))

@@ -143,7 +143,7 @@ def test_operations(pdl):
 
 
 def test_effects(pdl):
-    kinds = set(re.findall(r"^EFFECT\((\w+),", (ROOT / "src/effect/effects.def").read_text("utf-8"), re.M))
+    kinds = set(re.findall(r"^EFFECT\((\w+),", (ROOT / "src/machine/effect/effects.def").read_text("utf-8"), re.M))
     check("every kind of effect has a row", kinds == set(EFFECTS), kinds ^ set(EFFECTS))
     samples = {k: EFFECT_BLOCKS[k] for k, origin in EFFECTS.items() if origin and EFFECT_BLOCKS[k]}
     found, wrong = run(pdl, samples)

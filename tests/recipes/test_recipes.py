@@ -16,9 +16,9 @@ AFTER, BEFORE, END = "after", "before", "end"
 
 # A step: file, where, the text that is looked for, the text that is added.
 FILTER = [
-    ("src/native/template/filters.c", BEFORE, '    {"filesizeformat", ',
+    ("src/language/native/template/filters.c", BEFORE, '    {"filesizeformat", ',
      '    {"exclaim", pdl_f_exclaim, "s", 1, 1, 0, "The text with an exclamation mark.", "do_exclaim", PDL_NS_DEF, "any -> string"},\n'),
-    ("src/native/template/filters_text.c", END, "", """
+    ("src/language/native/template/filters_text.c", END, "", """
 bool pdl_f_exclaim(PDL_ARGS) {
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
@@ -30,16 +30,16 @@ bool pdl_f_exclaim(PDL_ARGS) {
     return true;
 }
 """),
-    ("src/native/PRIVATE", AFTER, "pdl_native_fn pdl_f_json, pdl_f_pylist;\n", "pdl_native_fn pdl_f_exclaim;\n"),
+    ("src/language/native/PRIVATE", AFTER, "pdl_native_fn pdl_f_json, pdl_f_pylist;\n", "pdl_native_fn pdl_f_exclaim;\n"),
 ]
 TEST = [
-    ("src/native/template/tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF, "any -> boolean"},\n'),
-    ("src/native/template/tests.c", BEFORE, "static bool t_integer(",
+    ("src/language/native/template/tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF, "any -> boolean"},\n'),
+    ("src/language/native/template/tests.c", BEFORE, "static bool t_integer(",
      "static bool t_blank(PDL_ARGS) { YIELD(pdl_is_str(argv[0]) && pdl_str_get(argv[0]).n == 0); }\n"),
 ]
 METHOD = [
-    ("src/native/object/methods_str.c", BEFORE, '    {"upper", m_upper', '    {"twice", m_twice, "self", 1, 1, 0, "The text two times.", NULL, PDL_NS_NONE, "string -> string"},\n'),
-    ("src/native/object/methods_str.c", BEFORE, "static bool m_upper(", """static bool m_twice(PDL_ARGS) {
+    ("src/language/native/object/methods_str.c", BEFORE, '    {"upper", m_upper', '    {"twice", m_twice, "self", 1, 1, 0, "The text two times.", NULL, PDL_NS_NONE, "string -> string"},\n'),
+    ("src/language/native/object/methods_str.c", BEFORE, "static bool m_upper(", """static bool m_twice(PDL_ARGS) {
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, pdl_str_get(argv[0]));
     pdl_buf_put(&b, pdl_str_get(argv[0]));
@@ -51,27 +51,27 @@ METHOD = [
 """),
 ]
 FIELD_OF_KIND = [
-    ("src/lang/blocks.def", AFTER, '    F(if, else_, "else", BLOCK, OPT, "Run otherwise; the empty string when absent.")\n',
+    ("src/language/lang/blocks.def", AFTER, '    F(if, else_, "else", BLOCK, OPT, "Run otherwise; the empty string when absent.")\n',
      '    F(if, else_text, "else_text", EXPR, OPT, "Result when the condition fails and there is no else.")\n'),
-    ("src/compile/emit_control.c", BEFORE, '    } else {\n        pdl_emit_text(e, PDL_STR(""));', "    } else if (b->else_text) {\n        pdl_emit_tree(e, b->else_text);\n"),
+    ("src/machine/compile/emit_control.c", BEFORE, '    } else {\n        pdl_emit_text(e, PDL_STR(""));', "    } else if (b->else_text) {\n        pdl_emit_tree(e, b->else_text);\n"),
 ]
-COMMON_ROW = ("src/lang/common.def", BEFORE, 'C(HEAD, BACK, contribute,', 'C(RARE, BACK, also, "also", STR, AFTER, "One more variable for the result.")\n')
+COMMON_ROW = ("src/language/lang/common.def", BEFORE, 'C(HEAD, BACK, contribute,', 'C(RARE, BACK, also, "also", STR, AFTER, "One more variable for the result.")\n')
 FIELD_OF_ALL = [
     COMMON_ROW,
-    ("src/compile/emit_block.c", BEFORE, "static void field_contribute(", """static void field_also(pdl_emit *e, const pdl_block *b) {
+    ("src/machine/compile/emit_block.c", BEFORE, "static void field_contribute(", """static void field_also(pdl_emit *e, const pdl_block *b) {
     if (b->rare->also.s.p) emit_BIND_KEEP(e, pdl_emit_intern(e, b->rare->also.s));
 }
 
 """),
 ]
-KIND_ROWS = ("src/lang/blocks.def", BEFORE, "BLOCK(error,", """BLOCK(echo, LEAF, AUDIBLE, READS, "EchoBlock", "A value that is given back.")
+KIND_ROWS = ("src/language/lang/blocks.def", BEFORE, "BLOCK(error,", """BLOCK(echo, LEAF, AUDIBLE, READS, "EchoBlock", "A value that is given back.")
     K(echo, value, "echo", EXPR, REQ, "The value.")
 END(echo)
 """)
 KIND = [
     KIND_ROWS,
-    ("src/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
-    ("src/check/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
+    ("src/machine/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
+    ("src/language/check/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
 ]
 # Name, steps, files that it may touch.
 RECIPES = [("filter", FILTER, 3), ("test", TEST, 1), ("method", METHOD, 1), ("field of a kind", FIELD_OF_KIND, 2),
@@ -106,7 +106,7 @@ def copy_tree(to):
 
 def private_header():
     """The private header of the natives: the one that declares the filters."""
-    return next(p for p in (ROOT / "src/native").glob("*.h") if "pdl_f_pylist;" in p.read_text("utf-8")).relative_to(ROOT)
+    return next(p for p in (ROOT / "src/language/native").glob("*.h") if "pdl_f_pylist;" in p.read_text("utf-8")).relative_to(ROOT)
 
 
 def name_of(step):
@@ -143,11 +143,12 @@ def run(argv, cwd, timeout=600):
 
 
 def compiles(tree, source):
-    return run(["cc", "-std=c17", "-D_GNU_SOURCE", "-Isrc", "-Iinclude", "-Werror", "-Wall", "-Wextra", "-Wswitch-enum", "-fsyntax-only", source], tree)[0] == 0
+    includes = subprocess.run(["sh", "tools/sources", "--includes"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return run(["cc", "-std=c17", "-D_GNU_SOURCE", *includes, "-Werror", "-Wall", "-Wextra", "-Wswitch-enum", "-fsyntax-only", source], tree)[0] == 0
 
 
 @pytest.mark.tier("all")
-@pytest.mark.parametrize("step, source", [(COMMON_ROW, "src/compile/emit_block.c"), (KIND_ROWS, "src/compile/emit_data.c")],
+@pytest.mark.parametrize("step, source", [(COMMON_ROW, "src/machine/compile/emit_block.c"), (KIND_ROWS, "src/machine/compile/emit_data.c")],
                          ids=["a common field without its function", "a kind without its case"])
 def test_half_a_recipe_is_refused(folder, step, source):
     """A row alone: the source that must know of it does not compile, and does without the row."""

@@ -35,7 +35,7 @@ def test_names(build):
 
 def sources(kind):
     found = subprocess.run(["sh", "tools/sources", kind], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    return [f for f in found if kind == "h" or not f.startswith(("src/base/", "src/value/"))]
+    return [f for f in found if kind == "h" or not f.startswith(("src/core/base/", "src/core/value/"))]
 
 
 @pytest.mark.builds

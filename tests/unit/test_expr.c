@@ -1,4 +1,4 @@
-/* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c,
+/* test_expr.c -- expressions of programs: form, tree, error, free names (expr/read.c, expr.c,
  * print.c, names.c).
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c,
+/* test_expr_stmt.c -- templates: statements, messages about tags, options (expr/read_stmt.c,
  * check.c, options.c).
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 /* test_lex.c -- where text ends and tags begin: white space control, line rules, delimiters
- * (src/expr/lex_*.c).
+ * (src/language/expr/lex_*.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

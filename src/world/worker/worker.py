@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""worker.py -- the other end of src/worker/python.c: runs Python code for a PDL run.
+"""worker.py -- the other end of src/world/worker/python.c: runs Python code for a PDL run.
 
 Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2 belong to
 user code. Plain Python 3.8 or later, standard library only. Each block runs in a thread: the first in the main thread, one that

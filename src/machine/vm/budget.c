@@ -1,6 +1,6 @@
 /* budget.c -- the field `budget` of a block: every effect that the block requests is charged to it,
- * until the block ends or its fallback begins. The world in src/budget, which answers effects, does
- * the counting.
+ * until the block ends or its fallback begins. The room world/budget, which answers effects, counts
+ * them.
  *
  * Time is the one item that no effect brings with it: code that only computes requests nothing, so
  * the world would never notice that its seconds are over. The machine therefore reads the clock

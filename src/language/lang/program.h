@@ -27,7 +27,7 @@ typedef struct pdl_edit {
 typedef struct pdl_diag {
     pdl_severity severity;
     const char *code;    /* static name of its rule: "field-unknown", "name-undefined", ... */
-    bool at_load;        /* refuses to run (schema); others are found by src/check */
+    bool at_load;        /* refuses to run (schema); others are found by src/language/check */
     bool reference_only; /* something ours accepts and the reference refuses: --strict */
     bool certain;        /* an error that every way through the program meets */
     bool fix_is_sure;    /* the edits are the one right answer: `pdl check --fix` makes them */

@@ -1,7 +1,7 @@
 /* budget.h -- what a part of a run may use of the outside: a budget, and the enclosing one.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
- * the innermost one to every effect; the world in src/budget, in front of the worlds that answer,
+ * the innermost one to every effect; the world in world/budget, in front of the worlds that answer,
  * reserves, settles and refuses. Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
