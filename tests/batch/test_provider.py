@@ -139,7 +139,7 @@ def provider():
 
 def env(**more):
     return {"OPENAI_BASE_URL": p.url + "/v1", "OPENAI_API_KEY": "sk-one", "ANTHROPIC_API_BASE": p.url, "ANTHROPIC_BASE_URL": p.url,
-            "ANTHROPIC_API_KEY": "sk-two", **more}
+            "ANTHROPIC_API_KEY": "sk-two", "PDL_STRESS": "time:0.02", **more}
 
 
 def run(*args, **more):

@@ -85,7 +85,7 @@ def killed(p, chance):
 def kill_until_it_ends(args, chance):
     """-> kills, exit code, standard error"""
     for kills in range(MOST_STARTS):
-        p = t.start("p.pdl", "-i", "in.jsonl", *args)
+        p = t.start("p.pdl", "-i", "in.jsonl", *args, PDL_STRESS="time:0.02")
         if kills < MOST_STARTS - 1:
             killed(p, chance)
         _, err = p.communicate(timeout=300)

@@ -15,7 +15,7 @@ ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "C
 
 
 @pytest.mark.parametrize("peer", NAMED, ids=[p.model for p in NAMED])
-def test_odd_ends(pdl, folder, peer):
+def test_odd_ends(pdl, folder, peer, part):
     """Without content they are failures that are tried again; with content the answer is used, and a note names the reason."""
     for streamed in (False, True):
         table = Table()
@@ -24,7 +24,7 @@ def test_odd_ends(pdl, folder, peer):
         for reason, got in zip(ODD, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
             check("%s, %s: a failure that names the reason" % (peer.model, reason), reason in got.get("failed", "") and got.get("kind") == "server", got)
         for reasons, want in [(ODD, "stop")] + [(v, k) for k, v in ORDINARY.items()]:
-            for reason in reasons[:3]:
+            for reason in part(reasons[:3], 3, lambda reason: (peer.model, streamed, reason)):
                 table = Table()
                 said = stream(peer, peer.piece("Hel"), peer.end(reason)) if streamed else json.dumps(peer.whole("Hel", reason)).encode()
                 made = {**block(peer, table, (said, kind), modelResponse="r"), "contribute": []}
