@@ -62,11 +62,11 @@ def collector():
 
 @pytest.mark.parametrize("sink", ("trace", "output"))
 @pytest.mark.parametrize("content", (True, False))
-def test_a_secret(pdl, folder, collector, content, sink):
+def test_a_secret(pdl, folder, part, collector, content, sink):
     policy = {"labels": {"secret": [{"read": "note"}]}, "rules": [{"sink": sink, "deny": ["secret"]}], "otherwise": "allow"}
     servers(folder, s=([tool("send", "to"), {**tool("bad"), "inputSchema": {"type": "object", "properties": {"to": {"enum": ["a"]}}}}], {}))
     more = ["--otlp-content"] if content else []
-    for name, block in BLOCKS.items():
+    for name, block in part(BLOCKS.items(), 6, name=lambda row: "%s, %s, %s" % (row[0], content, sink)):
         for hidden in (False, True) if content and sink == "trace" else (True,):
             program = {"defs": {"s": {"import": "mcp:s"}, "x": {"read": "note"}}, "text": [block]}
             collector.got.clear()
