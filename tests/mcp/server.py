@@ -136,7 +136,7 @@ def wrong(message):
             sys.stdout.write(block)
     elif MODE == "wrongid":
         put(json.dumps({"jsonrpc": "2.0", "id": 4711, "result": result("bad")}))
-        put(json.dumps({"jsonrpc": "2.0", "id": str(message["id"]), "result": result("bad")}))
+        put(json.dumps({"jsonrpc": "2.0", "id": "%s-1" % message["id"], "result": result("bad")}))
         put(good)
     elif MODE == "twice":
         put(good + "\n" + good)

@@ -50,7 +50,7 @@ STDIO = [
     ("call_tool", "good", {}, 'defs: {s: {import: "mcp:s"}}\ndata: {r: "${ s.call_tool(\'fail\', {\'why\': \'no\'}) }"}',
      '{"r": {"content": [{"type": "text", "text": "no"}], "structured": null, "text": "no", "is_error": true}}', "", 5),
     ("mixed content", "good", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.mixed() } ${ s.call_tool(\'mixed\').content[1].mimeType }"',
-     "one\ntwo image/png", "", 5),
+     "one\n[image image/png]\ntwo image/png", "", 5),
     ("structured", "good", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.many()[\'items\'][2] }"', "3", "", 5),
     ("failing tool", "good", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.fail(\'no such file\') }"', None, "no such file", 5),
     ("failing tool caught", "good", {},
@@ -85,7 +85,7 @@ STDIO = [
      "a program may not send the request tools/call", 5),
     ("a list of 40 MB", "large", {}, 'defs: {s: {import: "mcp:s"}}\ntext: ${ s.tools | length } ${ s.t39() }', "40 tool t39", "", 20),
     ("pages", "pages", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.tools | map(attribute=\'function.name\') | join(\' \') }"', "t0 t1 t2 t3 t4", "", 5),
-    ("endless pages", "endless", {}, ECHO, None, "its list of tools has more than 1000 pages", 10),
+    ("endless pages", "endless", {}, ECHO, None, "its list of tools gives the same cursor twice", 10),
     ("tools that need tasks", "good", {}, 'defs: {s: {import: "mcp:s"}}\n'
      'text: "${ s.needs_task is defined } ${ s.may_task is defined } ${ s.tools | map(attribute=\'function.name\') | select(\'in\', [\'needs_task\', \'may_task\']) | join }"',
      "False True may_task", "", 5),

@@ -17,6 +17,7 @@
 #include "io/sse.h"
 #include "mcp/server_session.h"
 #include "value/json_read.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -45,6 +46,7 @@ typedef struct post {
     pdl_timer *wait;
     form form;
     pdl_buf sent, json;
+    pdl_buf said; /* the beginning of the last text that was no message */
     pdl_sse events;
     unsigned tries;  /* since the last event */
     bool listens;    /* it is the stream of the session */
@@ -66,6 +68,7 @@ static void post_free(post *p) {
     pdl_timer_stop(p->wait);
     pdl_buf_fini(&p->sent);
     pdl_buf_fini(&p->json);
+    pdl_buf_fini(&p->said);
     pdl_sse_fini(&p->events);
     pdl_free(p);
 }
@@ -85,17 +88,38 @@ static void note_session(const post *p, pdl_str id) {
         p->of->session_id = pdl_str_dup(id);
 }
 
+/* The words in a text of the server, or its beginning. */
+static void put_said(const session *s, pdl_str text, pdl_buf *out) {
+    pdl_buf words = PDL_BUF, clean = PDL_BUF;
+    pdl_peer_words_in(text, SHOWN, &words);
+    pdl_hide_cut(s->world->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), &clean);
+    pdl_utf8_repair(out, pdl_buf_str(&clean));
+    pdl_buf_fini(&words);
+    pdl_buf_fini(&clean);
+}
+
+/* A message; what is none is kept for the error. */
+static void take_text(post *p, pdl_str text) {
+    session *s = p->of->s;
+    s->expected = p->call;
+    bool good = pdl_mcp_session_message(s, text);
+    s->expected = 0;
+    if (good || p->dead) return;
+    pdl_buf_clear(&p->said);
+    put_said(s, text, &p->said);
+}
+
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     post *p = user;
     (void)name;
     (void)err;
     p->tries = 0;
-    if (data.n) pdl_mcp_session_message(p->of->s, data); /* empty: the event only carries an id */
+    if (data.n) take_text(p, data); /* empty: the event only carries an id */
     return !p->dead;
 }
 
 static form form_of(pdl_str bytes) {
-    pdl_str s = pdl_str_trim(bytes);
+    pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
     if (!s.n) return FORM_UNKNOWN;
     return s.p[0] == '{' || s.p[0] == '[' ? FORM_JSON : FORM_EVENTS;
 }
@@ -127,14 +151,6 @@ static pdl_str challenge_part(pdl_str challenge, const char *name) {
         return (pdl_str){0};
     size_t to = pdl_str_find(challenge, PDL_STR("\""), from);
     return pdl_str_sub(challenge, from, to == PDL_NOT_FOUND ? challenge.n : to);
-}
-
-/* The beginning of a text of the server. */
-static void put_said(const session *s, pdl_str text, pdl_buf *out) {
-    pdl_buf clean = PDL_BUF;
-    pdl_hide_cut(s->world->opt.secrets, pdl_str_sub(text, 0, SHOWN), &clean);
-    pdl_utf8_repair(out, pdl_buf_str(&clean));
-    pdl_buf_fini(&clean);
 }
 
 static bool is_header(const char *line, pdl_str name) {
@@ -237,7 +253,15 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
     } else if (!good) {
         put_refusal(s, r, &err);
     } else {
-        pdl_mcp_server_error(s, &err, "the reply holds no answer to the request");
+        pdl_str aside = pdl_buf_str(&p->events.stray);
+        pdl_buf said = PDL_BUF;
+        if (p->said.len)
+            pdl_buf_put(&said, pdl_buf_str(&p->said));
+        else if (aside.n && aside.p[0] != '<')
+            put_said(s, aside, &said);
+        pdl_mcp_server_error(s, &err, "the reply holds no answer to the request%s%s",
+                             said.len ? ": " : "", pdl_buf_z(&said));
+        pdl_buf_fini(&said);
     }
     pdl_mcp_session_call_failed(s, p->call, &err);
     if (p->again && is_forgotten(p, r))
@@ -296,7 +320,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     note_session(p, pdl_http_header(r, session_header));
     p->reading = true; /* keeps the post alive while messages are handled */
     if (p->form == FORM_JSON)
-        pdl_mcp_session_message(s, pdl_buf_str(&p->json));
+        take_text(p, pdl_buf_str(&p->json));
     else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err))
         pdl_err_fini(&err);
     p->reading = false;
@@ -399,7 +423,7 @@ static post *new_post(session *s) {
     p->of = s->posts;
     p->kind = CALL_JOB;
     p->in_session = s->posts->session_id != NULL;
-    p->json = p->sent = PDL_BUF;
+    p->json = p->sent = p->said = PDL_BUF;
     p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* as where it answers with one object */
     p->next = s->posts->first;
     s->posts->first = p;

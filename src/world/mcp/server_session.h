@@ -73,11 +73,14 @@ struct session {
     turn;
     size_t next_turn;
     size_t n_sent;     /* calls on the wire that are jobs */
+    uint64_t expected; /* the call that a message of its own answers; 0: not known */
     bool taking_turns; /* send_turns is at work further up */
     pdl_timer *after_cancel;
     pdl_val tools; /* list as allowed, absent: not known */
     pdl_val pages; /* while they are read, dict from name to tool; absent: they are not */
     size_t n_pages;
+    pdl_val cursors;        /* dict of those that were given */
+    uint64_t list_start_ns; /* when the first page was asked for */
     unsigned
         /* how often the list was requested in a session that the server then forgot, since the last
          * list arrived */
@@ -104,8 +107,9 @@ bool pdl_mcp_session_cancel(session *s, uint32_t effect);
 bool pdl_mcp_session_is_busy(const session *s);
 void pdl_mcp_session_forget_calls(session *s); /* before it ends, when no job waits */
 
-/* For transports. A text from the server: one message, or a list of them. */
-void pdl_mcp_session_message(session *s, pdl_str text);
+/* For transports. A text from the server: one message, or a list of them. Returns false when it is
+ * none. */
+bool pdl_mcp_session_message(session *s, pdl_str text);
 void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
 /* The connection has ended: fails everything that waits. Takes the content of err. */
 void pdl_mcp_session_failed(session *s, pdl_err *err);

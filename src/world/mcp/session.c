@@ -14,16 +14,18 @@
 
 #include <assert.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "mcp/server_session.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/member.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
 
-enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
+enum { MAX_PAGES = 200, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 
 #ifndef PDL_VERSION
 #define PDL_VERSION "0.1.0"
@@ -48,12 +50,13 @@ bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...) 
 }
 
 void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err) {
-    pdl_vref code = pdl_is_dict(error) ? pdl_dict_getz(error, "code") : pdl_absent();
-    pdl_vref message = pdl_is_dict(error) ? pdl_dict_getz(error, "message") : pdl_absent();
+    pdl_vref code = pdl_member(error, "code");
     int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
-    pdl_str text = pdl_is_str(message) ? pdl_str_get(message) : PDL_STR("no message");
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %.*s", (long long)n,
-                PDL_FMT(text));
+    pdl_buf words = PDL_BUF;
+    if (!pdl_peer_words(error, &words)) PDL_PUT(&words, "no message");
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %s", (long long)n,
+                pdl_buf_z(&words));
+    pdl_buf_fini(&words);
     if (pdl_is(code, PDL_V_INT) && n >= INT32_MIN && n <= INT32_MAX) {
         err->status = (int)n;
         err->has_status = true;
@@ -122,7 +125,8 @@ static void reset(session *s) {
     s->epoch++;
     pdl_drop(s->tools);
     pdl_drop(s->pages);
-    s->tools = s->pages = pdl_absent();
+    pdl_drop(s->cursors);
+    s->tools = s->pages = s->cursors = pdl_absent();
 }
 
 void pdl_mcp_session_failed(session *s, pdl_err *err) {
@@ -248,12 +252,20 @@ static call *call_new(session *s, call_kind kind, uint64_t limit_ms) {
     return c;
 }
 
+/* In ms. All pages of the list together have one limit. */
+static uint64_t limit_of(const session *s, call_kind kind) {
+    if (kind == CALL_JOB) return s->config.timeout_ms;
+    uint64_t used = kind == CALL_LIST ? (pdl_clock_ns() - s->list_start_ns) / 1000000 : 0;
+    return used < s->config.start_ms ? s->config.start_ms - used : 1;
+}
+
 /* A request; takes params and, for CALL_JOB, the job. */
 static void request(session *s, call_kind kind, const char *method, pdl_val params, job j) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
-    call *c = call_new(s, kind, kind == CALL_JOB ? s->config.timeout_ms : s->config.start_ms);
+    call *c = call_new(s, kind, limit_of(s, kind));
     c->job = j;
+    if (kind == CALL_LIST) c->start_ns = s->list_start_ns;
     if (write_message(c->id, method, params, &b, &err))
         s->via->send(s, pdl_buf_str(&b), c);
     else
@@ -267,6 +279,9 @@ static void ask_list(session *s, pdl_vref cursor) {
     if (pdl_is_absent(s->pages)) {
         s->pages = pdl_dict_new(8);
         s->n_pages = 0;
+        s->list_start_ns = pdl_clock_ns();
+        pdl_drop(s->cursors);
+        s->cursors = pdl_dict_new(0);
     }
     request(s, CALL_LIST, "tools/list", p, (job){0});
 }
@@ -530,14 +545,18 @@ static void listed(call *c, pdl_vref result) {
     pdl_vref next = pdl_is_dict(result) ? pdl_dict_getz(result, "nextCursor") : pdl_absent();
     if (!pdl_mcp_tools_add(&s->config, result, &s->pages, &err)) {
         call_failed(c, &err);
-    } else if (!pdl_is_str(next)) {
+    } else if (!pdl_is_str(next) || pdl_str_get(next).n == 0) {
         end_call(c);
         end_list(s);
+    } else if (!pdl_is_absent(pdl_dict_find(s->cursors, next))) {
+        pdl_mcp_server_error(s, &err, "its list of tools gives the same cursor twice");
+        call_failed(c, &err);
     } else if (++s->n_pages >= MAX_PAGES) {
         pdl_mcp_server_error(s, &err, "its list of tools has more than %d pages", MAX_PAGES);
         call_failed(c, &err);
     } else {
         end_call(c);
+        s->cursors = pdl_dict_put(s->cursors, pdl_keep(next), pdl_null());
         ask_list(s, next);
     }
 }
@@ -617,11 +636,12 @@ static void notified(session *s, pdl_str method) {
     s->tools = pdl_absent();
 }
 
-/* The number of a call in an answer, 0: none. To some languages 1 and 1.0 are the same number. */
+/* The number of a call in an answer, 0: none. To some languages 1, 1.0 and "1" are the same. */
 static uint64_t number_of(pdl_vref id) {
     int64_t n = 0;
     double d = pdl_is(id, PDL_V_FLOAT) ? pdl_float_of(id) : 0;
     if (pdl_is(id, PDL_V_INT)) n = pdl_int_of(id);
+    if (pdl_is_str(id) && !pdl_num_read_int(pdl_str_get(id), &n)) n = 0;
     if (d >= 1 && d < 0x1p53 && d == (double)(int64_t)d) n = (int64_t)d;
     return n > 0 ? (uint64_t)n : 0;
 }
@@ -630,6 +650,19 @@ static void replied_with_nothing(call *c) {
     pdl_err err = {0};
     pdl_mcp_server_error(c->s, &err, "its answer has neither a result nor an error");
     call_failed(c, &err);
+}
+
+/* The call that an error without an id is about, as a server sends that could not read the request:
+ * the one that its transport answers, or the only one that is open. */
+static call *nameless_call(const session *s) {
+    call *only = NULL;
+    if (s->expected) return find_call(s, s->expected);
+    for (size_t i = 0; i < s->calls.n; i++) {
+        if (s->calls.p[i]->kind == CALL_INITIALIZED) continue; /* it has no answer */
+        if (only) return NULL;
+        only = s->calls.p[i];
+    }
+    return only;
 }
 
 static bool take_message(session *s, pdl_vref m) {
@@ -646,6 +679,8 @@ static bool take_message(session *s, pdl_vref m) {
     call *c = number ? find_call(s, number) : NULL;
     pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
+    bool nameless = pdl_is_absent(id) || pdl_is_null(id);
+    if (!c && nameless && !pdl_is_absent(error) && !pdl_is_null(error)) c = nameless_call(s);
     if (pdl_is_absent(result) && pdl_is_absent(error)) {
         if (c) replied_with_nothing(c);
         return c != NULL;
@@ -659,9 +694,10 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
-void pdl_mcp_session_message(session *s, pdl_str text) {
+bool pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
+    text = pdl_utf8_unmarked(pdl_str_trim(text));
     bool good = pdl_json_read(text, 0, &v, NULL, &err);
     if (good) {
         size_t n = pdl_is_list(v) ? pdl_list_len(v) : 1;
@@ -670,10 +706,11 @@ void pdl_mcp_session_message(session *s, pdl_str text) {
         pdl_drop(v);
     }
     pdl_err_fini(&err);
-    if (good) return;
+    if (good) return true;
     s->n_junk++;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: no message: %.*s", s->config.name,
               PDL_FMT(pdl_utf8_cut(text, SHOWN)));
+    return false;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -684,7 +721,7 @@ session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c)
     s->arena = a;
     s->config = *c;
     s->via = c->argv ? &pdl_mcp_transport_stdio : &pdl_mcp_transport_http;
-    s->tools = s->pages = pdl_absent();
+    s->tools = s->pages = s->cursors = pdl_absent();
     return s;
 }
 

@@ -66,47 +66,60 @@ bool pdl_g_tool_request(PDL_ARGS) {
     return true;
 }
 
-static bool has_succeeded(pdl_vref reply, pdl_err *err) {
-    if (!pdl_is_dict(reply))
-        return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
-    pdl_vref failed = pdl_dict_getz(reply, "is_error");
-    pdl_str says = pdl_member_str(reply, "text");
-    if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
-    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s",
-                       PDL_FMT(says.n ? says : PDL_STR("the tool failed and says nothing")));
-}
-
-bool pdl_g_tool_result(PDL_ARGS) {
-    if (!has_succeeded(argv[0], err)) return false;
-    pdl_vref structured = pdl_dict_getz(argv[0], "structured"),
-             text = pdl_dict_getz(argv[0], "text");
-    pdl_vref v = pdl_given(structured) ? structured : text;
-    *out = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
-    return true;
-}
-
 /* One part of a content list. A part that is not text is named, so that the model knows of it. */
 static void put_part(pdl_vref part, pdl_buf *out) {
-    pdl_vref resource = pdl_is_dict(part) ? pdl_dict_getz(part, "resource") : pdl_absent();
-    pdl_str text = pdl_member_str(pdl_is_dict(resource) ? resource : part, "text");
+    pdl_vref resource = pdl_member(part, "resource"),
+             about = pdl_is_dict(resource) ? resource : part;
+    pdl_str text = pdl_member_str(about, "text");
     if (out->len) pdl_buf_putc(out, '\n');
     if (text.p) {
         pdl_buf_put(out, text);
         return;
     }
-    pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(part, "mimeType"),
-            uri = pdl_member_str(part, "uri");
+    pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(about, "mimeType"),
+            uri = pdl_member_str(about, "uri");
     pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
                  uri.n ? " " : "", PDL_FMT(uri));
 }
 
+static void put_content(pdl_vref reply, pdl_buf *out) {
+    pdl_vref content = pdl_member(reply, "content");
+    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
+        put_part(pdl_list_at(content, i), out);
+}
+
+static bool has_succeeded(pdl_vref reply, pdl_err *err) {
+    if (!pdl_is_dict(reply))
+        return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
+    pdl_vref failed = pdl_dict_getz(reply, "is_error");
+    if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
+    pdl_buf says = PDL_BUF;
+    put_content(reply, &says);
+    if (says.len == 0) PDL_PUT(&says, "the tool failed and says nothing");
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s", pdl_buf_z(&says));
+    pdl_buf_fini(&says);
+    return false;
+}
+
+/* What a direct call gives: the structured content, else what call_tools shows. */
+bool pdl_g_tool_result(PDL_ARGS) {
+    if (!has_succeeded(argv[0], err)) return false;
+    pdl_vref structured = pdl_dict_getz(argv[0], "structured");
+    pdl_buf b = PDL_BUF;
+    if (pdl_given(structured)) {
+        *out = pdl_keep(structured);
+        return true;
+    }
+    put_content(argv[0], &b);
+    *out = pdl_text_of_buf(&b);
+    return true;
+}
+
 bool pdl_g_tool_text(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
-    pdl_vref content = pdl_dict_getz(argv[0], "content"),
-             structured = pdl_dict_getz(argv[0], "structured");
+    pdl_vref structured = pdl_dict_getz(argv[0], "structured");
     pdl_buf b = PDL_BUF;
-    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
-        put_part(pdl_list_at(content, i), &b);
+    put_content(argv[0], &b);
     bool ok =
         b.len || !pdl_given(structured) || pdl_json_write(structured, PDL_JSON_SPACED, 0, &b, err);
     if (ok)
