@@ -30,6 +30,7 @@ ALLOWED_HERE = {136: "ustat", 139: "sysfs", 237: "mbind", 238: "set_mempolicy", 
                 457: "statmount", 458: "listmount", 468: "file_getattr"}
 ATTRIBUTES = {188: "setxattr", 189: "lsetxattr", 190: "fsetxattr", 197: "removexattr", 198: "lremovexattr", 199: "fremovexattr",
               463: "setxattrat", 466: "removexattrat", 469: "file_setattr"}
+INODES = {90: "chmod", 91: "fchmod", 92: "chown", 93: "fchown", 94: "lchown", 132: "utime", 235: "utimes", 260: "fchownat", 261: "futimesat", 268: "fchmodat", 280: "utimensat"}
 # [name, number, arguments, is allowed]: an argument decides.
 BY_ARGUMENT = [
     ["socketpair stream", 53, [1, 1, 0], True], ["socketpair sequential", 53, [1, 5, 0], True], ["socketpair with flags", 53, [1, 0x80801, 0], True],
@@ -86,12 +87,14 @@ def made(pdl, folder, strength, rows):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls are those of x86_64")
 def test_calls(pdl, folder, strength):
-    names = {**REFUSED, **ALLOWED_HERE, **ATTRIBUTES}
+    names = {**REFUSED, **ALLOWED_HERE, **ATTRIBUTES, **INODES}
     rows = BY_ARGUMENT + (WITH_NETWORK if strength.name != "process" else [[r[0], r[1], r[2], False] for r in WITH_NETWORK])
-    found = made(pdl, folder, strength, [[nr, []] for nr in names] + [[r[1], r[2]] for r in rows])
+    found = made(pdl, folder, strength, [[nr, [-1, 0, 0, 0, 0, 0] if nr in INODES else []] for nr in names] + [[r[1], r[2]] for r in rows])
     for (nr, name), e in zip(names.items(), found):
         if nr in ATTRIBUTES:
             check(name, (e == EOPNOTSUPP) == (strength.name == "process"), e)
+        elif nr in INODES:
+            check(name, (e == EPERM) == (strength.name == "process"), e)
         elif nr in REFUSED:
             check(f"{name} is refused", e in (EPERM, ENOSYS), e)
         else:

@@ -15,6 +15,7 @@ from ..venv_of import python as packages_of
 from .kit import STRENGTHS, environment, in_turn, why_not
 
 NO_SHM = "semaphores are files of /dev/shm, where those of other programs are"
+NO_MODES = "modes and times of files cannot be changed where no mount says which"
 NO_NET = "there are no sockets without a network of its own"
 # [name, what it needs (modules and programs), text, why not at the strength process]. Text that begins with "#!" is of a shell.
 ROWS = [
@@ -25,7 +26,7 @@ ROWS = [
     ("walk the folder", "", "import os\nprint(sorted(os.listdir('.'))[:3], os.path.exists('sub/deep/x.txt'))"),
     ("pathlib and glob", "", "import glob, pathlib\nprint(sorted(glob.glob('**/*.txt', recursive=True)), pathlib.Path('data.csv').stat().st_size)"),
     ("HOME can be written", "", "import os\np = os.path.expanduser('~/.cache/x')\nos.makedirs(p)\nopen(p + '/y', 'w').write('1')\nprint(os.path.exists(p + '/y'))"),
-    ("links, renames, modes", "", "import os, tempfile\nos.chdir(tempfile.mkdtemp())\nopen('a', 'w').close()\nos.symlink('a', 'b'); os.link('a', 'c'); os.rename('c', 'd'); os.chmod('d', 0o640); os.utime('d', (1, 1))\nprint(sorted(os.listdir('.')), oct(os.stat('d').st_mode & 0o777))"),
+    ("links, renames, modes", "", "import os, tempfile\nos.chdir(tempfile.mkdtemp())\nopen('a', 'w').close()\nos.symlink('a', 'b'); os.link('a', 'c'); os.rename('c', 'd'); os.chmod('d', 0o640); os.utime('d', (1, 1))\nprint(sorted(os.listdir('.')), oct(os.stat('d').st_mode & 0o777))", NO_MODES),
     ("memory maps", "", "import mmap, tempfile\nwith tempfile.TemporaryFile() as f:\n    f.truncate(9999)\n    m = mmap.mmap(f.fileno(), 0); m[:3] = b'abc'; print(m[:3])"),
     ("locks of files", "", "import fcntl, tempfile\nwith tempfile.TemporaryFile() as f:\n    fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); print('locked')"),
     ("FIFOs", "", "import os, subprocess, tempfile\np = tempfile.mkdtemp() + '/f'\nos.mkfifo(p)\nsubprocess.Popen(['sh', '-c', f'echo hi > {p}'])\nprint(open(p).read())"),
@@ -88,7 +89,7 @@ ROWS = [
     ("date with a zone", "", "#!\nTZ=UTC0 date -d @0 +%Y"),
     ("git", "git", "#!\ncd $(mktemp -d) && export HOME=$PWD GIT_CONFIG_NOSYSTEM=1; git init -q r && cd r && git config user.email a@b && git config user.name n && echo x > f && git add f && git commit -qm one && git branch b && git clone -q . ../c && cd ../c && git log --format=%s && git diff --stat && git gc -q && git fsck 2>/dev/null; git worktree add -q ../w b; ls ../w"),
     ("git of the program's folder", "git", "#!\nexport GIT_CONFIG_NOSYSTEM=1; git hash-object data.csv; git diff --no-index --stat data.csv sub/deep/x.txt | tail -1"),
-    ("C is compiled", "cc", "#!\ncd $(mktemp -d); printf '#include <stdio.h>\\nint main(void) { puts(\"hi\"); return 0; }' > a.c; cc -O1 -o a a.c && ./a"),
+    ("C is compiled", "cc", "#!\ncd $(mktemp -d); printf '#include <stdio.h>\\nint main(void) { puts(\"hi\"); return 0; }' > a.c; cc -O1 -o a a.c && ./a", NO_MODES),
     ("make", "make", "#!\ncd $(mktemp -d); printf 'a:\\n\\t@echo made > a\\n' > Makefile; make -s && cat a"),
     ("perl", "perl", "#!\nperl -MFile::Temp -e 'my $f = File::Temp->new; print $f \"x\"; print -e $f->filename ? 1 : 0'"),
     ("sqlite3", "sqlite3", "#!\nsqlite3 $(mktemp) 'create table t (a); insert into t values (1), (2); select sum(a) from t'"),

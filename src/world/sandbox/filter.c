@@ -123,6 +123,16 @@ static const int of_attributes[] = {
     469 /* file_setattr */,
 };
 
+/* Likewise modes, owners and times, of which those of a file that is open for reading alone can be
+ * changed, too. */
+static const int of_inodes[] = {
+    SYS_fchmod,   SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
+#ifdef SYS_chmod
+    SYS_chmod,    SYS_chown,    SYS_lchown, SYS_utime,    SYS_utimes,
+    SYS_futimesat,
+#endif
+};
+
 /* Refused when an argument has one of these bits. Of nodes, FIFOs, sockets and files have no bit in
  * common with devices. */
 enum { DEVICE_BIT = S_IFCHR };
@@ -289,6 +299,8 @@ static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
         refuse_value(&f, SYS_ioctl, 1, FS_IOC_FSSETXATTR);
         for (size_t i = 0; i < sizeof of_attributes / sizeof of_attributes[0]; i++)
             refuse_call(&f, of_attributes[i], EOPNOTSUPP);
+        for (size_t i = 0; i < sizeof of_inodes / sizeof of_inodes[0]; i++)
+            refuse_call(&f, of_inodes[i], EPERM);
         /* by path; a file that is open for writing can be cut at its descriptor */
         if (s->landlock < LANDLOCK_TRUNCATES) refuse_call(&f, SYS_truncate, EPERM);
     }
