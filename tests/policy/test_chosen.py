@@ -92,8 +92,8 @@ def test_text_of_a_file_chooses(pdl, folder, part, policy):
         check(f"{name}: {policy}", not made and "refuse" in told and "from " in told, made, told)
 
 
-def test_the_author_chooses(pdl, folder):
-    for name, block in PLAIN.items():
+def test_the_author_chooses(pdl, folder, part):
+    for name, block in part(PLAIN.items(), 3, name=lambda row: row[0]):
         for policy in ("careful", {**DENY, "rules": [DENY["rules"][0]]}):
             made, told = attempt(pdl, folder, block, policy)
             check(f"{name}: {policy}", len(made) == 1 and "refuse" not in told, made, told)
@@ -115,10 +115,10 @@ OF_CODE = {"a function": ("o.fs[w]()", "o.fs.send()"), "an object": ("o.boxes[w]
            "a function by a loop": ("(o.fs | items | selectattr(0, 'equalto', w) | first | last)()", "(o.fs | items | first | last)()")}
 
 
-def test_functions_of_code(pdl, folder):
+def test_functions_of_code(pdl, folder, part):
     """Of an object of code what chose it counts, not what its process had read when it made the object."""
     read = {"lang": "python", "code": "import builtins\nbuiltins.k = w\nresult = ''"}
-    for name, (chosen, plain) in OF_CODE.items():
+    for name, (chosen, plain) in part(OF_CODE.items(), 3, name=lambda row: row[0]):
         for policy in ("careful", "strict"):
             for x, want in ((chosen, False), (plain, True)):
                 program = {"defs": {"w": {"read": "mail"}}, "text": [*([read] if want else []), {"def": "o", "lang": "python", "code": OBJECTS, "contribute": []}, expression(x)]}
@@ -158,10 +158,10 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
-def test_definitions_that_nobody_looked_at(pdl, folder, name):
+def test_definitions_that_nobody_looked_at(pdl, folder, part, name):
     """An agent plans with what a server says of its tools: without a lock each call of the plan is asked about, also of a tool of the author."""
     module, said, call = AGENTS[name]
-    for tools in ("[s]", "[s.send]", "[send, s.drop]"):
+    for tools in part(("[s]", "[s.send]", "[send, s.drop]"), 3, name=lambda row: name + row):
         program = {"defs": {"agent": {"import": "lib/agent/" + module}, "s": {"import": "mcp:s"}, "said": {"data": said, "raw": True}, "other": {"import": "mcp:other"},
                             "send": {"function": {"to": "string"}, "return": "${ other.send(to=to) }"}}, "data": "${ %s }" % call.replace("TOOLS", tools)}
         own = {"trusted": [{"tool": "other/*"}], "otherwise": "allow"}
