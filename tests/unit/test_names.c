@@ -28,7 +28,7 @@ static const struct {
     {"text: [{for: {i: [1]}, index: k, map: {def: m, data: '${ i }${ k }'}}, '${ i }', '${ m }']",
      "name-undefined@1 name-undefined@1 "},
     {"{repeat: {text: ['${ x }', {def: x, data: 1}]}, until: '${ x }'}", ""},
-    {"{defs: {f: {function: {x: integer}, return: '${ f }${ x }'}}, text: '${ x }'}",
+    {"{defs: {f: {function: {x: integer}, return: '${ f(x) }${ x }'}}, text: '${ x }'}",
      "name-undefined@1 "},
     {"match: 1\nwith:\n- case: {any: , def: v}\n  then: ${ v }", ""},
     {"text: [{model: m, modelResponse: r}, '${ r }']", ""},

@@ -171,7 +171,7 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
 }
 
 pdl_str pdl_str_nearest(pdl_str name, const pdl_str *candidates, size_t n) {
-    size_t best = name.n <= 3 ? 1 : name.n <= 8 ? 2 : 3;
+    size_t best = name.n <= 4 ? 1 : name.n <= 8 ? 2 : 3;
     pdl_str found = {0};
     for (size_t i = 0; i < n; i++) {
         if (pdl_str_eq(name, candidates[i])) continue;

@@ -84,6 +84,15 @@ static void change_receiver(pdl_infer *in, const pdl_xnode *x) {
     if (root && root->kind == PDL_X_NAME) pdl_scope_changed(&in->c->scope, root->u.name);
 }
 
+static void hint_unknown(pdl_infer *in, pdl_diag *d, pdl_str name, bool filter) {
+    pdl_buf b = PDL_BUF;
+    if (filter) pdl_filter_advise(name, &b);
+    pdl_str near = filter ? (pdl_str){0} : pdl_test_near(name);
+    if (near.n) pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(near));
+    if (b.len) pdl_checker_hint(in->c, d, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
 /* A text in the place of a filter or test: map('upper'), select('odd'). Reports an unknown one. */
 static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xargs *a = &x->u.filter.args;
@@ -101,8 +110,7 @@ static bool names_known(pdl_infer *in, const pdl_xnode *x) {
         pdl_infer_diag(in, map ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, a->pos[at],
                        "No %s named '%.*s' found.", map ? "filter" : "test", PDL_FMT(name));
     pdl_checker_soften(d); /* nothing happens when there are no items */
-    pdl_str near = map ? pdl_filter_near(name) : pdl_test_near(name);
-    if (near.n) pdl_checker_hint(in->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    hint_unknown(in, d, name, map);
     return false;
 }
 
@@ -111,8 +119,7 @@ static void report_unknown(pdl_infer *in, const pdl_xnode *x, bool filter) {
     pdl_diag *d = pdl_infer_diag(in, filter ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, x,
                                  "No %s named '%.*s' found.", filter ? "filter" : "test",
                                  PDL_FMT(x->u.filter.name));
-    pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
-    if (near.n) pdl_checker_hint(in->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    hint_unknown(in, d, x->u.filter.name, filter);
 }
 
 static const pdl_ty *apply(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t, bool filter) {
@@ -236,6 +243,7 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
     bool method = row && callee->receiver;
     collect(in, &x->u.call.args, method ? callee->receiver : NULL, &args);
     if (row) {
+        pdl_infer_hidden(in, x, callee);
         const pdl_ty *t = call_row(in, x, row, &args);
         if (row->flags & PDL_N_MUTATES) change_receiver(in, x);
         return t;

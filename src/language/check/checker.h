@@ -81,6 +81,12 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
                                pdl_loc loc);
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
 
+/* uncalled.c: reports a function that becomes text; says of a method that it is none, and how a
+ * field that it hides is read. */
+void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
+void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
+bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name);
+
 /* jinja.c: a template in a code block that could be read. */
 void pdl_checker_template(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
 

@@ -41,6 +41,9 @@ const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, c
 const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
+/* uncalled.c: reports the call of a method that hides a function of the object. */
+void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
+
 /* calls.c */
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);

@@ -108,9 +108,10 @@ static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
     if (t->kinds & ITERABLE) return t;
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
-    pdl_checker_diag(c, PDL_RULE_loop_type, list->loc,
-                     list->node ? pdl_node_loc(list->node) : list->loc,
-                     "`for` goes through lists, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_diag *d = pdl_checker_diag(
+        c, PDL_RULE_loop_type, list->loc, list->node ? pdl_node_loc(list->node) : list->loc,
+        "`for` goes through lists, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_checker_hint_method(c, d, t);
     pdl_buf_fini(&shown);
     return &pdl_ty_any;
 }
@@ -320,7 +321,13 @@ static const pdl_ty *check_last(pdl_checker *c, const pdl_blocks *items) {
 
 /* A text that is one text of the program is known. */
 static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
-    const pdl_ty *t = check_last(c, &b->items);
+    const pdl_ty *t = &pdl_ty_null;
+    for (uint32_t i = 0; i < b->items.n; i++) {
+        const pdl_block *item = b->items.p[i];
+        t = pdl_checker_block(c, item, no_name());
+        if (item->kind == PDL_BLOCK_scalar)
+            pdl_checker_printed(c, t, item->loc, item->node ? pdl_node_loc(item->node) : item->loc);
+    }
     return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
 }
 

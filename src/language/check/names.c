@@ -232,11 +232,15 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
 }
 
 /* Instead of a function of another language, as len(x), or of a misspelt name. */
-static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
+static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pdl_str name) {
     pdl_buf other = PDL_BUF;
-    if (!d) return;
-    pdl_name_advise(name, &other);
-    if (other.len)
+    pdl_loc where;
+    if (!d || !pdl_checker_may_suggest(c)) return; /* each goes through the program */
+    unsigned used = pdl_xnode_uses(s->e->root, name);
+    pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &other);
+    if (pdl_program_sets_later(c->p, name, s->loc, &where))
+        pdl_checker_hint(c, d, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
+    else if (other.len)
         pdl_checker_hint(c, d, "%s", pdl_buf_z(&other));
     else
         pdl_checker_suggest(c, d, mark, name);
@@ -255,7 +259,7 @@ static void undefined(seen *s, pdl_str name) {
         d->severity = PDL_DIAG_ERROR;
         d->certain = c->sure && s->found && s->e->form == PDL_X_NATIVE && s->e->root == s->found;
     }
-    suggest(c, d, mark, name);
+    suggest(c, s, d, mark, name);
 }
 
 /* Index of the first free name of e from i on that is not in scope; n_free: none. */

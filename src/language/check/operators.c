@@ -320,14 +320,20 @@ static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty 
     uint32_t kinds = t->kinds & ~(uint32_t)PDL_TY_NULL;
     pdl_val x = example(take(&kinds));
     if (!near.n && !other.n && method) near = pdl_method_near(x, name);
-    pdl_drop(x);
-    if (!near.n && !other.n) return found;
     pdl_buf hint = PDL_BUF;
+    pdl_str hidden;
+    bool one_kind = !(t->kinds & (t->kinds - 1));
     if (near.n)
         pdl_buf_putf(&hint, "did you mean '%.*s'?", PDL_FMT(near));
-    else
+    else if (other.n)
         pdl_buf_put(&hint, other);
-    const pdl_ty *out = pdl_ty_undefined(a, pdl_ty_missing_of(found).why, pdl_buf_str(&hint));
+    else if (pdl_checker_hides_field(in->c, t, &hidden))
+        PDL_PUT(&hint, "a method of objects has the name of the field: write x['name']");
+    else if (method && one_kind)
+        pdl_fields_advise(t->has_value ? t->value : x, name, &hint);
+    pdl_drop(x);
+    const pdl_ty *out = found;
+    if (hint.len) out = pdl_ty_undefined(a, pdl_ty_missing_of(found).why, pdl_buf_str(&hint));
     pdl_buf_fini(&hint);
     return out;
 }

@@ -198,12 +198,12 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
     refuse(r, n, "No %s named '%.*s'.", is_filter ? "filter" : "test", PDL_FMT(n->u.filter.name));
     r->fail.no_filter = is_filter;
     r->fail.no_test = !is_filter;
-    pdl_str (*near)(pdl_str) = is_filter ? r->known->near_filter : r->known->near_test;
-    pdl_str word = near ? near(n->u.filter.name) : (pdl_str){0};
-    if (!word.n) return false;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(word));
-    r->fail.hint = pdl_arena_str(r->arena, pdl_buf_str(&b));
+    if (is_filter && r->known->advise_filter) r->known->advise_filter(n->u.filter.name, &b);
+    pdl_str near = {0};
+    if (!is_filter && r->known->near_test) near = r->known->near_test(n->u.filter.name);
+    if (near.n) pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(near));
+    if (b.len) r->fail.hint = pdl_arena_str(r->arena, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return false;
 }

@@ -130,3 +130,25 @@ void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user) {
 void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user) {
     visit(&(xvisit){fn, user, false}, x);
 }
+
+struct used {
+    pdl_str name;
+    unsigned how;
+};
+
+static bool is_of(const pdl_xnode *x, pdl_str name) {
+    return x->kind == PDL_X_NAME && pdl_str_eq(x->u.name, name);
+}
+
+static void note_use(void *user, const pdl_xnode *x) {
+    struct used *u = user;
+    if (x->kind == PDL_X_CALL && is_of(x->u.call.obj, u->name)) u->how |= PDL_USED_CALLED;
+    bool access = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
+    if (access && is_of(x->u.access.obj, u->name)) u->how |= PDL_USED_DOTTED;
+}
+
+unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name) {
+    struct used u = {.name = name};
+    if (root) pdl_xnode_each(root, note_use, &u);
+    return u.how;
+}

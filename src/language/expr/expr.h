@@ -276,8 +276,9 @@ typedef struct pdl_xoptions {
 typedef struct pdl_xnames {
     bool (*is_filter)(pdl_str name);
     bool (*is_test)(pdl_str name);
-    pdl_str (*near_filter)(pdl_str name); /* the suggestion, or empty; may be NULL */
-    pdl_str (*near_test)(pdl_str name);
+    /* writes the hint for one that there is not, or nothing; may be NULL */
+    void (*advise_filter)(pdl_str name, struct pdl_buf *out);
+    pdl_str (*near_test)(pdl_str name); /* the suggestion, or empty; may be NULL */
 } pdl_xnames;
 
 /* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is
@@ -313,6 +314,10 @@ bool pdl_expr_is_plain(pdl_str text);
 typedef void pdl_xnode_fn(void *user, const pdl_xnode *x);
 void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
+
+/* How root, which may be NULL, uses a name anywhere: f(x), x.y or x[y]. */
+enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
+unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
 
 /* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
 void pdl_expr_print(const pdl_expr *e, struct pdl_buf *out);

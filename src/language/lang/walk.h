@@ -34,4 +34,10 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
+/* Is a name that is undefined at `at` set further down? *where: there. Names that a function sets
+ * are its own. It goes through the whole program. */
+bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where);
+#define PDL_SETS_LATER                                                                             \
+    "'%.*s' gets its value later, in line %u: that stands before what reads it"
+
 #endif

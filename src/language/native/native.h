@@ -122,10 +122,16 @@ pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* What to write in place of an undefined name (`len(x)`) or of an attribute that a value does not
- * have (`x.push`); empty: not known. */
-void pdl_name_advise(pdl_str name, struct pdl_buf *out);
+/* What to write in place of a filter that there is not. out stays empty when it is not known. */
+void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
+/* What to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name that is
+ * neither is mostly one of a variable. */
+void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
+/* What to write in place of x.name (`x.push`); x is a text or a list, which has no fields; what an
+ * operator or filter says that fails. Empty: not known. */
 pdl_str pdl_attribute_advice(pdl_str name);
+void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
+pdl_str pdl_failure_advice(pdl_str msg);
 
 /* Binds positional and keyword arguments to the row's parameters and calls it. pos[0] is the
  * receiver / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0.

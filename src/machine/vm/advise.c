@@ -3,8 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "lang/walk.h"
 #include "native/native.h"
 #include "value/func.h"
+#include "value/promise.h"
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/err_span.h"
@@ -14,7 +16,8 @@
 
 typedef PDL_VEC(pdl_str) name_list;
 
-enum { MOST_NAMES = 10000, MOST_DEPTH = 16 }; /* an object may have a million keys */
+/* An object may have a million keys, and a fallback may catch as many errors. */
+enum { MOST_NAMES = 10000, MOST_DEPTH = 16, MOST_SEARCHES = 100 };
 
 static void suggest(pdl_err *err, pdl_str name, const name_list *names) {
     pdl_str near = pdl_str_nearest(name, names->p, names->n);
@@ -36,12 +39,18 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
 }
 
 /* len(x) and others that other languages have; else a name that is in scope. */
-static void advise_name(const pdl_fiber *f, pdl_str name, pdl_err *err) {
+static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
+    pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};
     pdl_buf b = PDL_BUF;
-    pdl_name_advise(name, &b);
+    pdl_loc where;
+    unsigned used = pdl_xnode_uses(site->expr->root, name);
+    pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &b);
     pdl_scope_each(f->scope, add_name, &k);
-    if (b.len)
+    if (f->run->n_searched++ < MOST_SEARCHES &&
+        pdl_program_sets_later(f->code->program, name, at, &where))
+        pdl_err_hint(err, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
+    else if (b.len)
         pdl_err_hint(err, "%s", pdl_buf_z(&b));
     else
         suggest(err, name, &k.names);
@@ -69,26 +78,41 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* The object of a path of names below a variable; absent when it is anything else. */
-static pdl_vref object_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
+/* What a promise was filled with. */
+static pdl_vref settled(pdl_vref v) {
+    bool is_filled =
+        pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
+    return is_filled ? pdl_promise_of(v)->value : v;
+}
+
+/* The value of a path of names and numbers below a variable; absent when it is anything else. */
+static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
+    int64_t i;
     if (x->kind == PDL_X_NAME)
-        return pdl_scope_find(f->scope, pdl_intern_find(f->run->opt.names, x->u.name));
-    if (x->kind != PDL_X_ATTR || depth == 0) return pdl_absent();
-    pdl_vref of = object_of(f, x->u.access.obj, depth - 1);
-    return pdl_is_dict(of) ? pdl_dict_gets(of, x->u.access.name) : pdl_absent();
+        return settled(pdl_scope_find(f->scope, pdl_intern_find(f->run->opt.names, x->u.name)));
+    if ((x->kind != PDL_X_ATTR && x->kind != PDL_X_ITEM) || depth == 0) return pdl_absent();
+    pdl_vref of = value_of(f, x->u.access.obj, depth - 1);
+    if (x->kind == PDL_X_ATTR)
+        return pdl_is_dict(of) ? settled(pdl_dict_gets(of, x->u.access.name)) : pdl_absent();
+    const pdl_xnode *key = x->u.access.key;
+    if (key->kind != PDL_X_CONST) return pdl_absent();
+    if (pdl_is_dict(of)) return settled(pdl_dict_find(of, key->u.value));
+    if (!pdl_is_list(of) || !pdl_int_get(key->u.value, &i)) return pdl_absent();
+    bool is_item = i >= 0 && (size_t)i < pdl_list_len(of);
+    return is_item ? settled(pdl_list_at(of, (size_t)i)) : pdl_absent();
 }
 
 struct wanted {
     const pdl_fiber *f;
     pdl_str name;
-    pdl_vref object;
+    pdl_vref of; /* what has not the attribute */
 };
 
-static void find_object(void *user, const pdl_xnode *x) {
+static void find_value(void *user, const pdl_xnode *x) {
     struct wanted *w = user;
-    if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name) || pdl_is_dict(w->object))
-        return;
-    w->object = object_of(w->f, x->u.access.obj, MOST_DEPTH);
+    if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name)) return;
+    if (pdl_is_dict(w->of)) return;
+    w->of = value_of(w->f, x->u.access.obj, MOST_DEPTH);
 }
 
 static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
@@ -96,17 +120,23 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     name_list names = {0};
     pdl_str here = pdl_attribute_advice(name);
     pdl_vref left_out = pdl_dict_gets(f->run->left_out, name);
-    if (e->root) pdl_xnode_each(e->root, find_object, &w);
-    for (size_t i = 0; pdl_is_dict(w.object) && i < pdl_dict_len(w.object) && i < MOST_NAMES; i++) {
-        pdl_vref key = pdl_dict_key_at(w.object, i);
+    if (e->root) pdl_xnode_each(e->root, find_value, &w);
+    for (size_t i = 0; pdl_is_dict(w.of) && i < pdl_dict_len(w.of) && i < MOST_NAMES; i++) {
+        pdl_vref key = pdl_dict_key_at(w.of, i);
         if (pdl_is_str(key)) *pdl_vec_push(&names) = pdl_str_get(key);
     }
-    bool is_server = !pdl_is_dict(w.object) || !pdl_is_absent(pdl_dict_getz(w.object, "call_tool"));
+    bool is_server = !pdl_is_dict(w.of) || !pdl_is_absent(pdl_dict_getz(w.of, "call_tool"));
     if (pdl_is_str(left_out) && is_server)
         pdl_err_hint(err, "%.*s", PDL_FMT(pdl_str_get(left_out)));
     else
         suggest(err, name, &names);
     if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
+    pdl_str near = pdl_is_absent(w.of) ? (pdl_str){0} : pdl_method_near(w.of, name);
+    if (!err->hint && near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+    pdl_buf fields = PDL_BUF;
+    if (!pdl_is_absent(w.of)) pdl_fields_advise(w.of, name, &fields);
+    if (!err->hint && fields.len) pdl_err_hint(err, "%s", pdl_buf_z(&fields));
+    pdl_buf_fini(&fields);
     pdl_vec_fini(&names);
 }
 
@@ -206,14 +236,17 @@ void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err) {
 
 /* --- names and attributes --------------------------------------------------------------------- */
 
-void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
+void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err) {
+    const pdl_expr *e = site->expr;
     pdl_str msg = pdl_str_of(err->msg), undefined = PDL_STR("' is undefined"),
             attribute = PDL_STR("' has no attribute '");
+    pdl_str failed = pdl_failure_advice(msg);
+    if (!err->hint && failed.n) pdl_err_hint(err, "%.*s", PDL_FMT(failed));
     if (err->hint || msg.n < 3 || msg.p[0] != '\'') return;
     if (pdl_str_ends(msg, undefined)) {
         pdl_str name = pdl_str_sub(msg, 1, msg.n - undefined.n);
         advise_dash(f, e, name, err);
-        if (!err->hint) advise_name(f, name, err);
+        if (!err->hint) advise_name(f, site, name, err);
         return;
     }
     size_t at = pdl_str_find(msg, attribute, 0);

@@ -26,9 +26,9 @@ bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
 /* advise.c: milliseconds of the clock of events; they wrap around. */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);
-/* advise.c: adds what to write instead, where e asks for a name or an attribute that is not
- * there. */
-void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
+/* advise.c: adds what to write instead, where the expression of site asks for a name or an
+ * attribute that is not there, or what an operator or filter needs. */
+void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err);
 
 /* Returns where the program called the library function that is running; all-zero when none is. */
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f);

@@ -364,7 +364,7 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
     bool plain = err->kind == PDL_E_expression || (err->kind == PDL_E_limit && site->expr);
     if (plain && site->expr) {
-        pdl_vm_advise(f, site->expr, err);
+        pdl_vm_advise(f, site, err);
         expression_message(f, site, w, err);
     } else {
         err->loc = site->loc;

@@ -51,6 +51,7 @@ struct pdl_run {
     pdl_usage usage, nested_usage;
     bool stream_failed, yielded;
     uint32_t turns;
+    uint32_t n_searched; /* errors for which the program was searched for help (advise.c) */
     pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
     pdl_val left_out;    /* dict from names of tools that servers have and the program does not get
                             to the reasons */

@@ -1,0 +1,58 @@
+/* uncalled.c -- functions and methods that stand where what they give is meant.
+ *
+ * A field of an object that has the name of a method (`items`, `get`, `keys`) is hidden by it:
+ * x.items is the method, as in the reference.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/infer.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name) {
+    const pdl_native *row = pdl_ty_native_of(t);
+    bool known;
+    if (!row || !t->receiver || t->receiver->kinds != PDL_TY_DICT) return false;
+    *name = pdl_str_of(row->name);
+    return pdl_ty_field_of(pdl_checker_arena(c), t->receiver, *name, &known) != NULL;
+}
+
+void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t) {
+    pdl_str name;
+    const pdl_native *row = pdl_ty_native_of(t);
+    if (!d) return;
+    if (pdl_checker_hides_field(c, t, &name))
+        pdl_checker_hint(c, d, "x.%.*s is a method of objects: the field is x['%.*s']",
+                         PDL_FMT(name), PDL_FMT(name));
+    else if (row && t->receiver)
+        pdl_checker_hint(c, d, "a method is called: x.%s()", row->name);
+}
+
+void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark) {
+    if (t->kinds != PDL_TY_FUNC && t->kinds != PDL_TY_NATIVE) return;
+    const pdl_ty_function *f = pdl_ty_function_of(t);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_function_text, loc, mark,
+                                   "a function stands here, not what it gives");
+    if (!d) return;
+    if (f && f->name.n)
+        pdl_checker_hint(c, d, "write ${ %.*s(%s) }", PDL_FMT(f->name),
+                         f->block->params.n ? "..." : "");
+    else
+        pdl_checker_hint_method(c, d, t);
+}
+
+/* `utils.get(x)` of an object with a function `get` calls the method of objects. */
+void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
+    pdl_str name;
+    bool known;
+    if (!pdl_checker_hides_field(in->c, callee, &name)) return;
+    const pdl_ty *field =
+        pdl_ty_field_of(pdl_checker_arena(in->c), callee->receiver, name, &known);
+    if (field->kinds != PDL_TY_FUNC) return;
+    pdl_diag *d = pdl_infer_diag(in, PDL_RULE_function_text, x,
+                                 "this calls the method `%.*s` of objects, not the function",
+                                 PDL_FMT(name));
+    if (d)
+        pdl_checker_hint(in->c, d, "the function is x['%.*s'](...)", PDL_FMT(name));
+}
