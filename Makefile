@@ -87,8 +87,8 @@ python: all ## the Python package in build/python, for PYTHONPATH; skipped where
 wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they need; fetches a compiler and sources on first use
 	@sh tools/install-deps wheel && $(PY) packaging/wheel/make-wheel $(ARGS)
 
-debug: ## build-debug/: with assertions
-	@sh tools/setup $(BUILD)-debug -Db_ndebug=false && ninja -j$(J) -C $(BUILD)-debug
+debug: ## build-debug/: with assertions, and all that a debugger wants to know
+	@sh tools/setup $(BUILD)-debug -Db_ndebug=false -Dc_args=-g && ninja -j$(J) -C $(BUILD)-debug
 
 check-assertions: debug ## unit tests where assertions are on, without sanitizers, which have them on, too
 	@$(PY) -m pytest -n 4 --build $(BUILD)-debug tests/unit

@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/debug.h"
 #include "io/clock.h"
@@ -111,8 +112,11 @@ static bool run_job(pdl_vref job) {
                 .quiet = flag(job, "quiet"),
                 .cancel_after = number(job, "cancel_after", 0)};
     pdl_debug debug;
-    pdl_debug_init(&debug, NULL, NULL, NULL, why);
-    debug.split = flag(job, "split");
+    if (!pdl_debug_init(&debug, NULL, getenv("PDL_STRESS"), NULL, why)) {
+        fprintf(stderr, "model_driver: %s\n", why);
+        exit(2);
+    }
+    debug.split |= flag(job, "split");
     pdl_loop *loop = pdl_loop_new();
     pdl_vref limits = pdl_dict_getz(job, "timeouts");
     pdl_model_options opt = {.env = get_env,
