@@ -15,6 +15,7 @@ from ..checks import check
 from ..harness.choice import Choice
 from .kit import BRANCHES, PROGRAMS, Folder, Service, shim
 
+pytestmark = pytest.mark.memory(False)
 MOST_RESUMES = 60
 
 

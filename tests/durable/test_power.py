@@ -11,10 +11,13 @@ import re
 import sqlite3
 import struct
 
+import pytest
+
 from ..checks import check
 from ..harness.choice import Choice
 from .kit import Folder, Service, shim
 
+pytestmark = pytest.mark.memory(False)
 SECTOR = 512
 CALLS = 30
 # Each call depends on the one before it, and prints its answer.

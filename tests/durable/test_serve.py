@@ -17,6 +17,7 @@ from .. import serve_of
 from ..checks import check
 from .kit import SECONDS, Folder, Service, wait_for
 
+pytestmark = pytest.mark.memory(False)
 PROGRAM = """
 text:
 - {lang: command, code: "sh -c 'echo mark >> acts; echo done'", idempotent: true}

@@ -9,6 +9,7 @@ from ..checks import check
 from .kit import Folder, Service, kill_at_stop
 from .kit import STOP as STOP_BLOCK
 
+pytestmark = pytest.mark.memory(False)  # it is Python that works here
 STOP = "- %s\n" % STOP_BLOCK.replace("; echo went", "")
 HELPER = """
 import collections

@@ -253,6 +253,7 @@ def test_others(t):
 
 @pytest.mark.tier("all")
 @pytest.mark.builds
+@pytest.mark.memory(False)
 def test_classes(t, build):
     """The same bodies by the classes that collectors are made from."""
     t.run("--otlp", t.url, "--otlp-content", "p.pdl")

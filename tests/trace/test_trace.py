@@ -14,7 +14,7 @@ import pytest
 from .. import http_of, used_by
 
 TIMEOUT_S = 120
-NOT_SANITIZED = pytest.mark.memory(False)  # a sanitizer keeps what was released
+NOT_SANITIZED = pytest.mark.memory(False)  # a sanitizer keeps what was released, and has its own prices
 
 
 def equal(got, want, what=""):
@@ -346,6 +346,7 @@ def used(pdl, folder, *args, env=None):
     return seconds, peak
 
 
+@NOT_SANITIZED
 def test_a_trace_of_a_loop_is_cheaper_than_one_of_other_blocks(pdl, folder):
     def cost(program):
         (folder / "main.pdl").write_text(program)
