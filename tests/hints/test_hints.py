@@ -5,7 +5,7 @@
     --- yes         `pdl check` prints the hint          --- yes run     `pdl` prints it
     --- no          it does not                          --- no run      `pdl` does not
     --- file NAME   a file beside the programs of this hint
-A program without a mistake may be a case of `no`. Hints of expressions stand in tests/unit/test_advice.c, those of policies in tests/policy.
+A program without a mistake may be a case of `no`. Hints of expressions stand in tests/unit/expr/test_advice.c, those of policies in tests/policy.
 """
 import ast
 import pathlib

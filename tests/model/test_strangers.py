@@ -17,7 +17,7 @@ pytestmark = pytest.mark.tier("test")
 
 MB = 1 << 20
 
-# every kind of effect but tool and now, which tests/unit/test_effect.c has
+# every kind of effect but tool and now, which tests/unit/effect/test_effect.c has
 PROGRAM = """defs:
   thing: {lang: python, code: "class T:\\n  name = 'n'\\n  def __iter__(self): return iter([1, 2])\\nresult = T()"}
   log: {aggregator: {file: out.txt}}

@@ -58,7 +58,7 @@ BLOCKS = {"text": {"text": ["x", "${ t }"]}, "lastOf": {"lastOf": ["x", "${ t }"
 JOINS = {"text": "a", "array": "a", "object": "o", "lastOf": "a", "reduce": "a"}
 PARSERS = {"json": "'[' ~ n | string ~ ']'", "jsonl": "n | string", "yaml": "'a: ' ~ u", "csv": "'a,' ~ u", "regex": "u"}
 EFFECTS = {"model": "model", "embed": None, "code": "code", "object": None, "tool": None, "command": "command", "read": "file", "write": None, "input": "user", "source": None,
-           "sleep": None, "approval": None, "permit": None, "now": "clock", "random": "clock"}  # None: no reply, one that needs a service (tests/unit/test_labels.c), or program text
+           "sleep": None, "approval": None, "permit": None, "now": "clock", "random": "clock"}  # None: no reply, one that needs a service (tests/unit/value/test_labels.c), or program text
 EFFECT_BLOCKS = {"model": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m"}}, "code": {"lang": "python", "code": "result = 1"}, "command": {"lang": "command", "args": ["echo", "x"]},
                  "read": {"read": "t"}, "input": {"read": None}, "now": None, "random": {"data": "${ [1, 2] | random }"}}
 

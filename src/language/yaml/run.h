@@ -7,7 +7,7 @@
  *
  * A run ends at a byte that may end what is read; the caller decides and continues after it. The
  * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. What the
- * sets hold is said in pdl_yclass (scan.c) and here: tests/unit/test_yaml_run.c compares them.
+ * sets hold is said in pdl_yclass (scan.c) and here: tests/unit/yaml/test_yaml_run.c compares them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
