@@ -134,22 +134,6 @@ class Place:
         return p.returncode, out, err
 
 
-def main(tests, argv):
-    """Runs functions test(build); argv[2:] are names. Prints the counts."""
-    failed = passed = 0
-    for t in tests:
-        if len(argv) > 2 and t.__name__ not in argv[2:]:
-            continue
-        try:
-            t(argv[1])
-            passed += 1
-        except Exception as e:  # a test that breaks has failed
-            failed += 1
-            print("FAIL %s: %s: %s" % (t.__name__, type(e).__name__, e))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
 def same(got, want, what=""):
     if got != want:
         raise AssertionError("%s\n  got  %r\n  want %r" % (what, got, want))
