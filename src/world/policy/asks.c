@@ -254,13 +254,32 @@ static pdl_label label_beside_tools(pdl_vref parameters) {
     return label;
 }
 
+/* The headers that a request is sent with, wherever the program gives them. */
+static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
+    static const char *const names[] = {"extra_headers", "headers"};
+    for (size_t i = 0; pdl_is_dict(holder) && i < sizeof names / sizeof names[0]; i++) {
+        pdl_vref v = pdl_dict_getz(holder, names[i]);
+        if (pdl_is_absent(v)) continue;
+        add(a, PDL_STR("headers"), v, outer | pdl_label_of_part(holder) | pdl_label_of(v));
+    }
+}
+
+/* What every call of a model has. own: as below; named: of what chose the name. */
+static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_label named) {
+    pdl_vref parameters = get(e, "parameters");
+    pdl_label outer = e->control | pdl_label_of_part(e->request);
+    add(a, PDL_STR("name"), pdl_is_absent(own) ? get(e, "model") : own, named);
+    ask_headers(a, parameters, outer);
+    ask_headers(a, own, outer);
+    if (pdl_is_dict(parameters))
+        ask_headers(a, pdl_dict_getz(parameters, "generate_inputs"), outer);
+}
+
 /* What one model would get. `tools` asks about the context that a call with tools has; what is in
  * their definitions is a parameter like others. */
-static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
-                         pdl_str folder) {
+static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
-    begin(a, PDL_SINK_model, name, outer, folder);
     pdl_label context = ask_messages(a, get(e, "messages"), outer);
     if (!pdl_is_absent(parameters)) {
         add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
@@ -273,10 +292,8 @@ static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_lab
     if (pdl_is_list(tools) && pdl_list_len(tools)) add(a, PDL_STR("tools"), tools, context);
 }
 
-static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
-                         pdl_str folder) {
+static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
     pdl_vref input = get(e, "input"), parameters = get(e, "parameters");
-    begin(a, PDL_SINK_embed, name, outer, folder);
     add(a, PDL_STR("text"), input, outer | pdl_label_of(input));
     add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
 }
@@ -308,10 +325,13 @@ static void ask_one_model(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_la
         pdl_buf_fini(&b);
     }
     pdl_label chosen = outer | pdl_label_of(model) | pdl_label_of(own);
-    if (e->kind == PDL_EFFECT_embed)
-        ask_embed_of(a, e, name, chosen, folder);
+    bool embeds = e->kind == PDL_EFFECT_embed;
+    begin(a, embeds ? PDL_SINK_embed : PDL_SINK_model, name, chosen, folder);
+    ask_destination(a, e, own, outer | pdl_label_of(model) | pdl_label_of_part(own));
+    if (embeds)
+        ask_embed_of(a, e, chosen);
     else
-        ask_model_of(a, e, name, chosen, folder);
+        ask_model_of(a, e, chosen);
 }
 
 static void ask_models(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {

@@ -316,7 +316,7 @@ static bool read_sink(reader *r, const pdl_node *n, rule *to) {
 
 /* A rule about an argument that its sink never has would let everything pass in silence. */
 static void check_argument(reader *r, const pdl_node *n, const rule *to) {
-    enum { MOST = 8 };
+    enum { MOST = 10 };
     const sink_row *row = &pdl_sink_rows[to->sink];
     pdl_str name = to->argument, known[MOST];
     char form = row->arguments[0];

@@ -1,0 +1,58 @@
+"""Where a request goes is as much as what it says: the name of the model, headers, and paths of files outside the folder of the program are looked at by the
+built-in policies, whichever part of the program chose them.
+SPDX-License-Identifier: Apache-2.0
+"""
+import pytest
+
+from ..checks import check
+from .tries import run
+
+DEFS = {"w": {"read": "mail"}}
+
+
+def model(name="openai/m", **parameters):
+    return {"model": name, "input": "q", "parameters": {"mock_response": "RAN", "num_retries": 0, **parameters}}
+
+
+ASKED = {
+    "the name of a model": (model("openai/${ w }"), "name of sink model"), "a whole name": (model("${ 'openai/' ~ w }"), "name of sink model"),
+    "a fallback": (model(fallbacks=["openai/${ w }"]), "name of sink model"), "a fallback, an object": (model(fallbacks=[{"model": "openai/${ w }"}]), "name of sink model"),
+    "the service": (model("m", custom_llm_provider="${ w }"), "name of sink model"), "a header": (model(extra_headers={"x": "${ w }"}), "headers of sink model"),
+    "the name of a header": (model(extra_headers={"${ w }": "a"}), "headers of sink model"), "headers": (model(headers={"x": "${ w }"}), "headers of sink model"),
+    "headers of a fallback": (model(fallbacks=[{"model": "openai/n", "extra_headers": {"x": "${ w }"}}]), "headers of sink model"),
+    "a model of embeddings": ({"data": "${ stdlib.embed('openai/' ~ w, ['a']) }"}, "name of sink embed"),
+    "headers of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'extra_headers': {'x': w}}) }"}, "headers of sink embed"),
+    "a file outside": ({"read": "../${ w }"}, "path of sink read"), "an absolute path": ({"read": "/etc/${ w }"}, "path of sink read"), "a link that leads out": ({"read": "out/${ w }"}, "path of sink read"),
+    "a path that is up and down": ({"read": "./${ '../' * 9 }etc/${ w }"}, "path of sink read"), "a whole path": ({"read": "${ '/etc/' ~ w }"}, "path of sink read"),
+}
+FREE = {
+    "a name by the author": model(), "a name by the user": model("openai/${ u }"), "a header of the user": model(extra_headers={"x": "${ u }"}), "the text of a message": {**model(), "input": "${ w }"},
+    "a bounded name": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model("${ {'hosts': 'openai/m'}[k] }")},
+    "a file beside": {"text": ["RAN ", {"read": "./${ w }"}]}, "a file below": {"text": ["RAN ", {"read": "sub/${ w }"}]}, "a file outside by the user": {"text": ["RAN ", {"read": "../${ u }"}]},
+    "a file outside by the author": {"text": ["RAN ", {"read": "../hosts"}]}, "a parameter": model(temperature="${ w | length }"),
+}
+
+
+def lay_out(folder):
+    own = folder / "own"
+    (own / "sub").mkdir(parents=True)
+    for path in (folder / "hosts", own / "hosts", own / "sub/hosts", folder / "m"):
+        path.write_text("hosts")
+    (own / "out").symlink_to("..")
+    return own
+
+
+@pytest.mark.parametrize("policy", ("careful", "strict"))
+def test_untrusted_text(pdl, folder, policy):
+    own = lay_out(folder)
+    for name, (block, want) in ASKED.items():
+        out, err = run(pdl, own, {"defs": DEFS, "text": [block]}, policy=policy, files={"mail": "hosts"})
+        check(f"{name}: {policy}", want in err and "RAN" not in out, out, err)
+
+
+@pytest.mark.parametrize("policy", ("careful", "strict"))
+def test_what_may_go_on(pdl, folder, policy):
+    own = lay_out(folder)
+    for name, block in FREE.items():
+        out, err = run(pdl, own, {"defs": DEFS, "text": [block]}, "-d", "u=hosts", policy=policy, files={"mail": "hosts"})
+        check(f"{name}: {policy}", "RAN" in out and "refuses" not in err, out, err)
