@@ -2,20 +2,60 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "parse/readers.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
 
-bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err) {
+enum { MOST_LEVELS = 3 }; /* of JSON in a text in JSON */
+
+/* Is every quotation mark escaped, and does a container begin before the first one? Such a text was
+ * the content of a text in JSON, whose own quotes are lost. */
+static bool is_escaped(pdl_str text) {
+    bool any = false, boxed = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '"') return false;
+        if (!any) boxed |= c == '{' || c == '[';
+        if (c != '\\') continue;
+        i++;
+        any |= i < text.n && text.p[i] == '"';
+    }
+    return any && boxed;
+}
+
+/* Removes one level of escapes; those of code points are left to the reader. */
+static void unescape(pdl_str text, pdl_buf *out) {
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    for (size_t i = 0; i < text.n; i++) {
+        const char *known = text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1]
+                                ? strchr(from, text.p[i + 1])
+                                : NULL;
+        pdl_buf_putc(out, known ? to[known - from] : text.p[i]);
+        i += known != NULL;
+    }
+}
+
+static bool read_level(pdl_str text, unsigned level, pdl_val *out, pdl_err *err) {
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
     if (err->kind == PDL_E_limit || err->uncatchable) return false;
     pdl_err_fini(err);
-    return pdl_repair_text(text, out, err);
+    if (level == MOST_LEVELS || !is_escaped(text)) return pdl_repair_text(text, out, err);
+    pdl_buf plain = PDL_BUF;
+    unescape(text, &plain);
+    bool ok = read_level(pdl_buf_str(&plain), level + 1, out, err);
+    pdl_buf_fini(&plain);
+    return ok;
+}
+
+bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err) {
+    return read_level(pdl_utf8_unmarked(text), 0, out, err);
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {
     /* Models that think in Python: only these two words, without blanks around them. */
+    text = pdl_utf8_unmarked(text);
     if (pdl_str_is(text, "True") || pdl_str_is(text, "False")) {
         *out = pdl_bool(text.n == 4);
         return true;

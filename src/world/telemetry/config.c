@@ -7,6 +7,8 @@
 
 #include "base/num.h"
 #include "telemetry/parts.h"
+#include "value/text.h"
+#include "value/val.h"
 
 #include "base/banned.h"
 
@@ -67,30 +69,25 @@ static void add_header(void *user, pdl_str name, pdl_str value) {
     *pdl_vec_push(&c->headers) = pdl_buf_take(&line);
 }
 
-struct resource {
-    pdl_buf *out;
-    bool has_service;
-};
-
+/* A name that comes again replaces its value: an attribute stands once. */
 static void add_resource(void *user, pdl_str name, pdl_str value) {
-    struct resource *r = user;
-    char *key = pdl_str_dup(name);
-    if (pdl_str_is(name, "service.name")) r->has_service = true;
-    pdl_otlp_put_text(r->out, key, value);
-    pdl_free(key);
+    pdl_val *all = user;
+    *all = pdl_dict_put(*all, pdl_text(name), pdl_text(value));
 }
 
 static void put_resource(const pdl_otlp_options *o, pdl_buf *out) {
-    struct resource r = {.out = out};
+    pdl_val all = pdl_dict_new(8);
     pdl_str service = get(o, "OTEL_SERVICE_NAME");
-    pdl_otlp_put_text(out, "telemetry.sdk.name", PDL_STR("libpdl"));
-    pdl_otlp_put_text(out, "telemetry.sdk.language", PDL_STR("c"));
-    pdl_otlp_put_text(out, "telemetry.sdk.version", PDL_STR(PDL_VERSION));
-    if (service.n) add_resource(&r, PDL_STR("service.name"), service);
-    bool given = r.has_service;
-    pdl_str list = get(o, "OTEL_RESOURCE_ATTRIBUTES");
-    each_pair(list, add_resource, &r);
-    if (!given && !r.has_service) pdl_otlp_put_text(out, "service.name", PDL_STR("pdl"));
+    add_resource(&all, PDL_STR("telemetry.sdk.name"), PDL_STR("libpdl"));
+    add_resource(&all, PDL_STR("telemetry.sdk.language"), PDL_STR("c"));
+    add_resource(&all, PDL_STR("telemetry.sdk.version"), PDL_STR(PDL_VERSION));
+    add_resource(&all, PDL_STR("service.name"), PDL_STR("pdl"));
+    each_pair(get(o, "OTEL_RESOURCE_ATTRIBUTES"), add_resource, &all);
+    if (service.n) add_resource(&all, PDL_STR("service.name"), service);
+    for (size_t i = 0; i < pdl_dict_len(all); i++)
+        pdl_otlp_put_text(out, pdl_str_get(pdl_dict_key_at(all, i)).p,
+                          pdl_str_get(pdl_dict_val_at(all, i)));
+    pdl_drop(all);
 }
 
 static bool is_hex(pdl_str s) {

@@ -1,19 +1,26 @@
 /* export.c -- batches of spans go to the collector.
  *
  * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
- * are in flight at a time, the others wait in a queue. What cannot be sent is dropped: after a
- * failure nothing is tried for PAUSE_NS, and where MOST_BYTES wait the collector is too slow.
+ * are in flight at a time, the others wait in a queue. A batch that the collector may take later
+ * (429, 503) is sent again when it asks for it. What cannot be sent is dropped: after a failure
+ * nothing is tried for PAUSE_NS, and where MOST_BYTES wait the collector is too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "io/clock.h"
+#include "base/num.h"
 #include "base/pace.h"
+#include "base/utf8.h"
+#include "io/clock.h"
 #include "io/http.h"
 #include "io/rand.h"
 #include "telemetry/parts.h"
+#include "value/json_read.h"
+#include "value/member.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -23,7 +30,12 @@ enum {
     MOST_BYTES = 64 << 20,
     MOST_SENDING = 4,
     TICK_MS = 1000,
-    SEND_MS = 10000
+    SEND_MS = 10000,
+    MOST_LAST_MS = 10000,
+    MOST_TRIES = 5,
+    FIRST_WAIT_MS = 500,
+    LONGEST_S = 60,
+    SHOWN = 200 /* bytes of what the collector says */
 };
 static const uint64_t PAUSE_NS = 5000000000u;
 
@@ -37,6 +49,7 @@ typedef struct otlp_sending {
     pdl_buf body;
     size_t n;
     bool is_sent;
+    unsigned tries; /* answers that asked to come again */
     struct otlp_sending *next; /* younger */
 } sending;
 
@@ -63,23 +76,104 @@ static void remove_sending(sending *s) {
 
 static void send_next(pdl_otlp *o);
 
+/* Answers after which the same batch may be taken (OTLP over HTTP). */
+static bool is_passing(const pdl_http_reply *r) {
+    static const int statuses[] = {429, 502, 503, 504};
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        if (r->end == PDL_HTTP_OK && r->status == statuses[i]) return true;
+    return false;
+}
+
+/* How long the collector asks to wait, else longer each time; in ms. */
+static uint64_t wait_of(const pdl_http_reply *r, unsigned tries) {
+    pdl_str after = pdl_http_header(r, "Retry-After");
+    char *text = pdl_str_dup(after);
+    struct tm tm = {0};
+    double seconds = -1, now = (double)pdl_clock_wall_ns() / 1e9;
+    if (!pdl_num_read_double(after, &seconds) &&
+        strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm)) {
+        seconds = (double)timegm(&tm) - now;
+        if (seconds < 0) seconds = 0;
+    }
+    pdl_free(text);
+    if (seconds >= 0) return seconds < LONGEST_S ? (uint64_t)(seconds * 1000) : LONGEST_S * 1000;
+    return (uint64_t)FIRST_WAIT_MS << (tries < 6 ? tries : 6);
+}
+
+static void on_later(void *user) {
+    pdl_otlp *o = user;
+    o->later = NULL;
+    send_next(o);
+}
+
+/* The batch goes back to those that wait; none is sent before its time has come. */
+static void send_later(sending *s, const pdl_http_reply *r) {
+    pdl_otlp *o = s->o;
+    uint64_t ms = wait_of(r, s->tries++);
+    s->is_sent = false;
+    o->n_sending--;
+    o->hold_ns = pdl_clock_ns() + ms * 1000000;
+    pdl_timer_stop(o->later);
+    o->later = pdl_timer_start(o->loop, ms, on_later, o);
+}
+
+/* The collector took the message, but perhaps not all of it. */
+static void read_partial(pdl_otlp *o, const pdl_http_reply *r) {
+    pdl_val json = pdl_absent();
+    pdl_err err = {0};
+    if (!pdl_json_read(pdl_utf8_unmarked(r->body), 0, &json, NULL, &err)) pdl_err_fini(&err);
+    pdl_vref part = pdl_member(json, "partialSuccess");
+    pdl_vref count = pdl_member(part, "rejectedSpans");
+    pdl_str why = pdl_member_str(part, "errorMessage");
+    int64_t n = pdl_is(count, PDL_V_INT) ? pdl_int_of(count) : 0;
+    if (pdl_is_str(count) && !pdl_num_read_int(pdl_str_get(count), &n)) n = 0;
+    pdl_buf text = PDL_BUF;
+    if (n > 0) pdl_buf_putf(&text, "the collector rejected %lld spans", (long long)n);
+    if (why.n && !n) PDL_PUT(&text, "the collector warns");
+    if (why.n) pdl_buf_putf(&text, ": %.*s", PDL_FMT(pdl_utf8_cut(why, SHOWN)));
+    if (text.len) note_failure(o, pdl_buf_z(&text));
+    if (n > 0) o->n_lost += (size_t)n;
+    pdl_buf_fini(&text);
+    pdl_drop(json);
+}
+
+static void put_why(const pdl_otlp *o, const pdl_http_reply *r, pdl_buf *out) {
+    pdl_buf words = PDL_BUF;
+    if (r->end != PDL_HTTP_OK) {
+        pdl_buf_put(out, pdl_str_of(r->why));
+        return;
+    }
+    pdl_buf_putf(out, "the collector answered %d", r->status);
+    if (pdl_str_trim(r->body).n && pdl_str_trim(r->body).p[0] != '<' &&
+        pdl_peer_words_in(r->body, SHOWN, &words)) {
+        PDL_PUT(out, ": ");
+        pdl_hide_text(o->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), out);
+    }
+    pdl_buf_fini(&words);
+}
+
 static void on_done(void *user, const pdl_http_reply *r) {
     sending *s = user;
     pdl_otlp *o = s->o;
-    char why[64];
-    snprintf(why, sizeof why, "the collector answered %d", r->status);
+    pdl_buf why = PDL_BUF;
     bool ok = r->end == PDL_HTTP_OK && r->status >= 200 && r->status < 300;
-    PDL_TRACE(o->opt.debug, http, "otlp: %zu spans, %s", s->n,
-              ok                      ? "taken"
-              : r->end == PDL_HTTP_OK ? why
-                                      : r->why);
-    if (!ok) {
-        note_failure(o, r->end == PDL_HTTP_OK ? why : r->why);
-        o->n_lost += s->n;
-        o->retry_ns = pdl_clock_ns() + PAUSE_NS;
+    put_why(o, r, &why);
+    PDL_TRACE(o->opt.debug, http, "otlp: %zu spans, %s", s->n, ok ? "taken" : pdl_buf_z(&why));
+    if (!ok && is_passing(r) && s->tries < MOST_TRIES) {
+        pdl_buf_clear(&o->why);
+        pdl_buf_put(&o->why, pdl_buf_str(&why));
+        send_later(s, r);
+    } else {
+        if (ok) read_partial(o, r);
+        if (!ok) {
+            note_failure(o, pdl_buf_z(&why));
+            o->n_lost += s->n;
+            o->retry_ns = pdl_clock_ns() + PAUSE_NS;
+        }
+        remove_sending(s);
+        send_next(o);
     }
-    remove_sending(s);
-    send_next(o);
+    pdl_buf_fini(&why);
 }
 
 static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() < o->retry_ns; }
@@ -87,6 +181,7 @@ static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() 
 /* What waits goes out, or is dropped after a failure. */
 static void send_next(pdl_otlp *o) {
     sending *next;
+    if (pdl_clock_ns() < o->hold_ns) return; /* see send_later */
     for (sending *s = o->sending; s && o->n_sending < MOST_SENDING; s = next) {
         next = s->next;
         if (s->is_sent) continue;
@@ -224,33 +319,42 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     o->opt = *options;
     o->opt.url = (pdl_str){0}; /* it is in the configuration */
     o->config = config;
-    o->batch = PDL_BUF;
+    o->batch = o->why = PDL_BUF;
     o->next_id = pdl_rand_fresh_seed();
     *out = o;
     return true;
 }
 
-/* The end of a run waits no longer than this for a collector. */
+/* The end of a run waits no longer than this for a collector; for one that has said when to come
+ * again, until then. */
 static void send_last(pdl_otlp *o) {
-    uint64_t end = pdl_clock_ns() + (uint64_t)PDL_OTLP_LAST_MS * 1000000;
+    const uint64_t last = (uint64_t)PDL_OTLP_LAST_MS * 1000000,
+                   most = (uint64_t)MOST_LAST_MS * 1000000;
+    uint64_t begin = pdl_clock_ns();
     send_batch(o);
     while (o->sending) {
-        uint64_t now = pdl_clock_ns();
+        uint64_t now = pdl_clock_ns(), end = o->hold_ns > begin ? o->hold_ns + last : begin + last;
+        if (end > begin + most) end = begin + last;
         if (now >= end) break;
         pdl_loop_run(o->loop, (int)((end - now) / 1000000) + 1);
     }
-    if (o->sending) note_failure(o, "the collector did not take them in time");
+    if (o->sending && o->why.len)
+        note_failure(o, pdl_buf_z(&o->why)); /* it went on so */
+    else if (o->sending)
+        note_failure(o, "the collector did not take them in time");
 }
 
 void pdl_otlp_free(pdl_otlp *o) {
     if (!o) return;
     send_last(o);
     pdl_timer_stop(o->timer);
+    pdl_timer_stop(o->later);
     pdl_watch_stop(o->watch);
     pdl_http_free(o->http);
     while (o->sending) remove_sending(o->sending);
     pdl_loop_free(o->loop);
     pdl_buf_fini(&o->batch);
+    pdl_buf_fini(&o->why);
     pdl_otlp_config_fini(&o->config);
     pdl_idmap_fini(&o->effects);
     pdl_free(o);

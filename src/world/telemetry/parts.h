@@ -45,7 +45,10 @@ struct pdl_otlp {
     struct otlp_sending *sending; /* waiting or in flight, oldest first */
     size_t n_sending;             /* in flight */
     size_t n_bytes;               /* of all of them */
-    uint64_t retry_ns;            /* nothing is sent before; 0: at once */
+    uint64_t retry_ns;            /* what is to be sent before is dropped; 0: nothing is */
+    uint64_t hold_ns;             /* nothing is sent before, and nothing dropped */
+    pdl_timer *later;             /* on its loop: the end of that */
+    pdl_buf why;                  /* what the collector said then */
     size_t n_lost;
     bool noted, busy;
     uint64_t next_id;  /* state of the generator of ids */

@@ -113,8 +113,8 @@ static bool no_object(pdl_str text, pdl_err *err) {
                        PDL_FMT(pdl_utf8_cut(text, SHOWN)));
 }
 
-bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
-                             pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err) {
+static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
+                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done || d->closed) return true;
@@ -139,6 +139,14 @@ bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_
     add(a, json, d);
     pdl_drop(json);
     return true;
+}
+
+bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
+                             pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err) {
+    pdl_buf joined = PDL_BUF;
+    bool ok = read_event(d, a, pdl_halves_join(&d->half, text, &joined), is_ours, add, err);
+    pdl_buf_fini(&joined);
+    return ok;
 }
 
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
@@ -331,6 +339,7 @@ static pdl_val take_message(pdl_reply_builder *d) {
 }
 
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d) {
+    if (d->half && d->has_content) pdl_reply_builder_text(d, PDL_STR("\xef\xbf\xbd"));
     end_thinking(d);
     pdl_val choice = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(0));
     choice = pdl_dict_putz(choice, "message", take_message(d));

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/idmap.h"
 #include "base/vec.h"
+#include "model/wire/halves.h"
 #include "value/json_read.h"
 #include "value/val.h"
 
@@ -51,6 +52,7 @@ typedef struct pdl_reply_builder {
     pdl_buf piece;         /* text to show that arrived since the caller last cleared it */
     pdl_val error;         /* an error of the server in place of an event, or absent */
     bool done;             /* the stream announced its end */
+    pdl_half half;         /* of a character whose other half may follow */
     bool begun;            /* a choice, or a part of the answer, has arrived */
     bool closed;           /* [DONE] of a service that does not have it: the rest is ignored */
     bool quiet;            /* the text may turn out to be a call: it is not shown */

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON whose quotes are all escaped, as models write it, and JSON after a byte order mark."""
+import json
+
+from ..checks import same
+from .peers import run
+
+TEXTS = [(r'{\"a\": \"b\"}', {"a": "b"}), (r'[\"a\", \"b\"]', ["a", "b"]), (r'{\n  \"a\": 1,\n  \"b\": [\"x\"]\n}', {"a": 1, "b": ["x"]}),
+         (r'{\"a\": \"say \\\"hi\\\"\"}', {"a": 'say "hi"'}), (r'{\\\"a\\\": 1}', {"a": 1}), ('Here it is: {\\"a\\": \\"b\\"} as asked', {"a": "b"}),
+         ('```json\n{\\"a\\": [1, 2]}\n```', {"a": [1, 2]}), (r'{\"a\": \"b\",}', {"a": "b"}), ('\ufeff{"a": 1}', {"a": 1}), ('\ufeff{a: 1}', {"a": 1}), ('{"a": "\\"b\\""}', {"a": '"b"'})]
+
+
+def test_json(pdl, folder):
+    for i, (text, _) in enumerate(TEXTS):
+        (folder / ("%d.txt" % i)).write_text(text, "utf-8")
+    out, _ = run(pdl, folder, {"array": [{"object": {"v": {"read": "%d.txt" % i, "parser": "json"}}} for i in range(len(TEXTS))]})
+    same([o["v"] for o in json.loads(out)], [want for _, want in TEXTS])
+
+
+def test_lines_after_a_mark(pdl, folder):
+    (folder / "x.jsonl").write_text('\ufeff{"a": 1}\n{"a": 2}\n', "utf-8")
+    out, _ = run(pdl, folder, {"array": [{"read": "x.jsonl", "parser": "jsonl"}]})
+    same(json.loads(out)[0], [{"a": 1}, {"a": 2}])

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a collector answers, and what becomes of the spans; resource attributes that stand once."""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from ..checks import check, same
+from ..http_of import Quiet, serve
+
+
+def send(pdl, folder, *answers, **env):
+    """-> standard error, the bodies, their times. answers: (status, body, headers), the last one again."""
+    bodies, times = [], []
+
+    class Handler(Quiet):
+        def do_POST(self):
+            bodies.append(json.loads(self.body()))
+            times.append(time.monotonic())
+            status, body, headers = answers[min(len(bodies), len(answers)) - 1]
+            self.reply(body, status=status, headers=headers)
+    server = serve(Handler)
+    (folder / "p.pdl").write_text("text: hi\n", "utf-8")
+    done = subprocess.run([pdl, "--otlp", "http://127.0.0.1:%d/v1/traces" % server.server_port, "p.pdl"], cwd=folder, env={**os.environ, **env},
+                          capture_output=True, text=True, timeout=60)
+    same((done.returncode, done.stdout), (0, "hi\n"))
+    return done.stderr, bodies, times
+
+
+OK = (200, b"{}", ())
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_later(pdl, folder, status):
+    for headers in ([("Retry-After", "0")], [("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT")], []):
+        err, bodies, _ = send(pdl, folder, (status, b"", headers), OK)
+        same((err, len(bodies)), ("", 2), headers)
+        same(bodies[0], bodies[1])
+
+
+def test_the_collector_says_when(pdl, folder):
+    err, bodies, times = send(pdl, folder, (503, b"", [("Retry-After", "1")]), OK)
+    same((err, len(bodies)), ("", 2))
+    check("a second later", times[1] - times[0] >= 0.9, times)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 500])
+def test_refused(pdl, folder, status):
+    err, bodies, _ = send(pdl, folder, (status, b'{"code": 3, "message": "no such tenant"}', ()), OK)
+    same(len(bodies), 1)
+    check("a note with its words", "answered %d: no such tenant" % status in err, err)
+
+
+def test_partial_success(pdl, folder):
+    for body, words in (({"rejectedSpans": "2", "errorMessage": "too old"}, "rejected 2 spans: too old"), ({"rejectedSpans": 1}, "rejected 1 spans"),
+                        ({"errorMessage": "use batches"}, "warns: use batches"), ({}, ""), (None, "")):
+        err, bodies, _ = send(pdl, folder, (200, json.dumps({"partialSuccess": body}).encode(), ()))
+        check("%s is told" % body, len(bodies) == 1 and words in err and (words or not err), err)
+
+
+def test_attributes_stand_once(pdl, folder):
+    for env, want in (({}, "pdl"), ({"OTEL_SERVICE_NAME": "a"}, "a"), ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=b,x=1"}, "b"),
+                      ({"OTEL_SERVICE_NAME": "a", "OTEL_RESOURCE_ATTRIBUTES": "service.name=b,x=1"}, "a"), ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=b,x=1,x=2,service.name=c"}, "c")):
+        _, bodies, _ = send(pdl, folder, OK, **env)
+        found = bodies[0]["resourceSpans"][0]["resource"]["attributes"]
+        keys = [a["key"] for a in found]
+        same((sorted(keys), dict((a["key"], a["value"]["stringValue"]) for a in found)["service.name"]), (sorted(set(keys)), want), env)
