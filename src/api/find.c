@@ -85,6 +85,17 @@ static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
+/* `react/qwen` of the library is imported as lib/react/qwen. */
+static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
+    pdl_buf inside = PDL_BUF, name = PDL_BUF;
+    PDL_PUT(&inside, "lib/");
+    pdl_buf_put(&inside, path);
+    bool found = find(f, from, pdl_buf_str(&inside), true, &name);
+    pdl_buf_fini(&inside);
+    pdl_buf_fini(&name);
+    return found;
+}
+
 /* The folders that were looked in, and a file of a similar name in them. */
 static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     pdl_buf folders = PDL_BUF, near = PDL_BUF;
@@ -98,6 +109,8 @@ static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import,
         pdl_err_hint(err, "%.*s is a folder: name a file in it", PDL_FMT(path));
     else if (pdl_str_starts(path, PDL_STR("/")))
         pdl_err_hint(err, "there is no such file");
+    else if (import && is_of_library(f, from, path))
+        pdl_err_hint(err, "did you mean lib/%.*s?", PDL_FMT(path));
     else if (find_similar(f, from, path, import, &near))
         pdl_err_hint(err, "did you mean %s? Searched: %s", pdl_buf_z(&near), pdl_buf_z(&folders));
     else

@@ -114,6 +114,21 @@ static bool is_taken(const pdl_cases *cases, uint32_t at) {
     return false;
 }
 
+/* `case: '> 5'` is a text. */
+static bool is_comparison(pdl_str s) {
+    size_t at = 1;
+    if (!s.n || !pdl_byte_in(s.p[0], PDL_STR("<>=!"))) return false;
+    while (at < s.n && pdl_byte_in(s.p[at], PDL_STR("= -"))) at++;
+    return at < s.n && s.p[at] >= '0' && s.p[at] <= '9';
+}
+
+static bool hint_comparison(pdl_checker *c, pdl_diag *d, pdl_str s) {
+    if (!is_comparison(s)) return false;
+    pdl_checker_hint(c, d, "a pattern compares nothing: write `if: ${ x %.*s }` in place of `case`",
+                     PDL_FMT(pdl_utf8_cut(s, 40)));
+    return true;
+}
+
 /* `case: _` fits the text "_" alone, `case: ${ x }` that text. */
 static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     static const char *const words[] = {"_", "*", "default", "else", "otherwise"};
@@ -124,14 +139,18 @@ static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         everything = everything || pdl_str_is(s, words[k]);
     bool is_mark = pdl_str_is(s, "_") || pdl_str_is(s, "*");
-    if (!expr && !(everything && (is_mark || i + 1 == cases->n))) return false;
+    bool compares = is_comparison(s);
+    if (!expr && !compares && !(everything && (is_mark || i + 1 == cases->n))) return false;
     pdl_loc mark = p->node ? pdl_node_loc(p->node) : cases->p[i].loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_text, cases->p[i].loc, mark,
                                    "`case` fits the text '%.*s' and nothing else",
                                    PDL_FMT(pdl_utf8_cut(s, 60)));
-    pdl_checker_hint(c, d,
-                     expr ? "patterns are not evaluated: a condition is `if: ${ ... }`"
-                          : "a case without `case` fits everything: - then: ...");
+    if (compares)
+        hint_comparison(c, d, s);
+    else
+        pdl_checker_hint(c, d,
+                         expr ? "patterns are not evaluated: a condition is `if: ${ ... }`"
+                              : "a case without `case` fits everything: - then: ...");
     return true;
 }
 
@@ -139,7 +158,8 @@ static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
 static void suggest_choice(pdl_checker *c, pdl_diag *d, const pdl_pattern *p, const pdl_ty *t) {
     pdl_str names[MAX_COMPARED];
     size_t n = 0;
-    if (!d || !t->is_choice || p->kind != PDL_PAT_CONST || !pdl_is_str(p->value)) return;
+    if (!d || p->kind != PDL_PAT_CONST || !pdl_is_str(p->value)) return;
+    if (hint_comparison(c, d, pdl_str_get(p->value)) || !t->is_choice) return;
     for (size_t i = 0; i < pdl_list_len(t->choices) && n < MAX_COMPARED; i++)
         if (pdl_is_str(pdl_list_at(t->choices, i)))
             names[n++] = pdl_str_get(pdl_list_at(t->choices, i));

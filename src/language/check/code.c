@@ -195,11 +195,23 @@ static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
     return type->has_value && pdl_is_str(type->value) ? pdl_str_get(type->value) : (pdl_str){0};
 }
 
+/* Fields of blocks that no service has a parameter for, whatever it lets through. */
+static bool is_block_field(pdl_str key) {
+    static const char *const fields[] = {"fallback", "retry", "parser", "spec",
+                                         "def",      "defs",  "budget", "contribute"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (pdl_str_is(key, fields[i])) return true;
+    return false;
+}
+
 static void report_parameter(pdl_checker *c, const pdl_node *key, pdl_str model, pdl_str near) {
     pdl_diag *d =
         pdl_checker_diag(c, PDL_RULE_parameter_unknown, pdl_node_loc(key), pdl_node_loc(key),
                          "'%.*s' is no parameter of %.*s", PDL_FMT(key->text), PDL_FMT(model));
-    if (!near.n) return;
+    if (is_block_field(key->text))
+        pdl_checker_hint(c, d, "`%.*s` is a field of the block: write it beside `parameters`",
+                         PDL_FMT(key->text));
+    if (!near.n || is_block_field(key->text)) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), near);
 }
@@ -229,7 +241,8 @@ static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         pdl_str near = {0};
-        if (key->kind == PDL_NODE_SCALAR &&
+        if (key->kind != PDL_NODE_SCALAR) continue;
+        if (is_block_field(key->text) ||
             !c->opt->models->parameter(c->opt->models->user, model, key->text, &near))
             report_parameter(c, key, model, near);
     }
@@ -247,7 +260,12 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
     if (!m->provider(m->user, model, parameters, &text, &near)) {
         pdl_diag *d = pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s",
                                        PDL_FMT(pdl_buf_str(&text)));
-        if (!pdl_byte_in('/', model))
+        if (pdl_str_starts(model, PDL_STR("$")))
+            pdl_checker_hint(c, d,
+                             "no text takes a variable of the environment: start with -d "
+                             "model=\"%.*s\", and write model: ${ model }",
+                             PDL_FMT(model));
+        else if (!pdl_byte_in('/', model))
             pdl_checker_hint(
                 c, d, "a model is named PROVIDER/MODEL; a model of ollama is ollama_chat/%.*s",
                 PDL_FMT(model));

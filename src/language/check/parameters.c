@@ -55,12 +55,18 @@ static pdl_val converted(pdl_vref v) {
 }
 
 static void refuse(pdl_checker *c, const pdl_node *value, pdl_str name, const pdl_ty *t,
-                   const char *takes) {
+                   const char *takes, pdl_str bounds) {
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
-    pdl_checker_diag(c, PDL_RULE_parameter_value, pdl_node_loc(value), pdl_node_loc(value),
-                     "'%.*s' takes %s, and this is %.*s", PDL_FMT(name), takes,
-                     PDL_FMT(pdl_buf_str(&shown)));
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, pdl_node_loc(value),
+                                   pdl_node_loc(value), "'%.*s' takes %s, and this is %.*s",
+                                   PDL_FMT(name), takes, PDL_FMT(pdl_buf_str(&shown)));
+    size_t dots = pdl_str_find(bounds, PDL_STR(".."), 0);
+    bool is_open = dots != PDL_NOT_FOUND && dots + 2 == bounds.n;
+    if (dots != PDL_NOT_FOUND)
+        pdl_checker_hint(c, d, "write a number %s %.*s%s%.*s", is_open ? "of at least" : "from",
+                         (int)dots, bounds.p, is_open ? "" : " to ",
+                         PDL_FMT(pdl_str_sub(bounds, dots + 2, bounds.n)));
     pdl_buf_fini(&shown);
 }
 
@@ -109,7 +115,7 @@ void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model,
     const pdl_ty *meant = pdl_is_absent(v) ? t : pdl_ty_of_value(pdl_checker_arena(c), v);
     bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR; /* it may be a number */
     if (type.n && !text && !(meant->kinds & kinds_of_words(type)))
-        refuse(c, value, name, t, type.p);
+        refuse(c, value, name, t, type.p, takes);
     else if (bounds && !pdl_is_absent(v) && meant->kinds & PDL_TY_NUMBER &&
              !pdl_str_starts(model, PDL_STR("ollama")))
         check_bounds(c, value, name, pdl_num_to_double(v), takes);

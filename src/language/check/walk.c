@@ -79,17 +79,32 @@ static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
         check_exception(c, pdl_list_at(t->value, i), placed ? t->node->items[i] : t->node, t->loc);
 }
 
+/* A negative number of tries is no bound, as in the reference. */
+static void report_tries(pdl_checker *c, pdl_loc loc, const pdl_node *n) {
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, loc, n ? pdl_node_loc(n) : loc,
+                                   "`retry` is negative: it is tried again without end");
+    pdl_checker_soften(d);
+    pdl_checker_hint(c, d, "write how often it is tried again: retry: {tries: 3}");
+}
+
+static void check_tries(pdl_checker *c, const pdl_tree *part, const pdl_ty *t) {
+    bool number = t->has_value && t->kinds & (PDL_TY_INT | PDL_TY_FLOAT);
+    if (number && pdl_num_to_double(t->value) < 0) report_tries(c, part->loc, part->node);
+}
+
 /* What the numbers of `retry` may be; of others nothing is known. */
 enum { COUNTS = PDL_TY_NUMBER | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL };
 
 static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_retry, &n);
+    if (!retry->is_object && retry->count < 0) report_tries(c, retry->loc, retry->node);
     for (size_t i = 0; i < n; i++) {
         const pdl_tree *part = pdl_record_part_at(retry, &parts[i]);
         const pdl_ty *t = pdl_checker_tree(c, part);
         bool number = parts[i].type == PDL_RT_XINT || parts[i].type == PDL_RT_XNUM;
         if (part && parts[i].type == PDL_RT_WORDS) check_exceptions(c, part);
+        if (part && pdl_str_is(pdl_str_of(parts[i].key), "tries")) check_tries(c, part, t);
         if (!part || !number || t->kinds & COUNTS) continue;
         pdl_buf shown = PDL_BUF;
         pdl_ty_show(t, &shown);

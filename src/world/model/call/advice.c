@@ -22,7 +22,12 @@ static void advise_provider(pdl_str model, pdl_err *err) {
         if (n < SHOWN_PROVIDERS) pdl_buf_putf(&known, "%s%s", n ? ", " : "", p->prefix);
     if (n > SHOWN_PROVIDERS) pdl_buf_putf(&known, " and %zu more", n - SHOWN_PROVIDERS);
     pdl_model_near(model, &near);
-    if (near.len)
+    if (pdl_str_starts(model, PDL_STR("$")))
+        pdl_err_hint(err,
+                     "no text takes a variable of the environment: start with -d model=\"%.*s\", "
+                     "and write model: ${ model }",
+                     PDL_FMT(model));
+    else if (near.len)
         pdl_err_hint(err, "did you mean %s? Known are %s", pdl_buf_z(&near), pdl_buf_z(&known));
     else if (!pdl_byte_in('/', model)) /* as people name the models on their own machine */
         pdl_err_hint(err,
