@@ -102,6 +102,23 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     return ok;
 }
 
+/* The files of lists that the policy added last names, likewise. */
+static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
+    bool ok = true;
+    pdl_loc loc;
+    pdl_str folder = pdl_file_folder(policy), path;
+    for (size_t i = 0; ok && (path = pdl_policies_list_path(all, i, &loc)).p; i++) {
+        pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+        if (folder.n && path.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+        pdl_buf_put(&file, path);
+        ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
+        if (ok) pdl_policies_put_list(all, i, pdl_buf_str(&text));
+        pdl_buf_fini(&file);
+        pdl_buf_fini(&text);
+    }
+    return ok;
+}
+
 static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_str folder,
                        pdl_str name, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), file = PDL_BUF;
@@ -116,7 +133,8 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
         pdl_buf_put(&file, name);
         ok = read_file(pdl_buf_z(&file), &text, err) &&
              pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err) &&
-             read_lock(*all, pdl_buf_str(&file), err);
+             read_lock(*all, pdl_buf_str(&file), err) &&
+             read_lists(*all, pdl_buf_str(&file), err);
     }
     pdl_buf_fini(&text);
     pdl_buf_fini(&file);
@@ -133,7 +151,8 @@ bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, p
     begin(all);
     if (pdl_node_is_null(n)) return true;
     if (!pdl_node_is_str(n))
-        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err);
+        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err) &&
+               read_lists(*all, file, err);
     if (read_named(all, from, from->folder, n->text, err)) return true;
     pdl_err_at(err, pdl_node_loc(n));
     return false;

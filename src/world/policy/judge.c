@@ -46,11 +46,22 @@ bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     return any;
 }
 
+/* Names as people mean them: a word is a command in any folder, and python is both kinds of it. */
+static bool word_fits(pdl_sink_id sink, pdl_str pattern, pdl_str name) {
+    if (pdl_glob_fits(pattern, name, PDL_GLOB_ONE)) return true;
+    size_t slash = pdl_str_rfind(name, PDL_STR("/"));
+    bool word = pdl_str_find(pattern, PDL_STR("/"), 0) == PDL_NOT_FOUND;
+    if (sink == PDL_SINK_command && word && slash != PDL_NOT_FOUND)
+        return pdl_glob_fits(pattern, pdl_str_sub(name, slash + 1, name.n), PDL_GLOB_ONE);
+    return sink == PDL_SINK_code && pdl_str_is(name, "ipython") &&
+           pdl_glob_fits(pattern, PDL_STR("python"), PDL_GLOB_ONE);
+}
+
 static bool name_fits(const rule *r, pdl_str name, pdl_str folder) {
     if (!r->name.p) return true;
     if (pdl_sink_rows[r->sink].names == NAMES_PATH)
         return pdl_policy_path_fits(r->name, folder, name, true);
-    return pdl_glob_fits(r->name, name, PDL_GLOB_ONE);
+    return word_fits(r->sink, r->name, name);
 }
 
 /* "to" is for "to.address" too. */
@@ -61,17 +72,50 @@ static bool argument_fits(const rule *r, pdl_str name) {
            name.p[r->argument.n] == '.';
 }
 
+/* An address has its host as another name. */
+static bool is_of_host(const rule *r) {
+    return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
+}
+
+/* Is the value one of those that the rule is for? A list of recipients in one text is none of them:
+ * the stars of a pattern fit no separators. */
+static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask, pdl_vref value) {
+    static const char separators[] = " \t\r\n,;|<>\"'\\";
+    bool host = is_of_host(r);
+    if (!r->matches.p && !r->in_list) return true;
+    if (!host && !pdl_is_str(value)) return false;
+    pdl_str text = host ? ask->name : pdl_str_get(value);
+    if (host) text = pdl_str_sub(text, 0, pdl_str_find(text, PDL_STR(":"), 0));
+    if (r->in_list && pdl_is_absent(pdl_dict_gets(p->lists.p[r->in_list - 1].texts, text)))
+        return false;
+    if (!r->matches.p) return true;
+    for (size_t i = 0; i < sizeof separators - 1; i++) {
+        pdl_str one = {&separators[i], 1};
+        if (pdl_str_find(text, one, 0) != PDL_NOT_FOUND &&
+            pdl_str_find(r->matches, one, 0) == PDL_NOT_FOUND)
+            return false;
+    }
+    return pdl_glob_fits(r->matches, text, PDL_GLOB_ONE);
+}
+
+/* The rule that decides. *otherwise: its values are others, and what it says of them counts: at
+ * once where it says so, else when no later rule is for this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
-                            const pdl_argument *a) {
+                            const pdl_argument *a, bool *otherwise) {
+    const rule *other = NULL;
+    *otherwise = false;
     for (size_t i = 0; i < p->rules.n; i++) {
         const rule *r = &p->rules.p[i];
         if (r->sink != ask->sink || !name_fits(r, ask->name, ask->folder) ||
-            !argument_fits(r, a->name))
+            !(argument_fits(r, a->name) || is_of_host(r)))
             continue;
         if (r->only_reading && !pdl_policy_is_read_only(all, ask->name)) continue;
-        return r;
+        if (value_fits(p, r, ask, a->value)) return r;
+        if (!other) other = r;
+        if (r->says_otherwise) break;
     }
-    return NULL;
+    *otherwise = other != NULL;
+    return other;
 }
 
 /* --- what it says ----------------------------------------------------------------------------- */
@@ -97,9 +141,13 @@ static pdl_verdict verdict_of(const rule *r, pdl_label origins, pdl_label whole,
 static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
                                    const pdl_policy_ask *ask, const pdl_argument *a) {
     pdl_label origins = pdl_label_origins(a->label) & p->known;
-    const rule *r = rule_for(all, p, ask, a);
+    bool otherwise;
+    const rule *r = rule_for(all, p, ask, a, &otherwise);
     pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};
-    if (r) {
+    if (r && otherwise) {
+        d.verdict = origins ? r->otherwise : PDL_VERDICT_ALLOW;
+        d.line = r->line;
+    } else if (r) {
         d.verdict = verdict_of(r, origins, a->label, &d.labels);
         d.line = r->line;
     } else {

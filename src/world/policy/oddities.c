@@ -40,6 +40,7 @@ static bool argument_covers(const rule *wide, const rule *narrow) {
 }
 
 static bool covers(const rule *wide, const rule *narrow) {
+    if (wide->matches.p || wide->in_list) return false; /* it is for some values alone */
     return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
            name_covers(wide, narrow) && argument_covers(wide, narrow);
 }

@@ -78,6 +78,11 @@ typedef struct pdl_argument {
 pdl_str pdl_policies_lock_path(const pdl_policies *p, pdl_loc *loc);
 /* Error: schema. */
 PDL_MUST bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pdl_err *err);
+/* The path of the ith file with a list of values that the policy added last names; p NULL: there
+ * are no more. Its text is then given with pdl_policies_put_list. */
+pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc);
+/* A value on each line; blanks around it, empty lines and lines that begin with # do not count. */
+void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes);
 /* Hash of a tool's whole definition, as lock files have it. Error: what is no JSON. */
 PDL_MUST bool pdl_tool_hash(pdl_vref definition, char out[65], pdl_err *err);
 /* Reads a lock file: a dict of servers, each with a dict of hashes. Owned. Error: schema. */

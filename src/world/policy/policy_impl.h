@@ -50,7 +50,16 @@ typedef struct rule {
     pdl_label allow, deny;
     pdl_verdict otherwise;
     uint32_t line;
+    pdl_str matches;  /* the rule is for values that fit the pattern; p NULL: for all */
+    uint32_t in_list; /* and for those in this list, from 1; 0: for all */
 } rule;
+
+/* Values that rules name together. */
+typedef struct value_list {
+    pdl_str name, file; /* file: that has them, as it is written; p NULL: none */
+    pdl_loc loc;
+    pdl_val texts; /* keys of a dict */
+} value_list;
 
 typedef struct policy {
     pdl_str name;
@@ -68,6 +77,7 @@ typedef struct policy {
     pdl_val locked; /* server -> tool -> hash; absent: no lock */
     PDL_VEC(rule) rules;
     PDL_VEC(source_pattern) labels, trusted, read_only;
+    PDL_VEC(value_list) lists;
 } policy;
 
 struct pdl_policies {

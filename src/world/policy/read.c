@@ -363,9 +363,81 @@ static void read_durable(reader *r, const pdl_node *n, rule *to) {
     to->not_durable = v == PDL_VERDICT_DENY;
 }
 
-static const char *const rule_keys[] = {"sink",   "argument", "model",     "allow",     "deny",
-                                        "always", "labels",   "otherwise", "read_only", "durable"};
+static const char *const rule_keys[] = {"sink",      "argument",  "model",   "allow",
+                                        "deny",      "always",    "labels",  "otherwise",
+                                        "read_only", "durable",   "matches", "in"};
 enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
+
+/* {in: NAME} of a rule. */
+static void read_in(reader *r, const pdl_node *n, rule *to) {
+    enum { MOST_SHOWN = 20 };
+    pdl_str name, known[MOST_SHOWN];
+    if (!is_text(r, n, "in, the name of a list,", &name)) return;
+    for (size_t i = 0; i < r->p->lists.n; i++) {
+        if (pdl_str_eq(r->p->lists.p[i].name, name)) to->in_list = (uint32_t)i + 1;
+        if (i < MOST_SHOWN) known[i] = r->p->lists.p[i].name;
+    }
+    if (!to->in_list)
+        unknown(r, n, "no list of this policy (lists):", name, known,
+                r->p->lists.n < MOST_SHOWN ? r->p->lists.n : MOST_SHOWN);
+}
+
+static void read_texts(reader *r, const pdl_node *n, value_list *out) {
+    for (uint32_t i = 0; i < n->n; i++) {
+        pdl_str text;
+        if (is_text(r, n->items[i], "a value of a list", &text))
+            out->texts = pdl_dict_puts(out->texts, text, pdl_null());
+    }
+}
+
+/* {NAME: [TEXT, ...], NAME: {read: FILE}} */
+static void read_lists(reader *r, const pdl_node *n) {
+    if (n->kind != PDL_NODE_MAP) {
+        wrong(r, n, "lists should be a mapping from names to lists of texts, or to {read: FILE}");
+        return;
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *v = n->pairs[i].value;
+        value_list one = {.name = pdl_arena_str(r->all->arena, n->pairs[i].key->text),
+                          .loc = pdl_node_loc(v),
+                          .texts = pdl_dict_new(0)};
+        bool file = v->kind == PDL_NODE_MAP && v->n == 1 &&
+                    pdl_str_is(v->pairs[0].key->text, "read");
+        if (v->kind == PDL_NODE_SEQ)
+            read_texts(r, v, &one);
+        else if (file)
+            is_text(r, v->pairs[0].value, "read, the path of a file,", &one.file);
+        else
+            wrong(r, v, "a list should be a list of texts, or {read: FILE}");
+        *pdl_vec_push(&r->p->lists) = one;
+    }
+}
+
+static value_list *file_list(const pdl_policies *p, size_t i) {
+    policy *last = p->all.p[p->all.n - 1];
+    for (size_t k = 0; k < last->lists.n; k++)
+        if (last->lists.p[k].file.p && !i--) return &last->lists.p[k];
+    return NULL;
+}
+
+pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc) {
+    const value_list *list = p->all.n ? file_list(p, i) : NULL;
+    if (!list) return (pdl_str){0};
+    *loc = list->loc;
+    return list->file;
+}
+
+void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes) {
+    value_list *list = file_list(p, i);
+    for (size_t from = 0; from < bytes.n;) {
+        size_t end = pdl_str_find(bytes, PDL_STR("\n"), from),
+               to = end == PDL_NOT_FOUND ? bytes.n : end;
+        pdl_str line = pdl_str_trim(pdl_str_sub(bytes, from, to));
+        if (line.n && line.p[0] != '#' && !pdl_utf8_find_fault(line, &(pdl_utf8_fault){0}))
+            list->texts = pdl_dict_puts(list->texts, line, pdl_null());
+        from = to + 1;
+    }
+}
 
 static void read_model_name(reader *r, const pdl_node *n, rule *to) {
     if (to->sink != PDL_SINK_model && to->sink != PDL_SINK_embed)
@@ -411,6 +483,10 @@ static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
         read_labels(r, n, NULL, &to->deny);
     } else if (pdl_str_is(key, "read_only") && to->sink == PDL_SINK_tool) {
         read_flag(r, n, "read_only", &to->only_reading);
+    } else if (pdl_str_is(key, "matches")) {
+        is_text(r, n, "matches, a pattern,", &to->matches);
+    } else if (pdl_str_is(key, "in")) {
+        read_in(r, n, to);
     } else if (pdl_str_is(key, "durable")) {
         read_durable(r, n, to);
     } else {
@@ -448,7 +524,7 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
         const rule *old = &r->p->rules.p[i];
         if (old->sink != new_one->sink || old->only_reading != new_one->only_reading ||
             old->not_durable != new_one->not_durable || !same_name(old->name, new_one->name) ||
-            !same_name(old->argument, new_one->argument))
+            !same_name(old->argument, new_one->argument) || old->matches.p || old->in_list)
             continue;
         if (pdl_sink_rows[old->sink].traits == TRAIT_MASKED || old->sink == PDL_SINK_endorse)
             continue;
@@ -589,7 +665,8 @@ static const struct {
     {"read_only", read_read_only}, {"control", read_control},
     {"approvals", read_approvals}, {"capacity", read_capacity},
     {"sandbox", read_sandbox},     {"lock", read_lock},
-    {"rules", read_rules},         {"otherwise", read_otherwise},
+    {"lists", read_lists},         {"rules", read_rules},
+    {"otherwise", read_otherwise},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
@@ -671,6 +748,8 @@ void pdl_policies_free(pdl_policies *p) {
     if (!p) return;
     for (size_t i = 0; i < p->all.n; i++) {
         policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->lists.n; k++) pdl_drop(one->lists.p[k].texts);
+        pdl_vec_fini(&one->lists);
         pdl_vec_fini(&one->rules);
         pdl_vec_fini(&one->labels);
         pdl_vec_fini(&one->trusted);

@@ -1,0 +1,62 @@
+"""Rules for some values: a pattern, a list of the policy or of a file. What they are for passes, other values are for later rules, or what the rule says
+otherwise; a text that holds several values is none of them. And names of commands and code fit as people mean them.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+
+from ..checks import check
+from .tries import calls, run, servers, tool
+
+LISTS = {"lists": {"people": ["ann@firm.example", "bob@firm.example"], "known": {"read": "known.txt"}}}
+FILES = {"known.txt": "# who may get mail\n\n  carl@x.org  \r\nann@firm.example\n", "mail": "?"}
+SEND = {"sink": "tool s/send", "argument": "to"}
+# rules, the value, does it pass?
+ROWS = (
+    ([{**SEND, "matches": "*@firm.example"}], "ann@firm.example", True), ([{**SEND, "matches": "*@firm.example"}], "ann@evil.example", False),
+    ([{**SEND, "matches": "*@firm.example"}], "eve@evil.org,ann@firm.example", False), ([{**SEND, "matches": "*@firm.example"}], "eve@evil.org ann@firm.example", False),
+    ([{**SEND, "matches": "*@firm.example"}], "eve@evil.org\nann@firm.example", False), ([{**SEND, "matches": "*@firm.example"}], "ann@firm.example.evil.org", False),
+    ([{**SEND, "matches": "*@firm.example"}], "\"eve@evil.org\"@firm.example", False), ([{**SEND, "matches": "ann, *"}], "ann, bob", True),
+    ([{**SEND, "in": "people"}], "bob@firm.example", True), ([{**SEND, "in": "people"}], "carl@x.org", False), ([{**SEND, "in": "known"}], "carl@x.org", True),
+    ([{**SEND, "in": "known"}], "# who may get mail", False), ([{**SEND, "in": "known"}], "bob@firm.example", False), ([{**SEND, "in": "people", "matches": "a*"}], "ann@firm.example", True),
+    ([{**SEND, "in": "people", "matches": "a*"}], "bob@firm.example", False),
+    ([{**SEND, "in": "people"}, {**SEND, "in": "known"}], "carl@x.org", True), ([{**SEND, "in": "people"}, {**SEND, "in": "known"}], "eve@x.org", False),
+    ([{**SEND, "in": "people", "otherwise": "deny"}, {**SEND, "in": "known"}], "carl@x.org", False), ([{**SEND, "in": "people"}, {**SEND, "allow": ["file"]}], "eve@x.org", True),
+    ([{**SEND, "in": "people", "otherwise": "allow"}], "eve@x.org", True), ([{**SEND, "in": "people", "deny": ["file"]}], "ann@firm.example", False),
+    ([{**SEND, "in": "people", "allow": ["user"]}], "ann@firm.example", False), ([{**SEND, "in": "people", "allow": ["file"]}], "ann@firm.example", True),
+)
+
+
+def test_values(pdl, folder):
+    servers(folder, s=([tool("send", "to", "body")], {}))
+    program = {"defs": {"s": {"import": "mcp:s"}, "w": {"read": "mail", "parser": "json"}}, "data": "${ s.send(to=w, body='b') }"}
+    for rules, value, want in ROWS:
+        for otherwise in ("allow", "deny"):
+            out, err = run(pdl, folder, program, policy={**LISTS, "rules": rules, "otherwise": otherwise}, files={**FILES, "mail": json.dumps(value)})
+            check(f"{rules}, {value!r}", bool(calls(folder, "s")) == want and ("refuses argument to" in err) != want, out, err)
+
+
+def test_hosts(pdl, folder):
+    rules = [{"sink": "url", "argument": "host", "matches": "*.example.org"}]
+    for address, want in (("http://a.example.org:1/v1", True), ("http://a.example.org", True), ("http://evil.org/a.example.org", False), ("http://evil.org#.example.org", False),
+                          ("http://a.example.org@evil.org/", False), ("http://evil.org\\.example.org/", False), ("http://example.org/", False)):
+        program = {"defs": {"w": {"read": "mail"}}, "model": "openai/m", "input": "q", "parameters": {"api_base": "${ w }", "mock_response": "RAN", "num_retries": 0}}
+        out, err = run(pdl, folder, program, policy={"rules": rules, "otherwise": "allow"}, files={"mail": address})
+        check(address, ("RAN" in out) == want and ("refuses" in err) != want, out, err)
+
+
+def test_names(pdl, folder):
+    block = {"defs": {"w": {"read": "mail"}}, "lang": "command", "args": ["/bin/echo", "${ w }"], "fallback": "${ pdl_error.kind }"}
+    for name, refused in (("echo", True), ("/bin/echo", True), ("ech*", True), ("/usr/*/echo", False), ("cho", False), ("bin/echo", False)):
+        out, err = run(pdl, folder, block, policy={"rules": [{"sink": "command " + name, "deny": ["file"]}], "otherwise": "allow"}, files={"mail": "x"})
+        check("command " + name, (out.strip() == "policy") == refused, out, err)
+    for lang, name, refused in (("python", "python", True), ("ipython", "python", True), ("ipython", "ipython", True), ("python", "ipython", False)):
+        block = {"defs": {"w": {"read": "mail"}}, "lang": lang, "code": "result = w", "fallback": "${ pdl_error.kind }"}
+        out, err = run(pdl, folder, block, policy={"rules": [{"sink": "code " + name, "deny": ["file"]}], "otherwise": "allow"}, files={"mail": "x"})
+        check(f"{lang}: code {name}", ("policy" in out) == refused, out, err)
+
+
+def test_mistakes(pdl, folder):
+    for policy, want in (({"rules": [{**SEND, "in": "peple"}], **LISTS}, "did you mean 'people'"), ({"lists": {"a": 5}}, "a list of texts, or {read: FILE}"),
+                         ({"rules": [{**SEND, "matches": 5}]}, "matches, a pattern, should be a text"), ({"lists": {"a": {"read": "nowhere"}}}, "nowhere")):
+        out, err = run(pdl, folder, "data: 1\n", policy=policy, files=FILES)
+        check(str(policy), want in err and not out.strip(), out, err)
