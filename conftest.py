@@ -12,7 +12,7 @@ import pytest
 from tests.harness import choice, isolate, report, suites
 from tests.harness.choice import Choice
 
-pytest_plugins = ["tests.harness.collect", "tests.harness.isolate", "tests.harness.script"]
+pytest_plugins = ["tests.harness.collect", "tests.harness.isolate"]
 
 sys.dont_write_bytecode = True
 # A developer's keys and settings must not change what a test sees.

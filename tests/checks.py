@@ -34,28 +34,3 @@ def skip(what, why, n=1):
 def add(passed=0, failed=0, skipped=0):
     """Counts of a program that reports its own."""
     Counts.passed, Counts.failed, Counts.skipped = Counts.passed + passed, Counts.failed + failed, Counts.skipped + skipped
-
-
-# For scripts that are not yet functions of pytest.
-class Checks:
-    passed = failed = skipped = 0
-
-    def check(self, title, ok, *told):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            text = " ".join(map(str, told))
-            print("FAIL %s: %s" % (title, text if len(text) <= SHOWN else text[:SHOWN // 2] + "\n ...\n" + text[-SHOWN // 2:]), flush=True)
-        return bool(ok)
-
-    def skip(self, what, why, n=1):
-        self.skipped += n
-        print("skipped: %s: %s" % (what, why))
-
-    def finish(self):
-        print("%d passed, %d failed%s" % (self.passed, self.failed, ", %d skipped" % self.skipped if self.skipped else ""))
-        return 1 if self.failed else 0
-
-
-def finish():
-    print("%d passed, %d failed%s" % (Counts.passed, Counts.failed, ", %d skipped" % Counts.skipped if Counts.skipped else ""))
-    return 1 if Counts.failed else 0

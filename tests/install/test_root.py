@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from .. import bare_root
-from ..api import first_program
+from ..api.test_api import first_program
 from ..checks import check, skip
 from ..harness.choice import ROOT
 
