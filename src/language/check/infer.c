@@ -270,9 +270,12 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
     if (e->form == PDL_X_BROKEN) {
         const pdl_xnode at = {.start = e->fault->start, .end = e->fault->end};
         pdl_rule_id rule = pdl_infer_fault_rule(e->fault, PDL_RULE_expr_syntax);
+        pdl_buf shown = PDL_BUF;
+        pdl_expr_quote(e->source, e->fault->start, &shown);
         pdl_diag *d = pdl_checker_diag(c, rule, loc, pdl_infer_loc(&in, &at),
-                                       "Syntax error in %.*s: %.*s", PDL_FMT(e->source),
+                                       "Syntax error in %.*s: %.*s", PDL_FMT(pdl_buf_str(&shown)),
                                        PDL_FMT(e->fault->msg));
+        pdl_buf_fini(&shown);
         if (e->fault->hint.n)
             pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
         pdl_checker_use_words(c, e->source);

@@ -329,21 +329,25 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     err->loc = loc;
 }
 
-static void put_in_front(const char *what, const pdl_expr *expr, pdl_err *err) {
+/* at: of the fault in the text, which is quoted around it when it is long. */
+static void put_in_front(const char *what, const pdl_expr *expr, size_t at, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%s %.*s: %s", what, PDL_FMT(expr->source), err->msg);
+    pdl_buf_putf(&b, "%s ", what);
+    pdl_expr_quote(expr->source, at, &b);
+    pdl_buf_putf(&b, ": %s", err->msg);
     pdl_err_reword(err, &b);
 }
 
 void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err) {
-    put_in_front("Error during the evaluation of", expr, err);
+    put_in_front("Error during the evaluation of", expr, 0, err);
     err->kind = PDL_E_expression;
 }
 
 static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, const pdl_srcspan *w,
                                pdl_err *err) {
     bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL_TO_READ;
-    put_in_front(syntax ? "Syntax error in" : "Error during the evaluation of", site->expr, err);
+    put_in_front(syntax ? "Syntax error in" : "Error during the evaluation of", site->expr,
+                 w->start, err);
     err->loc = site->loc;
     if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
 }
