@@ -21,6 +21,7 @@ typedef struct confined_rooms {
     pdl_val profiles;           /* of the effects that they answer; absent: none */
     pdl_world *worker, *mcp;    /* NULL until needed */
     uint32_t process, session;  /* numbers of the effects that the worker answers; 0: none */
+    uint32_t owner;             /* the run beside others that has them alone; 0: all runs */
     bool was_left;              /* a block began a new session: only objects keep the worker */
 } confined_rooms;
 
@@ -100,19 +101,28 @@ static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
 
 /* --- by profile ------------------------------------------------------------------------------- */
 
+/* Tool servers are shared: what they remember is theirs. */
+static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
+    bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
+    return own ? r->opt.owner(r->opt.user, e->id) : 0;
+}
+
 static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
     const pdl_sandbox *s = NULL;
     if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
+    uint32_t owner = owner_of(r, e, s);
     for (size_t i = 0; i < r->rooms.n; i++) {
         *out = &r->rooms.p[i];
-        if ((*out)->sandbox == s && (*out)->process == e->process && !(*out)->was_left)
+        if ((*out)->sandbox == s && (*out)->process == e->process && (*out)->owner == owner &&
+            !(*out)->was_left)
             return true;
     }
     *out = pdl_vec_push(&r->rooms);
     **out = (confined_rooms){.sandbox = s,
                              .profiles = pdl_keep(e->sandbox),
                              .process = e->process,
-                             .session = e->session};
+                             .session = e->session,
+                             .owner = owner};
     return true;
 }
 
@@ -130,6 +140,7 @@ static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
                            .profiles = pdl_keep(c->profiles),
                            .process = c->process,
                            .session = c->session,
+                           .owner = c->owner,
                            .worker = c->worker,
                            .was_left = true};
     c->worker = NULL;
@@ -142,13 +153,16 @@ static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t 
     confined_rooms like = *now;
     for (size_t i = 0; i < r->rooms.n; i++) {
         confined_rooms *c = &r->rooms.p[i];
-        if (c->was_left && c->process == like.process && c->session == session) return c;
+        if (c->was_left && c->process == like.process && c->session == session &&
+            c->owner == like.owner)
+            return c;
     }
     confined_rooms *c = pdl_vec_push(&r->rooms);
     *c = (confined_rooms){.sandbox = like.sandbox,
                           .profiles = pdl_keep(like.profiles),
                           .process = like.process,
                           .session = session,
+                          .owner = like.owner,
                           .was_left = true};
     return c;
 }
@@ -180,6 +194,16 @@ static void close_left(router *r) {
         }
     }
     r->rooms.n = n;
+}
+
+/* Closed when it is idle: one of the workers may be delivering a reply. */
+void pdl_compose_forget(pdl_world *w, uint32_t owner) {
+    router *r = (router *)(void *)w;
+    for (size_t i = 0; owner && i < r->rooms.n; i++)
+        if (r->rooms.p[i].owner == owner) {
+            r->rooms.p[i].was_left = true;
+            r->rooms.p[i].process = UINT32_MAX; /* nobody's */
+        }
 }
 
 /* The worker whose process has the object. What was made in one profile may be used in a wider

@@ -34,6 +34,9 @@ typedef struct pdl_compose_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
+    /* The run beside others (a request, a row) in which an effect is requested; 0: none. Confined
+     * code of one leaves nothing to another, neither in its process nor in its /tmp. */
+    uint32_t (*owner)(void *user, uint32_t effect);
     struct pdl_confined *confined; /* of code, commands and tool servers; NULL: nothing is */
     const char *timeouts;          /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks;         /* effects that the host program answers itself */
@@ -46,6 +49,10 @@ typedef struct pdl_compose_options {
 
 /* Opens a world when it is first needed. Borrows the loop and what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
+
+/* The confined code of this run beside others is not used any more: its number may be given again.
+ */
+void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
 /* The room that answers models, for previews. Borrowed. */
 pdl_world *pdl_compose_model(pdl_world *w);

@@ -80,6 +80,15 @@ static void on_note(void *user, pdl_str text) {
     s->opt.note(s->opt.sink.user, text);
 }
 
+/* Runs that were started with pdl_session_spawn; members of a session share what it has. */
+static uint32_t owner_of(void *user, uint32_t effect) {
+    const pdl_session *s = user;
+    uint32_t root = pdl_subruns_root(s->subs, effect);
+    bool spawned = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
+    bool member = spawned && s->members && s->members[root - PDL_SUB_RANGES];
+    return spawned && !member ? root : 0;
+}
+
 /* The rooms that answer, as one world. */
 static pdl_world *compose(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
@@ -94,6 +103,7 @@ static pdl_world *compose(pdl_session *s) {
         .errors = pdl_session_show_errors,
         .takes_errors = pdl_session_takes_errors,
         .run_program = pdl_session_run_program,
+        .owner = owner_of,
         .user = s,
         .prices = s->prices,
         .hooks = o->hooks,

@@ -6,6 +6,7 @@
  */
 #include "api/session_impl.h"
 
+#include "api/compose.h"
 #include "api/debug.h"
 #include "api/keys.h"
 #include "compile/compile.h"
@@ -223,6 +224,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.dir = spawn->dir;
     o.stream = spawn->stream;
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
+    if (s->outside) pdl_compose_forget(s->outside, PDL_SUB_RANGES + spawn->slot);
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = o.result_is_shown = true;
     o.turns = SPAWN_TURNS;
