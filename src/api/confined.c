@@ -73,7 +73,10 @@ struct pdl_confined {
     PDL_VEC(sandbox_row) rows;
 };
 
-enum { MOST_ROWS = 64 }; /* each may have a Python process */
+enum {
+    MOST_ROWS = 64, /* each may have a Python process */
+    MOST_OWN_FILES = 16
+};
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
@@ -120,11 +123,13 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
     pdl_buf note = PDL_BUF;
-    char *files[4] = {0};
+    char *files[MOST_OWN_FILES + 1] = {0};
     size_t n = 0;
     const pdl_str hide[] = {o->record, o->replay, o->cache};
     for (size_t i = 0; i < 3; i++)
         if (hide[i].n) files[n++] = pdl_str_dup(hide[i]);
+    for (const char *const *f = o->own_files; f && *f && n < MOST_OWN_FILES; f++)
+        files[n++] = pdl_str_dup(pdl_str_of(*f));
     pdl_sandbox_options so = {
         .profile = o->sandbox,
         .given = profile,

@@ -23,6 +23,8 @@ typedef struct pdl_session_options {
     pdl_stream stream;
     pdl_vref variables;     /* dict, borrowed; absent: none */
     pdl_str record, replay; /* journal files; empty: none */
+    /* other files that the run writes, out of the sight of confined code; NULL-terminated */
+    const char *const *own_files;
     pdl_str cache;        /* file of replies that runs share; empty: none. Not asked by a replay */
     const char *timeouts; /* time limits of model calls, as --timeout; NULL: none given */
     pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */

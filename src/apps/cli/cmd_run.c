@@ -93,6 +93,7 @@ typedef struct runner {
     progress progress;
     lasting *lasting; /* NULL: the run is not durable */
     pdl_vref inputs;
+    char *own_files[3]; /* owned: of -o and --trace; NULL-terminated */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -369,6 +370,12 @@ int pdl_cli_cmd_run(const arguments *a) {
     return code;
 }
 
+static void name_own_files(runner *r) {
+    size_t n = 0;
+    if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
+    if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
+}
+
 /* What the command line says of the session; limits and sinks are added to it. */
 static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     const arguments *a = r->a;
@@ -380,6 +387,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .unchecked = pdl_cli_is_unchecked(a),
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
+        .own_files = (const char *const *)r->own_files,
         .trace = a->given[OPT_trace] || a->given[OPT_view],
         .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
         .labels = a->given[OPT_view],
@@ -435,6 +443,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     r.terminal = pdl_cli_term_lines(&r.term);
+    name_own_files(&r);
     pdl_session_options o = session_options(&r, &debug);
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
@@ -444,6 +453,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     }
     add_shows(&r, &o);
     code = run_session(&r, &o);
+    for (size_t i = 0; r.own_files[i]; i++) pdl_free(r.own_files[i]);
     pdl_cli_term_fini(&r.term);
     pdl_cli_shared_options_fini(&limits);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());

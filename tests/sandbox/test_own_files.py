@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run writes itself is out of the sight of its confined code, also in a folder that it may read and write: its output and a
+trace that is there. It is neither read nor changed, replaced or removed, by Python and by commands."""
+import json
+import os
+import subprocess
+
+from ..checks import check
+
+WAYS = {"output": ("w/out.txt", ("-o", "w/out.txt")), "trace": ("w/t.json", ("--trace=w/t.json",))}
+CODE = """lang: python
+code: |
+  import os
+  told = []
+  for folder, _, names in os.walk('w'):
+      for path in [os.path.join(folder, n) for n in names if n != 'free']:
+          try:
+              told.append('READ ' + path) if open(path).read() else None
+          except OSError: pass
+          for how in ("open(path, 'a').write('EVIL')", "os.rename(path, path + '.x')", "os.remove(path)", "open('w/n', 'w').close(); os.replace('w/n', path)"):
+              try:
+                  exec(how)
+                  told.append('CHANGED ' + path)
+              except OSError: pass
+  open('w/free/mine', 'w').write('ok')
+  result = ' '.join(told) + ' ' + open('w/free/mine').read()
+"""
+
+
+def test_own_files(pdl, folder, strength):
+    for name, (path, args) in WAYS.items():
+        home = folder / name
+        (home / "w/free").mkdir(parents=True)
+        (home / "a.pdl").write_text("text:\n- before\n- " + CODE.replace("\n", "\n  "))
+        (home / "box.yaml").write_text("write: [w]\n")
+        (home / "w/t.json").write_text("an older trace")
+        env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
+        p = subprocess.run([pdl, *strength.more, "--sandbox=box.yaml", *args, "a.pdl"], cwd=home, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        out = p.stdout + ((home / "w/out.txt").read_text() if name == "output" else "")
+        told = [x for x in out.split() if x.startswith("w/") and "t.json" not in x] if name == "output" else [x for x in out.split() if x.startswith("w/")]
+        check(f"{name}: {strength.name}", p.returncode == 0 and "ok" in out and not told, out, p.stderr)
+        text = (home / path).read_text()
+        check(f"{name} is whole: {strength.name}", json.loads(text)["kind"] == "text" if name == "trace" else text.startswith("before") and "EVIL" not in text, text)
