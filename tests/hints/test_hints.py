@@ -81,8 +81,8 @@ def test_each_hint_about_yaml_has_cases():
 # A block of each kind of the table `keys` of lang/advice.c, into which a key is written.
 BLOCKS = {
     "ANY": "text: a\n", "NONE": "", "PDL_BLOCK_model": "model: openai/echo\n", "PDL_BLOCK_call": "call: ${ f }\n", "PDL_BLOCK_repeat": "repeat: a\n",
-    "PDL_BLOCK_code": "lang: python\ncode: a\n", "PDL_BLOCK_import": "import: a\n", "PDL_BLOCK_match": "match: a\nwith: []\n",
-    "PDL_BLOCK_function": "function: {}\nreturn: a\n", "PDL_BLOCK_if": "if: true\nthen: a\n",
+    "PDL_BLOCK_map": "map: a\n", "PDL_BLOCK_code": "lang: python\ncode: a\n", "PDL_BLOCK_import": "import: a\n",
+    "PDL_BLOCK_match": "match: a\nwith: []\n", "PDL_BLOCK_function": "function: {}\nreturn: a\n", "PDL_BLOCK_if": "if: true\nthen: a\n",
 }
 
 

@@ -3,8 +3,8 @@
  *
  * The tag where reading ended is made into tokens once more, so that each row knows what stands
  * before it and what was due. This costs nothing until an expression is wrong. A row that may be
- * wrong about what was meant has no place here: tests/unit/expr/test_advice.c has, for each hint, what
- * it is for and the nearest mistakes that it must not be said of.
+ * wrong about what was meant has no place here: tests/unit/expr/test_advice.c has, for each hint,
+ * what it is for and the nearest mistakes that it must not be said of.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

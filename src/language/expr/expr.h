@@ -319,8 +319,7 @@ void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
 unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
 
-/* The text as messages show it: all of it when it is short, else the line of byte `at` between dots.
- */
+/* The text as messages show it: all of it when it is short, else the line of byte `at` in dots. */
 void pdl_expr_quote(pdl_str source, size_t at, struct pdl_buf *out);
 
 /* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
