@@ -49,7 +49,7 @@ def test_they_are_tried_again(pdl, folder):
 
 OPTIONAL = {"a": "integer", "b": {"optional": "string"}, "c": {"object": {"d": "string"}}}
 SPECS = {"optional": OPTIONAL, "required": {"a": "integer"}, "list": ["integer"], "any object": "object", "nested": {"l": [{"object": {"x": {"optional": "integer"}}}]}}
-MODELS = ["openai/gpt-4o", "openai/m", "azure/m", "openrouter/openai/gpt-4o", "openrouter/qwen/q", "litellm_proxy/gpt-4o", "github/gpt-4o", "vercel_ai_gateway/openai/o3",
+MODELS = ["openai/gpt-4o", "openai/o3", "azure/m", "openrouter/openai/gpt-4o", "openrouter/qwen/q", "litellm_proxy/gpt-4o", "github/gpt-4o", "vercel_ai_gateway/openai/o3",
           "hosted_vllm/m", "mistral/m", "together_ai/m", "fireworks_ai/m", "cerebras/m", "xai/m", "watsonx/m", "lm_studio/m", "nvidia_nim/m"]
 
 
@@ -68,7 +68,7 @@ def keeps_rules(schema):
 @pytest.mark.parametrize("model", MODELS)
 def test_strict_keeps_its_rules(pdl, folder, model):
     peer = OpenAI(model, **(next((p for p in PEERS if p.model == model), Peer("")).parameters))
-    gateway = model.startswith(("azure", "openrouter/openai", "litellm", "github", "vercel"))
+    gateway = model.startswith(("openai", "azure", "openrouter/openai", "litellm", "github", "vercel"))
     for name, spec in SPECS.items():
         table = Table()
         asked = {**block(peer, table, peer.whole("{}")), "spec": spec, "parser": "json"}

@@ -15,9 +15,3 @@ def test_json(pdl, folder):
         (folder / ("%d.txt" % i)).write_text(text, "utf-8")
     out, _ = run(pdl, folder, {"array": [{"object": {"v": {"read": "%d.txt" % i, "parser": "json"}}} for i in range(len(TEXTS))]})
     same([o["v"] for o in json.loads(out)], [want for _, want in TEXTS])
-
-
-def test_lines_after_a_mark(pdl, folder):
-    (folder / "x.jsonl").write_text('\ufeff{"a": 1}\n{"a": 2}\n', "utf-8")
-    out, _ = run(pdl, folder, {"array": [{"read": "x.jsonl", "parser": "jsonl"}]})
-    same(json.loads(out)[0], [{"a": 1}, {"a": 2}])

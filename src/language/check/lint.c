@@ -294,6 +294,26 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: in front of the list, which joins its results");
 }
 
+/* `no: 1` in data has the key 'no', not false as in other readers of YAML. */
+static void lint_key(pdl_checker *c, const pdl_node *key) {
+    if (key->kind != PDL_NODE_SCALAR) return;
+    if (!pdl_node_is_word(key)) {
+        pdl_checker_lint_scalar(c, key);
+        return;
+    }
+    if (pdl_str_eq_nocase(key->text, PDL_STR("true")) ||
+        pdl_str_eq_nocase(key->text, PDL_STR("false")))
+        return;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_norway, pdl_node_loc(key), pdl_node_loc(key),
+                                   "the key `%.*s` is a boolean in YAML; here it stays a text",
+                                   PDL_FMT(key->text));
+    pdl_buf quoted = PDL_BUF;
+    pdl_buf_putf(&quoted, "'%.*s'", PDL_FMT(key->text));
+    pdl_checker_hint(c, d, "quote it: %s", pdl_buf_z(&quoted));
+    if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), pdl_buf_str(&quoted));
+    pdl_buf_fini(&quoted);
+}
+
 /* C depth follows the YAML source. What an alias names was examined where it is written, or is not
  * examined: aliases may multiply. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
@@ -315,6 +335,7 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     }
     for (uint32_t i = 0; i < n->n; i++) {
         pdl_checker_lint_pair(c, n, &n->pairs[i]);
+        lint_key(c, n->pairs[i].key);
         pdl_checker_lint_keys(c, n->pairs[i].value);
     }
 }

@@ -75,8 +75,10 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
     o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
 
-/* Keys are text (spec 1.3): others are converted. */
+/* Keys are text (spec 1.3): others are converted, but words of YAML (no, on) stay as they are
+ * written. */
 static part read_key(pdl_loader *l, const pdl_node *key) {
+    if (pdl_node_is_word(key)) return (part){NULL, pdl_text(key->text)};
     if (pdl_node_is_str(key)) return read_text(l, key, pdl_node_loc(key));
     pdl_err err = {0};
     pdl_val v, text;
@@ -115,7 +117,7 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
 static part read_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_err err = {0};
     pdl_val v;
-    if (pdl_yaml_to_val(n, &v, &err)) return (part){NULL, v};
+    if (pdl_yaml_to_val_written(n, &v, &err)) return (part){NULL, v};
     pdl_loader_err(l, "data", loc, &err);
     return (part){NULL, pdl_null()};
 }

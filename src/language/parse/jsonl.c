@@ -4,7 +4,6 @@
  */
 #include "base/cancel.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "parse/readers.h"
 #include "value/json_read.h"
 
@@ -12,7 +11,6 @@
 
 static bool read_lines(pdl_str text, pdl_json_keys *keys, pdl_val *rows, pdl_err *err) {
     size_t at = 0, n = 0;
-    text = pdl_utf8_unmarked(text);
     while (at < text.n) {
         const char *p = text.p + at, *lf = memchr(p, '\n', text.n - at);
         pdl_str line = {p, lf ? (size_t)(lf - p) : text.n - at};

@@ -332,6 +332,8 @@ static bool keys_equal(const pdl_node *a, const pdl_node *b) {
     bool text = a->type == PDL_NT_STR;
     if (text != (b->type == PDL_NT_STR)) return false;
     if (text) return a->text.p == b->text.p || pdl_str_eq(a->text, b->text);
+    if (pdl_node_is_word(a) || pdl_node_is_word(b)) /* they stay as they are written */
+        return pdl_node_is_word(a) && pdl_node_is_word(b) && pdl_str_eq(a->text, b->text);
     pdl_val x = pdl_node_value(a), y = pdl_node_value(b);
     bool equal = pdl_val_eq(x, y);
     pdl_drop(x);

@@ -113,6 +113,11 @@ static inline bool pdl_node_is_str(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
 }
 
+/* Is it a boolean that is written as a word without quotes or a tag: no, on, true? */
+static inline bool pdl_node_is_word(const pdl_node *n) {
+    return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_BOOL && n->style == PDL_STYLE_PLAIN;
+}
+
 /* Indented outline for `pdl dump --nodes`: kind, type, place, text. */
 struct pdl_buf;
 void pdl_node_dump(const pdl_node *n, struct pdl_buf *out);

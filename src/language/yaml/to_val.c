@@ -23,6 +23,7 @@ typedef struct memo {
     } * slots;
     size_t mask, n;
     pdl_recent recent;
+    bool written; /* see pdl_yaml_to_val_written */
 } memo;
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
@@ -117,6 +118,11 @@ static bool unhashable(const pdl_node *key, pdl_err *err) {
     return false;
 }
 
+static pdl_val key_value(memo *m, const pdl_node *key) {
+    return m->written && pdl_node_is_word(key) ? pdl_text(key->text)
+                                               : pdl_recent_value(&m->recent, key);
+}
+
 /* Of a mapping or a set. */
 static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(n->n), x = pdl_null();
@@ -125,7 +131,7 @@ static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
         const pdl_node *key = n->pairs[i].key;
         ok = key->kind == PDL_NODE_SCALAR ? set || make(m, n->pairs[i].value, &x, err)
                                           : unhashable(key, err);
-        if (ok) d = pdl_dict_put(d, pdl_recent_value(&m->recent, key), x);
+        if (ok) d = pdl_dict_put(d, key_value(m, key), x);
     }
     if (ok)
         *out = set ? pdl_set_from_dict(d) : d;
@@ -180,11 +186,19 @@ static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err) {
-    memo m = {0};
+static bool to_val(const pdl_node *n, bool written, pdl_val *out, pdl_err *err) {
+    memo m = {.written = written};
     bool ok = make(&m, n, out, err);
     forget(&m);
     return ok;
+}
+
+bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err) {
+    return to_val(n, false, out, err);
+}
+
+bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err) {
+    return to_val(n, true, out, err);
 }
 
 /* PyYAML counts in the text, the place is that in the source. */

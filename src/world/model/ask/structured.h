@@ -19,7 +19,7 @@
 /* response_format {type: json_schema, json_schema: {name: schema, schema, strict}}. strict is true
  * only for a schema that keeps OpenAI's rules (strict.h). */
 pdl_val pdl_structured_format(pdl_vref schema);
-/* The same with strict: true, as platform: openai of the reference has it. */
+/* The same with strict: true, for servers at the user's address: as the reference has it. */
 pdl_val pdl_structured_plain(pdl_vref schema);
 
 /* Names of the forms, for the trace. */

@@ -158,10 +158,18 @@ static void put_response_format(writer *w, pdl_vref v) {
         put(w, "response_format", pdl_keep(v));
 }
 
+static bool is_openai_name(const writer *w) {
+    static const char *const known[] = {"gpt-", "chatgpt-", "ft:gpt-"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (pdl_str_starts(w->ask->name, pdl_str_of(known[i]))) return true;
+    return w->family != PDL_FAMILY_PLAIN;
+}
+
 /* Does a model of OpenAI answer, directly or through a gateway? Its strict mode has rules. */
 static bool is_openai(const writer *w) {
     if (w->quirks & (PDL_Q_STRICT | PDL_Q_GATEWAY)) return true;
-    if (w->quirks & PDL_Q_OPENAI_NAMES) return !w->ask->base_given;
+    if (w->quirks & PDL_Q_OPENAI_NAMES)
+        return !w->ask->base_given || (is_openai_name(w) && !w->ask->plain);
     return pdl_str_starts(w->ask->name, PDL_STR("openai/"));
 }
 
@@ -182,19 +190,16 @@ static void put_schema(writer *w) {
         if (!pdl_structured_is_text(schema)) put(w, "response_format", pdl_structured_openai(a));
     } else {
         put(w, "response_format",
-            a->plain ? pdl_structured_plain(schema) : pdl_structured_format(schema));
+            w->quirks & PDL_Q_OPENAI_NAMES ? pdl_structured_plain(schema)
+                                           : pdl_structured_format(schema));
         a->structured = PDL_BY_SCHEMA;
     }
 }
 
 /* OpenAI's own names only; local servers may refuse it (recorded: spec 4.3). */
 static bool sends_user(const writer *w) {
-    static const char *const known[] = {"gpt-", "chatgpt-", "ft:gpt-"};
     if (w->quirks & PDL_Q_USER) return true;
-    if (!(w->quirks & PDL_Q_OPENAI_NAMES)) return false;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (pdl_str_starts(w->ask->name, pdl_str_of(known[i]))) return true;
-    return w->family != PDL_FAMILY_PLAIN;
+    return w->quirks & PDL_Q_OPENAI_NAMES && is_openai_name(w);
 }
 
 /* One parameter under the name and in the form that the provider wants. */
