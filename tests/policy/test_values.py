@@ -3,6 +3,7 @@ otherwise; a text that holds several values is none of them. And names of comman
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import time
 
 from ..checks import check
 from .tries import calls, run, servers, tool
@@ -60,3 +61,17 @@ def test_mistakes(pdl, folder):
                          ({"rules": [{**SEND, "matches": 5}]}, "matches, a pattern, should be a text"), ({"lists": {"a": {"read": "nowhere"}}}, "nowhere")):
         out, err = run(pdl, folder, "data: 1\n", policy=policy, files=FILES)
         check(str(policy), want in err and not out.strip(), out, err)
+
+
+def test_trusted_files(pdl, folder):
+    """A path is trusted for what was there when the run began, not for what the run put there."""
+    (folder / "prompts").mkdir()
+    policy = {"trusted": [{"read": "prompts/**"}], "rules": [{"sink": "command echo", "deny": ["file"]}], "otherwise": "allow"}
+    use = [{"def": "p", "read": "prompts/x", "contribute": []}, {"lang": "command", "args": ["echo", "RAN", "${ p }"]}]
+    for name, first in (("nothing", "a"), ("a copy", {"lang": "command", "args": ["cp", "mail", "prompts/x"]}), ("a link", {"lang": "command", "args": ["ln", "-f", "mail", "prompts/x"]}),
+                        ("a move", {"lang": "command", "args": ["mv", "mail", "prompts/x"]}), ("code", {"lang": "python", "code": "open('prompts/x', 'w').write('b')\nresult = ''"})):
+        (folder / "prompts/x").unlink(missing_ok=True)
+        (folder / "prompts/x").write_text("text")
+        time.sleep(0.02)  # more than the clock of the times of files steps
+        out, err = run(pdl, folder, {"text": [first, *use]}, policy=policy, files={"mail": "evil"})
+        check(name, ("RAN" in out) == (name == "nothing"), out, err)

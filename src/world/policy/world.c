@@ -48,6 +48,16 @@ static void refuse(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_
     pdl_effect_refuse(e, &err);
 }
 
+/* Is the file another one than when the run began, or not there? */
+static bool has_changed(const room *r, pdl_str path) {
+    struct stat st;
+    char *z = pdl_str_dup(path);
+    bool ok = stat(z, &st) == 0;
+    pdl_free(z);
+    return !ok || st.st_ctim.tv_sec > r->began.tv_sec ||
+           (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
+}
+
 /* --- what remembers --------------------------------------------------------------------------- */
 
 static pdl_val full_path(pdl_str path) {
@@ -137,13 +147,7 @@ static void watch_code(room *r, pdl_effect *e) {
  * as the author's words. Processes may have written any file, so those that changed since the run
  * began count as written by them; of a run that is resumed the beginning is not known. */
 static bool may_be_written(const room *r, pdl_str path) {
-    struct stat st;
-    char *z = pdl_str_dup(path);
-    bool ok = stat(z, &st) == 0;
-    pdl_free(z);
-    if (!ok || r->lasts) return true;
-    return st.st_ctim.tv_sec > r->began.tv_sec ||
-           (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
+    return r->lasts || has_changed(r, path);
 }
 
 /* The text of a file that was searched for is {path, text}. */
@@ -241,6 +245,9 @@ static void set_labels(room *r, pdl_effect *e) {
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
                                             r->opt.folder, &is_trusted);
+    /* a path is trusted for what was there: not for what somebody copied to it meanwhile */
+    if (e->kind == PDL_EFFECT_read && is_trusted)
+        is_trusted = !has_changed(r, pdl_subject_of(e, arena));
     pdl_arena_free(arena);
     if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
         /* a lock leaves only definitions that a person has looked at; names that a policy gives to
