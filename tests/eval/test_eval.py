@@ -2,7 +2,6 @@
 """pdl eval: scores, samples, judges, comparisons; pdl test: tests that stand beside programs."""
 import json
 import math
-import pathlib
 import xml.etree.ElementTree as ElementTree
 
 from ..batch.kit import jsonl, t

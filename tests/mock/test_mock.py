@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings and caches that somebody else has made: no answer in them does more than fail."""
 import contextlib
-import json
 import resource
 import signal
 import sqlite3

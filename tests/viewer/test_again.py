@@ -5,7 +5,6 @@ import http.client
 import http.server
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
