@@ -74,7 +74,7 @@ static void test_programs(pdl_engine *e) {
     pdl_error *error = NULL;
     const char wrong[] = "text:\n- nope: 1\n  modle: x\n";
     CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error &&
-          error->line == 2 && strcmp(error->file, "w.pdl") == 0);
+          error->line == 3 && strcmp(error->file, "w.pdl") == 0); /* that of the misspelt key */
     CHECK(is_error(&error, "schema", "w.pdl:2"));
     const char keyed[] = "{model: m, parameters: {api_key: literal-key}, modle: x}\n";
     CHECK(!pdl_load_text(e, keyed, sizeof keyed - 1, "k.pdl", &error) && error &&

@@ -8,23 +8,23 @@
 
 #include "base/banned.h"
 
-typedef struct search {
+typedef struct use_search {
     pdl_str name;
     pdl_loc at, found;
     unsigned depth;
-} search;
+} use_search;
 
 static bool is_around(pdl_loc outer, pdl_loc inner) {
     return outer.src == inner.src && outer.start <= inner.start && inner.start < outer.end;
 }
 
-static void note(search *s, pdl_loc loc) {
+static void note(use_search *s, pdl_loc loc) {
     if (loc.src == s->at.src && loc.start > s->at.start && !s->found.src) s->found = loc;
 }
 
 /* A name that a function sets is one of this function alone. */
 static void look(void *user, const pdl_block *b) {
-    search *s = user;
+    use_search *s = user;
     pdl_loc whole = b->node ? pdl_node_loc(b->node) : b->loc;
     bool hidden = b->kind == PDL_BLOCK_function && !is_around(whole, s->at);
     if (s->found.src || s->depth > PDL_MAX_BLOCK_DEPTH) return;
@@ -38,7 +38,7 @@ static void look(void *user, const pdl_block *b) {
 }
 
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where) {
-    search s = {.name = name, .at = at};
+    use_search s = {.name = name, .at = at};
     if (!p || !p->main || !at.src) return false;
     look(&s, p->main);
     if (s.found.src) *where = s.found;
