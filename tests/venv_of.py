@@ -22,6 +22,8 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
 
     packages: names to import. name: of the folder, for packages that do not get along with those of others. wanted: what is to be
     installed where it is called otherwise than its import."""
+    if os.environ.get("PDL_TESTS_ALONE"):
+        return None, "packages of others are not fetched over sanitizers"
     place = os.path.join(str(build).removesuffix("-asan"), name)
     exe, there = os.path.join(place, "bin", "python"), pathlib.Path(place, "has " + " ".join(packages))
     try:
@@ -42,6 +44,8 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
 
 def node(build, *packages, seconds=180):
     """-> (a folder with the packages of the npm registry, None), or (None, why there is none). Made once and kept."""
+    if os.environ.get("PDL_TESTS_ALONE"):
+        return None, "packages of others are not fetched over sanitizers"
     place = os.path.join(str(build).removesuffix("-asan"), "test-npm")
     try:
         with alone(place):

@@ -33,7 +33,7 @@ class Module(Case):
             checks.skip("python/tests/" + self.path.name, "the package is not built: %s" % reason())
             return
         p = subprocess.run([sys.executable, ROOT / "python" / "tests" / "run.py", Choice.build, self.path.stem], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, env={**os.environ, "PDL_TESTS_ALONE": "1"})
         text = p.stdout.decode("utf-8", "replace")
         counts = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", text, re.M)
         if counts:

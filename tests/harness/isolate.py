@@ -196,6 +196,12 @@ def run_apart(item):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def reported(log, meant):
+    """What sanitizers wrote, but for warnings and, where a death is meant, for aborts."""
+    texts = [f.read_text("utf-8", "replace") for f in sorted(log.iterdir())]
+    return [t[:6000] for t in texts if "ERROR: " in t and not (meant and "Sanitizer: ABRT" in t)][:3]
+
+
 def reports_of(item, folder, status, seconds, ended, cpu, clock):
     try:
         data, counts, reasons, broken = pickle.loads((folder / "reports").read_bytes())
@@ -205,7 +211,7 @@ def reports_of(item, folder, status, seconds, ended, cpu, clock):
         reports, counts, reasons, broken = [report_of(item, how + "\n" + captured(item))], (0, 0, 0), [], []
     marker = item.get_closest_marker("dies")
     faults = [] if marker else ["a command died: " + b for b in broken]
-    faults += [f.read_text("utf-8", "replace")[:6000] for f in sorted((folder / "log").iterdir())[:3]]
+    faults += reported(folder / "log", marker)
     budget = BUDGET[Choice.tier]
     if budget and cpu > 3 * budget and not item.get_closest_marker("builds"):
         faults.append("it took %.1f s of the processor, and items of this tier are made for %d" % (cpu, budget))
