@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the JavaScript registry that tests talk to, in a folder under the build directory."""
+"""Packages of the JavaScript registry that tests talk to, in a folder under the build directory. Items ask side by side, and one installs."""
 import os
+import pathlib
 import shutil
 import subprocess
+import time
+
+from .venv_of import alone
+
+AGAIN = 600  # seconds after which a package that could not be had is asked for again
 
 
 def modules(build, *packages, seconds=180):
     """packages: NAME@VERSION. -> (folder node_modules that has them, None), or (None, why there is none). Made once and kept."""
+    if os.environ.get("PDL_TESTS_ALONE"):
+        return None, "packages of others are not fetched over sanitizers"
     place = os.path.join(str(build).removesuffix("-asan"), "test-node")
     folder = os.path.join(place, "node_modules")
     if not shutil.which("node") or not shutil.which("npm"):
         return None, "there is no node and npm"
-    missing = [p for p in packages if not os.path.isdir(os.path.join(folder, p.rsplit("@", 1)[0]))]
+    with alone(place):
+        missing = [p for p in packages if not os.path.isdir(os.path.join(folder, p.rsplit("@", 1)[0]))]
+        why = missing and install(place, missing, seconds)
+    return (None, why) if why else (folder, None)
+
+
+def install(place, packages, seconds):
+    """-> why they cannot be had, or None"""
+    os.makedirs(place, exist_ok=True)
+    absent = pathlib.Path(place, "absent " + " ".join(packages).replace("/", "_"))
+    why = "the packages %s cannot be installed" % ", ".join(packages)
+    if absent.exists() and time.time() - absent.stat().st_mtime < AGAIN:
+        return why
     try:
-        if missing:
-            os.makedirs(place, exist_ok=True)
-            subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "1", "--prefix", place, *missing],
-                           check=True, capture_output=True, timeout=seconds, cwd=place)
-        return folder, None
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "1", "--prefix", place, *packages],
+                       check=True, capture_output=True, timeout=seconds, cwd=place)
+        return None
     except (OSError, subprocess.SubprocessError) as e:
-        return None, "the packages %s cannot be installed (%s)" % (", ".join(missing), type(e).__name__)
+        absent.touch()
+        return "%s (%s)" % (why, type(e).__name__)
