@@ -125,8 +125,8 @@ static pdl_val result_with_id(ids *s, pdl_vref m) {
 }
 
 pdl_val pdl_messages_identified(pdl_vref messages, bool nine) {
-    ids s = {.nine = nine, .open = pdl_list_new(0), .used = pdl_dict_new(0)};
     if (!pdl_is_list(messages)) return pdl_keep(messages);
+    ids s = {.nine = nine, .open = pdl_list_new(0), .used = pdl_dict_new(0)};
     pdl_val out = pdl_list_new(pdl_list_len(messages));
     for (size_t i = 0; i < pdl_list_len(messages); i++) {
         pdl_vref m = pdl_list_at(messages, i);
