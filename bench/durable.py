@@ -19,8 +19,8 @@ import time
 
 sys.dont_write_bytecode = True
 from calls import Server  # noqa: E402
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "durable"))
-from kit import Service  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from tests.durable.kit import Service  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHAIN = "text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat:\n    text:\n    - {model: openai/m, input: \"number ${ i }\", def: x}\n    - \"${ x|length }\"\n"

@@ -24,8 +24,8 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import node_of  # noqa: E402
+sys.path.insert(0, str(ROOT))
+from tests import node_of  # noqa: E402
 
 STEPS = """
 import { createRequire } from "module";

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 
 @contextlib.contextmanager
@@ -47,6 +48,9 @@ def node(build, *packages, seconds=180):
     if os.environ.get("PDL_TESTS_ALONE"):
         return None, "packages of others are not fetched over sanitizers"
     place = os.path.join(str(build).removesuffix("-asan"), "test-npm")
+    absent = pathlib.Path(place + ".absent " + " ".join(packages).replace("/", "_"))
+    if absent.exists() and time.time() - absent.stat().st_mtime < 600:  # what could not be had is asked for again after a while
+        return None, "the npm packages %s cannot be installed" % ", ".join(packages)
     try:
         with alone(place):
             if not all(os.path.isdir(os.path.join(place, "node_modules", n)) for n in packages):
@@ -55,4 +59,5 @@ def node(build, *packages, seconds=180):
                                capture_output=True, timeout=seconds)
         return place, None
     except (OSError, subprocess.SubprocessError) as e:
+        absent.touch()
         return None, "the npm packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)

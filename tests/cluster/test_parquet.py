@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.builds, pytest.mark.roomy, pytest.mark.seconds(900)]
 @pytest.fixture
 def python():
     """An interpreter with DuckDB and Arrow."""
-    exe, why = venv_of.python(BUILD, "duckdb", "pyarrow", seconds=600, name="test-venv-parquet")
+    exe, why = venv_of.python(BUILD, "duckdb", "pyarrow", "numpy", seconds=600, name="test-venv-parquet")
     if exe is None:
         pytest.skip(why)
     return exe

@@ -30,7 +30,7 @@ ROWS = [
     ("memory maps", "", "import mmap, tempfile\nwith tempfile.TemporaryFile() as f:\n    f.truncate(9999)\n    m = mmap.mmap(f.fileno(), 0); m[:3] = b'abc'; print(m[:3])"),
     ("locks of files", "", "import fcntl, tempfile\nwith tempfile.TemporaryFile() as f:\n    fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); print('locked')"),
     ("FIFOs", "", "import os, subprocess, tempfile\np = tempfile.mkdtemp() + '/f'\nos.mkfifo(p)\nsubprocess.Popen(['sh', '-c', f'echo hi > {p}'])\nprint(open(p).read())"),
-    ("copy a tree", "", "import shutil, tempfile\nd = tempfile.mkdtemp()\nshutil.copytree('sub', d + '/s')\nshutil.copy2('data.csv', d)\nprint(shutil.disk_usage(d).total > 0, shutil.rmtree(d))"),
+    ("copy a tree", "", "import shutil, tempfile\nd = tempfile.mkdtemp()\nshutil.copytree('sub', d + '/s')\nshutil.copy2('data.csv', d)\nprint(shutil.disk_usage(d).total > 0, shutil.rmtree(d))", NO_MODES),
     ("zip, tar, gzip, bz2, lzma", "", "import io, tarfile, zipfile, gzip, bz2, lzma, tempfile, os\nd = tempfile.mkdtemp()\nwith zipfile.ZipFile(d + '/a.zip', 'w') as z: z.write('data.csv')\nwith tarfile.open(d + '/a.tgz', 'w:gz') as t: t.add('sub')\n"
      "with tarfile.open(d + '/a.tgz') as t: t.extractall(d)\nprint(zipfile.ZipFile(d + '/a.zip').namelist(), os.path.exists(d + '/sub/deep/x.txt'), len(gzip.decompress(gzip.compress(b'x')) + bz2.decompress(bz2.compress(b'x')) + lzma.decompress(lzma.compress(b'x'))))"),
     ("SQLite in a file", "", "import sqlite3\nwith sqlite3.connect('/tmp/t.db' if __import__('os').access('/tmp', 2) and __import__('os').environ.get('TMPDIR', '/tmp') == '/tmp' else __import__('os').environ['TMPDIR'] + '/t.db') as c:\n"
