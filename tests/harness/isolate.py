@@ -97,6 +97,8 @@ def prepare(item, folder):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     limit(resource.RLIMIT_CORE, 0)
+    if BUDGET[Choice.tier] and not item.get_closest_marker("builds"):
+        limit(resource.RLIMIT_CPU, 4 * BUDGET[Choice.tier])  # of each process; the sum is judged afterwards
     if not Choice.sanitized and not item.get_closest_marker("roomy"):
         limit(resource.RLIMIT_DATA, MEMORY)
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
