@@ -103,6 +103,8 @@ class CaseFile(pytest.File):
         item = self.kind.from_parent(self, name=self.path.stem)
         if self.kind is Unit:  # children of it abort where an assertion is meant to fail; its own death is its exit status
             item.add_marker(pytest.mark.dies)
+        if self.path.parent.name == "worker":  # they start and kill processes of Python: 13 of the 25 seconds of all unit tests
+            item.add_marker(pytest.mark.tier("test"))
         yield item
 
 

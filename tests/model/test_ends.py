@@ -7,6 +7,8 @@ import pytest
 from ..checks import check, same
 from .peers import PEERS, OpenAI, Peer, Replicate, Table, block, outcomes, run, stream
 
+pytestmark = pytest.mark.tier("test")
+
 NAMED = [p for p in PEERS if not isinstance(p, Replicate)]
 ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "SOMETHING_NEW"]
 ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "COMPLETE", "STOP", "FINISH_REASON_UNSPECIFIED"],

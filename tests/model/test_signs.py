@@ -8,6 +8,8 @@ import pytest
 from ..checks import check
 from .peers import PEERS, Table, block, data, outcomes, stream
 
+pytestmark = pytest.mark.tier("test")
+
 BOOM = "boom of the service"
 # what a server says in place of an answer; each holds BOOM
 OBJECTS = {
