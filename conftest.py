@@ -6,6 +6,7 @@
 import os
 import pathlib
 import sys
+import tempfile
 
 import pytest
 
@@ -128,9 +129,8 @@ def pdl():
 
 
 @pytest.fixture
-def folder(tmp_path_factory):
+def folder():
     """An empty folder that is removed after the item."""
-    import tempfile
     return pathlib.Path(tempfile.mkdtemp())
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the Python and npm registries that tests talk to, in a folder under the build directory. Items ask side by side, and one installs."""
+"""Packages of the Python registry that tests talk to, in a folder under the build directory. Items ask side by side, and one installs."""
 import contextlib
 import fcntl
 import os
 import pathlib
 import subprocess
 import sys
-import time
 
 
 @contextlib.contextmanager
@@ -41,23 +40,3 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
         return exe, None
     except (OSError, subprocess.SubprocessError) as e:
         return None, "the packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)
-
-
-def node(build, *packages, seconds=180):
-    """-> (a folder with the packages of the npm registry, None), or (None, why there is none). Made once and kept."""
-    if os.environ.get("PDL_TESTS_ALONE"):
-        return None, "packages of others are not fetched over sanitizers"
-    place = os.path.join(str(build).removesuffix("-asan"), "test-npm")
-    absent = pathlib.Path(place + ".absent " + " ".join(packages).replace("/", "_"))
-    if absent.exists() and time.time() - absent.stat().st_mtime < 600:  # what could not be had is asked for again after a while
-        return None, "the npm packages %s cannot be installed" % ", ".join(packages)
-    try:
-        with alone(place):
-            if not all(os.path.isdir(os.path.join(place, "node_modules", n)) for n in packages):
-                os.makedirs(place, exist_ok=True)
-                subprocess.run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", place, *packages], check=True,
-                               capture_output=True, timeout=seconds)
-        return place, None
-    except (OSError, subprocess.SubprocessError) as e:
-        absent.touch()
-        return None, "the npm packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)

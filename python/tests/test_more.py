@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Dict, Generic, List, Literal, Mappi
 import libpdl
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent))
-from tests import venv_of  # noqa: E402
+from tests import node_of, venv_of  # noqa: E402
 
 BARE = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PYTHONPATH")}
 
@@ -319,11 +319,11 @@ class Pages(unittest.TestCase):
 
     def test_annotations_for_pyright(self):
         build = pathlib.Path(os.environ["PDL_BUILD"])
-        place, why = venv_of.node(build, "pyright")
-        if place is None:
+        modules, why = node_of.modules(build, "pyright")
+        if modules is None:
             self.skipTest(why)
         typed = ROOT / "python" / "tests" / "typed.py"
-        p = subprocess.run(["node", str(pathlib.Path(place) / "node_modules" / "pyright" / "index.js"), "--pythonpath", sys.executable, str(typed),
+        p = subprocess.run(["node", str(pathlib.Path(modules) / "pyright" / "index.js"), "--pythonpath", sys.executable, str(typed),
                             *self.samples()], capture_output=True, text=True, check=False, env={**BARE, "PYTHONPATH": str(ROOT / "python")}, cwd=str(ROOT / "python"))
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
 

@@ -260,7 +260,7 @@ void pdl_session_show_errors(void *user, pdl_str bytes) {
     }
     pdl_buf shown = PDL_BUF, text = PDL_BUF;
     if (s->opt.show_errors) {
-        s->opt.show_errors(s->opt.show_user, bytes, true);
+        s->opt.show_errors(s->opt.show_user, bytes);
     } else {
         if (pdl_tty_is(STDERR_FILENO)) {
             pdl_utf8_repair(&text, bytes);

@@ -69,9 +69,9 @@ typedef struct pdl_session_options {
     pdl_sink sink;     /* the caller's; event NULL: none */
     bool report_calls; /* the sink hears on error output when calls of models begin and end */
     const struct pdl_line_terminal *terminal; /* where a person is asked; NULL: input is read */
-    /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
-     * model may have written it. user: show_user */
-    void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
+    /* Receives what Python code writes on standard error; NULL: it inherits ours.
+     * Anybody may have written it. user: show_user */
+    void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;  /* not that of the sink, around which others may be put */
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */

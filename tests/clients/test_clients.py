@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 from ..checks import check, skip
 from .. import http_of
 from .. import serve_of
-from .. import venv_of
+from .. import node_of, venv_of
 import pytest
 from ..harness.choice import Choice
 
@@ -253,11 +253,11 @@ def python_clients(url, folder):
 
 
 def npm_clients(url):
-    place, why = venv_of.node(BUILD, "openai")
-    if not place:
+    modules, why = node_of.modules(BUILD, "openai")
+    if not modules:
         skip("npm openai", why)
         return
-    script = pathlib.Path(place) / "client.mjs"
+    script = pathlib.Path(modules).with_name("client.mjs")
     script.write_text(NPM, "utf-8")
     says("npm openai", ["node", str(script), url], NPM_SAYS)
 

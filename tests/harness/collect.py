@@ -100,12 +100,7 @@ class CaseFile(pytest.File):
     kind = Case
 
     def collect(self):
-        item = self.kind.from_parent(self, name=self.path.stem)
-        if self.kind is Unit:  # children of it abort where an assertion is meant to fail; its own death is its exit status
-            item.add_marker(pytest.mark.dies)
-        if self.path.parent.name == "worker":  # they start and kill processes of Python: 13 of the 25 seconds of all unit tests
-            item.add_marker(pytest.mark.tier("test"))
-        yield item
+        yield self.kind.from_parent(self, name=self.path.stem)
 
 
 class CommandFile(CaseFile):
@@ -118,6 +113,13 @@ class ProgramFile(CaseFile):
 
 class UnitFile(CaseFile):
     kind = Unit
+
+    def collect(self):
+        for item in super().collect():
+            item.add_marker(pytest.mark.dies)  # its children abort where an assertion is meant to fail; its own death is its exit status
+            if self.path.parent.name == "worker":  # they start and kill processes of Python: 13 of the 25 seconds of all unit tests
+                item.add_marker(pytest.mark.tier("test"))
+            yield item
 
 
 def has_expectation(path):

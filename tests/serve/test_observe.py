@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from .. import venv_of
+from .. import node_of, venv_of
 from ..checks import check, skip
 from .kit import PDL, Server, chat, written
 
@@ -245,12 +245,12 @@ def test_prometheus(programs, build):
 @pytest.mark.parametrize("origin, token, want", [("http://page.example", "", "200 You said: from a page true\n"), ("http://other.example", "sesame", "hidden\n")])
 def test_pages(programs, build, origin, token, want):
     """A browser's rules for pages of other origins."""
-    place, why = venv_of.node(build, "jsdom")
-    if not place:
+    modules, why = node_of.modules(build, "jsdom")
+    if not modules:
         pytest.skip(why)
     s = Server(programs, "--allow-origin", origin, token=token)
     p = subprocess.run(["node", str(pathlib.Path(__file__).with_name("page.js")), "http://127.0.0.1:%d" % s.port, "echo"], capture_output=True, text=True, timeout=60,
-                       env={**os.environ, "NODE_PATH": os.path.join(place, "node_modules")}, check=False)
+                       env={**os.environ, "NODE_PATH": modules}, check=False)
     check("a page of another origin: " + want.strip(), p.stdout == want, p.stdout + p.stderr[-500:])
     s.close()
 

@@ -299,9 +299,9 @@ pdl_line_terminal pdl_cli_term_lines(term *t) {
     return (pdl_line_terminal){t, flush, row, row_ended};
 }
 
-void pdl_cli_term_errors(void *user, pdl_str bytes, bool untrusted) {
+void pdl_cli_term_errors(void *user, pdl_str bytes) {
     pdl_buf text = PDL_BUF;
     pdl_utf8_repair(&text, bytes);
-    put_error(user, untrusted ? pdl_buf_str(&text) : bytes, untrusted);
+    put_error(user, pdl_buf_str(&text), true);
     pdl_buf_fini(&text);
 }

@@ -50,7 +50,7 @@ void pdl_cli_term_flush(term *t);
 bool pdl_cli_term_has_held(void *t);
 uint64_t pdl_cli_term_write(void *t);
 /* What code wrote on standard error. */
-void pdl_cli_term_errors(void *t, pdl_str bytes, bool untrusted);
+void pdl_cli_term_errors(void *t, pdl_str bytes);
 /* For those who read lines from it. */
 pdl_line_terminal pdl_cli_term_lines(term *t);
 

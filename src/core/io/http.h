@@ -70,6 +70,9 @@ typedef struct pdl_http_reply {
 /* Value of the last header with this name (letter case ignored); empty slice with p == NULL when
  * absent. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
+/* Seconds from Retry-After, 0 for a date that has passed, negative when absent or senseless; now_s:
+ * seconds since the epoch. */
+double pdl_http_retry_after(const pdl_http_reply *r, double now_s, bool *is_date);
 
 typedef struct pdl_http_request {
     const char *method;         /* "GET", "POST", ...; static */

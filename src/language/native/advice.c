@@ -13,6 +13,11 @@
 #define EMPTY(filter) "nothing is in it: x | " filter " | default(y) is y then"
 #define JOINED        "`~` joins values as text; x | int makes a number of a text"
 #define NUMBER        "x | int makes a number of a text, x | float one with a fraction"
+#define ANY_OF        "write (x | select | list | length) > 0"
+#define ALL_OF        "write (x | reject | list | length) == 0"
+#define AS_BOOL       "write `not not x`"
+#define AS_LIST       "write x | list"
+#define AS_SET        "write x | unique | list"
 #define NOTHING       "the value is none: x | default(y, true) is y then"
 
 typedef struct other_word {
@@ -33,11 +38,11 @@ static const other_word filters[] = {
 
 /* Words that are no filters, and what is written in their place. */
 static const other_word no_filters[] = {
-    {"any", "write (x | select | list | length) > 0"},
-    {"all", "write (x | reject | list | length) == 0"},
-    {"bool", "write `not not x`"},
-    {"tuple", "write x | list"},
-    {"set", "write x | unique | list"},
+    {"any", ANY_OF},
+    {"all", ALL_OF},
+    {"bool", AS_BOOL},
+    {"tuple", AS_LIST},
+    {"set", AS_SET},
     {"append", "write x + [item]"},
     {"push", "write x + [item]"},
     {"extend", "write x + y"},
@@ -96,11 +101,11 @@ static const struct {
     {"requests", DOTTED, "Python runs in a block: lang: python"},
     {"lambda", BARE | CALLED | DOTTED,
      "a function is a block: function: {x: integer}, return: ..."},
-    {"any", CALLED, "write (x | select | list | length) > 0"},
-    {"all", CALLED, "write (x | reject | list | length) == 0"},
-    {"bool", CALLED, "write `not not x`"},
-    {"tuple", CALLED, "write x | list"},
-    {"set", CALLED, "write x | unique | list"},
+    {"any", CALLED, ANY_OF},
+    {"all", CALLED, ALL_OF},
+    {"bool", CALLED, AS_BOOL},
+    {"tuple", CALLED, AS_LIST},
+    {"set", CALLED, AS_SET},
     {"chr", CALLED, "Python runs in a block: lang: python"},
     {"ord", CALLED, "Python runs in a block: lang: python"},
     {"divmod", CALLED, "write a // b and a % b"},

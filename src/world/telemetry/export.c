@@ -9,7 +9,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/num.h"
 #include "base/pace.h"
@@ -86,16 +85,8 @@ static bool is_passing(const pdl_http_reply *r) {
 
 /* How long the collector asks to wait, else longer each time; in ms. */
 static uint64_t wait_of(const pdl_http_reply *r, unsigned tries) {
-    pdl_str after = pdl_http_header(r, "Retry-After");
-    char *text = pdl_str_dup(after);
-    struct tm tm = {0};
-    double seconds = -1, now = (double)pdl_clock_wall_ns() / 1e9;
-    if (!pdl_num_read_double(after, &seconds) &&
-        strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm)) {
-        seconds = (double)timegm(&tm) - now;
-        if (seconds < 0) seconds = 0;
-    }
-    pdl_free(text);
+    bool is_date;
+    double seconds = pdl_http_retry_after(r, (double)pdl_clock_wall_ns() / 1e9, &is_date);
     if (seconds >= 0) return seconds < LONGEST_S ? (uint64_t)(seconds * 1000) : LONGEST_S * 1000;
     return (uint64_t)FIRST_WAIT_MS << (tries < 6 ? tries : 6);
 }

@@ -5,8 +5,6 @@
  */
 #include "model/call/fault.h"
 
-#include <time.h>
-
 #include "base/num.h"
 
 #include "base/banned.h"
@@ -46,39 +44,11 @@ bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *
     return true;
 }
 
-/* "Wed, 21 Oct 2099 07:28:00 GMT" */
-static bool read_date(pdl_str s, double *out) {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    struct tm tm = {0};
-    int64_t day, year, h, m, sec;
-    if (s.n != 29 || s.p[3] != ',' || s.p[19] != ':' || s.p[22] != ':' ||
-        !pdl_str_ends(s, PDL_STR("GMT")))
-        return false;
-    size_t month = pdl_str_find((pdl_str){months, 36}, pdl_str_sub(s, 8, 11), 0);
-    if (month == PDL_NOT_FOUND || month % 3) return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 5, 7), &day) ||
-        !pdl_num_read_int(pdl_str_sub(s, 12, 16), &year))
-        return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 17, 19), &h) ||
-        !pdl_num_read_int(pdl_str_sub(s, 20, 22), &m))
-        return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 23, 25), &sec)) return false;
-    tm.tm_mday = (int)day;
-    tm.tm_mon = (int)(month / 3);
-    tm.tm_year = (int)year - 1900;
-    tm.tm_hour = (int)h;
-    tm.tm_min = (int)m;
-    tm.tm_sec = (int)sec;
-    *out = (double)timegm(&tm);
-    return true;
-}
-
 double pdl_backoff_header(const pdl_http_reply *r, double now_s, bool *is_date) {
     double v;
-    pdl_str ms = pdl_http_header(r, "retry-after-ms"), s = pdl_http_header(r, "retry-after");
+    pdl_str ms = pdl_http_header(r, "retry-after-ms");
+    *is_date = false;
     if (ms.n && pdl_num_read_double(ms, &v) && v >= 0) return v / 1000;
-    if (s.n == 0) return -1;
-    if (pdl_num_read_double(s, &v)) return v >= 0 ? v : -1;
-    *is_date = read_date(s, &v);
-    return *is_date && v > now_s ? v - now_s : -1;
+    v = pdl_http_retry_after(r, now_s, is_date);
+    return *is_date && v <= 0 ? -1 : v;
 }

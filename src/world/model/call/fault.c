@@ -240,7 +240,9 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
     if (pdl_utf8_check(body) == PDL_NOT_FOUND &&
         !pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err))
         pdl_err_fini(&err);
-    if (!pdl_peer_words_in(body, RAW_TEXT, &out->msg))
+    if (!pdl_peer_words(json, &out->msg))
+        pdl_utf8_repair(&out->msg, pdl_utf8_cut(body, RAW_TEXT));
+    if (out->msg.len == 0)
         pdl_buf_putf(&out->msg, "status %d without a text", r->status);
     out->kind =
         classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));

@@ -90,8 +90,7 @@ static void first_text(pdl_val *slot, pdl_vref v) {
 }
 
 static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
-    if (!is_name(id) || (pdl_is_str(t->id) && !t->made)) return;
-    if (pdl_is_str(t->id)) return; /* it was made and has been given away */
+    if (!is_name(id) || pdl_is_str(t->id)) return; /* one that was made has been given away */
     t->id = pdl_keep(id);
     if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
     d->tool_ids =
