@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/dotenv.h"
+#include "api/setup/dotenv.h"
 #include "fuzz.h"
 
 typedef struct found {

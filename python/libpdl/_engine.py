@@ -116,7 +116,7 @@ def _plain(value: Any) -> Any:
 
 
 def _of_environment() -> Union[None, bool, str]:
-    """What PDL_SANDBOX asks for, as the parameter `sandbox` would. The library reads the variable itself, too (src/api/profiles.c). Here it is read
+    """What PDL_SANDBOX asks for, as the parameter `sandbox` would. The library reads the variable itself, too (src/api/session/profiles.c). Here it is read
     as well because code that is to be confined cannot run in this process, which is decided before the library has an engine."""
     named = os.environ.get("PDL_SANDBOX") or "0"
     return None if named == "0" else True if named == "1" else named

@@ -66,7 +66,7 @@ typedef struct pdl_task_printed {
     size_t n;
 } pdl_task_printed;
 
-/* Shared by tasks.c, turns.c and runs.c. */
+/* Shared by tasks.c, turns.c and durable_runs.c. */
 struct pdl_task {
     pdl_engine *engine;
     pdl_session *session;
@@ -92,7 +92,7 @@ pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 
-/* --- runs.c: durable tasks -------------------------------------------------------------------- */
+/* --- durable_runs.c: durable tasks ------------------------------------------------------------ */
 
 /* Before the start, with the program in use. Errors: usage, io, runtime, replay. */
 PDL_MUST bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_durable *o,

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/dotenv.h"
+#include "api/setup/dotenv.h"
 #include "t.h"
 
 static void put(void *user, pdl_str name, pdl_str value) {

@@ -1,0 +1,582 @@
+/* hooks.c -- see hooks.h. A request belongs to the host program until it answers; its effect may
+ * end earlier, with the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/hooks.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "api/embed/objects.h"
+#include "api/handles.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "io/clock.h"
+#include "model/model.h"
+
+#include "base/banned.h"
+
+enum { DAY_MS = 86400000 };
+
+typedef struct hooks hooks;
+
+struct pdl_request {
+    hooks *hooks;        /* NULL: closed */
+    pdl_effect *e;       /* NULL: the answer is not needed any more */
+    const pdl_hook *row; /* the handler that has it; NULL: something of the host program has */
+    pdl_value data;
+    pdl_buf pieces;     /* not delivered yet */
+    pdl_buf all_pieces; /* all pieces */
+    bool answered;
+    bool looked_again; /* of a look-up that found nothing */
+    pdl_val answer;
+    pdl_err err;
+    uint64_t start_ns;
+    bool *freed;     /* set when it is freed; NULL: not needed */
+    struct list *in; /* the list that it is in; NULL: none */
+    pdl_request *next, *prev;
+};
+
+typedef struct list {
+    pdl_request *first, *last;
+} list;
+
+struct hooks {
+    pdl_world world;
+    pdl_loop *loop;
+    const pdl_hook *rows;
+    size_t n_rows;
+    pdl_task *task; /* NULL: none */
+    void (*other)(void *user, pdl_effect *e);
+    void *user;
+    list waiting;      /* for the host program */
+    list ready;        /* answered, or with pieces to deliver, in order */
+    pdl_timer *keeper; /* keeps the loop open while there are requests */
+};
+
+/* --- who answers ------------------------------------------------------------------------------ */
+
+static pdl_str text_at(pdl_vref request, const char *key) {
+    pdl_vref v = pdl_dict_getz(request, key);
+    if (pdl_is_list(v) && pdl_list_len(v)) v = pdl_list_at(v, 0);
+    return pdl_is_str(v) ? pdl_str_get(v) : PDL_STR("");
+}
+
+static pdl_str subject_of(const pdl_effect *e) {
+    static const struct {
+        pdl_effect_kind kind;
+        const char *key;
+    } rows[] = {
+        {PDL_EFFECT_model, "model"},   {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
+        {PDL_EFFECT_command, "argv"},  {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
+        {PDL_EFFECT_write, "path"},    {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
+        {PDL_EFFECT_approval, "sink"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);
+    return PDL_STR("");
+}
+
+/* Does a come before b? The longer prefix does, then the later one. */
+static bool is_before(const pdl_hook *a, const pdl_hook *b) {
+    return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
+}
+
+/* The handler after this one (NULL: the first), NULL when there is none. */
+static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
+                            const pdl_hook *after) {
+    const pdl_hook *best = NULL;
+    pdl_str subject = n ? subject_of(e) : PDL_STR("");
+    for (const pdl_hook *h = rows; h < rows + n; h++)
+        if (h->kind == e->kind && pdl_str_starts(subject, h->prefix) &&
+            (!after || is_before(after, h)) && (!best || is_before(h, best)))
+            best = h;
+    return best;
+}
+
+bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
+    return pdl_objects_own(e) || find(rows, n, e, NULL) != NULL;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool misfit(const char *kind, pdl_vref v, const char *want, pdl_err *err) {
+    return pdl_err_set(
+        err, PDL_E_protocol, (pdl_loc){0},
+        "the host program answered a request of kind %s with a value of type %s, not %s", kind,
+        pdl_type_name(v), want);
+}
+
+static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
+    if (pdl_is_absent(pdl_dict_getz(d, key))) return pdl_dict_putz(d, key, v);
+    pdl_drop(v);
+    return d;
+}
+
+static pdl_val no_tokens(void) {
+    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)),
+                         "completion_tokens", pdl_int(0));
+}
+
+/* The message of an answer {content, ...}: the fields that a message of an assistant may have. */
+static pdl_val answer_message(pdl_vref d) {
+    static const char *const fields[] = {"content",           "tool_calls",  "refusal",
+                                         "reasoning_content", "annotations", "function_call"};
+    pdl_vref given = pdl_dict_getz(d, "message");
+    if (pdl_is_dict(given)) return pdl_keep(given);
+    pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        pdl_vref v = pdl_dict_getz(d, fields[i]);
+        if (!pdl_is_absent(v)) m = pdl_dict_putz(m, fields[i], pdl_keep(v));
+    }
+    return m;
+}
+
+/* A chat completion of an answer {content, ...} of a host program. */
+static pdl_val answer_completion(pdl_vref d) {
+    pdl_val choice = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
+    choice = pdl_dict_putz(choice, "message", answer_message(d));
+    static const char *const fields[] = {"finish_reason", "logprobs"};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        pdl_vref v = pdl_dict_getz(d, fields[i]);
+        if (!pdl_is_absent(v)) choice = pdl_dict_putz(choice, fields[i], pdl_keep(v));
+    }
+    pdl_val c = pdl_dict_putz(pdl_dict_new(3), "choices", pdl_list_push(pdl_list_new(1), choice));
+    pdl_vref usage = pdl_dict_getz(d, "usage");
+    return pdl_is_absent(usage) ? c : pdl_dict_putz(c, "usage", pdl_keep(usage));
+}
+
+/* Text, {content, ...} with what belongs to a message, or a whole chat completion become the reply
+ * that a service's answer becomes: programs cannot tell who answered. */
+static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
+    pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
+    bool is_whole = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "choices"));
+    bool has_calls = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "tool_calls"));
+    bool is_empty = pdl_is_absent(content) || pdl_is_null(content);
+    if (!pdl_is_str(v) && !is_whole && !pdl_is_str(content) && !(has_calls && is_empty))
+        return misfit("model", v, "text, {content, ...} or a chat completion", err);
+    pdl_val c;
+    if (is_whole)
+        c = pdl_keep(v);
+    else if (pdl_is_str(v)) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(1), "content", pdl_keep(v));
+        c = answer_completion(d);
+        pdl_drop(d);
+    } else
+        c = answer_completion(v);
+    c = default_to(c, "model", pdl_keep(pdl_dict_getz(e->request, "model")));
+    c = default_to(c, "usage", no_tokens());
+    return pdl_model_reply(c, out, err);
+}
+
+static pdl_val code_answer(pdl_vref v, pdl_str all_pieces) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "result", pdl_keep(v));
+    d = pdl_dict_putz(d, "rebound", pdl_dict_new(0));
+    return pdl_dict_putz(d, "stdout", pdl_text(all_pieces));
+}
+
+static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_str(v) && !pdl_is_dict(v))
+        return misfit("command", v, "text or {stdout, stderr, status}", err);
+    pdl_val d = pdl_is_str(v) ? pdl_dict_putz(pdl_dict_new(3), "stdout", pdl_keep(v)) : pdl_keep(v);
+    d = default_to(d, "stdout", pdl_textz(""));
+    d = default_to(d, "stderr", pdl_textz(""));
+    d = default_to(d, "status", pdl_int(0));
+    bool ok = pdl_is_str(pdl_dict_getz(d, "stdout")) && pdl_is_str(pdl_dict_getz(d, "stderr")) &&
+              pdl_is(pdl_dict_getz(d, "status"), PDL_V_INT);
+    if (ok)
+        *out = d;
+    else {
+        misfit("command", v, "text or {stdout: text, stderr: text, status: integer}", err);
+        pdl_drop(d);
+    }
+    return ok;
+}
+
+/* Completes the shorter forms that a host program may answer with. Flat switch over the kinds. */
+static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
+                     pdl_err *err) {
+    const char *kind = pdl_effect_kind_name(e->kind);
+    switch (e->kind) {
+    case PDL_EFFECT_model: return model_answer(e, v, out, err);
+    case PDL_EFFECT_code: *out = code_answer(v, all_pieces); return true;
+    case PDL_EFFECT_command: return command_answer(v, out, err);
+    case PDL_EFFECT_embed:
+        if (!pdl_is_dict(v)) return misfit(kind, v, "{embeddings, usage}", err);
+        break;
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
+        if (!pdl_is_str(v) && !pdl_is_null(v)) return misfit(kind, v, "text or null", err);
+        break;
+    case PDL_EFFECT_read:
+        if (!pdl_is_str(v)) return misfit(kind, v, "text", err);
+        break;
+    case PDL_EFFECT_now:
+        if (pdl_is(v, PDL_V_INT)) {
+            *out = pdl_float((double)pdl_int_of(v));
+            return true;
+        }
+        if (!pdl_is(v, PDL_V_FLOAT)) return misfit(kind, v, "a number", err);
+        break;
+    case PDL_EFFECT_random:
+        if (!pdl_is(v, PDL_V_INT)) return misfit(kind, v, "an integer", err);
+        break;
+    case PDL_EFFECT_approval:
+        if (!pdl_is_bool(v)) return misfit(kind, v, "a boolean", err);
+        break;
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_sleep: *out = pdl_null(); return true;
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_tool:
+    case PDL_EFFECT_permit:
+    case PDL_EFFECT_COUNT: break;
+    }
+    *out = pdl_keep(v);
+    return true;
+}
+
+/* What the machine expects as the reply of this effect. */
+static bool fit(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out, pdl_err *err) {
+    pdl_val whole;
+    pdl_err why = {0};
+    if (!complete(e, v, all_pieces, &whole, err)) return false;
+    if (pdl_effect_check(e, whole, &why)) {
+        *out = whole;
+        return true;
+    }
+    pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                "the answer of the host program is not a valid reply: %s", why.msg);
+    pdl_err_fini(&why);
+    pdl_drop(whole);
+    return false;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void take_out(pdl_request *r) {
+    list *l = r->in;
+    if (!l) return;
+    if (r->next)
+        r->next->prev = r->prev;
+    else
+        l->last = r->prev;
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        l->first = r->next;
+    r->in = NULL;
+    r->next = r->prev = NULL;
+}
+
+static void move_to(pdl_request *r, list *l) {
+    take_out(r);
+    r->in = l;
+    r->prev = l->last;
+    if (l->last)
+        l->last->next = r;
+    else
+        l->first = r;
+    l->last = r;
+}
+
+static void keep_open(void *user);
+
+static void mind_keeper(hooks *h) {
+    bool open = h->waiting.first || h->ready.first;
+    if (open && !h->keeper) h->keeper = pdl_timer_start(h->loop, DAY_MS, keep_open, h);
+    if (open || !h->keeper) return;
+    pdl_timer_stop(h->keeper);
+    h->keeper = NULL;
+}
+
+static void keep_open(void *user) {
+    hooks *h = user;
+    h->keeper = NULL;
+    mind_keeper(h);
+}
+
+/* Out of the room; the effect is the caller's. */
+static pdl_effect *leave(pdl_request *r) {
+    pdl_effect *e = r->e;
+    hooks *h = r->hooks;
+    take_out(r);
+    r->hooks = NULL;
+    r->e = NULL;
+    mind_keeper(h);
+    return e;
+}
+
+static void request_free(pdl_request *r) {
+    if (r->freed) *r->freed = true;
+    pdl_drop(r->data.v);
+    pdl_drop(r->answer);
+    pdl_err_fini(&r->err);
+    pdl_buf_fini(&r->pieces);
+    pdl_buf_fini(&r->all_pieces);
+    pdl_free(r);
+}
+
+/* The answer is not needed any more; the request lives until the host program has answered it. */
+static void give_up(pdl_request *r) {
+    pdl_effect_free(leave(r));
+    if (r->answered) request_free(r);
+}
+
+const pdl_value *pdl_request_data(const pdl_request *request) {
+    return request ? &request->data : NULL;
+}
+bool pdl_request_is_cancelled(const pdl_request *request) { return !request || !request->e; }
+
+bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
+    if (!request || !request->e || !text || request->answered) return false;
+    if (n_bytes > PDL_MAX_TEXT - request->all_pieces.len ||
+        pdl_utf8_check((pdl_str){text, n_bytes}) != PDL_NOT_FOUND)
+        return false;
+    if (!n_bytes) return true;
+    if (request->in != &request->hooks->ready) move_to(request, &request->hooks->ready);
+    pdl_buf_put(&request->pieces, (pdl_str){text, n_bytes});
+    pdl_buf_put(&request->all_pieces, (pdl_str){text, n_bytes});
+    return true;
+}
+
+/* Ready for the next poll. */
+static void answered(pdl_request *r) {
+    if (!r->e) {
+        request_free(r);
+        return;
+    }
+    r->answered = true;
+    if (r->in != &r->hooks->ready) move_to(r, &r->hooks->ready);
+}
+
+static bool is_look_up(const pdl_effect *e) {
+    if (e->kind != PDL_EFFECT_object) return false;
+    pdl_vref op = pdl_dict_getz(e->request, "op");
+    return pdl_text_is(op, "attr") || pdl_text_is(op, "item");
+}
+
+void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
+    if (!request || request->answered) return;
+    if (!answer && request->e && is_look_up(request->e)) {
+        bool again = !request->looked_again;
+        request->looked_again = true;
+        if (again && pdl_objects_look_again(request->e, request)) return;
+        request->answer = pdl_objects_missing(request->e);
+        answered(request);
+        return;
+    }
+    pdl_vref v = answer ? answer->v : pdl_null();
+    if (request->e &&
+        fit(request->e, v, pdl_buf_str(&request->all_pieces), &request->answer, &request->err) &&
+        request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
+        pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
+        /* a request that streams gets it in one piece */
+        pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
+        pdl_request_piece(request, all.p, all.n);
+    }
+    answered(request);
+}
+
+void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
+                             const pdl_value *changed) {
+    if (!request || request->answered) return;
+    if (request->e && request->e->kind != PDL_EFFECT_code) {
+        pdl_request_answer(request, result);
+        return;
+    }
+    pdl_value whole = {
+        code_answer(result ? result->v : pdl_null(), pdl_buf_str(&request->all_pieces))};
+    if (pdl_value_kind(changed) == PDL_KIND_DICT)
+        whole.v = pdl_dict_putz(whole.v, "rebound", pdl_keep(pdl_value_settled(changed)));
+    if (request->e && !pdl_effect_check(request->e, whole.v, &request->err))
+        pdl_drop(whole.v);
+    else
+        request->answer = whole.v;
+    answered(request);
+}
+
+void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
+    pdl_request_raise(request, kind, NULL, message);
+}
+
+void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
+                       const char *message) {
+    if (!request || request->answered) return;
+    const char *why = message ? message : "refused by the host program";
+    if (pdl_utf8_check(pdl_str_of(why)) != PDL_NOT_FOUND)
+        why = "refused by the host program, for a reason that is not UTF-8";
+    bool model = request->e && request->e->kind == PDL_EFFECT_model;
+    pdl_str name = model ? subject_of(request->e) : PDL_STR("");
+    if (model)
+        pdl_err_set(&request->err, pdl_error_kind_of(kind), (pdl_loc){0},
+                    "Error during '%.*s' model call: %s", PDL_FMT(name), why);
+    else
+        pdl_err_set(&request->err, pdl_error_kind_of(kind), (pdl_loc){0}, "%s", why);
+    if (classes && *classes && pdl_utf8_check(pdl_str_of(classes)) == PDL_NOT_FOUND)
+        request->err.py_class = pdl_str_dup(pdl_str_of(classes));
+    answered(request);
+}
+
+/* --- the room --------------------------------------------------------------------------------- */
+
+/* The request is freed before its effect ends, because what that starts may cancel others. */
+static void deliver_answer(pdl_request *r) {
+    double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
+    pdl_val v = r->answer;
+    pdl_err err = r->err;
+    pdl_effect *e = leave(r);
+    r->answer = pdl_absent();
+    r->err = (pdl_err){0};
+    request_free(r);
+    if (err.kind)
+        pdl_effect_refuse(e, &err);
+    else
+        pdl_effect_answer(e, v, seconds);
+}
+
+/* The answer of a model lets the next queued call start; delivering it at once would recurse
+ * without bound. */
+static bool is_delivered_at_once(pdl_effect_kind k) {
+    return k != PDL_EFFECT_model && k != PDL_EFFECT_embed;
+}
+
+static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
+    pdl_request *r = PDL_NEW(pdl_request);
+    *r = (pdl_request){
+        .hooks = h,
+        .e = e,
+        .data = {data},
+        .pieces = PDL_BUF,
+        .all_pieces = PDL_BUF,
+        .answer = pdl_absent(),
+        .start_ns = pdl_clock_ns(),
+    };
+    move_to(r, &h->waiting);
+    return r;
+}
+
+/* To its handler, or to what the effect is on. The turn may be another task's: a call that waited
+ * for its place starts when one of another task ends. Both r and the task may be freed. */
+static void hand_to_host(const hooks *h, const pdl_effect *e, pdl_request *r) {
+    pdl_engine *engine = h->task ? pdl_engine_keep(h->task->engine) : NULL;
+    pdl_task *before = engine ? pdl_task_enter(engine, h->task) : NULL;
+    if (r->row)
+        r->row->fn(r->row->user, r);
+    else
+        pdl_objects_ask(e, r);
+    if (!engine) return;
+    (void)pdl_task_enter(engine, before);
+    pdl_engine_free(engine);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    hooks *h = (hooks *)(void *)w;
+    const bool owned = pdl_objects_own(e);
+    const pdl_hook *row = owned ? NULL : find(h->rows, h->n_rows, e, NULL);
+    pdl_err err = {0};
+    pdl_val data;
+    if (!owned)
+        data = pdl_keep(e->request);
+    else if (!pdl_objects_data(e, &data, &err)) {
+        pdl_effect_refuse(e, &err);
+        return;
+    }
+    pdl_request *r = request_new(h, e, data);
+    bool freed = false;
+    r->freed = &freed;
+    r->row = row;
+    hand_to_host(h, e, r);
+    if (freed) return;
+    r->freed = NULL;
+    if (r->answered && !r->pieces.len && is_delivered_at_once(e->kind))
+        deliver_answer(r);
+    else if (r->e)
+        mind_keeper(h);
+}
+
+static pdl_request *find_request(const list *l, uint32_t id) {
+    pdl_request *r = l->first;
+    while (r && r->e->id != id) r = r->next;
+    return r;
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    hooks *h = (hooks *)(void *)w;
+    pdl_request *r = find_request(&h->waiting, id);
+    if (!r) r = find_request(&h->ready, id);
+    if (r) give_up(r);
+}
+
+static void deliver_pieces(const pdl_effect *e, pdl_str text) {
+    bool wanted = e->kind != PDL_EFFECT_model || pdl_val_truth(pdl_dict_getz(e->request, "stream"));
+    if (text.n && wanted && e->sink.piece) e->sink.piece(e->sink.user, e, text);
+}
+
+static void deliver(hooks *h, pdl_request *r) {
+    assert(h->ready.first == r && (r->answered || r->pieces.len));
+    if (r->pieces.len) {
+        pdl_buf pieces = r->pieces;
+        r->pieces = PDL_BUF;
+        if (!r->answered) move_to(r, &h->waiting);
+        deliver_pieces(r->e, pdl_buf_str(&pieces));
+        pdl_buf_fini(&pieces);
+        return; /* an answer follows in the next turn, unless the piece ended the run */
+    }
+    deliver_answer(r);
+}
+
+bool pdl_hooks_deliver(pdl_world *w) {
+    hooks *h = (hooks *)(void *)w;
+    bool any = h->ready.first != NULL;
+    while (h->ready.first) deliver(h, h->ready.first);
+    return any;
+}
+
+bool pdl_hooks_are_ready(const pdl_world *w) {
+    return ((const hooks *)(const void *)w)->ready.first != NULL;
+}
+
+static bool poll_answers(pdl_world *w, int timeout_ms) {
+    hooks *h = (hooks *)(void *)w;
+    return pdl_loop_run(h->loop, pdl_hooks_deliver(w) ? 0 : timeout_ms) || h->waiting.first;
+}
+
+static void close_hooks(pdl_world *w) {
+    hooks *h = (hooks *)(void *)w;
+    while (h->waiting.first) give_up(h->waiting.first);
+    while (h->ready.first) give_up(h->ready.first);
+    pdl_free(h);
+}
+
+void pdl_request_decline(pdl_request *request) {
+    if (!request || request->answered) return;
+    if (!request->e || !request->row) {
+        pdl_request_refuse(request, NULL, "declined by the host program");
+        return;
+    }
+    hooks *h = request->hooks;
+    request->row = find(h->rows, h->n_rows, request->e, request->row);
+    if (request->row) {
+        hand_to_host(h, request->e, request);
+        return;
+    }
+    pdl_effect *e = leave(request);
+    request_free(request);
+    h->other(h->user, e);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_answers, close_hooks};
+
+pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
+                               void (*other)(void *user, pdl_effect *e), void *user) {
+    hooks *h = PDL_NEW(hooks);
+    h->world.ops = &ops;
+    h->loop = o->loop;
+    h->rows = o->rows;
+    h->n_rows = o->n;
+    h->task = o->task;
+    h->other = other;
+    h->user = user;
+    return &h->world;
+}

@@ -1,0 +1,253 @@
+/* values.c -- pdl_value: handles of values for users of the library.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "api/embed/objects.h"
+#include "api/handles.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/context.h"
+#include "value/int.h"
+#include "value/json_partial.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "value/promise.h"
+#include "value/pyvalues.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+pdl_value *pdl_value_box(pdl_val v) {
+    pdl_value *box = PDL_NEW(pdl_value);
+    box->v = v;
+    return box;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static bool is_text(const char *p, size_t n) {
+    return p && n <= PDL_MAX_TEXT && pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND;
+}
+
+pdl_value *pdl_value_null(void) { return pdl_value_box(pdl_null()); }
+pdl_value *pdl_value_bool(bool b) { return pdl_value_box(pdl_bool(b)); }
+pdl_value *pdl_value_int(int64_t i) { return pdl_value_box(pdl_int(i)); }
+pdl_value *pdl_value_float(double d) { return pdl_value_box(pdl_float(d)); }
+pdl_value *pdl_value_list(void) { return pdl_value_box(pdl_list_new(0)); }
+pdl_value *pdl_value_dict(void) { return pdl_value_box(pdl_dict_new(0)); }
+pdl_value *pdl_value_text(const char *text) {
+    return text ? pdl_value_text_n(text, strlen(text)) : NULL;
+}
+
+pdl_value *pdl_value_text_n(const char *text, size_t n_bytes) {
+    return is_text(text, n_bytes) ? pdl_value_box(pdl_text((pdl_str){text, n_bytes})) : NULL;
+}
+
+pdl_value *pdl_value_keep(const pdl_value *v) { return v ? pdl_value_box(pdl_keep(v->v)) : NULL; }
+
+void pdl_value_drop(pdl_value *v) {
+    if (!v) return;
+    pdl_drop(v->v);
+    pdl_free(v);
+}
+
+/* Containers are copied when they are shared. A value cannot come to contain itself: the item is
+ * then a second owner. */
+bool pdl_value_push(pdl_value *v, const pdl_value *item) {
+    if (!v || !item || !pdl_is_list(v->v)) return false;
+    pdl_val x = pdl_keep(item->v);
+    v->v = pdl_list_push(v->v, x);
+    return true;
+}
+
+bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
+    if (!v || !item || !key || !pdl_is_dict(v->v) || !is_text(key, strlen(key))) return false;
+    pdl_val x = pdl_keep(item->v);
+    v->v = pdl_dict_putz(v->v, key, x);
+    return true;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+/* The value that a promise was filled with. */
+pdl_vref pdl_value_settled(const pdl_value *v) {
+    pdl_vref x = v->v;
+    while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
+           !pdl_is_absent(pdl_promise_of(x)->value))
+        x = pdl_promise_of(x)->value;
+    return x;
+}
+
+pdl_kind pdl_value_kind(const pdl_value *v) {
+    if (!v) return PDL_KIND_NONE;
+    pdl_tag t = pdl_tag_of(pdl_value_settled(v));
+    static const struct {
+        pdl_tag tag;
+        pdl_kind kind;
+    } rows[] = {
+        {PDL_V_NULL, PDL_KIND_NULL},     {PDL_V_BOOL, PDL_KIND_BOOL},
+        {PDL_V_INT, PDL_KIND_INT},       {PDL_V_BIGINT, PDL_KIND_INT},
+        {PDL_V_FLOAT, PDL_KIND_FLOAT},   {PDL_V_STR, PDL_KIND_TEXT},
+        {PDL_V_LIST, PDL_KIND_LIST},     {PDL_V_TUPLE, PDL_KIND_LIST},
+        {PDL_V_DICT, PDL_KIND_DICT},     {PDL_V_ABSENT, PDL_KIND_NULL},
+        {PDL_V_CONTEXT, PDL_KIND_LIST},  {PDL_V_RANGE, PDL_KIND_LIST},
+        {PDL_V_DATE, PDL_KIND_DATE},     {PDL_V_DATETIME, PDL_KIND_DATE},
+        {PDL_V_FUNC, PDL_KIND_FUNCTION}, {PDL_V_BYTES, PDL_KIND_BYTES},
+        {PDL_V_SET, PDL_KIND_SET},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].tag == t) return rows[i].kind;
+    if (pdl_objects_in(pdl_value_settled(v)))
+        return pdl_objects_is_function(pdl_value_settled(v)) ? PDL_KIND_FUNCTION : PDL_KIND_OBJECT;
+    return PDL_KIND_OTHER;
+}
+
+bool pdl_value_get_bool(const pdl_value *v, bool *out) {
+    if (!v || !out || !pdl_is_bool(pdl_value_settled(v))) return false;
+    *out = pdl_bool_of(pdl_value_settled(v));
+    return true;
+}
+
+bool pdl_value_get_int(const pdl_value *v, int64_t *out) {
+    if (!v || !out || !pdl_is(pdl_value_settled(v), PDL_V_INT)) return false;
+    *out = pdl_int_of(pdl_value_settled(v));
+    return true;
+}
+
+bool pdl_value_get_float(const pdl_value *v, double *out) {
+    if (!v || !out) return false;
+    pdl_vref x = pdl_value_settled(v);
+    if (pdl_is(x, PDL_V_INT))
+        *out = (double)pdl_int_of(x);
+    else if (pdl_is(x, PDL_V_FLOAT))
+        *out = pdl_float_of(x);
+    else
+        return false;
+    return true;
+}
+
+const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes) {
+    if (!v || !pdl_is_str(pdl_value_settled(v))) return NULL;
+    pdl_str s = pdl_str_get(pdl_value_settled(v));
+    if (n_bytes) *n_bytes = s.n;
+    return s.p;
+}
+
+static bool is_list(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
+static bool is_context(pdl_vref v) { return pdl_is(v, PDL_V_CONTEXT); }
+
+size_t pdl_value_len(const pdl_value *v) {
+    if (!v) return 0;
+    pdl_vref x = pdl_value_settled(v);
+    if (pdl_is_str(x)) return pdl_str_get(x).n;
+    if (is_context(x)) return pdl_context_count(x);
+    if (pdl_is(x, PDL_V_RANGE)) return pdl_range_len(x);
+    if (pdl_is(x, PDL_V_SET)) return pdl_dict_len(pdl_set_dict(x));
+    if (pdl_is(x, PDL_V_BYTES)) return pdl_bytes_get(x).n;
+    return is_list(x) ? pdl_list_len(x) : pdl_is_dict(x) ? pdl_dict_len(x) : 0;
+}
+
+pdl_value *pdl_value_at(const pdl_value *v, size_t i) {
+    if (!v || i >= pdl_value_len(v)) return NULL;
+    pdl_vref x = pdl_value_settled(v);
+    if (is_list(x)) return pdl_value_box(pdl_keep(pdl_list_at(x, i)));
+    if (is_context(x)) return pdl_value_box(pdl_context_at(x, i));
+    if (pdl_is(x, PDL_V_RANGE)) return pdl_value_box(pdl_int(pdl_range_at(x, i)));
+    if (pdl_is(x, PDL_V_SET)) return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_set_dict(x), i)));
+    return pdl_is_dict(x) ? pdl_value_box(pdl_keep(pdl_dict_val_at(x, i))) : NULL;
+}
+
+pdl_value *pdl_value_key_at(const pdl_value *v, size_t i) {
+    if (!v || i >= pdl_value_len(v) || !pdl_is_dict(pdl_value_settled(v))) return NULL;
+    return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_value_settled(v), i)));
+}
+
+pdl_value *pdl_value_get(const pdl_value *v, const char *key) {
+    if (!v || !key || !pdl_is_dict(pdl_value_settled(v))) return NULL;
+    pdl_vref x = pdl_dict_getz(pdl_value_settled(v), key);
+    return pdl_is_absent(x) ? NULL : pdl_value_box(pdl_keep(x));
+}
+
+bool pdl_value_equal(const pdl_value *a, const pdl_value *b) {
+    return a && b && pdl_val_eq(pdl_value_settled(a), pdl_value_settled(b));
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error) {
+    pdl_err err = {0};
+    pdl_val v;
+    if (!text) {
+        pdl_misuse(error, "pdl_value_from_json: text is NULL");
+        return NULL;
+    }
+    if (!is_text(text, n_bytes)) {
+        pdl_err_set(&err, PDL_E_syntax, (pdl_loc){0}, "JSON text is not UTF-8");
+        pdl_error_give(error, &err, NULL);
+        return NULL;
+    }
+    if (pdl_json_read((pdl_str){text, n_bytes}, 0, &v, NULL, &err)) return pdl_value_box(v);
+    pdl_error_give(error, &err, NULL);
+    return NULL;
+}
+
+/* The value without promises. */
+static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
+    if (!pdl_may_hold_promise(v->v)) {
+        *out = pdl_keep(v->v);
+        return true;
+    }
+    if (pdl_is_absent(pdl_promise_blocking(v->v))) return pdl_promise_resolve(v->v, out, err);
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
+}
+
+/* Takes b. */
+static pdl_value *written(bool ok, pdl_buf *b, pdl_err *err, pdl_error **error) {
+    if (ok) return pdl_value_box(pdl_text_of_buf(b));
+    pdl_buf_fini(b);
+    pdl_error_give(error, err, NULL);
+    return NULL;
+}
+
+pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes) {
+    if (!text) return NULL;
+    pdl_str s = {text, n_bytes};
+    size_t bad = pdl_utf8_check(s); /* a character may be cut at the end */
+    pdl_val v = pdl_json_partial(bad == PDL_NOT_FOUND ? s : pdl_str_sub(s, 0, bad));
+    return pdl_is_absent(v) ? NULL : pdl_value_box(v);
+}
+
+pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error) {
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_val x;
+    if (!v) {
+        pdl_misuse(error, "pdl_value_to_json: the value is NULL");
+        return NULL;
+    }
+    if (indent > PDL_JSON_MAX_INDENT) indent = PDL_JSON_MAX_INDENT;
+    bool ok = ready(v, &x, &err);
+    if (ok) {
+        ok = pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_CONTEXT, (int)indent, &b, &err);
+        pdl_drop(x);
+    }
+    return written(ok, &b, &err, error);
+}
+
+pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error) {
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_val x;
+    if (!v) {
+        pdl_misuse(error, "pdl_value_to_text: the value is NULL");
+        return NULL;
+    }
+    bool ok = ready(v, &x, &err);
+    if (ok) {
+        ok = pdl_stringify(x, &b, &err);
+        pdl_drop(x);
+    }
+    return written(ok, &b, &err, error);
+}

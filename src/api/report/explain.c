@@ -1,0 +1,256 @@
+/* explain.c -- see explain.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/report/explain.h"
+
+#include <assert.h>
+
+#include "api/embed/objects.h"
+#include "api/session/compose.h"
+#include "base/idmap.h"
+#include "base/limits.h"
+#include "base/vec.h"
+#include "model/preview.h"
+
+#include "base/banned.h"
+
+typedef struct note {
+    unsigned bit;  /* the permission that would have allowed it; 0: a model call */
+    size_t number; /* of the call, from 1 */
+} note;
+
+typedef struct explainer {
+    pdl_world world;
+    pdl_world *outside;
+    unsigned allowed;
+    const pdl_prices *prices;
+    pdl_val calls, not_done; /* lists */
+    pdl_idmap held;          /* by id: effects that are never answered, owned */
+    PDL_VEC(note) notes;
+    pdl_idmap noted; /* by id: the place in notes, + 1 */
+} explainer;
+
+/* What may be allowed, and the kinds of effects that it allows; all others are always allowed. */
+static const struct {
+    const char *word;
+    unsigned bit, kinds;
+} words[] = {
+#define KIND(id) (1u << PDL_EFFECT_##id)
+#define W(id, kinds)                                                                               \
+    { #id, PDL_ALLOW_##id, kinds }
+    W(code, KIND(code) | KIND(object)),
+    W(command, KIND(command)),
+    W(read, KIND(read)),
+    W(write, KIND(write)),
+    W(input, KIND(input)),
+    W(tool, KIND(tool)),
+#undef W
+#undef KIND
+};
+enum { N_WORDS = sizeof words / sizeof words[0] };
+
+bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
+    *out = 0;
+    for (size_t from = 0; from <= text.n;) {
+        size_t comma = pdl_str_find(text, PDL_STR(","), from),
+               to = comma == PDL_NOT_FOUND ? text.n : comma, k = 0;
+        pdl_str word = pdl_str_trim(pdl_str_sub(text, from, to));
+        while (k < N_WORDS && !pdl_str_is(word, words[k].word)) k++;
+        if (k == N_WORDS)
+            return pdl_err_set(
+                err, PDL_E_usage, (pdl_loc){0},
+                "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool",
+                PDL_FMT(word));
+        *out |= words[k].bit;
+        from = to + 1;
+    }
+    return true;
+}
+
+/* The bit that allows an effect; 0: always allowed. */
+static unsigned bit_of(pdl_effect_kind k) {
+    static_assert(PDL_EFFECT_COUNT <= 32, "kinds are bits");
+    for (size_t i = 0; i < N_WORDS; i++)
+        if (words[i].kinds >> k & 1u) return words[i].bit;
+    return 0;
+}
+
+static const char *word_of(unsigned bit) {
+    size_t k = 0;
+    while (words[k].bit != bit) k++;
+    return words[k].word;
+}
+
+static pdl_val with_place(const pdl_effect *e) {
+    pdl_buf place = PDL_BUF;
+    pdl_path_text(e->place, &place);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "file",
+                              e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
+    d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
+    return pdl_dict_putz(d, "place", pdl_text_of_buf(&place));
+}
+
+static pdl_val kept(pdl_vref request, const char *key) {
+    pdl_vref v = pdl_dict_getz(request, key);
+    return pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+}
+
+static pdl_val tokens_of(const explainer *x, const pdl_effect *e, pdl_val d) {
+    pdl_price price;
+    pdl_vref p = pdl_dict_getz(e->request, "parameters"),
+             model = pdl_dict_getz(e->request, "model");
+    int64_t prompt = pdl_tokens_estimate(e->request), answer = pdl_tokens_allowed(p);
+    pdl_val t = pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_int(prompt));
+    t = pdl_dict_putz(t, "answer_at_most", answer ? pdl_int(answer) : pdl_null());
+    d = pdl_dict_putz(d, "tokens", t);
+    bool known =
+        pdl_price_find(x->prices, pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""), p, &price);
+    double cost = known ? (double)prompt * price.input + (double)answer * price.output : 0;
+    return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
+}
+
+static void add_note(explainer *x, const pdl_effect *e, note n) {
+    *pdl_vec_push(&x->notes) = n;
+    pdl_idmap_put(&x->noted, e->id, (void *)(uintptr_t)x->notes.n);
+}
+
+static void note_call(explainer *x, const pdl_effect *e) {
+    static const char *const keys[] = {"model", "platform",   "messages",
+                                       "input", "parameters", "schema"};
+    pdl_err err = {0};
+    pdl_val request = pdl_null(), problem;
+    size_t number = pdl_list_len(x->calls) + 1;
+    pdl_val d = with_place(e);
+    d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
+    d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
+    d = tokens_of(x, e, d);
+    if (pdl_compose_is_hooked(x->outside, e)) {
+        problem = pdl_null(); /* the host program gets the request as it is */
+    } else if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
+        pdl_vref said = pdl_dict_getz(request, "problem");
+        problem = pdl_is_absent(said) ? pdl_null() : pdl_keep(said);
+    } else {
+        problem = pdl_textf("%s: %s", pdl_err_kind_name(err.kind), err.msg);
+        pdl_err_fini(&err);
+    }
+    d = pdl_dict_putz(d, "request", request);
+    x->calls = pdl_list_push(x->calls, pdl_dict_putz(d, "problem", problem));
+    add_note(x, e, (note){0, number});
+}
+
+static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
+    pdl_val d = with_place(e);
+    d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
+    x->not_done = pdl_list_push(x->not_done, pdl_dict_putz(d, "allow", pdl_textz(word_of(bit))));
+    add_note(x, e, (note){bit, 0});
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    explainer *x = (explainer *)(void *)w;
+    unsigned bit = bit_of(e->kind);
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
+        note_call(x, e);
+        pdl_idmap_put(&x->held, e->id, e);
+    } else if (e->kind == PDL_EFFECT_sleep) {
+        pdl_effect_answer(e, pdl_null(), 0);
+    } else if (x->allowed & bit || pdl_objects_own(e) ||
+               (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
+        x->outside->ops->start(x->outside, e);
+    } else {
+        note_not_done(x, e, bit);
+        if (bit == PDL_ALLOW_write)
+            pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
+        else
+            pdl_idmap_put(&x->held, e->id, e);
+    }
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    explainer *x = (explainer *)(void *)w;
+    pdl_effect *held = pdl_idmap_find(&x->held, id);
+    if (!held) {
+        x->outside->ops->cancel(x->outside, id);
+        return;
+    }
+    pdl_idmap_del(&x->held, id);
+    pdl_effect_free(held);
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    explainer *x = (explainer *)(void *)w;
+    return x->outside->ops->poll(x->outside, timeout_ms);
+}
+
+static void close_world(pdl_world *w) {
+    explainer *x = (explainer *)(void *)w;
+    for (size_t i = 0; i < pdl_idmap_places(&x->held); i++) {
+        pdl_effect *e = pdl_idmap_at(&x->held, i);
+        if (e) pdl_effect_free(e);
+    }
+    pdl_idmap_fini(&x->held);
+    pdl_idmap_fini(&x->noted);
+    pdl_vec_fini(&x->notes);
+    pdl_drop(x->calls);
+    pdl_drop(x->not_done);
+    pdl_free(x);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices) {
+    explainer *x = PDL_NEW(explainer);
+    x->world.ops = &ops;
+    x->outside = outside;
+    x->allowed = allowed;
+    x->prices = prices;
+    x->calls = pdl_list_new(4);
+    x->not_done = pdl_list_new(0);
+    return &x->world;
+}
+
+/* What all calls come to, as far as it is known of each. */
+static pdl_val totals_of(pdl_vref calls) {
+    int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
+    double cost = 0;
+    for (size_t i = 0; i < pdl_list_len(calls); i++) {
+        pdl_vref c = pdl_list_at(calls, i), t = pdl_dict_getz(c, "tokens"),
+                 most = pdl_dict_getz(t, "answer_at_most"), price = pdl_dict_getz(c, "cost");
+        prompt += pdl_int_of(pdl_dict_getz(t, "prompt")); /* each is bounded by the memory */
+        if (pdl_is(most, PDL_V_INT) && pdl_int_of(most) < INT64_MAX - answer)
+            answer += pdl_int_of(most);
+        else
+            open_ended++;
+        if (pdl_is(price, PDL_V_FLOAT))
+            cost += pdl_float_of(price);
+        else
+            no_price++;
+    }
+    size_t n = pdl_list_len(calls);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(6), "calls", pdl_int((int64_t)n));
+    d = pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
+    d = pdl_dict_putz(d, "answer_tokens_at_most", pdl_int(answer));
+    d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
+    d = pdl_dict_putz(d, "cost", pdl_float(cost));
+    d = pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
+    /* So many are open at a time, and here none is answered. */
+    return n < PDL_MAX_MAP_WORKERS ? d : pdl_dict_putz(d, "more", pdl_bool(true));
+}
+
+pdl_val pdl_explain_notes(pdl_world *w) {
+    explainer *x = (explainer *)(void *)w;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "calls", pdl_keep(x->calls));
+    d = pdl_dict_putz(d, "totals", totals_of(x->calls));
+    return pdl_dict_putz(d, "not_done", pdl_keep(x->not_done));
+}
+
+pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id) {
+    const explainer *x = (const explainer *)(const void *)w;
+    size_t place = (uintptr_t)pdl_idmap_find(&x->noted, id);
+    if (!place) return pdl_absent();
+    const note *n = &x->notes.p[place - 1];
+    if (!n->bit) return pdl_textf("the reply of call %zu", n->number);
+    return pdl_textf("%s, which was not allowed", word_of(n->bit));
+}

@@ -1,0 +1,65 @@
+/* models.c -- what a check knows about models (check/check.h), from the tables of the room of
+ * models and the environment of a session.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+#include "model/catalog.h"
+
+#include "base/banned.h"
+
+/* Does one of these stand among the parameters? An expression may give each of them. */
+static bool may_give(const pdl_node *parameters, const char *const *names, size_t n) {
+    if (parameters && parameters->kind != PDL_NODE_MAP) return true;
+    for (size_t i = 0; parameters && i < n; i++)
+        if (pdl_node_find(parameters, pdl_str_of(names[i]), NULL)) return true;
+    return false;
+}
+
+static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text,
+                         pdl_buf *near) {
+    static const char *const say_it[] = {"custom_llm_provider", "api_base", "base_url"};
+    const pdl_model_env env = {pdl_session_env_of, user};
+    if (may_give(parameters, say_it, sizeof say_it / sizeof say_it[0])) return true;
+    if (pdl_model_is_known(model, &env, false, text)) return true;
+    pdl_model_near(model, near);
+    return false;
+}
+
+/* Services have parameters of their own, which are sent as they are: only what is nearly one of
+ * the known ones is taken for a mistake. */
+static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *near) {
+    (void)user, (void)model;
+    enum { MAX = 128 };
+    size_t n;
+    pdl_str names[MAX];
+    if (pdl_model_param_find(name)) return true;
+    const pdl_model_param *all = pdl_model_params(&n);
+    for (size_t i = 0; i < n && i < MAX; i++) names[i] = pdl_str_of(all[i].name);
+    *near = pdl_str_nearest(name, names, n < MAX ? n : MAX);
+    size_t shorter = name.n < near->n ? name.n : near->n;
+    return !near->n || shorter < 4 || pdl_str_distance(name, *near, 2) > 2;
+}
+
+static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
+    const pdl_model_param *p = pdl_model_param_find(name);
+    if (!p) return false;
+    *type = pdl_str_of(p->type);
+    *takes = pdl_str_of(p->takes);
+    return true;
+}
+
+/* A key or address among the parameters comes from somewhere else. */
+static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
+    static const char *const given[] = {"api_key",           "api_base",       "base_url",
+                                        "apikey",            "url",            "token",
+                                        "zen_api_key",       "azure_ad_token", "vertex_credentials",
+                                        "aws_access_key_id", "headers",        "extra_headers"};
+    if (may_give(parameters, given, sizeof given / sizeof given[0])) return true;
+    const pdl_model_env env = {pdl_session_env_of, user};
+    return pdl_model_is_known(model, &env, true, text);
+}
+
+pdl_check_models pdl_session_models(pdl_session *s, bool keys) {
+    return (pdl_check_models){s, has_provider, knows_parameter, taken, keys ? has_key : NULL};
+}

@@ -1,0 +1,508 @@
+/* compose.c -- see compose.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/compose.h"
+
+#include "api/embed/objects.h"
+#include "api/session/confined.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "host/host.h"
+#include "mcp/mcp.h"
+#include "model/model.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+/* What runs programs of others, for one profile of the sandbox. */
+typedef struct confined_rooms {
+    const pdl_sandbox *sandbox; /* NULL: nothing confines them */
+    pdl_val profiles;           /* of the effects that they answer; absent: none */
+    pdl_world *worker, *mcp;    /* NULL until needed */
+    uint32_t process, session;  /* numbers of the effects that the worker answers; 0: none */
+    uint32_t owner;             /* the run beside others that has them alone; 0: all runs */
+    bool was_left;              /* a block began a new session: only objects keep the worker */
+} confined_rooms;
+
+typedef struct router {
+    pdl_world world;
+    pdl_compose_options opt;
+    pdl_world *model, *host, *hooks; /* NULL until needed */
+    PDL_VEC(confined_rooms) rooms;
+    uint32_t generations; /* of the processes of all workers */
+} router;
+
+static pdl_val record_of(void *user, pdl_vref record) {
+    static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
+    (void)user;
+    pdl_val d = pdl_dict_new(3);
+    for (size_t i = 0; i < 3; i++) {
+        pdl_val v;
+        pdl_err err = {0};
+        if (pdl_attr(record, pdl_str_of(names[i]), &v, &err)) d = pdl_dict_putz(d, names[i], v);
+        pdl_err_fini(&err);
+    }
+    return d;
+}
+
+/* A number of the environment times unit, as a whole number; 0 when it is not set. */
+static bool read_limit(const router *r, const char *name, const char *what, double unit,
+                       uint64_t *out, pdl_err *err) {
+    const char *text = r->opt.env(r->opt.env_user, name);
+    double n = 0;
+    *out = 0;
+    if (!text || !*text) return true;
+    if (!pdl_num_read_double(pdl_str_of(text), &n) || !(n > 0) || n * unit >= 1e15)
+        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "%s: expected %s, not '%.40s'", name,
+                           what, text);
+    *out = n * unit < 1 ? 1 : (uint64_t)(n * unit);
+    return true;
+}
+
+/* PDL_PYTHON, else the active virtual environment's, else the one on PATH. */
+static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
+    const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
+    pdl_buf venv = PDL_BUF;
+    size_t n = 0;
+    uint64_t ms, bytes;
+    if (!read_limit(r, "PDL_CODE_TIMEOUT", "a number of seconds", 1000, &ms, err) ||
+        !read_limit(r, "PDL_CODE_MEMORY", "a number of megabytes", 1 << 20, &bytes, err))
+        return false;
+    if (own && *own) {
+        candidates[n++] = own;
+    } else {
+        const char *dir = r->opt.env(r->opt.env_user, "VIRTUAL_ENV");
+        if (dir && *dir) {
+            pdl_buf_putf(&venv, "%s/bin/python3", dir);
+            candidates[n++] = pdl_buf_z(&venv);
+        }
+        candidates[n++] = "python3";
+    }
+    pdl_worker_options o = {
+        .pythons = candidates,
+        .n_pythons = n,
+        .dir = r->opt.dir,
+        .debug = r->opt.debug,
+        .user = r->opt.user,
+        .errors = r->opt.takes_errors(r->opt.user) ? r->opt.errors : NULL,
+        .ask_input = r->opt.ask_input,
+        .run_program = r->opt.run_program,
+        .record = record_of,
+        .sandbox = rooms->sandbox,
+        .generations = &r->generations,
+        .time_limit_ms = ms,
+        .max_memory = (size_t)bytes,
+    };
+    rooms->worker = pdl_worker_world_new(r->opt.loop, &o);
+    pdl_buf_fini(&venv);
+    return true;
+}
+
+/* --- by profile ------------------------------------------------------------------------------- */
+
+/* Tool servers are shared: what they remember is theirs. */
+static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
+    bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
+    return own ? r->opt.owner(r->opt.user, e->id) : 0;
+}
+
+static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
+    const pdl_sandbox *s = NULL;
+    if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
+    uint32_t owner = owner_of(r, e, s);
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        *out = &r->rooms.p[i];
+        if ((*out)->sandbox == s && (*out)->process == e->process && (*out)->owner == owner &&
+            !(*out)->was_left)
+            return true;
+    }
+    *out = pdl_vec_push(&r->rooms);
+    **out = (confined_rooms){.sandbox = s,
+                             .profiles = pdl_keep(e->sandbox),
+                             .process = e->process,
+                             .session = e->session,
+                             .owner = owner};
+    return true;
+}
+
+/* What is left of a session is kept for its objects. Nothing is closed here, where one of the
+ * workers may be delivering a reply. */
+static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
+    enum { MOST_LEFT = 32 };
+    size_t n = 0;
+    if (!c->worker) return true;
+    for (size_t i = 0; i < r->rooms.n; i++) n += r->rooms.p[i].was_left && r->rooms.p[i].worker;
+    if (n >= MOST_LEFT)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "objects of more than %d sessions of Python are in use", MOST_LEFT);
+    confined_rooms left = {.sandbox = c->sandbox,
+                           .profiles = pdl_keep(c->profiles),
+                           .process = c->process,
+                           .session = c->session,
+                           .owner = c->owner,
+                           .worker = c->worker,
+                           .was_left = true};
+    c->worker = NULL;
+    *pdl_vec_push(&r->rooms) = left;
+    return true;
+}
+
+/* A session before the one that the process of `now` is in: a journal makes it again late. */
+static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t session) {
+    confined_rooms like = *now;
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i];
+        if (c->was_left && c->process == like.process && c->session == session &&
+            c->owner == like.owner)
+            return c;
+    }
+    confined_rooms *c = pdl_vec_push(&r->rooms);
+    *c = (confined_rooms){.sandbox = like.sandbox,
+                          .profiles = pdl_keep(like.profiles),
+                          .process = like.process,
+                          .session = session,
+                          .owner = like.owner,
+                          .was_left = true};
+    return c;
+}
+
+/* The rooms of the session that code is in: a new one where it begins one, or where another effect
+ * did that did not come here, because a journal had its answer. */
+static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
+    if (!find_rooms(r, e, out, err)) return false;
+    if (e->session < (*out)->session) {
+        *out = find_left(r, *out, e->session);
+        return true;
+    }
+    if (!pdl_effect_begins_session(e) && e->session == (*out)->session) return true;
+    if (!leave_session(r, *out, err) || !find_rooms(r, e, out, err)) return false;
+    (*out)->session = e->session;
+    return true;
+}
+
+/* Sessions of which nothing is used any more. */
+static void close_left(router *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms c = r->rooms.p[i];
+        if (c.was_left && (!c.worker || pdl_worker_is_idle(c.worker))) {
+            if (c.worker) c.worker->ops->close(c.worker);
+            pdl_drop(c.profiles);
+        } else {
+            r->rooms.p[n++] = c;
+        }
+    }
+    r->rooms.n = n;
+}
+
+/* Closed when it is idle: one of the workers may be delivering a reply. */
+void pdl_compose_forget(pdl_world *w, uint32_t owner) {
+    router *r = (router *)(void *)w;
+    for (size_t i = 0; owner && i < r->rooms.n; i++)
+        if (r->rooms.p[i].owner == owner) {
+            r->rooms.p[i].was_left = true;
+            r->rooms.p[i].process = UINT32_MAX; /* nobody's */
+        }
+}
+
+/* The worker whose process has the object. What was made in one profile may be used in a wider
+ * one: its code runs as it did. In a narrower one it would do what the block may not. */
+static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i];
+        if (!c->worker || !pdl_worker_has_object(c->worker, e->request)) continue;
+        *out = c->worker;
+        return pdl_text_is(pdl_dict_getz(e->request, "op"), "drop") ||
+               pdl_confined_is_inside(c->profiles, e->sandbox) ||
+               pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "the object is in the Python process of a wider sandbox than the block "
+                           "that uses it");
+    }
+    confined_rooms *own;
+    if (!find_session(r, e, &own, err) || (!own->worker && !open_worker(r, own, err))) return false;
+    *out = own->worker;
+    return true;
+}
+
+static bool confine_server(void *user, pdl_vref own, pdl_str folder, pdl_vref profiles,
+                           const pdl_sandbox **out, pdl_err *err) {
+    const router *r = user;
+    *out = NULL;
+    return !r->opt.confined ||
+           pdl_confined_server(r->opt.confined, own, folder, profiles, out, err);
+}
+
+static pdl_world *tools_of(router *r, confined_rooms *c) {
+    if (!c->mcp)
+        c->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
+                                                    .env = r->opt.env,
+                                                    .user = r->opt.env_user,
+                                                    .debug = r->opt.debug,
+                                                    .secrets = r->opt.secrets,
+                                                    .confine = confine_server,
+                                                    .confine_user = r,
+                                                    .profiles = c->profiles,
+                                                    .traceparent = r->opt.traceparent,
+                                                    .tracestate = r->opt.tracestate,
+                                                });
+    return c->mcp;
+}
+
+static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
+    pdl_world *w = NULL;
+    confined_rooms *c;
+    if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
+    if (!find_session(r, e, &c, err)) return NULL;
+    if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
+    return c->worker || open_worker(r, c, err) ? c->worker : NULL;
+}
+
+/* --- what confined code asks for -------------------------------------------------------------- */
+
+static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
+    pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                "the sandbox of the code that asks for it does not let it %s %.*s", verb,
+                PDL_FMT(what));
+    err->py_class = pdl_str_dup(PDL_STR("PermissionError,OSError"));
+    return false;
+}
+
+/* Leaves the folders in which code may read what is looked for. */
+static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, pdl_vref under) {
+    pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
+    pdl_val left = pdl_list_new(pdl_list_len(under));
+    for (size_t i = 0; i < pdl_list_len(under); i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(under, i))), PDL_FMT(path));
+        if (pdl_confined_may_load(r->opt.confined, s, pdl_buf_z(&b)))
+            left = pdl_list_push(left, pdl_keep(pdl_list_at(under, i)));
+        pdl_buf_fini(&b);
+    }
+    e->request = pdl_dict_putz(e->request, "under", left);
+}
+
+typedef struct reach {
+    const pdl_sandbox *sandbox;
+    pdl_err *err;
+} reach;
+
+static bool may_reach(void *user, pdl_vref address, pdl_label labels) {
+    const reach *to = user;
+    (void)labels;
+    if (!pdl_is_str(address))
+        return refuse_code(to->err, "use", PDL_STR("parameters as deep as these"));
+    return pdl_sandbox_may_reach(to->sandbox, pdl_str_get(address)) ||
+           refuse_code(to->err, "reach", pdl_str_get(address));
+}
+
+typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
+
+/* Programs are looked for in several places. What the sandbox does not show is not there, as it is
+ * for the code itself: a refusal would tell which files of the user exist. */
+static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect *e) {
+    pdl_vref under = pdl_dict_getz(e->request, "under");
+    if (pdl_is_list(under)) {
+        narrow_search(r, s, e, under);
+        return DEPUTY_DOES;
+    }
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    bool ok = pdl_confined_may_load(r->opt.confined, s, pdl_str_get(path).p);
+    return ok ? DEPUTY_DOES : DEPUTY_SEES_NOTHING;
+}
+
+static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed)
+        return pdl_effect_each_address(e, may_reach, &(reach){s, err});
+    if (e->kind == PDL_EFFECT_read)
+        return pdl_sandbox_may_read(s, pdl_str_get(path).p) ||
+               refuse_code(err, "read", pdl_str_get(path));
+    if (e->kind == PDL_EFFECT_write)
+        return pdl_sandbox_may_write(s, pdl_str_get(path).p) ||
+               refuse_code(err, "write", pdl_str_get(path));
+    return true;
+}
+
+/* The engine does for code what the code may do itself. Requests of a person, of tool servers and
+ * of a model at its own address are what the user has set up. */
+static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
+    confined_rooms *c;
+    if (!e->by_code || !r->opt.confined) return DEPUTY_DOES;
+    if (!find_rooms(r, e, &c, err)) return DEPUTY_REFUSES;
+    if (!c->sandbox) return DEPUTY_DOES;
+    if (e->kind == PDL_EFFECT_source) return look_for(r, c->sandbox, e);
+    return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
+}
+
+/* --- who answers ------------------------------------------------------------------------------ */
+
+static pdl_world *model_of(router *r) {
+    if (!r->model)
+        r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
+                                                        .env = r->opt.env,
+                                                        .user = r->opt.env_user,
+                                                        .debug = r->opt.debug,
+                                                        .timeouts = r->opt.timeouts,
+                                                        .prices = r->opt.prices,
+                                                        .wire = r->opt.wire,
+                                                        .note = r->opt.note,
+                                                        .traceparent = r->opt.traceparent,
+                                                        .tracestate = r->opt.tracestate,
+                                                        .secrets = r->opt.secrets,
+                                                        .rates = r->opt.rates,
+                                                        .patience_ms = r->opt.patience_ms,
+                                                        .carrier = r->opt.carrier,
+                                                    });
+    return r->model;
+}
+
+static pdl_world *host_of(router *r) {
+    if (!r->host)
+        r->host =
+            pdl_host_world_new(r->opt.loop, &(pdl_host_options){
+                                                .terminal = r->opt.terminal,
+                                                .open = r->opt.confined ? pdl_confined_open : NULL,
+                                                .open_user = r->opt.confined,
+                                                .secrets = r->opt.secrets,
+                                            });
+    return r->host;
+}
+
+/* NULL, and err set, where the room cannot be opened. */
+static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
+    switch (e->kind) {
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed: return model_of(r);
+    case PDL_EFFECT_code:
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_command:
+    case PDL_EFFECT_tool: return confined_world(r, e, err);
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit: return host_of(r);
+    case PDL_EFFECT_COUNT: break;
+    }
+    PDL_BUG("effect kind %d", (int)e->kind);
+}
+
+pdl_world *pdl_compose_model(pdl_world *w) { return model_of((router *)(void *)w); }
+
+/* Answered by the library, not by the host program. */
+static void start_here(void *user, pdl_effect *e) {
+    router *r = user;
+    pdl_err err = {0};
+    if (e->kind == PDL_EFFECT_code && pdl_objects_in(pdl_dict_getz(e->request, "vars"))) {
+        pdl_err_host(&err, "TypeError",
+                     "a function or an object of the host program cannot be given to the process "
+                     "of code blocks");
+        pdl_effect_refuse(e, &err);
+        return;
+    }
+    pdl_world *world = r->opt.behind ? r->opt.behind : world_for(r, e, &err);
+    if (world)
+        world->ops->start(world, e);
+    else
+        pdl_effect_refuse(e, &err);
+}
+
+/* Code that is to be confined is not left to the host program, which would run it with its own
+ * rights. */
+static bool is_confined_code(const router *r, const pdl_effect *e) {
+    const pdl_sandbox *s = NULL;
+    pdl_err err = {0};
+    if (e->kind != PDL_EFFECT_code || !r->opt.confined) return false;
+    bool known = pdl_confined_find(r->opt.confined, e->sandbox, &s, &err);
+    pdl_err_fini(&err); /* it is found again by who answers, which refuses the effect */
+    return !known || s;
+}
+
+bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
+    const router *r = (const router *)(const void *)w;
+    return pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) && !is_confined_code(r, e);
+}
+
+static pdl_world *hooks_of(router *r) {
+    if (!r->hooks)
+        r->hooks = pdl_hooks_world_new(
+            &(pdl_hooks_options){r->opt.loop, r->opt.hooks, r->opt.n_hooks, r->opt.task},
+            start_here, r);
+    return r->hooks;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    router *r = (router *)(void *)w;
+    pdl_err err = {0};
+    switch (ask_deputy(r, e, &err)) {
+    case DEPUTY_REFUSES: pdl_effect_refuse(e, &err); return;
+    case DEPUTY_SEES_NOTHING: pdl_effect_answer(e, pdl_null(), 0); return;
+    case DEPUTY_DOES: break;
+    }
+    if (!pdl_compose_is_hooked(w, e)) {
+        start_here(r, e);
+        return;
+    }
+    pdl_world *hooks = hooks_of(r);
+    hooks->ops->start(hooks, e);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    router *r = (router *)(void *)w;
+    if (r->model) r->model->ops->cancel(r->model, id);
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        const confined_rooms *c = &r->rooms.p[i];
+        if (c->worker) c->worker->ops->cancel(c->worker, id);
+        if (c->mcp) c->mcp->ops->cancel(c->mcp, id);
+    }
+    if (r->host) r->host->ops->cancel(r->host, id);
+    if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
+    if (r->opt.behind) r->opt.behind->ops->cancel(r->opt.behind, id);
+}
+
+static bool poll_loop(pdl_world *w, int timeout_ms) {
+    router *r = (router *)(void *)w;
+    close_left(r);
+    return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms)
+                    : pdl_loop_run(r->opt.loop, timeout_ms);
+}
+
+bool pdl_compose_answer_input(pdl_world *w, uint32_t id, pdl_str text) {
+    router *r = (router *)(void *)w;
+    return r->host && pdl_host_answer_input(r->host, id, text);
+}
+
+bool pdl_compose_is_ready(const pdl_world *w) {
+    const router *r = (const router *)(const void *)w;
+    return r->hooks && pdl_hooks_are_ready(r->hooks);
+}
+
+static void close_all(pdl_world *w) {
+    router *r = (router *)(void *)w;
+    if (r->model) r->model->ops->close(r->model);
+    for (size_t i = 0; i < r->rooms.n; i++)
+        if (r->rooms.p[i].worker) r->rooms.p[i].worker->ops->close(r->rooms.p[i].worker);
+    if (r->host) r->host->ops->close(r->host);
+    if (r->hooks) r->hooks->ops->close(r->hooks);
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i]; /* last: they run the loop until servers have ended */
+        if (c->mcp) c->mcp->ops->close(c->mcp);
+        pdl_drop(c->profiles);
+    }
+    pdl_vec_fini(&r->rooms);
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_loop, close_all};
+
+pdl_world *pdl_compose(const pdl_compose_options *options) {
+    router *r = PDL_NEW(router);
+    r->world.ops = &ops;
+    r->opt = *options;
+    return &r->world;
+}

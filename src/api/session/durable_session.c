@@ -1,0 +1,187 @@
+/* durable_session.c -- a session whose effects a journal keeps: the world in front of all others,
+ * and what it reports back to the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/confined.h"
+#include "api/session/policies.h"
+#include "api/session/session_impl.h"
+#include "api/setup/keys.h"
+#include "lang/load.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static void name_key(void *user, pdl_str name, pdl_str value) {
+    pdl_durable_key(user, name, value);
+}
+
+void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
+    pdl_environ_each_key(s->env, name_key, d);
+}
+
+static bool is_looking(const pdl_session *s, const pdl_effect *e) {
+    pdl_vref op = pdl_dict_getz(e->request, "op"), server = pdl_dict_getz(e->request, "server"),
+             name = pdl_dict_getz(e->request, "name");
+    pdl_buf tool = PDL_BUF;
+    if (pdl_text_is(op, "list")) return true;
+    if (!pdl_text_is(op, "call") || !pdl_is_str(server) || !pdl_is_str(name)) return false;
+    pdl_buf_putf(&tool, "%.*s/%.*s", PDL_FMT(pdl_str_get(server)), PDL_FMT(pdl_str_get(name)));
+    bool looks = s->policies && pdl_policy_is_read_only(s->policies, pdl_buf_str(&tool));
+    pdl_buf_fini(&tool);
+    return looks;
+}
+
+static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    const pdl_session *s = user;
+    if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
+}
+
+/* Code and commands in a sandbox without folders to write and without network; tools that the user
+ * says only look; the list of a server's tools. */
+static bool is_harmless(void *user, const pdl_effect *e) {
+    const pdl_session *s = user;
+    const pdl_sandbox *box = NULL;
+    pdl_err ignored = {0};
+    if (e->kind == PDL_EFFECT_tool) return is_looking(s, e);
+    if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
+        return false;
+    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    if (!c || !pdl_confined_find(c, e->sandbox, &box, &ignored)) box = NULL;
+    pdl_err_fini(&ignored);
+    return box && pdl_sandbox_is_closed(box);
+}
+
+static void on_parked(void *user) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
+    pdl_run_cancel(((pdl_session *)user)->run, &err);
+}
+
+/* The keys that the text of a program holds. */
+static void add_keys_of(pdl_secrets *s, pdl_str text) {
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, PDL_STR(""), text, &ok);
+    pdl_api_note_program(s, p);
+    pdl_program_drop(p);
+}
+
+void pdl_session_hide_program(pdl_str text, pdl_buf *out) {
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_environ_free(pdl_environ_load(s, NULL));
+    add_keys_of(s, text);
+    pdl_hide_text(s, text, out);
+    pdl_secrets_free(s);
+}
+
+pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_err ignored = {0};
+    pdl_durable *d = NULL;
+    pdl_environ_free(pdl_environ_load(s, NULL));
+    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
+        add_keys_of(s, pdl_durable_get_facts(d)->text);
+        pdl_durable_note_learned(d, s);
+    }
+    pdl_durable_close(d);
+    pdl_err_fini(&ignored);
+    return s;
+}
+
+void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
+                        pdl_vref variables) {
+    pdl_durable_options full = *o;
+    full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
+    full.dir = s->opt.dir;
+    full.debug = s->opt.debug;
+    full.secrets = s->secrets;
+    pdl_durable_note_learned(d, s->secrets);
+    full.spent = on_spent;
+    full.is_harmless = is_harmless;
+    full.parked = on_parked;
+    full.owner = s;
+    if (!pdl_is_absent(variables)) s->opt.variables = variables;
+    s->durable = d;
+    pdl_world *w = pdl_durable_world(d, &full);
+    if (s->guard)
+        pdl_policy_world_put_behind(s->guard, w);
+    else
+        s->world = w;
+    if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
+}
+
+/* --- runs of a server ------------------------------------------------------------------------- */
+
+void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
+    pdl_world *behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
+    pdl_world *w = pdl_durable_server_world(server, behind);
+    pdl_durable_note_learned(server, s->secrets);
+    s->server = server;
+    if (s->guard) {
+        pdl_policy_world_put_behind(s->guard, w);
+        pdl_policy_world_is_kept(s->guard);
+    } else {
+        s->world = w;
+    }
+}
+
+/* What a run prints goes out with the next poll of the server. */
+static void on_output(void *user, const pdl_event *e) {
+    if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_run_end)
+        pdl_durable_note_output(user);
+}
+
+pdl_sink pdl_session_output_sink(const pdl_session *s) {
+    return (pdl_sink){s->server, on_output, false};
+}
+
+/* Policies are in front of each journal, so that what they refuse is in none. */
+pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
+    enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS }; /* those above 0xC0000000 are of policies */
+    pdl_durable_options o = {.behind = pdl_durable_behind(s->server),
+                             .dir = spawn->dir,
+                             .debug = s->opt.debug,
+                             .secrets = s->secrets,
+                             .provisional = spawn->provisional,
+                             .spent = on_spent,
+                             .is_harmless = is_harmless,
+                             .owner = s};
+    pdl_world *w = pdl_durable_world(spawn->durable, &o);
+    if (!s->guard) return w;
+    if (!s->spawn_guards) s->spawn_guards = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    pdl_session_end_durable(s, spawn->slot);
+    pdl_policy_options guarded = {.policies = s->policies,
+                                  .memory = pdl_session_memory(s),
+                                  .folder = spawn->dir,
+                                  .first_id = 0xC0000000u + spawn->slot * IDS};
+    pdl_world *guard = pdl_policy_world_new(&guarded, w);
+    pdl_policy_world_lasts(guard);
+    return s->spawn_guards[spawn->slot] = guard;
+}
+
+void pdl_session_end_durable(pdl_session *s, uint32_t slot) {
+    if (!s->spawn_guards || !s->spawn_guards[slot]) return;
+    s->spawn_guards[slot]->ops->close(s->spawn_guards[slot]);
+    s->spawn_guards[slot] = NULL;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void pdl_session_stop(pdl_session *s) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run had not come further");
+    pdl_session_cancel(s, &err);
+}
+
+void pdl_session_flush(pdl_session *s) {
+    if (s->durable) pdl_durable_flush(s->durable);
+}
+
+bool pdl_session_open_replay(pdl_session *s, pdl_err *err) {
+    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->owned, err))
+        return false;
+    pdl_session_name_keys(s, s->owned);
+    pdl_session_attach(s, s->owned, &(pdl_durable_options){0}, pdl_absent());
+    return true;
+}

@@ -1,0 +1,281 @@
+/* guard.c -- the policies of a session: where they are named, the world that asks them, and the
+ * masks of the places that leave the run.
+ *
+ * A mask is a part of the session, so that every writer of recordings, traces and output can
+ * hold it before the last policy, that of the program, is read.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/policy.h"
+#include "api/session/policies.h"
+#include "api/session/session_impl.h"
+
+#include <unistd.h>
+
+#include "api/setup/env.h"
+#include "base/termsafe.h"
+#include "base/utf8.h"
+#include "io/file.h"
+#include "io/tty.h"
+#include "journal/durable.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static pdl_policy_source source_of(const pdl_session *s) {
+    return (pdl_policy_source){
+        .path = s->folders.path + s->folders.n_chosen,
+        .n_path = s->folders.n - s->folders.n_chosen,
+        .secrets = s->secrets,
+        .folder = s->opt.dir,
+    };
+}
+
+static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
+    pdl_policies_put_label(user, labels, out);
+}
+
+/* Not code in a sandbox that may write nothing. A replay has no sandboxes, so it is told the same
+ * only where the files are not examined. */
+static bool leaves_files(void *user, const pdl_effect *e) {
+    const pdl_session *s = user;
+    const pdl_sandbox *box = NULL;
+    pdl_err ignored = {0};
+    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    bool found = c && pdl_confined_find(c, e->sandbox, &box, &ignored);
+    pdl_err_fini(&ignored);
+    return !found || !box || !pdl_sandbox_is_sealed(box);
+}
+
+pdl_policy_memory *pdl_session_memory(pdl_session *s) {
+    pdl_session *root = s->shared ? s->shared : s;
+    if (!root->memories) root->memories = pdl_policy_memories_new();
+    return pdl_policy_memory_join(root->memories, s->policies);
+}
+
+/* The policies so far are in front of everything else. */
+void pdl_session_guard(pdl_session *s) {
+    if (!s->policies) return;
+    for (int i = 0; i < PDL_SINK_COUNT; i++)
+        s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
+                                 .user = s->policies,
+                                 .name = put_names};
+    s->collected = s->masks[PDL_SINK_trace];
+    s->collected.labels |= s->masks[PDL_SINK_output].labels;
+    pdl_policy_memory *memory = pdl_session_memory(s);
+    if (s->guard) {
+        pdl_policy_world_share(s->guard, memory);
+        return;
+    }
+    pdl_policy_options opt = {.policies = s->policies,
+                              .memory = memory,
+                              .folder = s->opt.dir,
+                              .first_id = 0xC0000000u,
+                              .leaves_files = leaves_files,
+                              .user = s};
+    s->world = s->guard = pdl_policy_world_new(&opt, s->world);
+    if (s->server) pdl_policy_world_is_kept(s->guard);
+}
+
+/* Those of the command line and the environment. */
+static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
+    const char *named = pdl_environ_get(s->env, "PDL_POLICY");
+    pdl_policy_source from = source_of(s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->opt.n_policies; i++)
+        ok = pdl_policies_read_file(out, &from, s->opt.policies[i], err);
+    if (ok && named && *named) ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);
+    return ok;
+}
+
+/* That of the program. */
+static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, pdl_policies **out,
+                     pdl_err *err) {
+    const pdl_block *b = p ? p->main : NULL;
+    pdl_policy_source from = source_of(s);
+    if (!b || !b->rare->policy) return true;
+    if (p != s->program) from.folder = pdl_file_folder(file);
+    return pdl_policies_read_node(out, &from, file, b->rare->policy, err);
+}
+
+bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
+    return read_given(s, &s->policies, err);
+}
+
+static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
+    size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
+    if (!s->explain && !read_own(s, p, file, &s->policies, err)) return false;
+    if (!pdl_session_add_profile(s, before, err)) return false;
+    if (!pdl_session_keep_profiles(s, p, err)) return false;
+    pdl_session_guard(s);
+    return true;
+}
+
+bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err) {
+    return take_policy(s, p, p->source ? p->source->name : s->opt.file, err);
+}
+
+bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
+    if (!take_policy(s, s->program, s->opt.file, err)) return false;
+    if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
+    return true;
+}
+
+/* --- durable runs ----------------------------------------------------------------------------- */
+
+/* {policies: [[name, digest]], sandbox, process} */
+static pdl_val guards_of(const pdl_session *s) {
+    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    pdl_val list = pdl_list_new(n), d = pdl_dict_new(3);
+    for (size_t i = 0; i < n; i++) {
+        pdl_val one = pdl_list_push(pdl_list_new(2), pdl_text(pdl_policies_name(s->policies, i)));
+        one = pdl_list_push(one, pdl_text(pdl_policies_digest(s->policies, i)));
+        list = pdl_list_push(list, one);
+    }
+    d = pdl_dict_putz(d, "policies", list);
+    d = pdl_dict_putz(d, "sandbox", pdl_text(s->opt.sandbox.p ? s->opt.sandbox : PDL_STR("")));
+    return pdl_dict_putz(d, "process", pdl_bool(s->opt.sandbox_process));
+}
+
+static bool has_policy(pdl_vref guards, pdl_vref digest) {
+    pdl_vref list = pdl_dict_getz(guards, "policies");
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(pdl_list_at(list, i), 1), digest)) return true;
+    return false;
+}
+
+static bool check_policies(pdl_vref was, pdl_vref now, pdl_err *err) {
+    pdl_vref list = pdl_dict_getz(was, "policies");
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0));
+        if (pair && !has_policy(now, pdl_list_at(one, 1)))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the run began with the policy of %.*s, which is not there as it "
+                               "was: a resume needs it; others may be added",
+                               PDL_FMT(pdl_str_get(pdl_list_at(one, 0))));
+    }
+    return true;
+}
+
+static bool check_sandbox(pdl_vref was, pdl_vref now, pdl_err *err) {
+    pdl_vref box = pdl_dict_getz(was, "sandbox"), process = pdl_dict_getz(was, "process");
+    if (!pdl_is_str(box) || !pdl_str_get(box).n) return true;
+    if (!pdl_val_eq(box, pdl_dict_getz(now, "sandbox")))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began in the sandbox %.*s: a resume has the same",
+                           PDL_FMT(pdl_str_get(box)));
+    bool weaker =
+        pdl_bool_of(pdl_dict_getz(now, "process")) && pdl_is_bool(process) && !pdl_bool_of(process);
+    return !weaker || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                  "the run began in a full sandbox: a resume has no weaker one");
+}
+
+static bool compare(pdl_str text, pdl_vref now, pdl_err *err) {
+    pdl_val was;
+    if (!pdl_json_read(text, 0, &was, NULL, err)) return false;
+    bool ok = !pdl_is_dict(was) || (check_policies(was, now, err) && check_sandbox(was, now, err));
+    pdl_drop(was);
+    return ok;
+}
+
+bool pdl_session_keep_guards(pdl_session *s, pdl_err *err) {
+    pdl_buf was = PDL_BUF, text = PDL_BUF;
+    if (!s->durable || !pdl_durable_asks(s->durable)) return true;
+    pdl_val now = guards_of(s);
+    bool ok = pdl_durable_guards(s->durable, &was, err);
+    if (ok && was.len)
+        ok = compare(pdl_buf_str(&was), now, err);
+    else if (ok)
+        ok = pdl_json_write(now, 0, 0, &text, err) &&
+             pdl_durable_put_guards(s->durable, pdl_buf_str(&text), err);
+    pdl_drop(now);
+    pdl_buf_fini(&was);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text, pdl_err *err) {
+    pdl_policy_source from = source_of(s);
+    return pdl_policies_built_in(&from, name, text, err);
+}
+
+bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies **out,
+                              pdl_err *err) {
+    pdl_policy_source from = source_of(s);
+    return pdl_policies_read_file(out, &from, name, err);
+}
+
+bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
+                          pdl_err *err) {
+    pdl_policies *all = NULL;
+    bool ok = read_given(s, &all, err) && read_own(s, p, s->opt.file, &all, err);
+    if (ok)
+        *out = all;
+    else
+        pdl_policies_free(all);
+    return ok;
+}
+
+pdl_val pdl_session_policy_digests(const pdl_session *s) {
+    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    pdl_val list = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++)
+        list = pdl_list_push(list, pdl_text(pdl_policies_digest(s->policies, i)));
+    return list;
+}
+
+const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) { return &s->masks[sink]; }
+
+pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {
+    return pdl_masked(&s->masks[PDL_SINK_output], pdl_keep(v));
+}
+
+pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
+    return pdl_masked(&s->masks[PDL_SINK_journal], pdl_keep(v));
+}
+
+bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
+    const pdl_mask *m = &s->masks[PDL_SINK_output];
+    pdl_label label = e->has_words ? e->words : e->label;
+    for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
+    if (!pdl_mask_hides(m, label)) return false;
+    PDL_PUT(instead, "the message of this error is not shown: it has text from ");
+    pdl_mask_put(m, label, instead);
+    return true;
+}
+
+/* What code writes to its error output has the origins of all that the code got. */
+void pdl_session_show_errors(void *user, pdl_str bytes) {
+    const pdl_session *s = user;
+    const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);
+    pdl_label label = s->guard ? pdl_policy_world_in_code(s->guard) : 0;
+    pdl_buf hidden = PDL_BUF;
+    pdl_err ignored = {0};
+    if (pdl_mask_hides(m, label)) {
+        pdl_mask_put(m, label, &hidden);
+        pdl_buf_putc(&hidden, '\n');
+        bytes = pdl_buf_str(&hidden);
+    }
+    pdl_buf shown = PDL_BUF, text = PDL_BUF;
+    if (s->opt.show_errors) {
+        s->opt.show_errors(s->opt.show_user, bytes);
+    } else {
+        if (pdl_tty_is(STDERR_FILENO)) {
+            pdl_utf8_repair(&text, bytes);
+            pdl_buf_put_shown(&shown, pdl_buf_str(&text));
+            bytes = pdl_buf_str(&shown);
+        }
+        if (!pdl_file_write_fd(STDERR_FILENO, bytes, &ignored)) pdl_err_fini(&ignored);
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&shown);
+    pdl_buf_fini(&hidden);
+}
+
+bool pdl_session_takes_errors(void *user) {
+    const pdl_session *s = user;
+    return s->opt.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels ||
+           pdl_tty_is(STDERR_FILENO);
+}

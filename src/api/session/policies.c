@@ -1,0 +1,159 @@
+/* policies.c -- see policies.h. A word without a slash or a dot is the name of a built-in policy.
+ *
+ * A built-in policy is that of the installation, never a file of the same name in a folder for
+ * imports: whoever can write there could weaken the policy of everyone who writes `--policy
+ * careful`, and durable runs compare built-in policies by their names alone.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/policies.h"
+
+#include <errno.h>
+
+#include "api/policy.h"
+#include "base/limits.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+static const char *const built_in[] = {"default", "careful", "strict"};
+enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
+
+static bool is_word(pdl_str s) {
+    return s.n && pdl_str_find(s, PDL_STR("/"), 0) == PDL_NOT_FOUND &&
+           pdl_str_find(s, PDL_STR("."), 0) == PDL_NOT_FOUND;
+}
+
+bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name, pdl_buf *text,
+                           pdl_err *err) {
+    pdl_str known[N_BUILT_IN];
+    size_t k = 0;
+    for (size_t i = 0; i < N_BUILT_IN; i++) known[i] = pdl_str_of(built_in[i]);
+    while (k < N_BUILT_IN && !pdl_str_eq(name, known[k])) k++;
+    if (k == N_BUILT_IN) {
+        pdl_str near = pdl_str_nearest(name, known, N_BUILT_IN);
+        pdl_buf here = PDL_BUF;
+        pdl_buf_putf(&here, "./%.*s", PDL_FMT(name));
+        if (!near.n && pdl_file_kind_of(pdl_buf_z(&here)) != PDL_FILE_NONE)
+            near = pdl_buf_str(&here);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "there is no policy '%.*s': built in are default, careful and strict; "
+                    "another one is a file, with its path%s%.*s%s",
+                    PDL_FMT(name), near.n ? "; did you mean '" : "", PDL_FMT(near),
+                    near.n ? "'?" : "");
+        pdl_buf_fini(&here);
+        return false;
+    }
+    pdl_buf file = PDL_BUF;
+    bool found = false, ok = false;
+    for (size_t i = 0; i < from->n_path && !found; i++) {
+        pdl_buf_clear(&file);
+        pdl_buf_putf(&file, "%.*s/lib/policies/%.*s.yaml", PDL_FMT(from->path[i]), PDL_FMT(name));
+        found = pdl_file_kind_of(pdl_buf_z(&file)) != PDL_FILE_NONE;
+        ok = found && pdl_file_read(pdl_buf_z(&file), text, err);
+    }
+    pdl_buf_fini(&file);
+    if (found) return ok;
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                       "the library has no lib/policies/%.*s.yaml: it is not installed completely",
+                       PDL_FMT(name));
+}
+
+static void begin(pdl_policies **all) {
+    if (!*all) *all = pdl_policies_new();
+}
+
+static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
+    pdl_err why = {0};
+    if (pdl_file_read_within(file, PDL_FILE_FIFO_MS, text, &why)) return true;
+    pdl_file_kind kind = pdl_file_kind_of(file);
+    bool missing = kind == PDL_FILE_NONE && errno == ENOENT;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the policy %s cannot be read: %s", file,
+                missing                ? "there is no such file"
+                : kind == PDL_FILE_DIR ? "it is a folder"
+                                       : why.msg);
+    pdl_err_fini(&why);
+    return false;
+}
+
+/* The lock file that the policy added last names: from the folder of the policy. */
+static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
+    pdl_loc loc;
+    pdl_str path = pdl_policies_lock_path(all, &loc);
+    if (!path.n) return true;
+    pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_str folder = pdl_file_folder(policy);
+    if (folder.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+    pdl_buf_put(&file, path);
+    bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
+    if (!ok) {
+        pdl_buf place = PDL_BUF; /* as text: the policies do not outlive a session that failed */
+        pdl_loc_put(loc, &place);
+        pdl_err_fini(err);
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                    "%sthe lock file %s cannot be read; `pdl policy lock %s` writes it",
+                    pdl_buf_z(&place), pdl_buf_z(&file), pdl_buf_z(&file));
+        err->preformatted = true;
+        pdl_buf_fini(&place);
+    }
+    ok = ok && pdl_policies_lock(all, pdl_buf_str(&file), pdl_buf_str(&text), err);
+    pdl_buf_fini(&file);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* The files of lists that the policy added last names, likewise. */
+static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
+    bool ok = true;
+    pdl_loc loc;
+    pdl_str folder = pdl_file_folder(policy), path;
+    for (size_t i = 0; ok && (path = pdl_policies_list_path(all, i, &loc)).p; i++) {
+        pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+        if (folder.n && path.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+        pdl_buf_put(&file, path);
+        ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
+        if (ok) pdl_policies_put_list(all, i, pdl_buf_str(&text));
+        pdl_buf_fini(&file);
+        pdl_buf_fini(&text);
+    }
+    return ok;
+}
+
+static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_str folder,
+                       pdl_str name, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), file = PDL_BUF;
+    bool ok;
+    begin(all);
+    if (is_word(name)) {
+        ok = pdl_policies_built_in(from, name, &text, err) &&
+             pdl_policies_add(*all, name, pdl_buf_str(&text), true, err);
+    } else {
+        bool moved = folder.n && name.n && name.p[0] != '/';
+        if (moved) pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+        pdl_buf_put(&file, name);
+        ok = read_file(pdl_buf_z(&file), &text, err) &&
+             pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err) &&
+             read_lock(*all, pdl_buf_str(&file), err) &&
+             read_lists(*all, pdl_buf_str(&file), err);
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&file);
+    return ok;
+}
+
+bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from, pdl_str name,
+                            pdl_err *err) {
+    return read_named(all, from, (pdl_str){0}, name, err);
+}
+
+bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, pdl_str file,
+                            const pdl_node *n, pdl_err *err) {
+    begin(all);
+    if (pdl_node_is_null(n)) return true;
+    if (!pdl_node_is_str(n))
+        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err) &&
+               read_lists(*all, file, err);
+    if (read_named(all, from, from->folder, n->text, err)) return true;
+    pdl_err_at(err, pdl_node_loc(n));
+    return false;
+}

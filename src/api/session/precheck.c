@@ -1,0 +1,182 @@
+/* precheck.c -- the check of a program before its first request: a run that must fail later does
+ * not pay for what comes before.
+ *
+ * A world in front of the rooms examines effects that go out. When the first request to a model or
+ * tool comes, the program is checked with the variables of the run; an error that every way through
+ * the program meets ends the run in place of the request. So a program without calls costs nothing,
+ * replays and answers of a cache are not examined, and what the program prints before is printed.
+ *
+ * The check works on a second program: the one that runs is shared and never written. What was
+ * found is remembered with the program, for runs with as many variables of the same names.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/find.h"
+#include "api/session/session_impl.h"
+#include "base/hash.h"
+#include "check/check.h"
+#include "lang/load.h"
+#include "model/catalog.h"
+
+#include "base/banned.h"
+
+typedef struct precheck {
+    pdl_world world;
+    pdl_world *behind;
+    pdl_session *s;
+    bool done;
+    PDL_VEC(pdl_effect *) held; /* of a run that was ended: they get no answer */
+} precheck;
+
+/* --- the check -------------------------------------------------------------------------------- */
+
+typedef PDL_VEC(pdl_str) name_list;
+
+/* Every variable that the run begins with. Those of the options are borrowed for the start. */
+static void collect_names(const pdl_session *s, name_list *names) {
+    pdl_vref v = s->run ? s->inputs : s->opt.variables;
+    *pdl_vec_push(names) = PDL_STR("pdl_args");
+    if (!pdl_is_dict(v)) return;
+    for (size_t i = 0; i < pdl_dict_len(v); i++)
+        if (pdl_is_str(pdl_dict_key_at(v, i)))
+            *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
+}
+
+/* Do the services that the names of models say answer all that is asked? A model without a provider
+ * may be answered by the host program, and by what was recorded. */
+static bool asks_services(const pdl_session *s) {
+    bool hooked = s->opt.n_hooks || (s->shared && s->shared->opt.n_hooks);
+    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.alone && !s->owned;
+}
+
+pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
+                                    const pdl_check_inputs *inputs) {
+    pdl_finder finder = {.file = file};
+    bool ok;
+    if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
+    pdl_program *own = pdl_program_new();
+    pdl_program_load(own, p->source->name, p->source->text, &ok);
+    pdl_program_set_from_tree(own, p->source->from_tree);
+    finder.path = pdl_session_path(s, &finder.n_path);
+    const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
+    if (ok)
+        pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
+                                                    .stdlib = pdl_session_library_text(),
+                                                    .models = asks_services(s) ? &models : NULL,
+                                                    .user = &finder,
+                                                    .names = inputs->names,
+                                                    .n_names = inputs->n_names,
+                                                    .levels = s->opt.levels,
+                                                    .closed = inputs->closed});
+    return own;
+}
+
+pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
+    name_list names = {0};
+    collect_names(s, &names);
+    const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
+    pdl_program *own = pdl_session_check_with(s, p, s->opt.file, &inputs);
+    pdl_vec_fini(&names);
+    return own;
+}
+
+/* Of the names of the variables: their order does not matter. */
+static uint64_t key_of(const pdl_session *s) {
+    name_list names = {0};
+    uint64_t key = 1;
+    collect_names(s, &names);
+    for (size_t i = 0; i < names.n; i++) key += pdl_hash_str(names.p[i]);
+    pdl_vec_fini(&names);
+    return key ? key : 1;
+}
+
+/* The request needs the model without a provider itself: it fails with that, and costs nothing. */
+static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
+    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
+    pdl_vref model = pdl_dict_getz(e->request, "model");
+    pdl_buf why = PDL_BUF;
+    bool known = !pdl_is_str(model) ||
+                 pdl_model_is_known(pdl_str_get(model), &env, false, &why);
+    pdl_buf_fini(&why);
+    return !known;
+}
+
+/* Fills err with the first error that the program will certainly meet. */
+static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
+    uint64_t key = key_of(s);
+    if (s->program->checked == key) return true;
+    pdl_program *own = pdl_session_check(s, s->program);
+    const pdl_diag *d = own ? pdl_program_certain_error(own) : NULL;
+    bool provider = d && strcmp(d->code, "model-unknown") == 0;
+    if (d && !(provider && fails_itself(s, e))) {
+        pdl_err_set(err, provider ? PDL_E_unknown_provider : PDL_E_schema, d->loc, "%.*s",
+                    PDL_FMT(d->text));
+        err->mark = d->mark;
+        pdl_err_hint(err,
+                     "%.*s%sfound before the first request went out (%s); --check=off asks "
+                     "nevertheless",
+                     PDL_FMT(d->hint), d->hint.n ? "; " : "", d->code);
+        s->checked = pdl_program_keep(own); /* the error's places point into it */
+    } else {
+        s->program->checked = key;
+    }
+    pdl_program_drop(own);
+    return !err->kind;
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+/* An answer that is part of the program (mock_response) costs nothing. */
+static bool goes_out(const pdl_effect *e) {
+    if (e->kind != PDL_EFFECT_model)
+        return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool;
+    pdl_vref given = pdl_dict_getz(e->request, "parameters");
+    pdl_vref mock = pdl_is_dict(given) ? pdl_dict_getz(given, "mock_response") : pdl_absent();
+    return pdl_is_absent(mock) || pdl_is_null(mock);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    precheck *p = (precheck *)(void *)w;
+    pdl_err err = {0};
+    bool first = !p->done && goes_out(e);
+    p->done = p->done || first;
+    if (!first || !p->s->run || !p->s->program || passes(p->s, e, &err)) {
+        p->behind->ops->start(p->behind, e);
+        return;
+    }
+    *pdl_vec_push(&p->held) = e;
+    pdl_run_cancel(p->s->run, &err);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    precheck *p = (precheck *)(void *)w;
+    for (size_t i = 0; i < p->held.n; i++) {
+        if (p->held.p[i]->id != id) continue;
+        pdl_effect_free(p->held.p[i]);
+        p->held.p[i] = p->held.p[--p->held.n];
+        return;
+    }
+    p->behind->ops->cancel(p->behind, id);
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    precheck *p = (precheck *)(void *)w;
+    return p->behind->ops->poll(p->behind, timeout_ms);
+}
+
+static void close_world(pdl_world *w) {
+    precheck *p = (precheck *)(void *)w;
+    for (size_t i = 0; i < p->held.n; i++) pdl_effect_free(p->held.p[i]);
+    pdl_vec_fini(&p->held);
+    pdl_free(p);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind) {
+    precheck *p = PDL_NEW(precheck);
+    p->world.ops = &ops;
+    p->behind = behind;
+    p->s = s;
+    return &p->world;
+}

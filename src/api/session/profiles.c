@@ -1,0 +1,159 @@
+/* profiles.c -- the sandbox of a session: what the options ask for, and the `sandbox:` of policies.
+ *
+ * A policy of the user adds to the profile of the command line. That of the program confines the
+ * program, as the field of a block does: a program cannot give itself more than the user gave.
+ *
+ * The sandboxes of blocks are made when the run begins. One that cannot be kept ends it before
+ * anything was done; what has a fallback is left to it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "api/policy.h"
+#include "api/session/session_impl.h"
+#include "lang/walk.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+/* The profile of the policies that were added as number `from` and later; absent: none has one.
+ * Owned. name: of that policy. */
+static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_str *name,
+                         pdl_err *err) {
+    const pdl_node *n = s->policies ? pdl_policies_sandbox(s->policies, from, name) : NULL;
+    *out = pdl_absent();
+    if (!n) return true;
+    if (!pdl_yaml_to_val(n, out, err)) {
+        pdl_err_detach(err); /* a session that cannot be made ends with its policies */
+        return false;
+    }
+    if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);
+    return true;
+}
+
+bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
+    pdl_val profile;
+    pdl_str name = {0};
+    if (!s->opt.sandbox.n && !s->opt.no_sandbox)
+        s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->env, "PDL_SANDBOX"));
+    s->confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->folders, s->arena);
+    if (!read_profile(s, 0, &profile, &name, err)) return false;
+    bool ok = pdl_confined_begin(s->confined, profile, name, err);
+    pdl_drop(profile);
+    return ok;
+}
+
+bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
+    const pdl_sandbox *unused;
+    pdl_val profile;
+    pdl_str name = {0};
+    if (!read_profile(s, from, &profile, &name, err)) return false;
+    if (pdl_is_absent(profile)) return true;
+    s->profiles = pdl_list_push(pdl_is_list(s->profiles) ? s->profiles : pdl_list_new(1), profile);
+    return s->opt.replay.n || s->explain ||
+           pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
+                             err);
+}
+
+/* --- those of blocks -------------------------------------------------------------------------- */
+
+typedef struct profile_check {
+    pdl_confined *confined;
+    pdl_val program; /* the profile of the program's own policy, a list; absent: none */
+    pdl_val outer;   /* and those of the blocks around the one that is examined */
+    bool caught;     /* one of these has a fallback */
+    bool all;        /* blocks with a fallback are examined as well */
+    pdl_profile_problem_fn *report;
+    void *user;
+} profile_check;
+
+/* Each line of the message is a problem. Takes err. */
+static void report_lines(const profile_check *c, const pdl_block *b, pdl_err *err) {
+    for (pdl_str rest = pdl_str_of(err->msg); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_sub(rest, 0, end == PDL_NOT_FOUND ? rest.n : end);
+        c->report(c->user, pdl_node_loc(b->rare->sandbox), err->kind, line);
+        rest = pdl_str_sub(rest, line.n + 1, rest.n);
+    }
+    pdl_err_fini(err);
+}
+
+static void check_block(void *user, const pdl_block *b) {
+    profile_check *c = user;
+    pdl_val outer = pdl_keep(c->outer), own = pdl_block_sandbox(b);
+    bool caught = c->caught;
+    const pdl_sandbox *unused;
+    pdl_err err = {0};
+    /* the body of a function runs in the profiles of those that call it */
+    if (b->kind == PDL_BLOCK_function) {
+        pdl_drop(c->outer);
+        c->outer = pdl_keep(c->program);
+    }
+    c->caught = caught || b->rare->fallback;
+    if (!pdl_is_absent(own)) {
+        c->outer = pdl_list_push(pdl_is_list(c->outer) ? c->outer : pdl_list_new(1), own);
+        if ((c->all || !c->caught) && !pdl_confined_find(c->confined, c->outer, &unused, &err))
+            report_lines(c, b, &err);
+    }
+    pdl_block_each_child(b, check_block, c);
+    pdl_drop(c->outer);
+    c->outer = outer;
+    c->caught = caught;
+}
+
+void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
+                                pdl_profile_problem_fn *report, void *user) {
+    if (!p || !p->main || !p->has_profiles || s->opt.replay.n || s->explain) return;
+    profile_check c = {.confined = s->shared ? s->shared->confined : s->confined,
+                       .program = s->profiles,
+                       .outer = pdl_keep(s->profiles),
+                       .all = all,
+                       .report = report,
+                       .user = user};
+    if (c.confined) check_block(&c, p->main);
+    pdl_drop(c.outer);
+}
+
+typedef struct profile_problems {
+    pdl_buf text; /* all, with their places */
+    pdl_err first;
+    size_t n;
+} profile_problems;
+
+static void note_problem(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text) {
+    profile_problems *to = user;
+    if (to->text.len) pdl_buf_putc(&to->text, '\n');
+    pdl_loc_put(loc, &to->text);
+    pdl_buf_put(&to->text, text);
+    if (!to->n++) pdl_err_set(&to->first, kind, loc, "%.*s", PDL_FMT(text));
+}
+
+bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err) {
+    profile_problems found = {.text = PDL_BUF};
+    pdl_session_check_profiles(s, p, false, note_problem, &found);
+    if (found.n == 1) {
+        pdl_err_move(err, &found.first);
+    } else if (found.n) {
+        pdl_err_set(err, found.first.kind, (pdl_loc){0}, "%s", pdl_buf_z(&found.text));
+        err->preformatted = true;
+    }
+    pdl_err_fini(&found.first);
+    pdl_buf_fini(&found.text);
+    return !found.n;
+}
+
+bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err) {
+    bool other = true;
+    int fd = -1;
+    if (s->confined)
+        fd = pdl_confined_open(s->confined, NULL, path, O_PATH | O_CLOEXEC, 0, &other);
+    bool leads_out = !other && fd < 0 && errno == EXDEV;
+    if (fd >= 0) close(fd);
+    return !leads_out || pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                                     "%s: a link leads out of the folder that confined code may "
+                                     "write",
+                                     path);
+}

@@ -1,0 +1,62 @@
+/* recording.c -- --record and --replay: the journal between a run and the worlds that answer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+#include "journal/durable.h"
+#include "journal/journal.h"
+#include "value/handle.h"
+
+#include "base/banned.h"
+
+static bool open_record(pdl_session *s, pdl_err *err) {
+    static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
+    pdl_journal_info info = {
+        .file = s->opt.file,
+        .version = PDL_STR(PDL_VERSION),
+        .options = pdl_str_of(modes[s->opt.stream]),
+        .secrets = s->secrets,
+        .blocks = true,
+    };
+    return pdl_journal_record(s->opt.record, s->world, &info, &s->journal, err);
+}
+
+/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
+static bool open_replay(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
+    return pdl_journal_replay(o->replay, &s->journal, err) &&
+           (!o->trace || pdl_times_read(o->replay, &s->times, err));
+}
+
+static void use_journal(pdl_session *s) {
+    pdl_journal_hide(s->journal, s->secrets);
+    pdl_journal_mask(s->journal, pdl_session_mask(s, PDL_SINK_journal));
+    pdl_journal_folder(s->journal, s->opt.dir);
+    pdl_journal_debug(s->journal, s->opt.debug);
+    s->world = pdl_journal_world(s->journal);
+}
+
+bool pdl_session_open_journal(pdl_session *s, pdl_err *err) {
+    if (s->opt.record.n && !open_record(s, err)) return false;
+    if (s->opt.replay.n && !open_replay(s, err)) return false;
+    if (s->journal) use_journal(s);
+    return true;
+}
+
+pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin) {
+    pdl_handles_made(vars, origin);
+    for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)),
+                         pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
+    return d;
+}
+
+/* A recording is shown and traced without the files of its program. */
+void pdl_session_record_program(pdl_session *s) {
+    if (!s->program) return;
+    pdl_val vars = pdl_session_with_variables(pdl_dict_new(4), s->opt.variables,
+                                              PDL_LABEL_data | PDL_LABEL_FREE);
+    pdl_journal_put_program(s->journal, s->program->source->text, vars);
+    pdl_drop(vars);
+}

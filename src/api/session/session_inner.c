@@ -1,0 +1,289 @@
+/* session_inner.c -- see session_impl.h: the runs of programs that code of the session builds, and
+ * the runs beside its own, those of servers and batches. Each has its range of effect ids, so
+ * that one loop and one set of worlds serve all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+
+#include "api/report/stage_dump.h"
+#include "api/session/compose.h"
+#include "api/setup/keys.h"
+#include "compile/compile.h"
+#include "lang/load.h"
+#include "model/model.h"
+#include "value/label.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* The session in whose run, or in a program inside of it, the code runs. */
+static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
+    uint32_t range = pdl_subruns_root(s->subs, code->id);
+    pdl_session *m =
+        s->members && range >= PDL_SUB_RANGES ? s->members[range - PDL_SUB_RANGES] : NULL;
+    return m ? m : s;
+}
+
+/* --- programs met while running --------------------------------------------------------------- */
+
+/* The place of the error outlives the program, so its source is copied. */
+static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
+    if (p->yaml_failed && p->diags.n) {
+        const pdl_diag *d = &p->diags.p[0];
+        pdl_loc loc = d->loc;
+        if (loc.src) loc.src = pdl_source_new(s->arena, loc.src->name, loc.src->text);
+        pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
+        err->py_class = pdl_str_dup(PDL_STR("YAMLError"));
+        return;
+    }
+    pdl_buf text = PDL_BUF;
+    pdl_program_errors(p, &text, false);
+    pdl_val list = pdl_list_new(4);
+    pdl_str rest = pdl_buf_str(&text);
+    while (rest.n) {
+        size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
+        list = pdl_list_push(list, pdl_text(pdl_str_sub(rest, 0, n)));
+        rest = pdl_str_sub(rest, n + 1, rest.n);
+    }
+    *errors = list;
+    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
+static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                  pdl_val *errors, pdl_err *err) {
+    pdl_session *s = user;
+    pdl_program *p = pdl_program_new();
+    bool ok;
+    pdl_program_load(p, name, text, &ok);
+    pdl_api_note_program(s->secrets, p);
+    pdl_api_debug_program(s->opt.debug, p);
+    if (ok) {
+        *out = pdl_compile_module(p, s->names, trace);
+        pdl_api_debug_code(s->opt.debug, *out);
+    } else {
+        load_failed(s, p, errors, err);
+    }
+    pdl_program_drop(p);
+    return ok;
+}
+
+/* --- what code asks of the run ---------------------------------------------------------------- */
+
+typedef struct input_asker {
+    pdl_worker_answer_fn *answer;
+    void *user;
+} input_asker;
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    input_asker *a = user;
+    (void)e;
+    bool eof = r->err.kind || !pdl_is_str(r->value);
+    a->answer(a->user, eof ? (pdl_str){0} : pdl_str_get(r->value), eof);
+    pdl_free(a);
+}
+
+/* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
+void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                           void *answer_user) {
+    pdl_session *s = user;
+    input_asker *a = PDL_NEW(input_asker);
+    *a = (input_asker){answer, answer_user};
+    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
+                                    "multiline", pdl_bool(false));
+    uint32_t n = ++s->next_input;
+    pdl_effect *e =
+        pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
+                       (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
+    pdl_world *world = member_of(s, code)->world;
+    world->ops->start(world, e);
+}
+
+enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
+
+pdl_run_options pdl_session_run_options(pdl_session *s) {
+    pdl_run_options o = {
+        .names = s->names,
+        .world = s->world,
+        .dir = s->opt.dir,
+        .path = s->folders.path,
+        .n_path = s->folders.n,
+        .jobs = s->opt.jobs,
+        .build = build,
+        .build_user = s,
+        .defaults = pdl_model_defaults_apply,
+        .debug = s->opt.debug,
+        .secrets = s->secrets,
+        .budget = s->budget,
+        .sandbox = s->profiles,
+        .cancel = s->opt.cancel,
+        .guarded = s->guard != NULL,
+        .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
+        .mask = pdl_session_mask(s, PDL_SINK_output),
+        .strict_control = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_STRICT,
+        .strict_plans = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_PLANS,
+        .stdlib = pdl_session_library_text(),
+        .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
+        .reserve = s->reserve,
+        .prints_nothing = s->opt.explain,
+        .reports_tools = s->opt.reports_tools,
+    };
+    if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
+    o.n_ids = PDL_RANGE_IDS - 1;
+    if (!s->shared) return o;
+    o.first_id = (PDL_SUB_RANGES + s->slot) * PDL_RANGE_IDS;
+    o.turns = SPAWN_TURNS;
+    return o;
+}
+
+/* The variables of a run, each with its origin. */
+pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
+    pdl_val d =
+        pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
+    return pdl_session_with_variables(d, vars, origin);
+}
+
+void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
+                             pdl_worker_done_fn *done, void *done_user) {
+    pdl_session *s = member_of(user, code);
+    pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
+             dir = pdl_dict_getz(request, "dir");
+    pdl_code *built = NULL;
+    pdl_val errors = pdl_absent();
+    pdl_err err = {0};
+    bool parses = pdl_text_is(pdl_dict_getz(request, "op"), "parse");
+    bool ok = (parses || !s->guard || pdl_policy_world_may_run(s->guard, code, text, &err)) &&
+              build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
+                    &built, &errors, &err);
+    pdl_drop(errors);
+    if (!ok || parses) {
+        done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
+        pdl_err_fini(&err);
+        pdl_code_drop(built);
+        pdl_drop(request);
+        return;
+    }
+    pdl_run_options o = pdl_session_run_options(s);
+    uint32_t root = pdl_subruns_root(s->subs, code->id);
+    if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
+    if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
+    o.budget = code->budget;
+    o.sandbox = code->sandbox;
+    o.by_code = true;
+    /* what the code got may be in the program that it made */
+    pdl_label label = pdl_policy_label_of_code(code);
+    if (label) pdl_code_relabel(built, label);
+    o.strict_control = o.strict_control || (label && o.strict_plans);
+    pdl_val vars =
+        pdl_session_with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
+    bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
+    if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))
+        done(done_user, pdl_absent(), &err);
+    pdl_err_fini(&err);
+    pdl_drop(vars);
+    pdl_code_drop(built);
+    pdl_drop(request);
+}
+
+/* --- runs beside that of the session ---------------------------------------------------------- */
+
+/* Where repetitions of an effect are counted: those of programs inside of others with theirs. */
+static pdl_cache_view *view_of(void *user, uint32_t effect) {
+    pdl_session *s = user;
+    uint32_t root = pdl_subruns_root(s->subs, effect);
+    bool beside = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
+    return beside ? s->spawn_views[root - PDL_SUB_RANGES] : NULL;
+}
+
+/* With a cache each group of runs counts its own repetitions. */
+static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
+    if (!s->cache) return;
+    if (!s->cache_views) {
+        s->cache_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        s->spawn_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        pdl_cache_split(s->cache, view_of, s);
+    }
+    if (spawn->slot == spawn->group) {
+        pdl_cache_view_close(s->cache_views[spawn->slot]);
+        s->cache_views[spawn->slot] = pdl_cache_view_new(s->cache);
+    }
+    s->spawn_views[spawn->slot] = s->cache_views[spawn->group];
+}
+
+pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
+    static_assert((PDL_SUB_RANGES + PDL_MEMBER_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
+                  "ids of inputs follow");
+    pdl_run_options o = pdl_session_run_options(s);
+    o.dir = spawn->dir;
+    o.stream = spawn->stream;
+    o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
+    if (s->outside) pdl_compose_forget(s->outside, PDL_SUB_RANGES + spawn->slot);
+    o.n_ids = PDL_RANGE_IDS - 1;
+    o.keep_answers = o.result_is_shown = true;
+    o.turns = SPAWN_TURNS;
+    o.waker = spawn->waker;
+    o.sinks.now = pdl_session_wall;
+    choose_view(s, spawn);
+    if (spawn->durable) {
+        o.world = pdl_session_spawn_durable(s, spawn);
+        o.earlier_ns = pdl_durable_earlier_ns(spawn->durable);
+        pdl_sinks_add(&o.sinks, pdl_session_output_sink(s));
+    }
+    o.budget = spawn->budget   ? pdl_budget_keep(spawn->budget)
+               : s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0})
+                               : NULL;
+    if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
+    pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
+    if (o.budget && spawn->durable) pdl_budget_set_earlier(o.budget, o.earlier_ns);
+    pdl_run *r = pdl_run_new(&o);
+    pdl_budget_drop(o.budget);
+    pdl_run_start(r, spawn->code, spawn->variables);
+    return r;
+}
+
+void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
+    pdl_run_free(run);
+    pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
+    pdl_session_end_spawn_spans(s, slot);
+    pdl_session_end_durable(s, slot);
+}
+
+/* The value of the program `data: ${ stdlib }`, which requests no effect. */
+pdl_val pdl_session_library(pdl_session *s) {
+    pdl_run_options o = pdl_session_run_options(s);
+    pdl_code *code = NULL;
+    pdl_val errors = pdl_absent(), lib = pdl_null();
+    pdl_err err = {0};
+    o.world = pdl_null_world();
+    o.budget = NULL;
+    if (build(s, PDL_STR(""), PDL_STR("data: ${ stdlib }"), false, &code, &errors, &err)) {
+        pdl_run *r = pdl_run_new(&o);
+        pdl_run_start(r, code, pdl_absent());
+        if (pdl_run_wait(r) == PDL_STEP_DONE) {
+            pdl_drop(lib);
+            lib = pdl_keep(pdl_run_result(r));
+        }
+        pdl_run_free(r);
+        pdl_code_drop(code);
+    }
+    pdl_drop(errors);
+    pdl_err_fini(&err);
+    return lib;
+}
+
+bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
+    pdl_val vars = pdl_session_with_defaults(variables, PDL_LABEL_data | PDL_LABEL_FREE);
+    bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), err);
+    if (ok)
+        *out = vars;
+    else
+        pdl_drop(vars);
+    return ok;
+}

@@ -1,0 +1,136 @@
+/* env.c -- see env.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/setup/env.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/setup/dotenv.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+extern char **environ;
+
+enum { MAX_DOTENV = 1 << 20 };
+
+struct pdl_environ {
+    pdl_arena *arena;
+    pdl_map vars; /* of the file: name -> char * */
+};
+
+/* What a file says while it is read. */
+typedef struct env_reading {
+    pdl_environ *e;
+    const char *path;
+    const pdl_environ_notes *notes;
+    unsigned n_wrong;
+} reading;
+
+static void note(const reading *r, pdl_str text) {
+    if (r->notes && r->notes->fn) r->notes->fn(r->notes->user, text);
+}
+
+static void put(void *user, pdl_str name, pdl_str value) {
+    reading *r = user;
+    pdl_arena *a = r->e->arena;
+    pdl_map_put(&r->e->vars, pdl_arena_str(a, name),
+                (void *)(uintptr_t)pdl_arena_str(a, value).p);
+}
+
+static const char *get(void *user, const char *name) {
+    return pdl_environ_get(((reading *)user)->e, name);
+}
+
+static void wrong(void *user, unsigned line, const char *why) {
+    enum { SHOWN = 5 };
+    reading *r = user;
+    pdl_buf b = PDL_BUF;
+    if (++r->n_wrong > SHOWN) return;
+    pdl_buf_putf(&b, "%s:%u: %s; the line sets nothing", r->path, line, why);
+    if (r->n_wrong == SHOWN) PDL_PUT(&b, " (further ones are not shown)");
+    note(r, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static void read_file(pdl_environ *e, const char *path, const pdl_environ_notes *notes) {
+    pdl_buf b = PDL_BUF_INIT(MAX_DOTENV);
+    pdl_err err = {0};
+    reading r = {.e = e, .path = path, .notes = notes};
+    if (pdl_file_read_found(path, PDL_FILE_FIFO_MS, &b, &err)) {
+        pdl_dotenv_read(pdl_utf8_unmarked(pdl_buf_str(&b)),
+                        &(pdl_dotenv_user){&r, put, get, wrong});
+    } else {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "%s; nothing of it is set", err.msg);
+        note(&r, pdl_buf_str(&why));
+        pdl_buf_fini(&why);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+/* The nearest .env from the working directory upwards. */
+static void find_file(pdl_environ *e, const pdl_environ_notes *notes) {
+    char dir[4096];
+    if (!getcwd(dir, sizeof dir)) return;
+    for (;;) {
+        pdl_buf path = PDL_BUF;
+        pdl_buf_putf(&path, "%s/.env", dir);
+        bool found = access(pdl_buf_z(&path), R_OK) == 0;
+        if (found) read_file(e, pdl_buf_z(&path), notes);
+        pdl_buf_fini(&path);
+        char *slash = strrchr(dir, '/');
+        if (found || !slash || slash == dir) return;
+        *slash = 0;
+    }
+}
+
+pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes) {
+    pdl_environ *e = PDL_NEW(pdl_environ);
+    e->arena = pdl_arena_make();
+    find_file(e, notes);
+    for (char **v = environ; *v; v++) {
+        pdl_str s = pdl_str_of(*v);
+        size_t eq = pdl_str_find(s, PDL_STR("="), 0);
+        if (eq != PDL_NOT_FOUND)
+            pdl_secrets_note_variable(secrets, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
+    }
+    for (size_t i = 0; i < e->vars.n; i++)
+        pdl_secrets_note_variable(secrets, e->vars.entries[i].key,
+                                  pdl_str_of(e->vars.entries[i].value));
+    return e;
+}
+
+void pdl_environ_each_key(const pdl_environ *e, void (*fn)(void *user, pdl_str name, pdl_str value),
+                          void *user) {
+    for (char **v = environ; *v; v++) {
+        pdl_str s = pdl_str_of(*v);
+        size_t eq = pdl_str_find(s, PDL_STR("="), 0);
+        if (eq != PDL_NOT_FOUND && pdl_is_secret_variable(pdl_str_sub(s, 0, eq)))
+            fn(user, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
+    }
+    for (size_t i = 0; i < e->vars.n; i++)
+        if (pdl_is_secret_variable(e->vars.entries[i].key))
+            fn(user, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
+}
+
+void pdl_environ_free(pdl_environ *e) {
+    if (!e) return;
+    pdl_map_fini(&e->vars);
+    pdl_arena_free(e->arena);
+    pdl_free(e);
+}
+
+const char *pdl_environ_get(void *env, const char *name) {
+    pdl_environ *e = env;
+    const char *v = getenv(name);
+    return v ? v : pdl_map_find(&e->vars, pdl_str_of(name));
+}

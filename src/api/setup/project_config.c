@@ -1,0 +1,95 @@
+/* project_config.c -- see config.h.
+ *
+ * The nearest one counts, in the folder of the program or above it, up to the root of a work tree
+ * of git or the home folder. A file of another user is left out: in a folder that everybody may
+ * write to, it would decide where imports come from.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/config.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+#define NAME "pdl.toml"
+
+enum { MAX_UP = 64, MAX_BYTES = 65536 };
+
+static bool is_ours(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
+static bool is_there(const pdl_buf *folder, const char *name) {
+    struct stat st;
+    pdl_buf path = PDL_BUF;
+    pdl_buf_putf(&path, "%.*s/%s", PDL_FMT(pdl_buf_str(folder)), name);
+    bool found = stat(pdl_buf_z(&path), &st) == 0;
+    pdl_buf_fini(&path);
+    return found;
+}
+
+/* The absolute folder of a program. */
+static bool start_folder(pdl_str file, pdl_buf *folder) {
+    char cwd[4096];
+    pdl_str dir = pdl_file_folder(file);
+    if (dir.n && dir.p[0] == '/') {
+        pdl_buf_put(folder, dir);
+        return true;
+    }
+    if (!getcwd(cwd, sizeof cwd)) return false;
+    pdl_buf_put(folder, pdl_str_of(cwd));
+    if (dir.n && !pdl_str_is(dir, ".")) pdl_buf_putf(folder, "/%.*s", PDL_FMT(dir));
+    return true;
+}
+
+/* Path of the nearest file, into path; its folder is what remains in folder. */
+static bool find(pdl_buf *folder, pdl_buf *path) {
+    const char *home = getenv("HOME");
+    for (int up = 0; up < MAX_UP; up++) {
+        pdl_buf_clear(path);
+        pdl_buf_putf(path, "%.*s/" NAME, PDL_FMT(pdl_buf_str(folder)));
+        if (is_ours(pdl_buf_z(path))) return true;
+        if (is_there(folder, ".git") || (home && pdl_str_is(pdl_buf_str(folder), home)))
+            return false;
+        size_t slash = pdl_str_rfind(pdl_buf_str(folder), PDL_STR("/"));
+        if (slash == PDL_NOT_FOUND || !folder->len) return false;
+        pdl_buf_cut(folder, slash);
+    }
+    return false;
+}
+
+static bool read_file(pdl_str file, pdl_check_config *c, pdl_err *err) {
+    pdl_buf folder = PDL_BUF, path = PDL_BUF, text = PDL_BUF_INIT(MAX_BYTES);
+    bool ok = true;
+    if (start_folder(file, &folder) && find(&folder, &path))
+        ok = pdl_file_read_found(pdl_buf_z(&path), 0, &text, err) &&
+             pdl_check_config_read(c, pdl_buf_str(&path), pdl_buf_str(&folder), pdl_buf_str(&text),
+                                   err);
+    pdl_buf_fini(&folder);
+    pdl_buf_fini(&path);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err) {
+    const char *var = getenv("PDL_RULES");
+    return read_file(file, c, err) && (!var || pdl_check_config_rules(c, pdl_str_of(var), err));
+}
+
+void pdl_config_use(const pdl_check_config *c, pdl_session_options *o) {
+    o->levels = c->levels;
+    o->path = c->import.p;
+    o->n_path = c->import.n;
+}
+
+void pdl_config_fini(pdl_check_config *c) {
+    pdl_vec_fini(&c->import);
+    pdl_arena_free(c->arena);
+    c->arena = NULL;
+}
