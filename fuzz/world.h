@@ -74,7 +74,7 @@ static inline pdl_val fuzz_reply(pdl_effect_kind kind, uint32_t h) {
 static inline void fuzz_answer(pdl_effect *e) {
     pdl_buf asked = PDL_BUF;
     pdl_err err = {0};
-    bool ok = pdl_effect_canonical(e, NULL, &asked, &err);
+    bool ok = pdl_effect_canonical(e->kind, e->request, NULL, &asked, &err);
     pdl_err_fini(&err);
     pdl_val v = ok ? fuzz_reply(e->kind, pdl_hash_str(pdl_buf_str(&asked))) : pdl_absent();
     pdl_buf_fini(&asked);
@@ -94,7 +94,7 @@ static inline void fuzz_world_start(pdl_world *base, pdl_effect *e) {
     pdl_err err = {0};
     PDL_PUT(&note, "");
     pdl_buf_putf(&note, "%s ", pdl_effect_kind_name(e->kind));
-    if (!pdl_effect_canonical(e, NULL, &note, &err)) pdl_err_fini(&err);
+    if (!pdl_effect_canonical(e->kind, e->request, NULL, &note, &err)) pdl_err_fini(&err);
     *pdl_vec_push(&w->asked) = pdl_str_dup(pdl_buf_str(&note));
     pdl_buf_fini(&note);
     if (w->later)

@@ -257,10 +257,9 @@ static void on_event(void *user, const pdl_event *e) {
     if (!f->window->o->keep || (x->kind != PDL_EFFECT_model && x->kind != PDL_EFFECT_embed)) return;
     size_t before = f->requests.len;
     if (before) pdl_buf_putc(&f->requests, ',');
-    pdl_effect shown = *x;
-    shown.request = pdl_session_recorded(f->window->o->session, x->request);
-    bool ok = pdl_effect_canonical(&shown, NULL, &f->requests, &ignored);
-    pdl_drop(shown.request);
+    pdl_val shown = pdl_session_recorded(f->window->o->session, x->request);
+    bool ok = pdl_effect_canonical(x->kind, shown, NULL, &f->requests, &ignored);
+    pdl_drop(shown);
     if (ok) return;
     pdl_buf_cut(&f->requests, before);
     pdl_err_fini(&ignored);

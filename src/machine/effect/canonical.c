@@ -30,14 +30,14 @@ static pdl_val model_params(pdl_vref given, bool content) {
     return d;
 }
 
-static bool canonical(const pdl_effect *e, const pdl_secrets *secrets, bool content, pdl_buf *out,
-                      pdl_err *err) {
-    bool model = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
-    pdl_val d = pdl_dict_new(pdl_dict_len(e->request));
-    for (size_t i = 0; i < pdl_dict_len(e->request); i++) {
-        pdl_vref key = pdl_dict_key_at(e->request, i), x = pdl_dict_val_at(e->request, i);
+static bool canonical(pdl_effect_kind kind, pdl_vref request, const pdl_secrets *secrets,
+                      bool content, pdl_buf *out, pdl_err *err) {
+    bool model = kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed;
+    pdl_val d = pdl_dict_new(pdl_dict_len(request));
+    for (size_t i = 0; i < pdl_dict_len(request); i++) {
+        pdl_vref key = pdl_dict_key_at(request, i), x = pdl_dict_val_at(request, i);
         if (model && (pdl_text_is(key, "stream") || pdl_text_is(key, "parsed"))) continue;
-        if (e->kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
+        if (kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
         bool params = model && pdl_text_is(key, "parameters") && pdl_is_dict(x);
         d = pdl_dict_put(d, pdl_keep(key), params ? model_params(x, content) : pdl_keep(x));
     }
@@ -46,12 +46,12 @@ static bool canonical(const pdl_effect *e, const pdl_secrets *secrets, bool cont
     return ok;
 }
 
-bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
-                          pdl_err *err) {
-    return canonical(e, secrets, false, out, err);
+bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request, const pdl_secrets *secrets,
+                          pdl_buf *out, pdl_err *err) {
+    return canonical(kind, request, secrets, false, out, err);
 }
 
 bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                         pdl_err *err) {
-    return canonical(e, secrets, true, out, err);
+    return canonical(e->kind, e->request, secrets, true, out, err);
 }

@@ -25,6 +25,17 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, u
     return e;
 }
 
+pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink) {
+    pdl_effect *same = PDL_NEW(pdl_effect);
+    *same = *e;
+    same->place = e->place ? pdl_path_keep(e->place) : NULL;
+    same->request = pdl_keep(e->request);
+    same->budget = pdl_budget_keep(e->budget);
+    same->sandbox = pdl_keep(e->sandbox);
+    same->sink = sink;
+    return same;
+}
+
 void pdl_effect_free(pdl_effect *e) {
     if (!e) return;
     pdl_path_drop(e->place);

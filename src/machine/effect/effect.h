@@ -116,6 +116,10 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /*
                            uint32_t seq, pdl_loc loc, pdl_val request /* taken */,
                            pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
+/* The same effect for the next world, which frees it; its answer goes to sink. e stays with the
+ * caller, who is the one that answers it. Nobody else copies the struct: what it owns is known
+ * here alone. */
+pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink);
 
 /* What effects.def says of a kind. */
 typedef enum {
@@ -147,11 +151,11 @@ PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Canonical JSON of the request without keys and control parameters (spec execution 10.5), and
- * without the secrets of the register (NULL: none): it is hashed and stored. Values that are not
- * JSON have a tagged form that pdl_effect_decode reads back. */
-PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
-                                   pdl_err *err);
+/* Canonical JSON of a request of this kind without keys and control parameters (spec execution
+ * 10.5), and without the secrets of the register (NULL: none): it is hashed and stored. Values that
+ * are not JSON have a tagged form that pdl_effect_decode reads back. */
+PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
+                                   const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 
 /* The facts of an error as an owned dict, empty when there are none: {line} of code, {budget,
  * budget_depth}, {provider, model, retry_after_seconds, attempts} of a model call. */

@@ -315,20 +315,13 @@ static void on_deadline(void *user) {
     look_again(r);
 }
 
-static pdl_effect *twin_of(const pdl_effect *e) {
-    pdl_effect *t =
-        pdl_effect_new(e->kind, e->id, e->place, e->seq, e->loc, pdl_keep(e->request), e->sink);
-    t->budget = pdl_budget_keep(e->budget);
-    return t;
-}
-
 /* Takes e. */
 static void go(charge *c, pdl_effect *e) {
     budget_world *r = c->world;
     take_way(c);
     append(&r->going, c);
     c->e = NULL;
-    if (c->deadline) c->twin = twin_of(e);
+    if (c->deadline) c->twin = pdl_effect_forward(e, e->sink);
     c->asker = e->sink;
     e->sink = (pdl_effect_sink){
         .user = c, .piece = on_piece, .reply = on_reply, .extra = c->asker.extra ? on_extra : NULL};

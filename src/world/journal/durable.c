@@ -181,22 +181,10 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
 
 /* --- what goes out ---------------------------------------------------------------------------- */
 
-/* The same effect for the next world, which releases it. */
-pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink) {
-    pdl_effect *t = PDL_NEW(pdl_effect);
-    *t = *e;
-    t->place = e->place ? pdl_path_keep(e->place) : NULL;
-    t->request = pdl_keep(e->request);
-    t->budget = pdl_budget_keep(e->budget);
-    t->sandbox = pdl_keep(e->sandbox);
-    t->sink = sink;
-    return t;
-}
-
 void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
     pdl_effect *e = o->e;
-    pdl_effect *twin = pdl_durable_twin(e, sink);
+    pdl_effect *twin = pdl_effect_forward(e, sink);
     twin->sender = &d->sender;
     pdl_durable_name_left(d, o, twin);
     o->sent = true;
@@ -363,7 +351,7 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     struct reading x = {pdl_absent()};
     if (!d->opt.behind || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
     pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
-    pdl_effect *again = pdl_durable_twin(e, sink);
+    pdl_effect *again = pdl_effect_forward(e, sink);
     again->id = 0;
     d->opt.behind->ops->start(d->opt.behind, again);
     edit_source(d, e, &x.now);

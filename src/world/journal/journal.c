@@ -30,12 +30,11 @@ static pdl_val put_shown(pdl_val request, bool twice) {
 bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
-    pdl_effect here = *e;
-    here.request = pdl_effect_moved(e, form->folder, form->prefix);
-    if (e->kind == PDL_EFFECT_read) here.request = put_shown(here.request, form->twice);
-    here.request = pdl_masked(form->mask, here.request);
-    bool ok = pdl_effect_canonical(&here, form->secrets, &out->request, err);
-    pdl_drop(here.request);
+    pdl_val request = pdl_effect_moved(e, form->folder, form->prefix);
+    if (e->kind == PDL_EFFECT_read) request = put_shown(request, form->twice);
+    request = pdl_masked(form->mask, request);
+    bool ok = pdl_effect_canonical(e->kind, request, form->secrets, &out->request, err);
+    pdl_drop(request);
     if (!ok) {
         pdl_journal_id_fini(out);
         return false;

@@ -154,21 +154,20 @@ static pdl_val without(pdl_val v, const char *name) {
 }
 
 bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pdl_err *err) {
-    pdl_effect here = *e;
     pdl_buf raw = PDL_BUF, all = PDL_BUF;
     char list_hash[65] = "";
     bool ok = true;
     *out = (identity){.place = PDL_BUF, .request = PDL_BUF};
     pdl_path_text(e->place, &out->place);
-    here.request = pdl_effect_moved(e, pdl_str_of(d->dir ? d->dir : ""), (pdl_str){"", 0});
-    if (e->kind == PDL_EFFECT_read) here.request = without(here.request, "shown");
-    pdl_vref messages = pdl_dict_getz(here.request, "messages");
+    pdl_val request = pdl_effect_moved(e, pdl_str_of(d->dir ? d->dir : ""), (pdl_str){"", 0});
+    if (e->kind == PDL_EFFECT_read) request = without(request, "shown");
+    pdl_vref messages = pdl_dict_getz(request, "messages");
     if (e->kind == PDL_EFFECT_model && pdl_is_list(messages)) {
         ok = write_messages(d, messages, &out->messages, list_hash, err);
-        here.request = without(here.request, "messages");
+        request = without(request, "messages");
     }
-    ok = ok && pdl_effect_canonical(&here, NULL, &raw, err);
-    pdl_drop(here.request);
+    ok = ok && pdl_effect_canonical(e->kind, request, NULL, &raw, err);
+    pdl_drop(request);
     if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &out->request);
     pdl_buf_put(&all, pdl_buf_str(&out->request));
     pdl_buf_putf(&all, "\n%s", list_hash);

@@ -160,8 +160,6 @@ PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
-/* The same effect for the next world, which releases it. */
-pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink);
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* It cannot be written down: it does not happen. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o);

@@ -30,14 +30,20 @@ static void judge_from(room *r, pdl_effect *e, size_t next);
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void report(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
-                   const char *outcome) {
+/* asker: who is told of it; the sink of an effect that went on is not the asker's any more. */
+static void report_to(room *r, pdl_effect_sink asker, const pdl_effect *e,
+                      const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
     pdl_label any = 0;
     for (size_t i = 0; i < ask->n; i++) any |= pdl_label_origins(ask->args[i].label);
-    if (!e->sink.decided || (!any && d->verdict == PDL_VERDICT_ALLOW)) return;
+    if (!asker.decided || (!any && d->verdict == PDL_VERDICT_ALLOW)) return;
     pdl_val v = pdl_policy_decision_value(r->opt.policies, &r->sources, ask, d, outcome);
-    e->sink.decided(e->sink.user, e, v);
+    asker.decided(asker.user, e, v);
     pdl_drop(v);
+}
+
+static void report(room *r, const pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
+                   const char *outcome) {
+    report_to(r, e->sink, e, ask, d, outcome);
 }
 
 static void refuse(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
@@ -168,25 +174,27 @@ static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref f
 }
 
 /* Judges the text of a program; no question is asked about it. */
-static bool may_be_run(room *r, pdl_effect *e, pdl_policy_ask *ask, const char *why, pdl_err *err) {
+static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_policy_ask *ask,
+                       const char *why, pdl_err *err) {
     ask->n = 1;
     ask->folder = r->opt.folder;
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     bool ok = d.verdict == PDL_VERDICT_ALLOW;
-    report(r, e, ask, &d, ok ? "allow" : "deny");
+    report_to(r, asker, e, ask, &d, ok ? "allow" : "deny");
     if (!ok) pdl_policy_refusal(r->opt.policies, &r->sources, ask, &d, why, e->loc, err);
     return ok;
 }
 
-/* As a computed one. */
-static bool may_file_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label label, pdl_err *err) {
+/* A program from a file that the run may have written is judged like one that was computed. */
+static bool may_file_be_run(room *r, const pdl_effect *e, pdl_vref found, pdl_label label,
+                            pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
     pdl_argument arg = {.name = PDL_STR("text"), .value = text, .label = label};
     pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
                           .name = path_of_program(e, found),
                           .name_label = pdl_label_of(e->request),
                           .args = &arg};
-    return may_be_run(r, e, &ask, "the run may have written it", err);
+    return may_be_run(r, e->sink, e, &ask, "the run may have written it", err);
 }
 
 static void program_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
@@ -215,9 +223,7 @@ bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref tex
     pdl_policy_ask ask = {.sink = PDL_SINK_pdl, .args = &arg};
     flight *f = r->flights;
     while (f && f->id != code->id) f = f->link;
-    pdl_effect asker = *code;
-    asker.sink = f ? f->asker : (pdl_effect_sink){0}; /* which hears of the decision */
-    return may_be_run(r, &asker, &ask, "code made it", err);
+    return may_be_run(r, f ? f->asker : (pdl_effect_sink){0}, code, &ask, "code made it", err);
 }
 
 /* Replies come to `reply` first, whose user is a flight. */

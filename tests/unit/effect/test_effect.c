@@ -151,7 +151,7 @@ static void test_canonical(void **state) {
              "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
     pdl_effect *e =
         pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
-    t_assert(pdl_effect_canonical(e, NULL, &b, &err));
+    t_assert(pdl_effect_canonical(e->kind, e->request, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b),
                  "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
                  "\"parameters\":{\"temperature\":0.5}}");
@@ -159,7 +159,7 @@ static void test_canonical(void **state) {
     pdl_buf_clear(&b);
     e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0},
                        json("{\"vars\":{\"token\":\"s\",\"n\":1}}"), (pdl_effect_sink){0});
-    t_assert(pdl_effect_canonical(e, NULL, &b, &err));
+    t_assert(pdl_effect_canonical(e->kind, e->request, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b), "{\"vars\":{\"n\":1,\"token\":\"[REDACTED]\"}}");
     pdl_effect_free(e);
     pdl_buf_fini(&b);
@@ -167,6 +167,47 @@ static void test_canonical(void **state) {
              pdl_is_secret_key(t_str("Proxy-Authorization")) &&
              pdl_is_secret_key(t_str("x-api-key")));
     t_assert(!pdl_is_secret_key(t_str("temperature")) && !pdl_is_secret_key(t_str("max_tokens")));
+}
+
+/* Each effect frees what it owns, so the second one lives on without the first; what it does not
+ * own is the same. */
+static void test_forward(void **state) {
+    (void)state;
+    static const pdl_call_in call_in = {0};
+    static const pdl_sender sender = {0};
+    const double limits[PDL_BUDGET_COUNT] = {1};
+    pdl_path *place = pdl_path_name(NULL, "here");
+    pdl_effect *e = pdl_effect_new(PDL_EFFECT_code, 7, place, 3, (pdl_loc){.start = 5, .end = 5},
+                                   json("{\"code\":\"a text that is not short\"}"),
+                                   (pdl_effect_sink){.user = place});
+    pdl_path_drop(place);
+    e->call_in = &call_in;
+    e->sender = &sender;
+    e->budget = pdl_budget_new(limits, NULL, (pdl_loc){0});
+    e->sandbox = json("[{\"network\":[\"a host that is not short\"]}]");
+    e->added_labels = 1;
+    e->control = 2;
+    e->chosen = 4;
+    e->process = 8;
+    e->session = 9;
+    e->is_trusted = e->is_import = e->by_code = e->repeatable = e->continues = true;
+    int other;
+    pdl_effect *same = pdl_effect_forward(e, (pdl_effect_sink){.user = &other});
+    t_assert(e->sink.user != &other && same->sink.user == &other);
+    pdl_effect_free(e);
+    pdl_buf text = PDL_BUF;
+    pdl_path_text(same->place, &text);
+    t_assert_str(pdl_buf_str(&text), "here");
+    t_assert_str(pdl_str_get(pdl_dict_getz(same->request, "code")), "a text that is not short");
+    t_assert(pdl_list_len(same->sandbox) == 1 && same->budget);
+    t_assert(same->kind == PDL_EFFECT_code && same->id == 7 && same->seq == 3);
+    t_assert(same->loc.start == 5 && same->call_in == &call_in && same->sender == &sender);
+    t_assert(same->added_labels == 1 && same->control == 2 && same->chosen == 4);
+    t_assert(same->process == 8 && same->session == 9);
+    t_assert(same->is_trusted && same->is_import && same->by_code && same->repeatable &&
+             same->continues);
+    pdl_buf_fini(&text);
+    pdl_effect_free(same);
 }
 
 typedef struct seen {
@@ -320,6 +361,6 @@ int main(void) {
         cmocka_unit_test(test_encode),    cmocka_unit_test(test_handles),
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_canonical),
         cmocka_unit_test(test_worlds),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_names)};
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_forward)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
