@@ -73,7 +73,8 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt) return;
     const pdl_effect *e = o->e;
     remember_left(d, o);
-    pdl_effect *copy = pdl_effect_forward(e, (pdl_effect_sink){.piece = no_piece, .reply = no_reply});
+    pdl_effect_sink nobody = {.piece = no_piece, .reply = no_reply};
+    pdl_effect *copy = pdl_effect_forward(e, nobody);
     pending_effect *r = pdl_durable_pending_new(d, copy);
     r->rebuilds = true;
     r->expected = o->err.kind ? pdl_absent() : pdl_keep(o->value);
