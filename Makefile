@@ -96,6 +96,9 @@ check-assertions: debug ## unit tests where assertions are on, without sanitizer
 check-prose: ## doors of rooms explain themselves, lines have one width
 	@$(PY) tools/check-prose
 
+check-spec: ## citations of the specification lead to a section; ARGS=--cases counts the cases of each section
+	@$(PY) tools/check-spec $(ARGS)
+
 unit: all ## unit tests
 	@$(PY) -m pytest -n 4 --build $(BUILD) tests/unit
 

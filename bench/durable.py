@@ -107,7 +107,7 @@ class Bench:
         self.row("the same, resumed from the journal", again, None, "s")
 
     def draws(self):
-        """Chance is one effect a run, whatever is drawn; no program reads the clock (spec runs 5 has 10^6 readings)."""
+        """Chance is one effect a run, whatever is drawn; no program reads the clock; the bound is for 10^6 readings (spec runs 5)."""
         n = 200000 if self.a.short else 1000000
         args = ["--stream", "none", "-d", "n: %d" % n]
         plain = self.run(os.environ, *args, "draws.pdl")

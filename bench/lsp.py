@@ -4,7 +4,7 @@
 
     bench/lsp.py --pdl build/pdl [--lines 5000] [--programs 1000]
 
-Prints one line `name value unit` for each measure (bounds: issue 17, section 4): the time from the start of the process to the answer of
+Prints one line `name value unit` for each measure (spec editor 4): the time from the start of the process to the answer of
 `initialize`; the median and 99th percentile of completion and hover in a program of so many lines, each after an edit; the peak of resident
 memory after the programs of a workspace are indexed.
 """

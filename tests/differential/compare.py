@@ -48,7 +48,7 @@ def obs_text(lines):
 
 
 def comparable(trace):
-    """A trace without what differs on purpose (R20): places leaked into words of commands and contributions, objects of the host."""
+    """A trace without what differs on purpose (spec execution R20): places leaked into words of commands and contributions, objects of the host."""
     if isinstance(trace, dict):
         return {k: comparable(v) for k, v in trace.items() if k not in ("contribute", "modelResponse") and not (k == "args" and isinstance(v, list))
                 and not (k in ("pdl__result", "aggregator") and (isinstance(v, str) and "object" in v))}
@@ -103,7 +103,7 @@ class Pair:
         bad = kit.compare(case, golden, obs)
         if bad and known(golden, obs):
             return "known: " + known(golden, obs), []
-        if bad and golden["exit"] and not self.lines:  # R28: lines of the reference come from a scan of the text
+        if bad and golden["exit"] and not self.lines:  # lines of the reference come from a scan of the text (spec execution R28)
             for ln in golden.get("error", {}).get("lines", []):
                 ln.pop("line", None)
             if not kit.compare(case, golden, obs):

@@ -32,7 +32,7 @@ class Gen:
         self.stream = True
         self.roots = {}         # definitions that the program begins with
         self.budget = 24
-        self.in_object = 0      # fields of object: no look at the context (R4)
+        self.in_object = 0      # fields of object: no look at the context (spec execution R4)
         self.pure = 0           # no contributions to streams, no models: order would be free there
 
     # ------------------------------------------------------------------------------------------------------- names
@@ -306,7 +306,7 @@ class Gen:
         return self.last_of(t, d)
 
     def last_of(self, t, d):
-        self.stream = False      # R1
+        self.stream = False      # (spec execution R1)
         kids = self.children(d, self.r.randrange(0, 3)) + [self.block(t, d - 1)]
         if self.chance(.25):
             return {"sequence": kids, "join": {"as": "lastOf"}}

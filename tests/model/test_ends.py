@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons for which models end (providers 10), and schemas that say strict: true (15.2); what is told of both."""
+"""Reasons for which models end (spec providers 10), and schemas that say strict: true (spec providers 15.2); what is told of both."""
 import json
 
 import pytest

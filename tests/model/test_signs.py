@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Success needs a sign (providers 5): every dialect is fed every shape of failure, streamed and whole, before and after a first piece. None ends as
+"""Success needs a sign (spec providers 5): every dialect is fed every shape of failure, streamed and whole, before and after a first piece. None ends as
 an empty or cut success, and the service's own words stand in the message."""
 import json
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sources themselves: layers, sizes, names, prose, headers, hand-overs of values. Each tool of tools/ prints how many things it looked at."""
+import importlib.machinery
+import importlib.util
 import os
 import re
 import subprocess
@@ -24,9 +26,42 @@ def run(*argv):
     return text
 
 
-@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose"])
+@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-spec"])
 def test_sources(name):
     run(sys.executable, "tools/" + name)
+
+
+def load(name):
+    """A tool as a module."""
+    path = str(ROOT / "tools" / name)
+    spec = importlib.util.spec_from_file_location(name.replace("-", "_"), path, loader=importlib.machinery.SourceFileLoader(name.replace("-", "_"), path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# a comment, and the start of what check-spec says of it ("": nothing)
+CITATIONS = [
+    ("/* a (spec execution 5.5) */", ""), ("/* a (spec execution 5.5, 5.7; providers 4.5) */", ""), ("/* a (spec\n * runs 2-1; execution\n * R16, L4) */", ""),
+    ("# (spec trust)", ""), ("/* see docs/internals/words.md, and words.md */", ""), ("x = \"spec: 5\", {spec: 1.5}, spec[0]", ""),
+    ("/* a (spec execution 5.99) */", "docs/spec/language-execution.md has no 5.99"), ("/* (spec runs 2-99) */", "docs/spec/runs.md has no 2-99"),
+    ("/* a (spec 4.2) */", "`spec 4.2`"), ("/* spec providers 9 */", "`spec providers`"), ("/* Spec: language-syntax 4. */", "`Spec: language`"),
+    ("/* (spec trust, section 3) */", "`spec trust`"), ("/* of the specification, section 16.1 */", "`specification, section 16.1"), ("/* (providers 10) */", "`(providers 10)`"),
+    ("/* language-syntax 6.1 */", "`language-syntax`"), ("/* rule L4 */", "`rule L4`"), ("/* as wanted (R16) */", "`(R16`"), ("/* spec/runs.md */", "`spec/runs.md`"),
+    ("/* issue 28 */", "`issue 28`"), ("/* \u00a73 */", "\u00a7"), ("/* style.md 3 */", "style.md is not"), ("/* see execution.md 4.3 */", "execution.md is not"),
+]
+
+
+def test_citations():
+    tool = load("check-spec")
+    known = tool.books()
+    ids = {b: tool.outline(p.read_text("utf-8"))[1] for b, p in known.items()}
+    for text, want in CITATIONS:
+        said = [why for _, _, why in tool.citations(known, ids, [("src/x.c", text)])[0]]
+        checks.check(text, said[0].startswith(want) if want and said else not (want or said), said)
+    text, found = tool.outline("# A\n## 1. B\n1. x\n2. y\n```\n3. z\n## 9. q\n```\n### 1.1 C\n| R1 | a |\n| 4 | b |\n1. u\n")
+    checks.same(found, ["1", "1-1", "1-2", "1.1", "R1", "1.1-4", "1.1-1"], "sections and rules")
+    checks.same(tool.outline(text), (text, found), "anchors are written once")
 
 
 def test_names(build):

@@ -1,5 +1,5 @@
-/* keyed.h -- private to serve: requests with an Idempotency-Key, whose runs are durable (serve
- * --durable; spec runs 2).
+/* keyed.h -- private to serve: requests with an Idempotency-Key, whose runs are durable under
+ * `serve --durable` (spec runs 2).
  *
  * A client that received nothing asks again with the same key. While the first run continues, the
  * request joins it and gets the answer from its start; when it has ended, it gets the answer that

@@ -15,7 +15,7 @@
 #include "base/source.h"
 
 /*   X(id, exit code, doc)   Kinds are what programs react to: retry.exceptions, fallback, exit
- * codes. Kinds from auth on are those of a model call (spec providers, section 9). */
+ * codes. Kinds from auth on are those of a model call (spec providers 9). */
 #define PDL_ERR_KINDS(X)                                                                           \
     X(syntax, 1, "a program, data file or expression cannot be read")                              \
     X(schema, 1, "a program does not respect the language")                                        \

@@ -1,7 +1,7 @@
 /* context.h -- the background context: messages in dependent (ordered) or independent (unordered)
- * composition.
+ * composition (spec execution 4).
  *
- * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an
+ * A context is empty, one message, a dependent sequence, or an
  * independent group. It is a persistent rope. Every block sees the messages before it, so a list
  * per block would copy the conversation at each message; in the rope adding a message is O(1) and
  * shares the existing part, and index access flattens once. Nested dependent-in-dependent and
@@ -76,7 +76,7 @@ bool pdl_context_last(pdl_vref c, pdl_message *out);
  * context". */
 PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* Python-like repr: {..} for one, [m1,m2] dependent, {m1,m2} independent (spec 4.6). */
+/* Python-like repr: {..} for one, [m1,m2] dependent, {m1,m2} independent (spec execution 4.6). */
 void pdl_context_repr(pdl_vref c, pdl_buf *out);
 
 bool pdl_context_eq(pdl_vref a, pdl_vref b);

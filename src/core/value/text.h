@@ -1,4 +1,4 @@
-/* text.h -- value -> text: the two printers of PDL (spec language-syntax 4.6).
+/* text.h -- value -> text: the two printers of PDL (spec syntax 4.6).
  *
  * stringify: pieces of text blocks, printed results, contributions. str/repr: Python's, for
  * interpolation inside longer strings, `~`, join. Promises must have been resolved.

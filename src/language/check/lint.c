@@ -1,5 +1,5 @@
 /* lint.c -- constructs that run but are seldom intended: a function for each, which examines one
- * block (spec language-syntax 1.4, 2.2, 7.1).
+ * block (spec syntax 1.4, 2.2, 7.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

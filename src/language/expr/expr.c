@@ -5,8 +5,8 @@
  * single expression without text around its delimiters, it reads the inside again as an expression
  * by itself, where signs and commas mean something else. Reading everything twice would cost each
  * expression double, so here the inside is tried first: whenever it can be read, the whole would
- * have been such a template (spec 4.2). What must stay true: the mode depends on the text alone, so
- * that it is known at load and errors have their place.
+ * have been such a template (spec syntax 4.2). What must stay true: the mode depends on the text
+ * alone, so that it is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* expr.h -- the text of `${ }` and of Jinja templates -> tree.
+/* expr.h -- the text of `${ }` and of Jinja templates -> tree: expressions, their three
+ * outcomes, full Jinja, lexical rules (spec syntax 4, 4.2, 4.8, 4.9).
  *
- * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules).
  * The dialect is Jinja 3.1's.
  *
  * A string of a program has one of three forms (pdl_xform). A template engine always gives
@@ -281,8 +281,8 @@ typedef struct pdl_xnames {
     pdl_str (*near_test)(pdl_str name); /* the suggestion, or empty; may be NULL */
 } pdl_xnames;
 
-/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is
- * copied into the arena. */
+/* A string of a program with `${ }` (spec syntax 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text
+ * is copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
 /* The same, read when pdl_expr_now asks for it, where the text is one ${ } that is no plain text

@@ -4,8 +4,8 @@
  *   or 1, and 2, not 3, comparison 4, + - 5, ~ 6, * / // % 7, ** 8, unary - + 9, postfix 10
  *
  * All binary operators are left-associative, ** included; unary minus binds tighter than it (spec
- * 4.3). Chains of operators, filters, attributes and `else` are loops; only nesting recurses,
- * counted by pdl_read_deeper.
+ * syntax 4.3). Chains of operators, filters, attributes and `else` are loops; only nesting
+ * recurses, counted by pdl_read_deeper.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec
- * language-syntax 7.3).
+ * syntax 7.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -79,7 +79,7 @@ enum { N_COMMON = sizeof common / sizeof *common };
 #undef HEAD
 #undef RARE
 
-/* Keys that decide on the kind, in the order in which they are tried (spec 2.1). */
+/* Keys that decide on the kind, in the order in which they are tried (spec syntax 2.1). */
 static const pdl_select_row selecting[] = {
 #define K(id, member, key, type, need, doc) {key, PDL_BLOCK_##id},
 #include "lang/blocks.def"
@@ -122,7 +122,7 @@ static const default_row part_defaults[] = {
 #include "lang/records.def"
 };
 
-/* Fields that a trace adds; accepted and ignored (spec 2.3). */
+/* Fields that a trace adds; accepted and ignored (spec syntax 2.3). */
 #define BIT(id) (1u << PDL_BLOCK_##id)
 static const pdl_trace_row trace_rows[] = {
     {"pdl__id", UINT32_MAX},
@@ -142,7 +142,7 @@ static const pdl_trace_row trace_rows[] = {
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");
 
-/* Other spellings of a field's key (spec 2.4). */
+/* Other spellings of a field's key (spec syntax 2.4). */
 static const pdl_synonym_row synonyms[] = {
     {"def_", "def"}, {"return_", "return"}, {"else_", "else"}, {"for_", "for"}, {"while_", "while"},
 };

@@ -19,14 +19,14 @@ typedef struct pdl_select_row {
 /* Keys that decide on the kind; the first one that a mapping has decides. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
-/* A field that only traces have: accepted and ignored (spec 2.3). */
+/* A field that only traces have: accepted and ignored (spec syntax 2.3). */
 typedef struct pdl_trace_row {
     const char *key;
     uint32_t kinds; /* set of 1 << kind */
 } pdl_trace_row;
 const pdl_trace_row *pdl_trace_fields(size_t *n);
 
-/* An old spelling of a key (spec 2.4). */
+/* An old spelling of a key (spec syntax 2.4). */
 typedef struct pdl_synonym_row {
     const char *old, *key;
 } pdl_synonym_row;

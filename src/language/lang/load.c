@@ -415,7 +415,7 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
 }
 
 /* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM
- * of blocks.def (spec 2.1). */
+ * of blocks.def (spec syntax 2.1). */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);

@@ -1,5 +1,4 @@
-/* load.h -- nodes -> blocks: which kind, which field, did-you-mean. Spec: language-syntax 1, 2,
- * 6.2.
+/* load.h -- nodes -> blocks: which kind, which field, did-you-mean (spec syntax 1, 2, 6.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

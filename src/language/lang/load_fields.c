@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- scalars that coerce (spec 2.2) ----------------------------------------------------------- */
+/* --- scalars that coerce (spec syntax 2.2) ---------------------------------------------------- */
 
 bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out) {
     static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {

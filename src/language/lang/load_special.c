@@ -35,7 +35,7 @@ static size_t word_of(const pdl_node *n, const char *const *words, size_t n_word
     return n_words;
 }
 
-/* --- contribute (2.6) ------------------------------------------------------------------------- */
+/* --- contribute (spec syntax 2.6) ------------------------------------------------------------- */
 
 static const char *const targets[] = {"result", "context", "stdout", "stderr"};
 
@@ -112,7 +112,7 @@ void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes 
     }
 }
 
-/* --- retry (2.7) ------------------------------------------------------------------------------ */
+/* --- retry (spec syntax 2.7) ------------------------------------------------------------------ */
 
 static const pdl_tree *load_exceptions(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) return pdl_loader_xstr(l, n, loc, false);
@@ -360,7 +360,7 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- expectations (2.8) ----------------------------------------------------------------------- */
+/* --- expectations (spec syntax 2.8) ----------------------------------------------------------- */
 
 static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *x) {
     static const char *const keys[] = {"expect", "feedback"};
@@ -392,7 +392,7 @@ void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectatio
     for (uint32_t i = 0; i < n->n; i++) load_expectation(l, n->items[i], &out->p[i]);
 }
 
-/* --- join (2.11) ------------------------------------------------------------------------------ */
+/* --- join (spec syntax 2.11) ------------------------------------------------------------------ */
 
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"as", "with", "reduce", "as_", "with_"};
@@ -445,7 +445,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* --- match (2.10) ----------------------------------------------------------------------------- */
+/* --- match (spec syntax 2.10) ----------------------------------------------------------------- */
 
 static const char pattern_forms[] =
     "a plain value or {any: }, {anyOf: [...]}, {array: [...]}, {object: {...}}";
@@ -624,7 +624,7 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- aggregator (2.9) ------------------------------------------------------------------------- */
+/* --- aggregator (spec syntax 2.9) ------------------------------------------------------------- */
 
 const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair) {
     static const char *const words[] = {"context"};

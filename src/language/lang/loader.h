@@ -126,14 +126,14 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* Classes of evaluated values (spec 2.2) for PDL_FT_X*; null_ok: null is read as NULL. */
+/* Classes of evaluated values (spec syntax 2.2) for PDL_FT_X*; null_ok: null is read as NULL. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 
-/* Is n the scalar a boolean / integer field accepts (with the coercions of spec 2.2)? */
+/* Is n the scalar a boolean / integer field accepts, with coercions (spec syntax 2.2)? */
 bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out);
 bool pdl_loader_as_int(const pdl_node *n, int64_t *out);
 

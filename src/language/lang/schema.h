@@ -1,5 +1,5 @@
-/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the
- * tables of fields.
+/* schema.h -- the JSON Schema of the language (`pdl --schema`), from the tables of fields
+ * (spec syntax 7.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

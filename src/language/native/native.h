@@ -156,7 +156,7 @@ pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
 const pdl_native *pdl_native_row(pdl_vref v); /* of a PDL_V_NATIVE */
 pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
 
-/* --- attribute and item access (spec language-syntax 4.3) ------------------------------------- */
+/* --- attribute and item access (spec syntax 4.3) ---------------------------------------------- */
 
 /* x.name: attribute or method first, then item; an undefined value with Python's explanation when
  * missing. */

@@ -1,4 +1,4 @@
-/* parse.h -- the `parser:` field: text -> value. Spec: language-syntax 5.
+/* parse.h -- the `parser:` field: text -> value (spec syntax 5).
  *
  * Models rarely return exactly the format they were asked for. The parsers named by a word are
  * strict, as in the reference; only `json` tries strict reading first and then repairs, and it
@@ -57,9 +57,9 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
                              const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
-/* Applies p to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the
- * full message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class
- * the Python class. */
+/* Applies p to v, which is a string, else it is an error (spec syntax 5). Errors: PDL_E_parser with
+ * the full message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"),
+ * py_class the Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* The same with the bare message of the Python exception, without the sentence around it: for

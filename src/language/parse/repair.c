@@ -1,7 +1,7 @@
 /* repair.c -- JSON as models write it: containers, and what is around and between them.
  *
- * One pass with an explicit stack of open containers; nothing is an error except depth. Rules: spec
- * language-syntax 5.1. Characters that make no sense at their position are skipped one at a time.
+ * One pass with an explicit stack of open containers; nothing is an error except depth
+ * (spec syntax 5.1). Characters that make no sense at their position are skipped one at a time.
  *
  * Why a separate reader: models leave out quotes and commas, add prose before and after, and stop
  * in the middle. Mending the text first and reading it as JSON afterwards would need to know the

@@ -1,4 +1,4 @@
-/* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See
+/* analyze.c -- problems of a value in the words of the reference (spec syntax 3.5). See
  * schema.h.
  *
  * A second, simpler walk over value and schema, after validation has failed. The reference also

@@ -1,5 +1,5 @@
-/* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax
- * 3.1, in that order.
+/* read.c -- spec node or value -> pdl_type. See type.h; the forms are read in the order of
+ * the specification (spec syntax 3.1).
  *
  * A node is turned into a value first, so that there is one reader; the node is passed along for
  * the places. Parameters that are all a plain word, as most are, need no value: see read_words.
@@ -257,7 +257,7 @@ static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
 static void close_schema(void *p) { pdl_schema_close(p); }
 
 /* Does what can be done once for all checks. An invalid schema is reported when it is used (spec
- * 3.5). */
+ * syntax 3.5). */
 static void make_ready(pdl_arena *a, pdl_type *t) {
     if (t->plain) return;
     pdl_err err = {0};

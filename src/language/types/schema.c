@@ -1,5 +1,5 @@
-/* schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h; spec
- * language-syntax 3.2.
+/* schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h
+ * (spec syntax 3.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* type.h -- pdl_type: what a `spec` denotes; read, check, show. Spec: language-syntax 3.
+/* type.h -- pdl_type: what a `spec` denotes; read, check, show (spec syntax 3).
  *
  * Types live in an arena and are immutable. A type read from a program has the source place of each
  * part.
@@ -66,7 +66,7 @@ bool pdl_type_field_optional(const pdl_type *t, size_t i);
 /* true when checking never needs the value's content */
 bool pdl_type_is_promise_safe(const pdl_type *t);
 
-/* JSON Schema (spec 3.2) as an owned dict. closed: additionalProperties false on objects. */
+/* JSON Schema (spec syntax 3.2) as an owned dict. closed: additionalProperties false on objects. */
 pdl_val pdl_type_schema(const pdl_type *t, bool closed);
 /* As written in the program, deprecated words in the new spelling (traces, `f.function`). Owned. */
 pdl_val pdl_type_as_written(const pdl_type *t);
@@ -91,9 +91,9 @@ typedef struct pdl_problems {
     size_t n;
 } pdl_problems;
 
-/* Checks v, which holds no promises. When *ok is false, problems lists them (spec 3.5), made in
- * scratch. `args_node` (may be NULL): node whose tree mirrors the value, for places; without it the
- * places are those of the type. Error (PDL_E_schema, "Invalid type in spec: ..."): the schema
+/* Checks v, which holds no promises. When *ok is false, problems lists them (spec syntax 3.5), made
+ * in scratch. `args_node` (may be NULL): node whose tree mirrors the value, for places; without it
+ * the places are those of the type. Error (PDL_E_schema, "Invalid type in spec: ..."): the schema
  * itself is invalid. PDL_E_limit: too deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
                              pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err);

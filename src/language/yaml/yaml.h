@@ -1,8 +1,5 @@
 /* yaml.h -- YAML 1.1 as PDL programs use it (PyYAML's safe loader) -> located nodes and values;
- * values -> YAML.
- *
- * Spec: language-syntax 1.3, 1.4. libyaml produces events; the resolution of scalars is ours. One
- * document.
+ * values -> YAML; one document (spec syntax 1.3, 1.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

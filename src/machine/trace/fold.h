@@ -1,4 +1,4 @@
-/* fold.h -- the trace of a run: events folded into the program's tree (spec language-execution 14).
+/* fold.h -- the trace of a run: events folded into the program's tree (spec execution 14).
  *
  * Every block that was executed is replaced by a record of its execution; the rest stays as
  * written. The machine builds no such tree itself: it reports events, and whoever shows the run in

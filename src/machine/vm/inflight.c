@@ -59,7 +59,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
                                           .value = pdl_absent(),
                                           .context = pdl_absent(),
                                       });
-    /* output of code is printed at once: rule L4 made the code wait for all output before it */
+    /* output of code is printed at once, since the code waited for all output before it (spec
+     * execution L4) */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
         if (f) pdl_out_write(f, text, 1, c->label);
@@ -225,7 +226,8 @@ static bool is_owned(pdl_effect_kind kind) {
 }
 
 /* A failed call of an object or a tool is an error like a Python exception, used or not; that of
- * a model with an unused answer is no error (spec L1), that of an attribute is undefined. */
+ * a model with an unused answer is no error (spec execution L1), that of an attribute is
+ * undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
     return kind == PDL_EFFECT_tool ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));

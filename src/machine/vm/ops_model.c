@@ -1,5 +1,5 @@
 /* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply
- * (spec execution 8, providers 1).
+ * (spec execution 8; providers 1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

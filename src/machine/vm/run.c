@@ -4,9 +4,9 @@
  * has used its turns. Threads would need locks around every value and make the order of execution
  * random. The result of a program does not depend on the order in which fibers run: they share only
  * immutable values and promises, and each has its own output queue (PDL_STRESS=sched:SEED shuffles
- * the order to test this). The run ends (rule L6) when the main fiber has ended, the result is
- * resolved and all calls have ended: a call whose reply is unused may still fail, and its failure
- * is one of the program.
+ * the order to test this). The run ends (spec execution L6) when the main fiber has ended, the
+ * result is resolved and all calls have ended: a call whose reply is unused may still fail, and its
+ * failure is one of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* durable.h -- runs that survive: a world in front of a world, whose journal is kept so that a run
- * that was killed at any moment can continue (spec runs 2; docs/internals/journal.md).
+ * that was killed at any moment can continue (spec runs 2); see docs/internals/journal.md.
  *
  * What goes out is held until the poll: then all rows on which it may depend are on the disk. What
  * comes back is in the file before the machine gets it. A run that continues gets what was answered

@@ -1,4 +1,4 @@
-/* journal.h -- record and replay: a world in front of a world (spec language-execution 10.5).
+/* journal.h -- record and replay: a world in front of a world (spec execution 10.5).
  *
  * A journal is one SQLite file with a row for each effect: where it was requested (place, number),
  * what (kind, canonical request, hash), and the result (pieces, reply or error). Recording writes

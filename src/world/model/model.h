@@ -1,7 +1,7 @@
 /* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries,
- * errors.
+ * errors (spec providers 1).
  *
- * Spec: providers 1-11. The way of a call: name -> row of providers.c -> the dialect writes the
+ * The way of a call: name -> row of providers.c -> the dialect writes the
  * request -> io/http -> the dialect reads the answer, or its events into a reply builder -> one
  * response in OpenAI's shape -> {content, message, raw, usage}. One shape inside, because programs
  * read `raw` and must not depend on the provider. Not thread-safe: everything runs on the loop's
@@ -55,8 +55,9 @@ PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
  * stream}, reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it
  * arrives (only when stream is true). `parameters` are complete (defaults applied). Failures have
  * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
- * and status as in spec 9, and as detail the JSON {provider, model, retry_after_seconds}. Other
- * kinds of effects are refused. Borrows loop; poll steps it. close cancels open calls. */
+ * and status as for all model calls (spec providers 9), and as detail the JSON {provider, model,
+ * retry_after_seconds}. Other kinds of effects are refused. Borrows loop; poll steps it. close
+ * cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Effects open now. */
@@ -89,8 +90,8 @@ PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
 pdl_val pdl_model_defaults(void);
 
 /* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec
- * 2). Takes params (a dict; it is released on failure). Error: PDL_E_runtime "invalid defaults
- * VALUE for model matcher GLOB". */
+ * providers 2). Takes params (a dict; it is released on failure). Error: PDL_E_runtime "invalid
+ * defaults VALUE for model matcher GLOB". */
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 

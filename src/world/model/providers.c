@@ -1,4 +1,4 @@
-/* providers.c -- the table of providers; see providers.h. Facts: spec providers 3, 4.1-4.3, 11.
+/* providers.c -- the table of providers; see providers.h (spec providers 3, 4.1, 4.2, 4.3, 11).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,7 +98,7 @@ static const pdl_provider providers[] = {
      "AWS_DEFAULT_REGION}.amazonaws.com",
      "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK",
      &pdl_dialect_bedrock, 0},
-    /* Spec 4.2: base and key only. */
+    /* Base and key only (spec providers 4.2). */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
     {"ai21_chat", "https://api.ai21.com/studio/v1", "AI21_API_BASE", "AI21_API_KEY", CHAT, KEY},
@@ -180,7 +180,7 @@ static const pdl_provider providers[] = {
      CHAT, KEY},
 };
 
-/* Names that need no prefix (spec 3, rule 3). */
+/* Names that need no prefix (spec providers 3). */
 static const struct {
     const char *start, *prefix;
 } bare_names[] = {
@@ -195,7 +195,7 @@ static const struct {
     {"claude-", "anthropic"},
 };
 
-/* Vendors of models that are named <vendor>.<model>-v<d> (spec 3). */
+/* Vendors of models that are named <vendor>.<model>-v<d> (spec providers 3). */
 static const char *const bedrock_vendors[] = {"anthropic.", "amazon.", "meta.",    "mistral.",
                                               "cohere.",    "ai21.",   "deepseek."};
 

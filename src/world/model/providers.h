@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* What a provider does differently from OpenAI (spec 4.1, 4.3). */
+/* What a provider does differently from OpenAI (spec providers 4.1, 4.3). */
 enum {
     PDL_Q_KEY = 1u << 0,          /* a key is required */
     PDL_Q_OPENAI_NAMES = 1u << 1, /* o-series and gpt-5 rules */
@@ -24,7 +24,7 @@ enum {
     PDL_Q_NO_NAME = 1u << 9,      /* `name` only in tool messages */
     PDL_Q_FLAT = 1u << 10,        /* content lists become strings */
     PDL_Q_USAGE = 1u << 11,       /* usage: {include: true} requests the cost */
-    PDL_Q_FORCED_TOOL = 1u << 12, /* json_schema by a forced tool, spec 15.3 */
+    PDL_Q_FORCED_TOOL = 1u << 12, /* json_schema by a forced tool */
     PDL_Q_JSON_OBJECT = 1u << 13, /* only response_format json_object */
     PDL_Q_THINKING = 1u << 14,    /* reasoning_effort -> thinking: {type: enabled} */
     PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
@@ -43,7 +43,7 @@ enum {
     PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
     PDL_Q_SHORT_IDS = 1u << 27,   /* ids of calls are nine letters or digits */
     PDL_Q_GATEWAY = 1u << 30,     /* OpenAI's models stand behind it: schemas in the strict form */
-    /* What of a reply goes back (spec 4.5; messages.c): */
+    /* What of a reply goes back, see messages.c (spec providers 4.5): */
     PDL_Q_TAKES_THOUGHTS = 1u << 28, /* reasoning_content, within a loop of tools */
     PDL_Q_TAKES_REFUSALS = 1u << 29, /* refusal, audio: {id} */
 };
@@ -86,8 +86,8 @@ typedef struct pdl_route {
     pdl_buf key;     /* empty: none */
 } pdl_route;
 
-/* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params:
- * the call's dict. Errors: unknown_provider, with the reference's text. */
+/* Find the provider of model (spec providers 3); platform is "" or lower-case "litellm", "openai".
+ * params: the call's dict. Errors: unknown_provider, with the reference's text. */
 PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env,
                              pdl_route *r, pdl_err *err);
 /* Address and key of a route that was found. Errors: auth (no key), config (no address). */

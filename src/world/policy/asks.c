@@ -1,5 +1,5 @@
-/* asks.c -- which sinks an effect would reach, and with what (spec trust, section 3, the table of
- * sinks).
+/* asks.c -- which sinks an effect would reach, and with what: the table of sinks
+ * (spec trust 3).
  *
  * A value in a container has its own labels and those that the container has as a whole
  * (pdl_label_of_part); an argument is examined as a whole and in its parts, so that a rule may be

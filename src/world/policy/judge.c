@@ -1,4 +1,4 @@
-/* judge.c -- the verdict on a call (spec trust, section 3): for each argument the first rule that
+/* judge.c -- the verdict on a call (spec trust 3): for each argument the first rule that
  * fits decides; of arguments, and of policies, the strictest verdict counts.
  *
  * Each policy looks only at the labels that it knows: a built-in one has no opinion on `secret`,

@@ -1,4 +1,4 @@
-/* lock.c -- definitions of tools against lock files (spec trust, section 3, tool servers).
+/* lock.c -- definitions of tools against lock files (spec trust 3).
  *
  * The definition of a tool is text that a server wrote, and the model reads it as instructions: a
  * server that was checked once may say something else tomorrow. A lock file holds the hash of

@@ -1,4 +1,4 @@
-/* read.c -- the text of a policy (spec trust, section 3) -> rules. All problems are named at once,
+/* read.c -- the text of a policy (spec trust 3) -> rules. All problems are named at once,
  * each with its place and what was perhaps meant: a policy must be understood as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0

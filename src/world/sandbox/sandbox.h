@@ -1,5 +1,5 @@
 /* sandbox.h -- takes rights away from processes: code workers, commands, tool servers, and all that
- * they start (spec trust, section 1).
+ * they start (spec trust 1).
  *
  * A process is not confined by its parent after the start but by a helper before it: the command
  * `pdl` itself, called as `pdl __confine SPEC COMMAND...`. It makes namespaces, by bubblewrap or

@@ -1,4 +1,4 @@
-/* test_resolve.c -- YAML 1.1 scalar types: the table of the specification (language-syntax 1.4).
+/* test_resolve.c -- YAML 1.1 scalar types: the table of the specification (spec syntax 1.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* access.c -- x.name, x[key], x[a:b:c] with the rules of Jinja over Python objects (spec
- * language-syntax 4.3).
+ * syntax 4.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

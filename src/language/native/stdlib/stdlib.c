@@ -8,8 +8,8 @@
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
  * The last token that the answer starts with is the place where the model decided (models put white
- * space and role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec
- * execution 1.5.
+ * space and role tokens first). There the two words compete: p(true) / (p(true) + p(false)) (spec
+ * execution 1.5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

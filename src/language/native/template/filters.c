@@ -1,4 +1,4 @@
-/* filters.c -- the table of filters (spec language-syntax 4.5), sorted by name. Functions are in
+/* filters.c -- the table of filters (spec syntax 4.5), sorted by name. Functions are in
  * filters_*.c.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* tests.c -- the table of tests (spec language-syntax 4.5), sorted by name.
+/* tests.c -- the table of tests (spec syntax 4.5), sorted by name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* grammar.h -- the answers that the program allows, as a grammar of llama.cpp (GBNF; spec providers
- * 15.1). Private to model.
+/* grammar.h -- the answers that the program allows, as a grammar of llama.cpp in GBNF (spec
+ * providers 15.1). Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

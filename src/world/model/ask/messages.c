@@ -63,9 +63,9 @@ typedef struct wish {
     size_t loop; /* place of the message after the last one of the user: a loop of tools */
 } wish;
 
-/* What replies bring besides their text and calls (spec 4.5), and who takes it back: services
- * refuse what they do not know, and a conversation may go on with another one. Other dialects send
- * back what they know themselves: thinking_blocks, thought_signatures. */
+/* What replies bring besides their text and calls (spec providers 4.5), and who takes it back:
+ * services refuse what they do not know, and a conversation may go on with another one. Other
+ * dialects send back what they know themselves: thinking_blocks, thought_signatures. */
 static const struct {
     const char *key;
     unsigned takers; /* quirks */

@@ -1,4 +1,4 @@
-/* params.c -- see params.h. Facts: spec providers 4, 4.3, 4.4.
+/* params.c -- see params.h (spec providers 4, 4.3, 4.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

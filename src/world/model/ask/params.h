@@ -28,11 +28,11 @@ typedef struct pdl_param {
 /* The row of a known parameter or NULL. */
 const pdl_param *pdl_param_find(pdl_str name);
 
-/* What is left of the program's parameters to be sent: without nulls, control keys (spec 4) and
- * additional_drop_params; numbers and booleans written as text converted. */
+/* What is left of the program's parameters to be sent: without nulls, control keys (spec providers
+ * 4) and additional_drop_params; numbers and booleans written as text converted. */
 pdl_val pdl_params_clean(pdl_vref given);
 
-/* Unsupported parameters being gathered (spec 4.4). */
+/* Unsupported parameters being gathered (spec providers 4.4). */
 typedef struct pdl_unsupported {
     pdl_val names; /* list of str, or absent */
 } pdl_unsupported;

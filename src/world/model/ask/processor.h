@@ -1,5 +1,5 @@
 /* processor.h -- `platform: granite-io`, the wire format only: the prompts of Granite 3.2 and 3.3
- * over text completions, other models as a chat. Private to model. Spec: providers 14.
+ * over text completions, other models as a chat. Private to model (spec providers 14).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

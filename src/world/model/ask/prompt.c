@@ -1,4 +1,4 @@
-/* prompt.c -- see prompt.h. Facts: spec providers 12, 13.1.
+/* prompt.c -- see prompt.h (spec providers 12, 13.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

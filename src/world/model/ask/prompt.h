@@ -16,7 +16,7 @@ typedef enum {
     PDL_PROMPT_LLAMA3_WIDE, /* two of them */
 } pdl_prompt_form;
 
-/* Appends the prompt: by `roles` of params when given (spec 11.3), else in the form. */
+/* Appends the prompt: by `roles` of params when given (spec providers 11.3), else in the form. */
 void pdl_prompt_write(pdl_vref messages, pdl_vref params, pdl_prompt_form form, pdl_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* strict.h -- OpenAI's strict form of a schema, in which every property is required, and the way
- * back. Private to model. Spec: providers 15.1.
+ * back. Private to model (spec providers 15.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* structured.h -- structured output: the schema of a spec as the constraint that a service
- * understands (spec 15). Private to model.
+ * understands (spec providers 15). Private to model.
  *
  * A block with a `spec` wants a value of that form, and every service has another way to get it: a
  * response format, a strict variant of it, a forced tool, a grammar, or only words in the prompt.

@@ -148,8 +148,8 @@ void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err);
 
 /* --- request.c -------------------------------------------------------------------------------- */
 
-/* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no
- * request; bare message. */
+/* Route, parameters, URL, headers and body of the call. Errors: the kinds that need no request
+ * (spec providers 9); bare message. */
 PDL_MUST bool pdl_call_build(pdl_call *c, pdl_err *err);
 void pdl_call_reset(pdl_call *c);
 
@@ -159,7 +159,7 @@ void pdl_call_reset(pdl_call *c);
  * false when there is none. */
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
-/* --- mock.c: mock_response and mock_timeout (spec 13.7) --------------------------------------- */
+/* --- mock.c: mock_response and mock_timeout (spec providers 13.7) ----------------------------- */
 
 bool pdl_mock_is(const pdl_ask *a);
 /* The response in OpenAI's shape, or false and the fault. */

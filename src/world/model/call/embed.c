@@ -21,7 +21,7 @@
 #include "base/banned.h"
 
 enum {
-    BATCH = 100,      /* texts a request; services differ, 2048 at OpenAI's (spec 18) */
+    BATCH = 100,      /* texts a request; services differ, 2048 at OpenAI's (spec providers 18) */
     SMALL_BATCH = 10, /* DashScope */
     AT_ONCE = 8,      /* requests of one embedding */
 };

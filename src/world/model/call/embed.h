@@ -1,5 +1,5 @@
 /* embed.h -- texts to vectors: an effect split into requests; earlier answers are kept for the run.
- * Private to model. Spec: providers 18.
+ * Private to model (spec providers 18).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* fallback.c -- another model for a call that failed: parameters fallbacks and
- * context_window_fallback_dict; see call.h. Spec: providers 8.
+ * context_window_fallback_dict; see call.h (spec providers 8).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* fault.c -- see fault.h. The table of spec providers 9.
+/* fault.c -- see fault.h. The table of kinds (spec providers 9).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -200,8 +200,8 @@ static pdl_err_kind kind_of_names(const names *n) {
     return PDL_E_NONE;
 }
 
-/* The rules of spec 9 in their order. status: of the answer, or the code of an error object inside
- * of a 2xx answer (0: none); low: the message in lower case. */
+/* The rules in their order (spec providers 9). status: of the answer, or the code of an error
+ * object inside a 2xx answer (0: none); low: the message in lower case. */
 static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
     bool quota =
         pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");

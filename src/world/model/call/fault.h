@@ -43,7 +43,7 @@ void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out);
 PDL_PRINTF(4, 5)
 void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fmt, ...);
 
-/* --- backoff.c: the policy of spec 8 ---------------------------------------------------------- */
+/* --- backoff.c: the policy (spec providers 8) ------------------------------------------------- */
 
 /* Should a call that failed with f be sent again, after how many ms? attempt: 0 after the first
  * failure. */

@@ -1,5 +1,5 @@
-/* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h. Spec:
- * providers 13.7.
+/* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h (spec
+ * providers 13.7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -97,7 +97,7 @@ static bool was_sent(pdl_call_state failed) {
            failed == PDL_CALL_READING;
 }
 
-/* A service that does not know the constraint gets the call without it (spec 15.2). */
+/* A service that does not know the constraint gets the call without it (spec providers 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
     if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;

@@ -1,7 +1,7 @@
 /* timing.c -- see timing.h. Layers, each overriding the previous one: defaults, run (option or
  * PDL_TIMEOUT), provider (PREFIX_TIMEOUT), block. In a layer a bare number means a `timeout`: the
  * whole time of an answer that does not stream, the wait for the first and for further events of a
- * stream (spec 7).
+ * stream (spec providers 7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

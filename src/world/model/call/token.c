@@ -1,4 +1,4 @@
-/* token.c -- see token.h. Spec: providers 12.
+/* token.c -- see token.h (spec providers 12).
  *
  * A run that maps over a thousand items starts a thousand calls with the same key. If each
  * exchanged the key for itself, the service would refuse them, so the cache has one entry per

@@ -1,4 +1,4 @@
-/* dialect_anthropic.c -- Anthropic's messages. Spec: providers 13.2.
+/* dialect_anthropic.c -- Anthropic's messages (spec providers 13.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header. Spec:
- * providers 13.4.
+/* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header (spec
+ * providers 13.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

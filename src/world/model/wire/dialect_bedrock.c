@@ -1,4 +1,4 @@
-/* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5.
+/* dialect_bedrock.c -- Converse of AWS Bedrock (spec providers 13.5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6.
+/* dialect_completion.c -- text completions: one prompt in, text out (spec providers 13.6).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

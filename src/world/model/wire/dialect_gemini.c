@@ -1,4 +1,4 @@
-/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3.
+/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI (spec providers 13.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate. Spec: providers 11.
+/* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate (spec providers 11).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -183,7 +183,7 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
     pdl_drop(list);
 }
 
-/* The instruction that replaces tools (spec 11.2). */
+/* The instruction that replaces tools (spec providers 11.2). */
 static void put_tools(pdl_vref tools, pdl_buf *out) {
     PDL_PUT(out,
             "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "

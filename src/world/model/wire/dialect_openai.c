@@ -1,5 +1,5 @@
-/* dialect_openai.c -- chat completions of OpenAI and all compatible services. Spec: providers 4, 5,
- * 6.
+/* dialect_openai.c -- chat completions of OpenAI and all compatible services (spec providers 4, 5,
+ * 6).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,7 +87,7 @@ static void put_effort(writer *w, pdl_vref v) {
             w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
 }
 
-/* Servers at the user's address are treated as llama.cpp (spec 15.1). */
+/* Servers at the user's address are treated as llama.cpp (spec providers 15.1). */
 static bool takes_grammar(const writer *w) {
     return w->quirks & PDL_Q_GRAMMAR ||
            (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
@@ -173,7 +173,8 @@ static bool is_openai(const writer *w) {
     return pdl_str_starts(w->ask->name, PDL_STR("openai/"));
 }
 
-/* The schema of the block's spec (spec 15.1). Servers at the user's address get it unchanged. */
+/* The schema of the block's spec (spec providers 15.1). Servers at the user's address get it
+ * unchanged. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
     pdl_vref schema = pdl_structured_wanted(a);
@@ -196,7 +197,7 @@ static void put_schema(writer *w) {
     }
 }
 
-/* OpenAI's own names only; local servers may refuse it (recorded: spec 4.3). */
+/* OpenAI's own names only; local servers may refuse it (spec providers 4.3). */
 static bool sends_user(const writer *w) {
     if (w->quirks & PDL_Q_USER) return true;
     return w->quirks & PDL_Q_OPENAI_NAMES && is_openai_name(w);
@@ -357,7 +358,7 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     }
 }
 
-/* Only choice 0 counts (spec 5). */
+/* Only choice 0 counts (spec providers 5). */
 static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!pdl_is_dict(choice)) return;
     pdl_vref index = pdl_dict_getz(choice, "index"), delta = pdl_dict_getz(choice, "delta");

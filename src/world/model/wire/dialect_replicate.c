@@ -1,5 +1,5 @@
 /* dialect_replicate.c -- Replicate: a prompt starts a job, whose output is polled for until it is
- * done. Spec: providers 13.1.
+ * done (spec providers 13.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

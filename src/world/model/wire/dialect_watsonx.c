@@ -1,4 +1,4 @@
-/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt. Spec: providers 12.
+/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt (spec providers 12).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* embedder.c -- the wire formats of embeddings: one writer and one reader for each; see dialect.h.
- * embed.c splits an embedding into several calls. Spec: providers 18.
+ * embed.c splits an embedding into several calls (spec providers 18).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

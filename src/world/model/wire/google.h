@@ -1,5 +1,5 @@
 /* google.h -- credentials of Google Cloud: a service account's key, which signs a request for a
- * token, or a user's refresh token. Private to model. Spec: providers 13.3.
+ * token, or a user's refresh token. Private to model (spec providers 13.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -19,7 +19,7 @@ typedef enum {
     PDL_PART_OTHER
 } pdl_part_kind;
 
-/* A content part (spec 4.5). Borrowed from the value. */
+/* A content part (spec providers 4.5). Borrowed from the value. */
 typedef struct pdl_part {
     pdl_part_kind kind;
     pdl_vref value; /* the part itself; for a content that is no list of parts, absent */

@@ -1,5 +1,5 @@
-/* reply.c -- the steps that every reply passes, streamed or not; see reply_builder.h. Spec:
- * providers 1.7, 4.6, 10, 15.3
+/* reply.c -- the steps that every reply passes, streamed or not; see reply_builder.h (spec
+ * providers 1-7, 4.6, 10, 15.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -225,7 +225,8 @@ static bool says_something(pdl_vref m, bool thoughts) {
     return false;
 }
 
-/* An end for a reason that is no ordinary one is a failure where there is no answer (spec 10). */
+/* An end for a reason that is no ordinary one is a failure where there is no answer (spec providers
+ * 10). */
 static bool check_end(pdl_vref choice, pdl_err *err) {
     pdl_str said = pdl_member_str(choice, "finish_reason"),
             why = pdl_member_str(choice, "finish_message");
@@ -263,8 +264,8 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* The message for the background: a role, a content, what may be sent back to somebody (spec 4.5);
- * no nulls. */
+/* The message for the background: a role, a content, what may be sent back to somebody (spec
+ * providers 4.5); no nulls. */
 static pdl_val tidy_message(pdl_vref m) {
     pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
     pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",

@@ -85,7 +85,8 @@ void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text);
 /* A content in parts (Mistral): texts, thoughts, images; a list of them or one. */
 void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
 void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part);
-/* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
+/* The calls of a delta (spec providers 6): list of {index?, id?, type?, function: {name?,
+ * arguments?}}. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
@@ -109,8 +110,8 @@ void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason);
 /* Replaces the value in *slot; takes v. */
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
 
-/* Returns true when the service said that the model ended (spec 5): by a finish reason, or by the
- * end of a stream in which an answer had begun. */
+/* Returns true when the service said that the model ended (spec providers 5): by a finish reason,
+ * or by the end of a stream in which an answer had begun. */
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
 /* The same of a whole reply, as an error. */
 PDL_MUST bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err);
@@ -131,19 +132,19 @@ void pdl_reply_tools_fini(pdl_reply_builder *d);
 /* --- every reply ------------------------------------------------------------------------------ */
 
 /* Turns a response in OpenAI's shape (taken, also on failure) into the reply of the effect: finish
- * reasons mapped (spec 10), thinking split off (4.6), {content, message, raw, usage}. Error:
- * protocol when there is no choice. */
+ * reasons mapped and thinking split off (spec providers 10, 4.6), {content, message, raw, usage}.
+ * Error: protocol when there is no choice. */
 enum {
-    PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (15.3) */
+    PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (spec providers 15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: it is unwrapped */
     PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
     PDL_REPLY_SHORT_IDS = 32, /* ids of calls that the service left out are of the short form */
     PDL_REPLY_PLAIN = 16, /* <think> in the content stays: its pieces were shown with it */
 };
-/* Looks at a whole reply in OpenAI's shape before: the first choice must hold an answer (spec 5). A
- * choice with `text` or `delta` in place of `message` gets its message. Takes *raw, which stays the
- * caller's on failure too. Errors: protocol. */
+/* Looks at a whole reply in OpenAI's shape before: the first choice must hold an answer (spec
+ * providers 5). A choice with `text` or `delta` in place of `message` gets its message. Takes *raw,
+ * which stays the caller's on failure too. Errors: protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
 /* The reason of the first choice when it is no ordinary end, else empty. Borrowed. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);
@@ -151,7 +152,7 @@ PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_v
                                pdl_err *err);
 
 /* stop, length, tool_calls, content_filter, function_call for the words of services; static. NULL
- * for a word that is no ordinary end (spec 10). */
+ * for a word that is no ordinary end (spec providers 10). */
 const char *pdl_finish_reason(pdl_str s);
 
 #define PDL_SCHEMA_TOOL "json_tool_call"

@@ -1,5 +1,5 @@
-/* reply_tools.c -- the tool calls of a reply that is built from events; see reply_builder.h. Spec:
- * providers 6.
+/* reply_tools.c -- the tool calls of a reply that is built from events; see reply_builder.h (spec
+ * providers 6).
  *
  * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
  * So an index does not make a call. A new one begins with an index or an id that was not seen, with
