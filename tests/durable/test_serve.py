@@ -174,6 +174,26 @@ def test_actions(served):
     check("with --again it is", served.acts()["begun"] == 2, served.acts())
 
 
+def test_moved_actions(served):
+    """The program of the server was changed: what was done at another place of it is not done again in silence."""
+    program = "text:\n- {lang: command, code: \"sh -c 'echo paid >> acts'\"}\n- {model: openai/m, input: slowly}\n"
+    served.stop()
+    (served.folder.path / "action.pdl").write_text(program)
+    served.start()
+    thread, _ = served.behind("moved", "x", model="action")
+    served.wait_asked("slowly")
+    served.stop(signal.SIGKILL)
+    thread.join()
+    (served.folder.path / "action.pdl").write_text(program.replace("text:\n", "text:\n- above\n"))
+    served.start()
+    again = served.ask("moved", "x", model="action")
+    check("the request is refused", again[0] == 500 and "was done before, at text.0.code" in again[1] and served.acts()["paid"] == 1, (again, served.acts()))
+    served.stop()
+    served.start("--again", "text.0.code")
+    again = served.ask("moved", "x", model="action")
+    check("with --again it is answered", again[0] == 200 and served.acts()["paid"] == 2, (again, served.acts()))
+
+
 def test_writes(served):
     """A write that began and has no end is done again, but where somebody else has changed the file."""
     lines = served.folder.path / "lines.txt"

@@ -229,7 +229,7 @@ void pdl_durable_flush(pdl_durable *d) {
         return;
     }
     bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
-    if (!due || d->flushing) return;
+    if (!due || d->flushing || d->undecided) return;
     d->flushing = true;
     d->is_retry_due = false;
     pdl_durable_commit(d, true);
@@ -324,6 +324,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     d->n_asked++;
+    (void)pdl_durable_may_be_done(d, o, id);
     pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
                       pdl_effect_kind_name(o->e->kind));
     pdl_idmap_put(&d->open, o->e->id, o);
@@ -367,6 +368,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
                 (o->err.kind && pdl_is_null(now));
     if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
         d->n_changed++;
+        if (o->e->kind == PDL_EFFECT_source) pdl_durable_is_other(d);
         pdl_durable_notef(d, "%.*s was changed since it was read%s",
                           PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
                           o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
@@ -394,13 +396,91 @@ static void reuse(pdl_durable *d, pending_effect *o) {
         deliver(o);
 }
 
+/* Nothing has been done, so nothing is left behind: what was written so far is forgotten. */
+static void forget_attempt(pdl_durable *d) {
+    pdl_err err = {0};
+    pdl_store_roll_back(d->store);
+    if (!pdl_store_put(d->store, "state", pdl_str_of(d->was_state), &err) ||
+        !pdl_store_put(d->store, "owner", PDL_STR(""), &err))
+        pdl_durable_note_problem(d, &err);
+}
+
+void pdl_durable_decide(pdl_durable *d) {
+    pdl_err err = {0};
+    if (!d->undecided) return;
+    d->undecided = false;
+    pdl_durable_note_left(d);
+    if (d->problem.kind || !pdl_durable_has_changes(d)) return;
+    forget_attempt(d);
+    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                "the program has changed since the run began: %s", d->notes.n ? d->notes.p[0] : "");
+    pdl_durable_note_problem(d, &err);
+}
+
 /* --changed fail: nothing is asked that a row was expected for. */
 static bool is_unexpected(const pdl_durable *d) {
     return d->opt.changed_fails && pdl_durable_has_changes(d);
 }
 
+/* It may be done: it goes out, at once or with the next flush. Takes o. */
+static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool waits = pdl_durable_waits_for_session(d, o);
+    if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
+        pdl_durable_note_problem(d, &err);
+    if (d->problem.kind)
+        pdl_durable_refuse(d, o);
+    else if (o->e->kind == PDL_EFFECT_write)
+        write_at_once(d, o, id);
+    else if (waits)
+        pdl_durable_rebuild_first(d, o);
+    else
+        hold(d, o, id);
+}
+
+/* --skip gave the result of an action: its row is completed. Takes o. */
+static void complete(pdl_durable *d, pending_effect *o) {
+    write_answer(d, o);
+    reuse(d, o);
+}
+
+/* Unless it was done already, at another place. Takes o. */
+static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identity *id) {
+    done_kind done = pdl_durable_done_elsewhere(d, o, id);
+    if (done == DONE_NOWHERE)
+        proceed(d, o, id);
+    else if (done == DONE_SKIPPED)
+        complete(d, o);
+    else if (o->e->kind == PDL_EFFECT_write)
+        deliver(o);
+    else
+        enqueue(d, o);
+}
+
+/* All that is recorded and can be given without asking anything has been given. */
+void pdl_durable_settle(pdl_durable *d) {
+    if (!d->waiting.n || d->answered.n > d->answered_head) return;
+    pdl_durable_decide(d);
+    for (size_t i = 0; i < d->waiting.n; i++) {
+        pending_effect *o = d->waiting.p[i];
+        pdl_err err = {0};
+        identity id;
+        d->waiting.p[i] = NULL;
+        if (!o) continue;
+        if (d->problem.kind || !pdl_durable_identify(d, o->e, &id, &err)) {
+            pdl_durable_note_problem(d, &err);
+            pdl_durable_refuse(d, o);
+            continue;
+        }
+        proceed_unless_done(d, o, &id);
+        pdl_durable_identity_fini(&id);
+    }
+    d->waiting.n = 0;
+}
+
 static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
+    if (o->e->kind == PDL_EFFECT_write) pdl_durable_decide(d); /* the machine does not wait */
     if (is_unexpected(d)) {
         pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                     "the program has changed since the run began: %s",
@@ -417,27 +497,14 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begun);
-    if (o->e->kind == PDL_EFFECT_write) {
-        write_at_once(d, o, id);
-    } else if (goes_at_once(o->e)) {
+    if (goes_at_once(o->e))
         ask_at_once(d, o, id);
-    } else {
-        bool waits = pdl_durable_waits_for_session(d, o);
-        if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
-            pdl_durable_note_problem(d, &err);
-        if (d->problem.kind)
-            pdl_durable_refuse(d, o);
-        else if (waits)
-            pdl_durable_rebuild_first(d, o);
-        else
-            hold(d, o, id);
-    }
-}
-
-/* --skip gave the result of an action: its row is completed. Takes o. */
-static void complete(pdl_durable *d, pending_effect *o) {
-    write_answer(d, o);
-    reuse(d, o);
+    else if (o->e->kind == PDL_EFFECT_write)
+        proceed_unless_done(d, o, id);
+    else if (d->undecided || pdl_durable_may_be_done(d, o, id))
+        *pdl_vec_push(&d->waiting) = o;
+    else
+        proceed(d, o, id);
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
@@ -517,7 +584,8 @@ static void cancel(pdl_world *w, uint32_t id) {
         return;
     }
     if (cancel_in(d->held.p, d->held.n, id) ||
-        cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id))
+        cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id) ||
+        cancel_in(d->waiting.p, d->waiting.n, id))
         return;
     (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
 }
@@ -529,7 +597,7 @@ static bool only_asks(const pdl_durable *d) {
 }
 
 bool pdl_durable_only_waits(const pdl_durable *d) {
-    return !d->home && !d->parked && only_asks(d);
+    return !d->home && !d->parked && !d->waiting.n && only_asks(d);
 }
 
 static bool park(pdl_durable *d) {
@@ -558,6 +626,7 @@ static bool poll_behind(pdl_durable *d, int timeout_ms) {
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *d = of(w);
     if (d->home) return d->home->world.ops->poll(&d->home->world, timeout_ms);
+    pdl_durable_settle(d);
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
     if (timeout_ms != 0 && pdl_durable_park(d)) return true;
@@ -581,7 +650,7 @@ static const pdl_world_ops ops = {start, cancel, poll, close_world};
 void pdl_durable_ends(pdl_durable *d) { d->ends = true; }
 
 bool pdl_durable_is_ready(const pdl_durable *d) {
-    return d->answered.n > d->answered_head || d->held.n > 0;
+    return d->answered.n > d->answered_head || d->held.n > 0 || d->waiting.n > 0;
 }
 
 /* --- what policies decide -------------------------------------------------------------------- */
@@ -644,6 +713,7 @@ static void note_answered(void *user, uint32_t effect, int status) {
 pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o) {
     pdl_str dir = o->dir;
     d->opt = *o;
+    d->undecided = o->changed_fails && !d->is_new && d->use == PDL_DURABLE_CONTINUE;
     while (dir.n > 1 && dir.p[dir.n - 1] == '/') dir.n--;
     d->dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
     d->sender = (pdl_sender){d, name_request, note_answered};

@@ -180,7 +180,7 @@ const char *pdl_run_state_name(pdl_run_state s);
  * why something is not, io. */
 PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *out);
 /* Lists what was reused and asked, for --check and the note of a resume. */
-void pdl_durable_report(const pdl_durable *d, pdl_buf *out);
+void pdl_durable_report(pdl_durable *d, pdl_buf *out);
 bool pdl_durable_has_changes(const pdl_durable *d); /* was anything moved or changed? */
 /* Questions without an answer: place and text of each. */
 void pdl_durable_questions(const pdl_durable *d,

@@ -79,6 +79,7 @@ static void prune_now_and_then(pdl_durable *s) {
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *s = of(w);
     prune_now_and_then(s);
+    for (size_t i = 0; i < s->members.n; i++) pdl_durable_settle(s->members.p[i]);
     pdl_durable_flush_group(s);
     if (deliver_all(s)) return true;
     pdl_store_expect(s->store, false);
@@ -213,7 +214,7 @@ bool pdl_durable_join(pdl_durable *s, pdl_str key, pdl_str body, uint32_t index,
         return false;
     if (!is_new) pdl_store_forget_keys(s->store);
     pdl_durable *d = member_new(s, run, is_new);
-    if (is_new || check_actions(d, err)) {
+    if (is_new || (pdl_store_last(s->store, &d->last_row, err) && check_actions(d, err))) {
         *out = d;
         return true;
     }

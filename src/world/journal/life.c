@@ -241,8 +241,10 @@ bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
 bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err) {
     if (!pdl_durable_inputs(d, out, err)) return false;
     if (pdl_is_absent(given)) return true;
+    pdl_val recorded = pdl_keep(*out);
     *out = pdl_is_absent(*out) ? pdl_keep(given) : pdl_dict_merge(*out, given);
-    pdl_durable_is_other(d);
+    if (!pdl_val_eq(recorded, *out)) pdl_durable_is_other(d);
+    pdl_drop(recorded);
     return true;
 }
 
@@ -292,11 +294,13 @@ bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *not
 }
 
 static bool read_rest(pdl_durable *d, pdl_err *err) {
-    char redacted[8], started[40];
+    char redacted[8], started[40], other[8];
     if (!read_facts(d, err) || !get_text(d->store, "salt", d->salt, sizeof d->salt, err) ||
         !get_text(d->store, "redacted", redacted, sizeof redacted, err) ||
-        !get_text(d->store, "started", started, sizeof started, err))
+        !get_text(d->store, "started", started, sizeof started, err) ||
+        !get_text(d->store, "other", other, sizeof other, err))
         return false;
+    d->is_other = other[0] != 0 || !pdl_str_is(d->facts.version, PDL_VERSION);
     d->replays_only = redacted[0] != 0;
     d->seen = get_number(d->store, "started");
     d->printed = d->printed_before = (uint64_t)get_number(d->store, "printed");
@@ -404,6 +408,16 @@ static pdl_val reply_of(pdl_str kind, pdl_val v) {
     return v;
 }
 
+bool pdl_durable_use_skip(way_out *w, pdl_str kind, pdl_err *err) {
+    if (w->used) return true;
+    w->used = true;
+    w->result = reply_of(kind, w->result);
+    return !pdl_str_is(kind, "command") || pdl_is_str(pdl_dict_getz(w->result, "stdout")) ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--skip %s: the result of a command is its standard output, a JSON string",
+                       w->place);
+}
+
 struct looking {
     pdl_durable *d;
     pdl_buf *wrong;
@@ -420,14 +434,7 @@ static bool on_open(void *user, const store_effect *row) {
         return true;
     way_out *skip = pdl_durable_way(l->d, row->place, true),
             *again = pdl_durable_way(l->d, row->place, false);
-    if (skip && !skip->used) skip->result = reply_of(row->kind, skip->result);
-    if (skip && kind == PDL_EFFECT_command && !skip->used &&
-        !pdl_is_str(pdl_dict_getz(skip->result, "stdout")))
-        l->ok = pdl_err_set(l->err, PDL_E_usage, (pdl_loc){0},
-                            "--skip %s: the result of a command is its standard output, a JSON "
-                            "string",
-                            skip->place);
-    if (skip) skip->used = true;
+    if (skip) l->ok = pdl_durable_use_skip(skip, row->kind, l->err);
     if (again) again->used = true;
     if (!skip && !again && !row->again)
         pdl_buf_putf(l->wrong, "%s%.*s (%.*s)", l->wrong->len ? ", " : "", PDL_FMT(row->place),
@@ -437,12 +444,15 @@ static bool on_open(void *user, const store_effect *row) {
 
 struct known_place {
     pdl_str name;
-    bool found;
+    bool found, acts; /* acts: only actions count */
 };
 
 static bool on_place(void *user, const store_effect *row) {
     struct known_place *x = user;
-    x->found = pdl_str_eq(row->place, x->name);
+    pdl_effect_kind kind;
+    x->found = pdl_str_eq(row->place, x->name) &&
+               (!x->acts ||
+                (pdl_effect_kind_find(row->kind, &kind) && pdl_durable_acts_outside(kind)));
     return !x->found;
 }
 
@@ -455,14 +465,23 @@ static bool on_file(void *user, const store_file *f) {
 /* Does --again name something that the run has: an effect, or a file that it writes? */
 static bool check_again(const pdl_durable *d, const way_out *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place)};
-    if (!pdl_store_each(d->store, STORE_ALL, 0, on_place, &x, err) ||
+    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err) ||
         (!x.found && !pdl_store_each_file(d->store, on_file, &x, err)))
         return false;
-    if (x.found) return true;
+    if (x.found || d->is_other) return true;
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--again %s: the run has nothing of that name",
                 *w->place ? w->place : "''");
     pdl_err_hint(err, "a place as pdl runs show prints it, a file that the run writes, or all");
     return false;
+}
+
+/* A finished action is skipped where the program has it at another place now. */
+static bool check_skip(const pdl_durable *d, const way_out *w, pdl_err *err) {
+    struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
+    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err)) return false;
+    return x.found || d->is_other ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--skip %s: the run has no action of that place", w->place);
 }
 
 /* A place that was named by mistake would leave the user waiting for what does not come. The runs
@@ -473,8 +492,7 @@ static bool check_ways(const pdl_durable *d, pdl_err *err) {
         if (w->used || strcmp(w->place, "all") == 0) continue;
         if (!w->skip && !d->home && !check_again(d, w, err)) return false;
         if (!w->skip || strchr(w->place, '/')) continue;
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "--skip %s: no action there began without an end", w->place);
+        if (!check_skip(d, w, err)) return false;
     }
     return true;
 }
@@ -499,6 +517,7 @@ static bool on_done(void *user, const store_effect *row) {
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
     if (!get_text(d->store, "state", state, sizeof state, err)) return false;
+    snprintf(d->was_state, sizeof d->was_state, "%s", state);
     if (strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) != 0) return true;
     for (size_t i = 0; i < d->ways.n; i++) {
         way_out *w = &d->ways.p[i];
@@ -516,7 +535,8 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     struct looking l = {d, &open, err, true};
     bool checks = d->use == PDL_DURABLE_CHECK;
     if (d->is_new) return true;
-    bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
+    bool ok = pdl_store_last(d->store, &d->last_row, err) &&
+              pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
               check_ways(d, err);
     if (ok && open.len && !checks) {
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
@@ -538,6 +558,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf_fini(&files);
     return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||
                   (reopen_named(d, err) && put_owner(d, err) &&
+                   (!d->is_other || pdl_store_put(d->store, "other", PDL_STR("yes"), err)) &&
                    pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
                    pdl_store_commit(d->store, true, err)));
 }
@@ -607,7 +628,9 @@ static pdl_run_state state_of(const pdl_durable *d, const pdl_err *why) {
 
 bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     if (d->use != PDL_DURABLE_CONTINUE) return true;
+    if (!why) pdl_durable_decide(d);
     pdl_durable_flush(d);
+    if (!why && !d->parked) pdl_durable_note_left(d);
     if (d->problem.kind) {
         pdl_err_copy(err, &d->problem);
         return false;
@@ -622,13 +645,15 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     return ok;
 }
 
-void pdl_durable_report(const pdl_durable *d, pdl_buf *out) {
+void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
+    if (d->use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
     pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->n_reused, d->n_asked);
     for (size_t i = 0; i < d->notes.n; i++) pdl_buf_putf(out, "\n  %s", d->notes.p[i]);
+    if (d->n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->n_unlisted);
 }
 
 bool pdl_durable_has_changes(const pdl_durable *d) {
-    return d->n_moved || d->n_changed || d->n_replaced;
+    return d->n_moved || d->n_changed || d->n_replaced || d->n_left;
 }
 
 void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
@@ -676,6 +701,8 @@ static void drop_pending(pdl_durable *d) {
     drop_list(d->after_rebuild.p, d->after_rebuild.n);
     pdl_vec_fini(&d->asking);
     pdl_vec_fini(&d->held);
+    drop_list(d->waiting.p, d->waiting.n);
+    pdl_vec_fini(&d->waiting);
     pdl_vec_fini(&d->answered);
     pdl_vec_fini(&d->recorded_code);
     pdl_vec_fini(&d->after_rebuild);
@@ -685,6 +712,8 @@ void pdl_durable_close(pdl_durable *d) {
     if (!d) return;
     drop_pending(d);
     pdl_idmap_fini(&d->used);
+    pdl_idmap_fini(&d->noted);
+    pdl_durable_actions_free(d->actions);
     pdl_idmap_fini(&d->places);
     for (size_t i = 0; i < KNOWN_LISTS; i++) {
         pdl_drop(d->lists[i].list);

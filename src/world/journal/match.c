@@ -2,7 +2,8 @@
  *
  * By place and request; else by request alone, where it is the only one of that request among the
  * children of its parent, so that a line inserted above costs nothing below. An action is reused at
- * its own place alone: that something like it was done elsewhere is no reason to leave it out.
+ * its own place alone: that something like it was done elsewhere is no reason to leave it out, but
+ * one to ask (moved.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +13,7 @@
 
 void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
     enum { MOST = 1000 };
+    if (d->notes.n >= MOST) d->n_unlisted++;
     if (d->notes.n >= MOST) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
@@ -52,8 +54,7 @@ static bool is_of_kind(const struct row_search *x, const store_effect *row) {
            pdl_str_is(row->hash, x->id->hash);
 }
 
-/* A question changes nothing but what is waited for. */
-static bool acts_outside(pdl_effect_kind k) {
+bool pdl_durable_acts_outside(pdl_effect_kind k) {
     return pdl_effect_has(k, PDL_EFFECT_ACTS) && k != PDL_EFFECT_input;
 }
 
@@ -66,7 +67,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
     /* Files were cut to what was acknowledged: a write continues after that. */
-    bool acts = acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
+    bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     way_out *skip = acts ? pdl_durable_way(d, row->place, true) : NULL;
     if (skip) {
@@ -140,7 +141,7 @@ static bool on_found(void *user, const store_effect *row) {
 static bool look(struct row_search *x) {
     pdl_durable *d = x->d;
     if (!pdl_store_each(d->store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
-    if (x->result != MATCH_NONE || acts_outside(x->o->e->kind)) return true;
+    if (x->result != MATCH_NONE || pdl_durable_acts_outside(x->o->e->kind)) return true;
     if (!pdl_store_each(d->store, STORE_BY_KIN, x->id->kin, on_kin, x, x->err)) return false;
     return x->n != 1 || !x->found ||
            pdl_store_each(d->store, STORE_BY_ID, x->found, on_found, x, x->err);
@@ -191,5 +192,6 @@ void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const id
     void *row = pdl_idmap_find(&d->places, (uintptr_t)key);
     if (!row || is_used(d, (int64_t)(uintptr_t)row)) return;
     d->n_replaced++;
+    pdl_idmap_put(&d->noted, (uintptr_t)row, d);
     pdl_durable_notef(d, "%.*s: something else was recorded there", PDL_FMT(place));
 }

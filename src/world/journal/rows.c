@@ -198,6 +198,14 @@ int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq,
     return key;
 }
 
+int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash) {
+    pdl_buf all = PDL_BUF;
+    pdl_buf_putf(&all, "%.*s\n%.*s", PDL_FMT(kind), PDL_FMT(hash));
+    int64_t key = number_of(pdl_buf_str(&all));
+    pdl_buf_fini(&all);
+    return key;
+}
+
 void pdl_durable_identity_fini(identity *id) {
     pdl_buf_fini(&id->place);
     pdl_buf_fini(&id->request);

@@ -85,6 +85,11 @@ static const char *const texts[] = {
     [ST_BY_ERROR] =
         "SELECT " COLUMNS " FROM effects WHERE error IS NOT NULL AND id > ? ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE id > ? ORDER BY id",
+    [ST_BRIEF] = "SELECT id, run, key, kin, place, seq, kind, hash, state FROM effects "
+                 "WHERE id > ? ORDER BY id",
+    [ST_LAST] = "SELECT max(id) FROM effects",
+    [ST_MOVE] = "UPDATE effects SET place = ?, seq = ?, key = ?, kin = ? WHERE id = ?",
+    [ST_ROLL_BACK] = "ROLLBACK",
     [ST_SUMS] = ("SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
                  "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects"),
     [ST_FIND_MESSAGE] = "SELECT id, up FROM messages WHERE hash = ?",
@@ -371,6 +376,14 @@ bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
     return true;
 }
 
+void pdl_store_roll_back(pdl_store *s) {
+    pdl_err ignored = {0};
+    s->pending = 0;
+    if (!s->in_transaction) return;
+    s->in_transaction = false;
+    if (!pdl_sql_run(s->q, ST_ROLL_BACK, NULL, 0, NULL, NULL, &ignored)) pdl_err_fini(&ignored);
+}
+
 bool pdl_store_is_dirty(const pdl_store *s) { return s->dirty; }
 size_t pdl_store_pending(const pdl_store *s) { return s->pending; }
 
@@ -441,6 +454,11 @@ bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
     return pdl_store_write(s, ST_END, args, sizeof args / sizeof *args, err);
 }
 
+bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err) {
+    sql_arg args[] = {SQL_S(e->place), SQL_I(e->seq), SQL_I(e->key), SQL_I(e->kin), SQL_I(e->id)};
+    return pdl_store_write(s, ST_MOVE, args, sizeof args / sizeof *args, err);
+}
+
 bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, int status,
                        pdl_err *err) {
     sql_arg row[] = {SQL_I(effect), SQL_I(number), SQL_D(at), SQL_I(status)},
@@ -481,6 +499,21 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
         .cost = pdl_sql_num(q, row, 20),
         .run = pdl_sql_int(q, row, 21),
     };
+    x->more = x->fn(x->user, &e);
+    return x->more;
+}
+
+static bool on_brief(void *user, sql *q, sql_row *row) {
+    struct each_effect *x = user;
+    store_effect e = {.id = pdl_sql_int(q, row, 0),
+                      .run = pdl_sql_int(q, row, 1),
+                      .key = pdl_sql_int(q, row, 2),
+                      .kin = pdl_sql_int(q, row, 3),
+                      .place = pdl_sql_text(q, row, 4),
+                      .seq = (uint32_t)pdl_sql_int(q, row, 5),
+                      .kind = pdl_sql_text(q, row, 6),
+                      .hash = pdl_sql_text(q, row, 7),
+                      .state = (store_state)pdl_sql_int(q, row, 8)};
     x->more = x->fn(x->user, &e);
     return x->more;
 }
@@ -533,9 +566,21 @@ bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *us
     static const statement statements[] = {[STORE_BY_STATE] = ST_BY_STATE,
                                            [STORE_BY_ID] = ST_BY_ID,
                                            [STORE_BY_ERROR] = ST_BY_ERROR,
-                                           [STORE_ALL] = ST_ALL};
+                                           [STORE_ALL] = ST_ALL,
+                                           [STORE_BRIEF] = ST_BRIEF};
     sql_arg arg = SQL_I(x);
-    return pdl_sql_run(s->q, statements[by], &arg, 1, on_effect, &each, err);
+    return pdl_sql_run(s->q, statements[by], &arg, 1, by == STORE_BRIEF ? on_brief : on_effect,
+                       &each, err);
+}
+
+static bool on_last(void *user, sql *q, sql_row *row) {
+    *(int64_t *)user = pdl_sql_int(q, row, 0);
+    return false;
+}
+
+bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err) {
+    *id = 0;
+    return pdl_sql_run(s->q, ST_LAST, NULL, 0, on_last, id, err);
 }
 
 static bool on_sums(void *user, sql *q, sql_row *row) {

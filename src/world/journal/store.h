@@ -33,6 +33,8 @@ pdl_str pdl_store_path(const pdl_store *s);
 /* The transaction that begins next will be synced: telling it beforehand saves a commit. */
 void pdl_store_expect(pdl_store *s, bool sync);
 PDL_MUST bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err);
+/* What was written since the last commit is forgotten. */
+void pdl_store_roll_back(pdl_store *s);
 /* Rows that a crash of the system would take back: something is not synced. */
 bool pdl_store_is_dirty(const pdl_store *s);
 size_t pdl_store_pending(const pdl_store *s); /* rows since the last commit */
@@ -82,12 +84,18 @@ typedef enum {
     STORE_BY_STATE,
     STORE_BY_ID,
     STORE_BY_ERROR, /* all that failed */
-    STORE_ALL       /* with an id above x */
+    STORE_ALL,      /* with an id above x */
+    STORE_BRIEF     /* the same, of each only id, run, key, kin, place, seq, kind, hash, state */
 } store_by;
 /* Rows in the order in which they began, until fn returns false. x: key, kin, state, id. */
 typedef bool store_fn(void *user, const store_effect *e);
 PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user,
                              pdl_err *err);
+
+/* The row is at e->place and e->seq, with this key and kin. */
+PDL_MUST bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err);
+/* The number of the last row; 0: there is none. */
+PDL_MUST bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err);
 
 /* Removes this effect and all that began later. */
 PDL_MUST bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err);

@@ -2,6 +2,7 @@
  *
  *   durable.c    the world: what is held, asked, written, delivered
  *   match.c      which recorded row answers an effect
+ *   moved.c      actions that were done at another place; what was not reused
  *   rebuild.c    code that runs again for what it left in its worker
  *   group.c      many runs of a server in one file
  *   rows.c       effects and replies as rows
@@ -68,6 +69,8 @@ typedef struct way_out {
     pdl_val result; /* of skip */
 } way_out;
 
+typedef struct recorded_actions recorded_actions;
+
 struct pdl_durable {
     pdl_world world;
     pdl_store *store;
@@ -92,9 +95,16 @@ struct pdl_durable {
     PDL_VEC(pending_effect *) held;     /* due at the next flush, in order */
     PDL_VEC(pending_effect *) answered; /* to be delivered, from answered_head on */
     size_t answered_head;
+    /* That may have been done at another place: until all that is recorded has been given. */
+    PDL_VEC(pending_effect *) waiting;
+    recorded_actions *actions; /* moved.c; NULL: not read yet */
     pdl_idmap open;            /* by effect id */
     uint32_t n_open, n_inputs; /* sent and not answered; of them questions */
     pdl_idmap used;            /* rows that were given */
+    pdl_idmap noted;           /* rows that a note says were not reused */
+    int64_t last_row;          /* of those of earlier processes */
+    bool undecided;            /* --changed fail: nothing has been done yet */
+    char was_state[12];        /* before this process */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(way_out) ways;
@@ -117,7 +127,7 @@ struct pdl_durable {
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
     PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
     bool rebuilt;
-    size_t n_reused, n_moved, n_asked, n_replaced;
+    size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted;
     bool is_other, knows_places; /* program or inputs are not those of the rows */
     pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
     PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
@@ -131,6 +141,8 @@ PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity
 void pdl_durable_identity_fini(identity *id);
 /* Of an effect's place alone, whatever was asked there. */
 int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind);
+/* Of what was asked, wherever. */
+int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 /* The row of the effect as it begins, or, with its reply in o, whole. */
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
@@ -154,9 +166,32 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
 /* Notes that something else was recorded where o is, which has no row. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip);
+/* life.c: its result becomes the reply of an action of this kind. Error: usage. */
+PDL_MUST bool pdl_durable_use_skip(way_out *w, pdl_str kind, pdl_err *err);
 PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
+/* A question changes nothing but what is waited for. */
+bool pdl_durable_acts_outside(pdl_effect_kind k);
+
+/* moved.c */
+/* Is it an action that the journal has at another place, where nothing has matched it? */
+bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id);
+typedef enum {
+    DONE_NOWHERE, /* it is to be done; o->row: again */
+    DONE_SKIPPED, /* the user has given its result: o has it, and the row */
+    DONE_STOPS    /* o->err says that the run cannot continue */
+} done_kind;
+done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const identity *id);
+/* Notes every recorded answer that nothing has matched. */
+void pdl_durable_note_left(pdl_durable *d);
+void pdl_durable_actions_free(recorded_actions *all); /* NULL is fine */
+
 /* durable.c */
+/* Actions that may have been done at another place are decided, once nothing recorded is left to
+ * be given. */
+void pdl_durable_settle(pdl_durable *d);
+/* --changed fail: may the run go on, as far as can be seen before anything is done? */
+void pdl_durable_decide(pdl_durable *d);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
