@@ -68,6 +68,10 @@ def test_outside_of_lines(pdl):
             (b" \n\n\ntext:   a\n\n \n", "4:4", b" \n\n\ntext: a\n\n \n"),
             (b" \n\n\ntext:   a\n\n \n", "2:5", b" \ntext: a\n \n"),
             (BOM + b"text:\r-   a\r-   b", "2:2", BOM + b"text:\r- a\r-   b"),
+            (b"object:\n  a: |+\n    x\n\n  b:   y\n", "2:4", b"object:\n  a: |+\n    x\n\n  b:   y\n"),
+            (b"object:\n  a: |\n    x\n\n\n  b:   y\n", "2:3", b"object:\n  a: |\n    x\n\n\n  b:   y\n"),
+            (b"object:\n  a: |+\n    x\n\n\n  b:   y\n", "6:6", b"object:\n  a: |+\n    x\n\n\n  b: y\n"),
+            (b"object:\n  a: |\n    x\n\n\n  b:   y\n", "6:6", b"object:\n  a: |\n    x\n\n\n  b: y\n"),
             (b"text:   a  \n", "9:9", b"text:   a  \n")):
         out = fmt(pdl, text, "--lines", lines)
         check("--lines %s of %r: %r %s" % (lines, text, out.stdout, out.stderr), out.stdout == want)

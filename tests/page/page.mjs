@@ -23,6 +23,26 @@ function watch() {
   page.on("dialog", (d) => problems.push(`dialog ${d.message()}`) && d.dismiss());
 }
 
+// Waits until the page has not changed for a moment, since a fixed time is too short on a busy machine; at most a few seconds, for pages that are live.
+async function settle() {
+  await page.waitForTimeout(50);
+  await page.evaluate(() => new Promise((done) => {
+    let quiet = setTimeout(finish, 100);
+    const most = setTimeout(finish, 2000);
+    const seen = new MutationObserver(() => {
+      clearTimeout(quiet);
+      quiet = setTimeout(finish, 100);
+    });
+    seen.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    function finish() {
+      clearTimeout(quiet);
+      clearTimeout(most);
+      seen.disconnect();
+      done();
+    }
+  })).catch(() => null); // the press left the page
+}
+
 const words = {
   async open(url, options = {}) {
     page = await (await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })).newPage();
@@ -63,8 +83,8 @@ const words = {
     return (await page.goto(url)).status();
   },
   problems: async () => problems,
-  press: (key) => page.keyboard.press(key).then(() => page.waitForTimeout(150)),
-  click: (selector) => page.click(selector).then(() => page.waitForTimeout(150)),
+  press: (key) => page.keyboard.press(key).then(settle),
+  click: (selector) => page.click(selector).then(settle),
   fill: (selector, text) => page.fill(selector, text),
   wait: (selector) => page.waitForSelector(selector, { timeout: 15000 }).then(() => true),
   text: (selector) => page.locator(selector).first().textContent(),

@@ -168,6 +168,7 @@ def test_compared(b, folder):
     v = View(runs[0], runs[0])
     b.open(v.address)
     b.press("d")
+    b.wait("#notice:not([hidden])")
     same = b.text("#notice")
     b.press("c")
     b.wait("#code h2")

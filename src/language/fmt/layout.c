@@ -448,8 +448,11 @@ static size_t lines_at_end(const layout *l, const pdl_ytree_token *k) {
 /* What is between token i and the one before it, where nothing is formatted. */
 static void put_gap_as_is(layout *l, size_t i, pdl_str gap) {
     const pdl_ytree_token *a = i ? &l->t->tokens[i - 1] : NULL;
-    if (a && in_range(l, a->start, a->end))
-        for (size_t n = lines_at_end(l, a); n; n--) pdl_buf_putc(l->out, '\n');
+    if (a && in_range(l, a->start, a->end)) {
+        size_t written = 0; /* the empty lines that a block scalar keeps with `+` */
+        while (written < l->out->len && l->out->p[l->out->len - 1 - written] == '\n') written++;
+        for (size_t n = lines_at_end(l, a); n > written; n--) pdl_buf_putc(l->out, '\n');
+    }
     put(l, gap);
     if (!i || count_lines(gap) || lines_at_end(l, a)) {
         l->indent = source_column(l, l->t->tokens[i].start);
@@ -474,8 +477,13 @@ static void put_gap(layout *l, size_t i) {
     } else if (lines) {
         size_t empty = before ? lines - 1 : lines > 1;
         bool ended = l->out->len && l->out->p[l->out->len - 1] == '\n';
-        for (empty -= empty && ended; empty; empty--) pdl_buf_putc(l->out, '\n');
-        if (written) l->out->len--; /* its line end is there already */
+        if (written) {
+            empty = count_lines(gap);
+            l->out->len--; /* its line ends are there already */
+        } else {
+            empty -= empty && ended;
+        }
+        for (; empty; empty--) pdl_buf_putc(l->out, '\n');
         new_line(l, token_column(l, i));
     } else if (breaks_here(l, a, k)) {
         new_line(l, token_column(l, i));
