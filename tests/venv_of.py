@@ -34,7 +34,7 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
                 found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n.replace('-', '_'))", *packages],
                                        capture_output=True, timeout=seconds, check=False)
                 if found.returncode != 0:
-                    subprocess.run([exe, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
+                    subprocess.run([exe, "-m", "pip", "install", "-q", "--no-compile", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
                                    capture_output=True, timeout=seconds)
                 there.touch()
         return exe, None

@@ -459,16 +459,20 @@ LOOK = """(async () => {
   return [items().length, seen]; })()"""
 
 
-def test_many(b, folder):
+PARTS = 4
+
+
+@pytest.mark.parametrize("part_of_them", range(PARTS))
+def test_many(part_of_them, b, folder):
     """The traces of the examples that have a recording, and the demo traces of the reference: every box can be chosen, nothing goes wrong."""
     pages = []
-    for journal in sorted((ROOT / "examples").glob("*.journal")):
+    for journal in sorted((ROOT / "examples").glob("*.journal"))[part_of_them::PARTS]:
         program, html = journal.with_suffix(".pdl"), folder / (journal.stem + ".html")
         r = subprocess.run([PDL, "view", str(journal), "--source", str(program), "--html", str(html)], capture_output=True, text=True, timeout=120, check=False)
         check("the example %s is shown" % journal.stem, r.returncode == 0 and html.exists(), r.stderr)
         pages.append((journal.stem, html, 1))
     source = reference_of.source(pathlib.Path(str(BUILD).removesuffix("-asan")))
-    demos = sorted(source.glob("pdl-live-react/src/demos/*.json")) if source else []
+    demos = sorted(source.glob("pdl-live-react/src/demos/*.json"))[part_of_them::PARTS] if source else []
     print("page: %s" % ("%d demo traces of the reference" % len(demos) if demos else "SKIP the demo traces of the reference: its source cannot be fetched"))
     for demo in demos:
         html = folder / ("demo-%s.html" % demo.stem)
