@@ -8,6 +8,7 @@
  *   sources.c  which effects a value came from
  *   show.c     messages and questions
  *   lock.c     definitions of tools against lock files
+ *   approvals.c effects that wait for a person
  *   world.c    the world
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -98,8 +99,6 @@ bool pdl_label_find_origin(pdl_str name, pdl_label *out);
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
 
-/* judge.c */
-
 /* asks.c */
 typedef struct ask_list {
     PDL_VEC(pdl_policy_ask) asks;
@@ -151,19 +150,32 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
 
-/* --- the world: world.c, lock.c --------------------------------------------------------------- */
+/* --- the world: world.c, approvals.c, lock.c -------------------------------------------------- */
 
 typedef struct policy_room policy_room;
 
-/* An effect that waits for an approval. */
-typedef struct pending {
-    struct policy_room *room;
-    pdl_effect *e;
-    size_t next; /* the ask that is examined */
-    pdl_val key; /* what is asked for, as a text */
-    uint32_t id; /* of the question; 0: another pending one asks the same */
-    struct pending *link;
-} pending;
+/* An effect while it is judged: the sinks that it would reach are found once, and examined one
+ * after the other; approvals may come in between. */
+typedef struct judging {
+    pdl_effect *e;         /* owned */
+    ask_list asks;         /* owned; borrows the request of e */
+    size_t next;           /* the ask that is examined */
+    pdl_decision decision; /* about that ask */
+} judging;
+/* Examines what is left; then the effect is passed on, refused, or waits for a person. Takes what j
+ * holds. */
+void pdl_policy_continue(policy_room *r, judging *j);
+/* What is examined may be done: it is reported with this outcome, and the next ask is due. */
+void pdl_policy_allow_ask(policy_room *r, judging *j, const char *outcome);
+/* It may not: the effect is answered with an error. why: NULL: the rule. Takes what j holds. */
+void pdl_policy_refuse(policy_room *r, judging *j, const char *outcome, const char *why);
+
+/* approvals.c. Asks a person about what is examined. True: it is allowed already, and the next ask
+ * is due; else what j holds was taken. */
+bool pdl_policy_approve(policy_room *r, judging *j);
+/* The effect with this id waits for an answer no more. True: it did. */
+bool pdl_approvals_cancel(policy_room *r, uint32_t id);
+void pdl_approvals_close(policy_room *r);
 
 /* Code that runs: what it learns meanwhile stays in the worker. Or a program that is read, or a
  * tool that is used: what its server learned meanwhile may be in the reply. */
@@ -207,7 +219,7 @@ struct policy_room {
     pdl_world *behind;
     pdl_policy_options opt;
     source_log sources;
-    pending *pending;
+    struct pending *pending; /* effects that wait for a person: approvals.c */
     flight *flights;
     struct listing *listings;
     pdl_val accepted; /* server -> name of a tool -> true (locked, or approved), or why not */

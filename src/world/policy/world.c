@@ -2,7 +2,7 @@
  *
  *   start -> the sinks that the effect would reach, one after the other
  *         -> refused: answered with an error of kind policy; nothing has happened
- *         -> to be approved: a question goes to the next world as an effect; its answer decides
+ *         -> to be approved: a question goes to the next world as an effect (approvals.c)
  *         -> allowed: the labels that the reply will have are set; on to the next world
  *
  * It comes before journals, so a replay is judged again by the same rules and its questions are
@@ -26,8 +26,6 @@ typedef policy_room room;
 
 static room *of(pdl_world *w) { return (room *)(void *)w; }
 
-static void judge_from(room *r, pdl_effect *e, size_t next);
-
 /* --- events ----------------------------------------------------------------------------------- */
 
 /* asker: who is told of it; the sink of an effect that went on is not the asker's any more. */
@@ -46,12 +44,13 @@ static void report(room *r, const pdl_effect *e, const pdl_policy_ask *ask, cons
     report_to(r, e->sink, e, ask, d, outcome);
 }
 
-static void refuse(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
-                   const char *outcome, const char *why) {
+void pdl_policy_refuse(room *r, judging *j, const char *outcome, const char *why) {
+    const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
     pdl_err err = {0};
-    report(r, e, ask, d, outcome);
-    pdl_policy_refusal(r->opt.policies, &r->sources, ask, d, why, e->loc, &err);
-    pdl_effect_refuse(e, &err);
+    report(r, j->e, ask, &j->decision, outcome);
+    pdl_policy_refusal(r->opt.policies, &r->sources, ask, &j->decision, why, j->e->loc, &err);
+    pdl_asks_fini(&j->asks);
+    pdl_effect_refuse(j->e, &err);
 }
 
 /* Is the file another one than when the run began, or not there? */
@@ -331,27 +330,7 @@ static void let_pass(room *r, pdl_effect *e) {
     if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
 }
 
-/* --- approvals -------------------------------------------------------------------------------- */
-
-/* The same sink, name and arguments are one question. */
-static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
-    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    pdl_buf_putf(&b, "%s %zu %.*s", pdl_sink_name(ask->sink), ask->name.n, PDL_FMT(ask->name));
-    bool ok = true;
-    for (size_t i = 0; ok && i < ask->n; i++) {
-        pdl_buf_putf(&b, "\n%zu %.*s ", ask->args[i].name.n, PDL_FMT(ask->args[i].name));
-        if (!pdl_is_absent(ask->args[i].value)) ok = pdl_effect_encode(ask->args[i].value, &b, err);
-    }
-    if (ok) *out = pdl_text_of_buf(&b);
-    pdl_buf_fini(&b);
-    return ok;
-}
-
-static void unlink_pending(pending *p) {
-    pending **at = &p->room->pending;
-    while (*at != p) at = &(*at)->link;
-    *at = p->link;
-}
+/* --- start ------------------------------------------------------------------------------------ */
 
 /* A server is examined until it may be started: then it runs. */
 static bool is_started(const room *r, const pdl_policy_ask *ask) {
@@ -363,158 +342,45 @@ static void note_server(room *r, const pdl_policy_ask *ask) {
         r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
 }
 
-/* It was answered: the effect continues with the next question, or is refused. */
-static void resume(room *r, pending *p, bool yes, const char *why) {
-    pdl_effect *e = p->e;
-    size_t next = p->next;
-    ask_list asks;
-    unlink_pending(p);
-    pdl_drop(p->key);
-    pdl_free(p);
-    pdl_asks_of(r->opt.policies, e, r->opt.folder, &asks);
-    const pdl_policy_ask *ask = &asks.asks.p[next];
-    pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
-    if (yes) {
-        report(r, e, ask, &d, "approved");
-        note_server(r, ask);
-        pdl_asks_fini(&asks);
-        judge_from(r, e, next + 1);
-        return;
-    }
-    refuse(r, e, ask, &d, "refused", why);
-    pdl_asks_fini(&asks);
+void pdl_policy_allow_ask(room *r, judging *j, const char *outcome) {
+    const pdl_policy_ask *ask = &j->asks.asks.p[j->next++];
+    report(r, j->e, ask, &j->decision, outcome);
+    note_server(r, ask);
 }
 
-static pending *find_same(room *r, pdl_vref key) {
-    pending *p = r->pending;
-    while (p && !pdl_val_eq(p->key, key)) p = p->link;
-    return p;
-}
-
-static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
-    (void)user;
-    (void)e;
-    (void)text;
-}
-
-static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
-    pending *asked = user;
-    room *r = asked->room;
-    bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
-    bool none = reply->err.kind != PDL_E_NONE;
-    char *why = pdl_str_dup(pdl_str_of(none ? reply->err.msg : "it was not approved"));
-    pdl_val key = pdl_keep(asked->key);
-    (void)e;
-    asked->id = 0;
-    if (!none) r->answers = pdl_dict_put(r->answers, pdl_keep(key), pdl_bool(yes));
-    for (pending *p; (p = find_same(r, key));) resume(r, p, yes, why);
-    pdl_drop(key);
-    pdl_free(why);
-}
-
-/* Takes key. */
-static void ask_person(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask, pdl_val key) {
-    pending *p = PDL_NEW(pending), *same = find_same(r, key);
-    *p = (pending){.room = r, .e = e, .next = at, .key = key, .link = r->pending};
-    r->pending = p;
-    if (same) return;
-    p->id = r->opt.first_id + ++r->next_id;
-    pdl_path *place = pdl_path_name(e->place, "approval");
-    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask);
-    pdl_effect *question =
-        pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
-                       (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
-    pdl_path_drop(place);
-    r->n_questions++;
-    r->behind->ops->start(r->behind, question);
-}
-
-/* True when the effect is not this function's any more. */
-static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask,
-                    const pdl_decision *d) {
-    pdl_val key;
-    pdl_err err = {0};
-    if (!key_of(ask, &key, &err)) {
-        refuse(r, e, ask, d, "refused", "it is too large to be shown");
-        pdl_err_fini(&err);
-        return true;
-    }
-    pdl_vref known = pdl_dict_find(r->answers, key);
-    if (pdl_is_bool(known)) {
-        bool yes = pdl_bool_of(known);
-        pdl_drop(key);
-        if (yes) {
-            report(r, e, ask, d, "approved");
-            return false;
+void pdl_policy_continue(room *r, judging *j) {
+    while (j->next < j->asks.asks.n) {
+        const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
+        if (is_started(r, ask)) {
+            j->next++;
+            continue;
         }
-        refuse(r, e, ask, d, "refused", "it was not approved");
-        return true;
-    }
-    if (r->n_questions >= r->most_questions && !find_same(r, key)) {
-        pdl_drop(key);
-        refuse(r, e, ask, d, "refused", "more was to be approved than `approvals` allows");
-        return true;
-    }
-    ask_person(r, e, at, ask, key);
-    return true;
-}
-
-/* --- start ------------------------------------------------------------------------------------ */
-
-static void judge_from(room *r, pdl_effect *e, size_t next) {
-    ask_list asks;
-    pdl_asks_of(r->opt.policies, e, r->opt.folder, &asks);
-    bool gone = false;
-    for (size_t i = next; i < asks.asks.n && !gone; i++) {
-        const pdl_policy_ask *ask = &asks.asks.p[i];
-        if (is_started(r, ask)) continue;
-        pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
-        if (d.verdict == PDL_VERDICT_DENY) {
-            refuse(r, e, ask, &d, "deny", NULL);
-            gone = true;
-        } else if (d.verdict == PDL_VERDICT_APPROVE) {
-            gone = approve(r, e, i, ask, &d);
-        } else {
-            report(r, e, ask, &d, "allow");
+        j->decision = pdl_policies_judge(r->opt.policies, ask);
+        if (j->decision.verdict == PDL_VERDICT_DENY) {
+            pdl_policy_refuse(r, j, "deny", NULL);
+            return;
         }
-        if (!gone) note_server(r, ask);
+        if (j->decision.verdict == PDL_VERDICT_ALLOW)
+            pdl_policy_allow_ask(r, j, "allow");
+        else if (!pdl_policy_approve(r, j))
+            return;
     }
-    pdl_asks_fini(&asks);
-    if (!gone) let_pass(r, e);
+    pdl_asks_fini(&j->asks);
+    let_pass(r, j->e);
 }
 
-static void start(pdl_world *w, pdl_effect *e) { judge_from(of(w), e, 0); }
+static void start(pdl_world *w, pdl_effect *e) {
+    room *r = of(w);
+    judging j = {.e = e};
+    pdl_asks_of(r->opt.policies, e, r->opt.folder, &j.asks);
+    pdl_policy_continue(r, &j);
+}
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Somebody else may ask the same: then the question stays. */
-static void cancel_pending(room *r, pending *p) {
-    uint32_t id = p->id;
-    pdl_val key = p->key;
-    unlink_pending(p);
-    pdl_effect_free(p->e);
-    pdl_free(p);
-    pending *heir = find_same(r, key);
-    pdl_drop(key);
-    if (!id) return;
-    r->behind->ops->cancel(r->behind, id);
-    if (!heir) return;
-    pdl_effect *e = heir->e;
-    size_t at = heir->next;
-    unlink_pending(heir);
-    pdl_drop(heir->key);
-    pdl_free(heir);
-    judge_from(r, e, at);
-}
-
 static void cancel(pdl_world *w, uint32_t id) {
     room *r = of(w);
-    for (pending *p = r->pending; p; p = p->link) {
-        if (p->e->id != id) continue;
-        cancel_pending(r, p);
-        return;
-    }
-    if (pdl_lock_cancel(r, id)) return;
+    if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->behind->ops->cancel(r->behind, id);
     for (flight *f = r->flights; f; f = f->link) {
         if (f->id != id) continue;
@@ -530,14 +396,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) {
     room *r = of(w);
-    while (r->pending) {
-        pending *p = r->pending;
-        r->pending = p->link;
-        if (p->id) r->behind->ops->cancel(r->behind, p->id);
-        pdl_effect_free(p->e);
-        pdl_drop(p->key);
-        pdl_free(p);
-    }
+    pdl_approvals_close(r);
     while (r->flights) forget_flight(r->flights);
     pdl_lock_close(r);
     pdl_sources_fini(&r->sources);

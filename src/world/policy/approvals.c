@@ -1,0 +1,171 @@
+/* approvals.c -- effects that wait until a person has said whether they may be done.
+ *
+ * A rule may say `approve`. The question goes to the next world as an effect of its own, so that a
+ * journal keeps its answer, and the effect waits here with what was judged: after the answer the
+ * next sink is examined, and none a second time. What the person was shown is what is decided
+ * about, although the files that a rule looks at may be others by then.
+ *
+ * The same question is asked once: who asks it meanwhile waits for the same answer, who asks it
+ * later gets it at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "policy/policy_impl.h"
+
+#include "base/banned.h"
+
+typedef policy_room room;
+
+/* An effect that waits. */
+typedef struct pending {
+    room *room;
+    judging judged; /* owned, with its effect */
+    pdl_val key;    /* what is asked for, as a text */
+    uint32_t id;    /* of the question; 0: another pending one asks the same */
+    struct pending *link;
+} pending;
+
+static const pdl_policy_ask *ask_of(const judging *j) { return &j->asks.asks.p[j->next]; }
+
+/* The same sink, name and arguments are one question. */
+static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_buf_putf(&b, "%s %zu %.*s", pdl_sink_name(ask->sink), ask->name.n, PDL_FMT(ask->name));
+    bool ok = true;
+    for (size_t i = 0; ok && i < ask->n; i++) {
+        pdl_buf_putf(&b, "\n%zu %.*s ", ask->args[i].name.n, PDL_FMT(ask->args[i].name));
+        if (!pdl_is_absent(ask->args[i].value)) ok = pdl_effect_encode(ask->args[i].value, &b, err);
+    }
+    if (ok) *out = pdl_text_of_buf(&b);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static pending *find_same(const room *r, pdl_vref key) {
+    pending *p = r->pending;
+    while (p && !pdl_val_eq(p->key, key)) p = p->link;
+    return p;
+}
+
+/* What was judged goes back to the caller. */
+static judging take_out(pending *p) {
+    pending **at = &p->room->pending;
+    while (*at != p) at = &(*at)->link;
+    *at = p->link;
+    judging j = p->judged;
+    pdl_drop(p->key);
+    pdl_free(p);
+    return j;
+}
+
+static void resume(room *r, pending *p, bool yes, const char *why) {
+    judging j = take_out(p);
+    if (!yes) {
+        pdl_policy_refuse(r, &j, "refused", why);
+        return;
+    }
+    pdl_policy_allow_ask(r, &j, "approved");
+    pdl_policy_continue(r, &j);
+}
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    pending *asked = user;
+    room *r = asked->room;
+    bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
+    bool none = reply->err.kind != PDL_E_NONE;
+    char *why = pdl_str_dup(pdl_str_of(none ? reply->err.msg : "it was not approved"));
+    pdl_val key = pdl_keep(asked->key);
+    (void)e;
+    asked->id = 0;
+    if (!none) r->answers = pdl_dict_put(r->answers, pdl_keep(key), pdl_bool(yes));
+    for (pending *p; (p = find_same(r, key));) resume(r, p, yes, why);
+    pdl_drop(key);
+    pdl_free(why);
+}
+
+/* The question of p goes out; its answer is for all that ask the same. */
+static void put_question(room *r, pending *p) {
+    const pdl_effect *e = p->judged.e;
+    p->id = r->opt.first_id + ++r->next_id;
+    pdl_path *place = pdl_path_name(e->place, "approval");
+    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask_of(&p->judged));
+    pdl_effect *question =
+        pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
+                       (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
+    pdl_path_drop(place);
+    r->behind->ops->start(r->behind, question);
+}
+
+/* Takes what j holds, and key. */
+static void wait_for_answer(room *r, const judging *j, pdl_val key) {
+    bool is_asked = find_same(r, key) != NULL;
+    pending *p = PDL_NEW(pending);
+    *p = (pending){.room = r, .judged = *j, .key = key, .link = r->pending};
+    r->pending = p;
+    if (is_asked) return;
+    r->n_questions++;
+    put_question(r, p);
+}
+
+bool pdl_policy_approve(room *r, judging *j) {
+    pdl_val key;
+    pdl_err err = {0};
+    if (!key_of(ask_of(j), &key, &err)) {
+        pdl_policy_refuse(r, j, "refused", "it is too large to be shown");
+        pdl_err_fini(&err);
+        return false;
+    }
+    pdl_vref known = pdl_dict_find(r->answers, key);
+    if (pdl_is_bool(known)) {
+        bool yes = pdl_bool_of(known);
+        pdl_drop(key);
+        if (yes)
+            pdl_policy_allow_ask(r, j, "approved");
+        else
+            pdl_policy_refuse(r, j, "refused", "it was not approved");
+        return yes;
+    }
+    if (r->n_questions >= r->most_questions && !find_same(r, key)) {
+        pdl_drop(key);
+        pdl_policy_refuse(r, j, "refused", "more was to be approved than `approvals` allows");
+        return false;
+    }
+    wait_for_answer(r, j, key);
+    return false;
+}
+
+/* Others may wait for the same answer: then one of them asks in place of the one that is gone. */
+static void cancel_pending(room *r, pending *p) {
+    uint32_t id = p->id;
+    pdl_val key = pdl_keep(p->key);
+    judging j = take_out(p);
+    pdl_asks_fini(&j.asks);
+    pdl_effect_free(j.e);
+    pending *heir = id ? find_same(r, key) : NULL;
+    pdl_drop(key);
+    if (id) r->behind->ops->cancel(r->behind, id);
+    if (heir) put_question(r, heir);
+}
+
+bool pdl_approvals_cancel(room *r, uint32_t id) {
+    pending *p = r->pending;
+    while (p && p->judged.e->id != id) p = p->link;
+    if (p) cancel_pending(r, p);
+    return p != NULL;
+}
+
+void pdl_approvals_close(room *r) {
+    while (r->pending) {
+        uint32_t id = r->pending->id;
+        judging j = take_out(r->pending);
+        if (id) r->behind->ops->cancel(r->behind, id);
+        pdl_asks_fini(&j.asks);
+        pdl_effect_free(j.e);
+    }
+}
