@@ -57,8 +57,8 @@ def pytest_configure(config):
 def level(item):
     """The tier of an item, as a number."""
     suite = suites.of(item.nodeid.split("::")[0])
-    marker = item.get_closest_marker("tier")
-    return suites.TIERS.index(marker.args[0] if marker else suite.tier if suite else "test")
+    marker, later = item.get_closest_marker("tier"), suites.later(item.nodeid.split("::")[0])
+    return suites.TIERS.index(later or (marker.args[0] if marker else suite.tier if suite else "test"))
 
 
 def is_empty(item):

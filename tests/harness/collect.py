@@ -117,8 +117,6 @@ class UnitFile(CaseFile):
     def collect(self):
         for item in super().collect():
             item.add_marker(pytest.mark.dies)  # its children abort where an assertion is meant to fail; its own death is its exit status
-            if self.path.parent.name == "worker":  # they start and kill processes of Python: 13 of the 25 seconds of all unit tests
-                item.add_marker(pytest.mark.tier("test"))
             yield item
 
 

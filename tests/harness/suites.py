@@ -63,7 +63,21 @@ SUITES = [
     Suite("check_reference", "tests/check_reference", "all", False),
 ]
 
+# Cases that are no functions of Python cannot move themselves to a later tier: their file, or the folder above it, stands here.
+LATER = {
+    "tests/unit/worker": "test",                     # they start and kill processes of Python: half the time of all unit tests
+    "tests/unit/value/test_int.c": "test",           # integers at the limit of their size
+    "tests/cli/api/explain_most_calls.test": "test",
+    "tests/cli/check/check_stops_calls.test": "test",
+    "tests/cli/viewer/endless_view.test": "test",
+}
+
 BY_PATH = {s.path: s for s in SUITES}
+
+
+def later(path):
+    """The tier of a case that LATER names, or None."""
+    return LATER.get(path) or LATER.get(path.rpartition("/")[0])
 
 
 def of(path):

@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from .. import checks
+from ..checks import check
+from ..harness import suites
 from ..harness.choice import Choice, ROOT
 
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", re.M)
@@ -116,3 +118,9 @@ def test_changed(folder):
         os.utime(folder / name, (3000, 3000))
         checks.same(changed("stamp", *files), want, name + " is newer")
         os.utime(folder / name, (1000, 1000))
+
+
+def test_later():
+    """What suites.LATER moves to a later tier is there."""
+    for path in suites.LATER:
+        check("%s is in the tree" % path, (ROOT / path).exists())
