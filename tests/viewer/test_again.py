@@ -153,9 +153,11 @@ def test_changes(folder):
     asked = model.take()
     check("fresh: from the box on", asked[0] == "second" and len(asked) == 2 and (folder / "made-a").exists(), asked)
     check("fresh: not what is before", v.text(3).split()[0] == first.split()[0] and v.text(3).split()[1] != first.split()[1], (first, v.text(3)))
+    (folder / "made-a").unlink()
     v.again(program, [[1, 1, "text:\n- begin"], [11, 11, "  input: fourth"]], 0)
     v.wait(5)
     check("several changes, and more lines than before", v.text(4).startswith("begin" + first.split()[0]) and model.take() == ["fourth"], v.text(4))
+    check("an action that has moved is not done again", not (folder / "made-a").exists())
     check("the program is shown as it ran", "- begin" in json.loads(v.ask("/api/4/source")[2])["source"])
     code, told = v.end()
     lines = [l for l in told.splitlines() if "sha256" in l]

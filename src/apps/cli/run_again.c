@@ -240,7 +240,8 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
         return false;
     pdl_session_name_keys(r->session, r->lasting.run);
     if (!pdl_durable_inputs(r->lasting.run, &r->lasting.inputs, err)) return false;
-    pdl_durable_options how = {.provisional = true, .user = r, .edit_source = edit_source};
+    pdl_durable_options how = {
+        .provisional = true, .reuse_moved = true, .user = r, .edit_source = edit_source};
     pdl_session_attach(r->session, r->lasting.run, &how, r->lasting.inputs);
     return pdl_durable_prepare(r->lasting.run, err);
 }

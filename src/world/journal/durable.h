@@ -101,6 +101,7 @@ typedef struct pdl_durable_options {
     bool park;          /* a question without an answer ends the process */
     bool changed_fails; /* --changed fail */
     bool rebuild;       /* code may run again for what it left in its worker */
+    bool reuse_moved;   /* an action that is at another place now has its recorded answer */
     void *user;
     /* The file of a program was read now: its text may be replaced. NULL: it is as it is. */
     void (*edit_source)(void *user, pdl_val *reply);

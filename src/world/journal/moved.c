@@ -158,6 +158,26 @@ static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, cons
     return pdl_store_move(d->store, &row, err) && pdl_store_end(d->store, &row, err);
 }
 
+struct reading {
+    pdl_durable *d;
+    pending_effect *o;
+    pdl_err *err;
+    bool ok;
+};
+
+static bool on_recorded(void *user, const store_effect *row) {
+    struct reading *r = user;
+    r->ok = pdl_durable_read_answer(r->d, row, r->o->e, r->o, r->err);
+    return false;
+}
+
+static bool reuse_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
+                      pdl_err *err) {
+    struct reading r = {d, o, err, false};
+    return pdl_store_each(d->store, STORE_BY_ID, f->row, on_recorded, &r, err) && r.ok &&
+           move_row(d, o, id, f, err);
+}
+
 done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     found_action f;
@@ -166,7 +186,10 @@ done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const id
     bool ok = find_done(d, o, id, &f, &err);
     way_out *skip = ok && f.row ? way_of(d, &f, here, true) : NULL;
     way_out *again = ok && f.row ? way_of(d, &f, here, false) : NULL;
-    if (skip) {
+    if (ok && f.row && f.state == STORE_DONE && d->opt.reuse_moved) {
+        ok = reuse_row(d, o, id, &f, &err);
+        result = DONE_SKIPPED;
+    } else if (skip) {
         pdl_str kind = pdl_str_of(pdl_effect_kind_name(o->e->kind));
         ok = pdl_durable_use_skip(skip, kind, &err) && move_row(d, o, id, &f, &err);
         o->value = pdl_keep(skip->result);

@@ -178,7 +178,7 @@ bool pdl_durable_acts_outside(pdl_effect_kind k);
 bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id);
 typedef enum {
     DONE_NOWHERE, /* it is to be done; o->row: again */
-    DONE_SKIPPED, /* the user has given its result: o has it, and the row */
+    DONE_SKIPPED, /* its result is given: o has it, and the row */
     DONE_STOPS    /* o->err says that the run cannot continue */
 } done_kind;
 done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const identity *id);
