@@ -81,7 +81,7 @@ def listed(params):
     if MODE == "endless":
         return {"tools": [], "nextCursor": "again"}
     if MODE == "large":
-        return {"tools": [tool("t%d" % i, description="d" * 1000000) for i in range(40)]}
+        return {"tools": [tool("t%d" % i, description="d" * 100000) for i in range(40)]}
     if MODE == "notools":
         return None
     if MODE == "wronglist":

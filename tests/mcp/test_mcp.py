@@ -83,7 +83,7 @@ STDIO = [
      "tool server s: the configuration does not allow the tool env", 5),
     ("not allowed by request", "good", {"allow": ["ec*"]}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.request(\'tools/call\', {\'name\': \'env\'}) }"', None,
      "a program may not send the request tools/call", 5),
-    ("a list of 40 MB", "large", {}, 'defs: {s: {import: "mcp:s"}}\ntext: ${ s.tools | length } ${ s.t39() }', "40 tool t39", "", 20),
+    ("a list of 4 MB", "large", {}, 'defs: {s: {import: "mcp:s"}}\ntext: ${ s.tools | length } ${ s.t39() }', "40 tool t39", "", 20),
     ("pages", "pages", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.tools | map(attribute=\'function.name\') | join(\' \') }"', "t0 t1 t2 t3 t4", "", 5),
     ("endless pages", "endless", {}, ECHO, None, "its list of tools gives the same cursor twice", 10),
     ("tools that need tasks", "good", {}, 'defs: {s: {import: "mcp:s"}}\n'

@@ -5,7 +5,8 @@
  *
  * A ceiling is right when what is below it ends soon, or can be ended: a signal and a budget of
  * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
- * largest integer is one whose slowest operation takes less than that.
+ * largest integer is one whose slowest operation takes less than that. What a peer can make us
+ * keep, open or send has a ceiling for each session, since its size is the peer's choice.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,6 +51,14 @@
       "model calls that wait to be sent; the block that makes one more waits")                     \
     X(open_effects, OPEN_EFFECTS, 128, 1,                                                          \
       "embeddings, calls of tools and of Python under way; a loop that makes more waits")          \
+    X(tools, TOOLS, 10000, 10, "tools in the list of one server; each becomes a function")         \
+    X(tool_list_bytes, TOOL_LIST_BYTES, 8388608, 1024,                                             \
+      "all pages of the list of one tool server")                                                  \
+    X(tool_asks, TOOL_ASKS, 1000, 10,                                                              \
+      "requests of a tool server at once, which we answer; ten a second more")                     \
+    X(tool_replies, TOOL_REPLIES, 8, 1, "our answers to a tool server over HTTP under way")        \
+    X(tool_unasked_bytes, TOOL_UNASKED_BYTES, 67108864, 65536,                                     \
+      "what a tool server writes while nothing waits for it; a megabyte a second more")            \
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                    \
     X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                \
     X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576,                                  \

@@ -55,7 +55,7 @@ struct pdl_proc {
     int status, sig, pid;
     pdl_child child; /* listed while it runs */
     int refs;
-    bool running, ended, timed_out, too_large, holds;
+    bool running, ended, timed_out, too_large, holds, ends_group;
     char *chunk; /* shared by the outputs: libuv fills and reports it at once */
 };
 
@@ -243,7 +243,7 @@ static void on_exit(uv_process_t *h, int64_t status, int sig) {
     pdl_proc *p = h->data;
     p->running = false;
     pdl_child_remove(&p->child);
-    if (p->pipes[4].used) kill(-p->pid, SIGKILL);
+    if (p->ends_group) kill(-p->pid, SIGKILL);
     p->status = (int)status;
     p->sig = sig;
     if (!p->ended && p->n_reading) p->grace = pdl_timer_start(p->loop, GRACE_MS, on_grace, p);
@@ -309,6 +309,7 @@ static pdl_proc *new_proc(pdl_loop *loop, const pdl_proc_options *opt) {
     p->done = opt->done;
     p->max_bytes = opt->max_bytes ? opt->max_bytes : (size_t)PDL_MAX_COMMAND_BYTES;
     p->on_out_end = opt->on_out_end;
+    p->ends_group = opt->end_group || opt->extra_fds;
     p->chunk = pdl_alloc(READ_CHUNK);
     p->refs = 2; /* the owner and the process handle */
     p->uv.data = p;

@@ -1,7 +1,8 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
  * A child leads its own process group, so that killing reaches its descendants. Descendants of a
- * child with extra_fds end with it; those of another child survive when the child ends by itself.
+ * child with extra_fds or end_group end with it; those of another child survive when the child ends
+ * by itself.
  * No shell is involved.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,6 +36,7 @@ typedef struct pdl_proc_options {
     bool inherit_stderr;     /* standard error is ours */
     /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
     int extra_fds;
+    bool end_group; /* what the child has started and left ends with it; so with extra_fds */
     /*         used by pdl_proc_write / on_msg instead of stdin / stdout */
     uint64_t timeout_ms; /* 0: none */
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */

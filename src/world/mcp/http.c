@@ -27,6 +27,7 @@ enum {
     LEAST_RETRY_MS = 100,
     MOST_RETRY_MS = 60000,
     MOST_TRIES = 5, /* to resume an answer, without an event in between */
+    MAX_IGNORED = 65536, /* bytes of an answer that is not read, before the connection is closed */
     SHOWN = 200,
     BAD_REQUEST = 400,
     UNAUTHORIZED = 401,
@@ -53,8 +54,10 @@ typedef struct post {
     bool again;      /* it is a GET after the last event */
     bool in_session; /* it carried a session id */
     bool reading, dead;
+    size_t ignored; /* bytes of the answer to a reply */
     char traceparent[56]; /* of the effect; empty: none */
-    struct post *next;
+    struct post *next, *before;
+    struct post *next_waiting;
 } post;
 
 typedef struct posts {
@@ -62,6 +65,8 @@ typedef struct posts {
     char *session_id; /* owned; NULL: the server assigned none */
     post *first;
     uint64_t delete_transfer; /* transfer of the DELETE that ends the session; 0: none */
+    post *waiting, **waiting_end; /* replies of ours that wait until one of those under way ends */
+    unsigned n_replies;           /* under way */
 } posts;
 
 static void post_free(post *p) {
@@ -74,10 +79,15 @@ static void post_free(post *p) {
 }
 
 static void unlink_post(post *p) {
-    post **at = &p->of->first;
-    while (*at != p) at = &(*at)->next;
-    *at = p->next;
+    if (p->before)
+        p->before->next = p->next;
+    else
+        p->of->first = p->next;
+    if (p->next) p->next->before = p->before;
 }
+
+/* It carries an answer to the server, or a notification: nothing is expected back. */
+static bool is_reply(const post *p) { return !p->call && !p->listens; }
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
@@ -128,6 +138,7 @@ static bool on_data(void *user, pdl_str bytes) {
     post *p = user;
     pdl_err err = {0};
     bool ok = true;
+    if (is_reply(p)) return (p->ignored += bytes.n) <= MAX_IGNORED;
     note_session(p, pdl_http_seen(p->of->s->world->http, p->transfer, session_header));
     if (p->form == FORM_UNKNOWN) p->form = form_of(bytes);
     if (p->form == FORM_JSON) {
@@ -313,10 +324,24 @@ static bool resume_stream(post *p, const pdl_http_reply *r) {
     return true;
 }
 
+static void send_waiting(posts *all);
+
+static void on_reply_done(post *p) {
+    posts *all = p->of;
+    all->n_replies--;
+    unlink_post(p);
+    post_free(p);
+    send_waiting(all);
+}
+
 static void on_done(void *user, const pdl_http_reply *r) {
     post *p = user;
     session *s = p->of->s;
     pdl_err err = {0};
+    if (is_reply(p)) {
+        on_reply_done(p);
+        return;
+    }
     note_session(p, pdl_http_header(r, session_header));
     p->reading = true; /* keeps the post alive while messages are handled */
     if (p->form == FORM_JSON)
@@ -426,6 +451,7 @@ static post *new_post(session *s) {
     p->json = p->sent = p->said = PDL_BUF;
     p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* as where it answers with one object */
     p->next = s->posts->first;
+    if (p->next) p->next->before = p;
     s->posts->first = p;
     return p;
 }
@@ -444,8 +470,28 @@ static void start(post *p) {
         .data = on_data,
         .done = on_done,
         .idle_ms = p->listens ? 0 : idle,
+        .total_ms = is_reply(p) ? s->config.start_ms : 0,
     };
     p->transfer = transfer(s, &r, p);
+}
+
+/* A server may ask a thousand things at once, and hold each of our answers open: they share a few
+ * connections. */
+static void send_waiting(posts *all) {
+    while (all->waiting && all->n_replies < PDL_MAX_TOOL_REPLIES) {
+        post *p = all->waiting;
+        all->waiting = p->next_waiting;
+        all->n_replies++;
+        start(p);
+    }
+}
+
+static void send_reply(post *p) {
+    posts *all = p->of;
+    if (!all->waiting) all->waiting_end = &all->waiting;
+    *all->waiting_end = p;
+    all->waiting_end = &p->next_waiting;
+    send_waiting(all);
 }
 
 static void send_post(session *s, pdl_str json, const call *c) {
@@ -457,7 +503,10 @@ static void send_post(session *s, pdl_str json, const call *c) {
     const pdl_effect *why = c && c->job.e ? c->job.e : s->jobs.n ? s->jobs.p[0].e : NULL;
     if (!why || !pdl_mcp_traceparent(s, why, p->traceparent)) p->traceparent[0] = 0;
     pdl_buf_put(&p->sent, json);
-    start(p);
+    if (is_reply(p))
+        send_reply(p);
+    else
+        start(p);
 }
 
 /* A server without such a stream answers 405. */
@@ -513,6 +562,7 @@ static void detach(session *s) {
     posts *all = s->posts;
     if (!all) return;
     insist(s, 0);
+    all->waiting = NULL;
     while (all->first) drop_post(all->first);
     pdl_free(all->session_id);
     pdl_free(all);

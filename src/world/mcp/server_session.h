@@ -78,7 +78,7 @@ struct session {
     pdl_timer *after_cancel;
     pdl_val tools; /* list as allowed, absent: not known */
     pdl_val pages; /* while they are read, dict from name to tool; absent: they are not */
-    size_t n_pages;
+    size_t n_pages, list_bytes;
     pdl_val cursors;        /* dict of those that were given */
     uint64_t list_start_ns; /* when the first page was asked for */
     unsigned
@@ -86,6 +86,10 @@ struct session {
          * list arrived */
         n_lost;
     size_t n_junk;       /* texts that were no message, since it was started */
+    size_t text_bytes;   /* of the message that is being read */
+    uint64_t begun_ns;   /* when it was started */
+    /* what it has asked us and has written while nothing waited for it, since then */
+    size_t n_asked, unasked_bytes;
     struct child *child; /* stdio */
     struct posts *posts; /* HTTP */
 };
@@ -128,6 +132,13 @@ bool pdl_mcp_session_waits_for(const session *s, uint64_t id);
 PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...);
 /* "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
 void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
+
+/* unasked.c */
+/* Answers a request of the server. Returns false for one that cannot be answered: it is junk. */
+PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
+/* For transports without a limit of their own. So many bytes have come; false: nothing waits for
+ * them and they are too many, so the session has ended. */
+PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
 /* result.c: results of the server as replies. */
 /* The tools of a page that are allowed, into the dict from name to tool. */

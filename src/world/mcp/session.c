@@ -13,6 +13,7 @@
 #include "base/limits.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
@@ -278,7 +279,7 @@ static void ask_list(session *s, pdl_vref cursor) {
     if (pdl_is_str(cursor)) p = pdl_dict_putz(p, "cursor", pdl_keep(cursor));
     if (pdl_is_absent(s->pages)) {
         s->pages = pdl_dict_new(8);
-        s->n_pages = 0;
+        s->n_pages = s->list_bytes = 0;
         s->list_start_ns = pdl_clock_ns();
         pdl_drop(s->cursors);
         s->cursors = pdl_dict_new(0);
@@ -363,7 +364,8 @@ static void answer(pdl_effect *e, pdl_val v, uint64_t start_ns) {
 static void begin(session *s) {
     pdl_err err = {0};
     s->state = SESSION_STARTING;
-    s->n_junk = 0;
+    s->n_junk = s->n_asked = s->unasked_bytes = 0;
+    s->begun_ns = pdl_clock_ns();
     if (!s->via->open(s, &err)) {
         pdl_mcp_session_failed(s, &err);
         return;
@@ -543,7 +545,17 @@ static void listed(call *c, pdl_vref result) {
     session *s = c->s;
     pdl_err err = {0};
     pdl_vref next = pdl_is_dict(result) ? pdl_dict_getz(result, "nextCursor") : pdl_absent();
-    if (!pdl_mcp_tools_add(&s->config, result, &s->pages, &err)) {
+    s->list_bytes += s->text_bytes;
+    if (s->list_bytes > PDL_MAX_TOOL_LIST_BYTES) {
+        pdl_mcp_server_error(s, &err, "its list of tools is longer than %d bytes",
+                             PDL_MAX_TOOL_LIST_BYTES);
+        err.kind = PDL_E_limit;
+        call_failed(c, &err);
+    } else if (!pdl_mcp_tools_add(&s->config, result, &s->pages, &err)) {
+        call_failed(c, &err);
+    } else if (pdl_dict_len(s->pages) > PDL_MAX_TOOLS) {
+        pdl_mcp_server_error(s, &err, "its list has more than %d tools", PDL_MAX_TOOLS);
+        err.kind = PDL_E_limit;
         call_failed(c, &err);
     } else if (!pdl_is_str(next) || pdl_str_get(next).n == 0) {
         end_call(c);
@@ -611,24 +623,6 @@ static void replied_with_error(call *c, pdl_vref error) {
     call_failed(c, &err);
 }
 
-/* Answers a request of the server: only a ping is supported. Takes nothing. */
-static void asked(session *s, pdl_str method, pdl_vref id) {
-    pdl_buf b = PDL_BUF;
-    pdl_err err = {0};
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "jsonrpc", pdl_textz("2.0"));
-    d = pdl_dict_putz(d, "id", pdl_keep(id));
-    if (pdl_str_is(method, "ping")) {
-        d = pdl_dict_putz(d, "result", pdl_dict_new(0));
-    } else {
-        pdl_val e = pdl_dict_putz(pdl_dict_new(2), "code", pdl_int(METHOD_NOT_FOUND));
-        d = pdl_dict_putz(d, "error", pdl_dict_putz(e, "message", pdl_textz("Method not found")));
-    }
-    if (pdl_json_write(d, 0, 0, &b, &err)) s->via->send(s, pdl_buf_str(&b), NULL);
-    pdl_err_fini(&err);
-    pdl_buf_fini(&b);
-    pdl_drop(d);
-}
-
 static void notified(session *s, pdl_str method) {
     PDL_TRACE(s->world->opt.debug, mcp, "%s: %.*s", s->config.name, PDL_FMT(method));
     if (!pdl_str_is(method, "notifications/tools/list_changed")) return;
@@ -669,10 +663,8 @@ static bool take_message(session *s, pdl_vref m) {
     pdl_str method = pdl_member_str(m, "method");
     pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent();
     if (method.n) {
-        if (pdl_is_absent(id))
-            notified(s, method);
-        else
-            asked(s, method, id);
+        if (!pdl_is_absent(id)) return pdl_mcp_session_asked(s, method, id);
+        notified(s, method);
         return true;
     }
     uint64_t number = number_of(id);
@@ -694,18 +686,56 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
+/* The number after the name "id" at `at`. */
+static uint64_t number_after(pdl_str text, size_t at) {
+    int64_t n = 0;
+    size_t from = at + strlen("\"id\""), to;
+    while (from < text.n && strchr(" \t:", text.p[from])) from++;
+    for (to = from; to < text.n && text.p[to] >= '0' && text.p[to] <= '9';) to++;
+    return pdl_num_read_int(pdl_str_sub(text, from, to), &n) && n > 0 ? (uint64_t)n : 0;
+}
+
+/* The call that a text answers which is meant as a message, and is no JSON: the one whose id it
+ * names, before its result or at its end, or the only one that it can be. */
+static call *meant_call(const session *s, pdl_str text) {
+    pdl_str id = PDL_STR("\"id\"");
+    size_t first = pdl_str_find(text, id, 0);
+    size_t result = pdl_str_find(text, PDL_STR("\"result\""), 0);
+    bool is_meant = pdl_str_starts(text, PDL_STR("{")) &&
+                    pdl_str_find(text, PDL_STR("\"jsonrpc\""), 0) != PDL_NOT_FOUND;
+    if (!is_meant) return NULL;
+    if (first == PDL_NOT_FOUND) return nameless_call(s);
+    if (result != PDL_NOT_FOUND && result < first) first = pdl_str_rfind(text, id);
+    return find_call(s, number_after(text, first));
+}
+
+/* Takes err, which says why the text cannot be read. Returns false when it answers nothing. */
+static bool unreadable(session *s, pdl_str text, pdl_err *err) {
+    call *c = meant_call(s, text);
+    pdl_err whole = {0};
+    if (c) {
+        pdl_mcp_server_error(s, &whole, "its answer cannot be read: %s", err->msg);
+        call_failed(c, &whole);
+    }
+    pdl_err_fini(err);
+    return c != NULL;
+}
+
 bool pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
     text = pdl_utf8_unmarked(pdl_str_trim(text));
     bool good = pdl_json_read(text, 0, &v, NULL, &err);
+    s->text_bytes = text.n;
     if (good) {
+        uint32_t epoch = s->epoch; /* a message may end the session */
         size_t n = pdl_is_list(v) ? pdl_list_len(v) : 1;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n && s->epoch == epoch; i++)
             good = take_message(s, pdl_is_list(v) ? pdl_list_at(v, i) : v) && good;
         pdl_drop(v);
+    } else {
+        good = unreadable(s, text, &err);
     }
-    pdl_err_fini(&err);
     if (good) return true;
     s->n_junk++;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: no message: %.*s", s->config.name,

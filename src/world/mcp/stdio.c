@@ -28,6 +28,7 @@ typedef struct child {
     pdl_lines out, err;
     pdl_buf log;
     bool reading;
+    bool finishing; /* its input was closed: what it still says is read, and not looked at */
     pdl_timer *deaf; /* it closed its output: the time that it has to end */
 } child;
 
@@ -49,8 +50,10 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
 static void on_out(void *user, pdl_str bytes) {
     child *p = user;
     pdl_err err = {0};
+    if (p->finishing) return;
     p->reading = true;
-    bool ok = pdl_lines_feed(&p->out, bytes, on_line, p, &err);
+    bool ok = pdl_mcp_session_counts(p->s, bytes.n) &&
+              pdl_lines_feed(&p->out, bytes, on_line, p, &err);
     p->reading = false;
     if (!p->s) {
         child_free(p);
@@ -74,6 +77,13 @@ static bool on_log_line(void *user, pdl_str line, pdl_err *err) {
 static void on_err(void *user, pdl_str bytes) {
     child *p = user;
     pdl_err err = {0};
+    p->reading = true;
+    bool within = pdl_mcp_session_counts(p->s, bytes.n);
+    p->reading = false;
+    if (!within) { /* the session has ended, and closed this */
+        child_free(p);
+        return;
+    }
     if (PDL_TRACES(p->s->world->opt.debug, mcp) &&
         !pdl_lines_feed(&p->err, bytes, on_log_line, p, &err))
         pdl_err_fini(&err);
@@ -147,6 +157,7 @@ static bool start(session *s, pdl_err *err) {
         .env = env ? env : s->config.env,
         .cwd = s->config.cwd,
         .keep_stdin = true,
+        .end_group = true,
         .user = p,
         .on_out = on_out,
         .on_err = on_err,
@@ -183,7 +194,9 @@ static void forget(session *s, const call *c) {
 }
 
 static void finish(session *s) {
-    if (s->child) pdl_proc_close_input(s->child->proc);
+    if (!s->child) return;
+    s->child->finishing = true;
+    pdl_proc_close_input(s->child->proc);
 }
 
 static bool finished(const session *s) { return !s->child || !pdl_proc_is_running(s->child->proc); }
