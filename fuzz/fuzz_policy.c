@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_buf text = fuzz_text(data, size);
     pdl_str policy, rest;
     fuzz_split(pdl_buf_str(&text), &policy, &rest);
-    pdl_policies *p = pdl_policies_new();
+    pdl_policies *p = pdl_policies_new(NULL);
     pdl_err err = {0};
     pdl_loc loc;
     pdl_val locked;

@@ -184,6 +184,19 @@ PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
  * expression, when a part is neither. */
 PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
 
+/* Where a value came from (docs/manual/policies.md): what a run gives has its origins, parts that
+ * are taken out of a value have them, and a later run of the same engine that gets the value as an
+ * input knows them. Inputs without any are `data`. */
+typedef enum pdl_origins {
+    PDL_ORIGINS_NONE,  /* the text of a program, or the host program's own */
+    PDL_ORIGINS_WHOLE, /* all of it has the same */
+    PDL_ORIGINS_PARTS  /* a list or dict that was put together: each part has its own */
+} pdl_origins;
+PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
+/* v, and all of its parts, get those of `from`, too: for what the host program made of that. False
+ * when one is NULL. */
+PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
+
 /* As `==` of the language; false when one is NULL. */
 PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
@@ -509,6 +522,14 @@ typedef struct pdl_task_options {
      * handler sets it. The error is of kind "interrupt" where it is SIGINT, else of "terminated".
      * Borrowed until free; NULL: there is none */
     const volatile int *interrupt;
+    /* Policies that are asked about this task beside those of the engine, in the same words;
+     * borrowed for the call */
+    const char *const *policies;
+    size_t n_policies;
+    /* "code", or a file with a profile: what confines code, commands and tool servers of this task,
+     * within the sandbox of the engine. NULL and "": nothing more. A handler of the engine that
+     * runs code itself is asked all the same, and declines */
+    const char *sandbox;
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,

@@ -48,8 +48,7 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing
 
 /* --- life ------------------------------ */
 
-/* The texts of a list of str. They live as long as the list. */
-static const char **texts(PyObject *paths, size_t *n) {
+const char **pdlpy_texts(PyObject *paths, size_t *n) {
     *n = (size_t)PyList_Size(paths);
     const char **p = calloc(*n + 1, sizeof *p);
     if (!p) {
@@ -69,7 +68,7 @@ static bool open_engine(pdlpy_engine *e, PyObject *paths, PyObject *policies,
     pdl_error *error = NULL;
     o.size = sizeof o;
     o.shared = true;
-    const char **p = texts(paths, &o.n_paths), **q = p ? texts(policies, &o.n_policies) : NULL;
+    const char **p = pdlpy_texts(paths, &o.n_paths), **q = p ? pdlpy_texts(policies, &o.n_policies) : NULL;
     o.paths = p;
     o.policies = q;
     if (q) e->engine = pdl_engine_new(&o, &error);
@@ -109,11 +108,13 @@ static int engine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(e->module);
     Py_VISIT(e->held);
     Py_VISIT(e->owner);
+    Py_VISIT(e->origins);
     return 0;
 }
 
 static int engine_clear(PyObject *self) {
     Py_CLEAR(((pdlpy_engine *)self)->owner);
+    Py_CLEAR(((pdlpy_engine *)self)->origins);
     return 0;
 }
 
@@ -121,6 +122,7 @@ static void engine_dealloc(PyObject *self) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    Py_CLEAR(e->origins); /* its handles are values of the engine */
     pdl_engine_free(e->engine);
     Py_XDECREF(e->held);
     Py_XDECREF(e->owner);
@@ -351,6 +353,8 @@ static PyObject *engine_start(PyObject *self, PyObject *args, PyObject *kwargs) 
 static PyMethodDef engine_methods[] = {
     {"handle", engine_handle, METH_VARARGS, NULL},
     {"has_rule", engine_has_rule, METH_O, NULL},
+    {"track", pdlpy_track, METH_NOARGS, NULL},
+    {"derive", pdlpy_derive, METH_VARARGS, NULL},
     {"load_file", engine_load_file, METH_VARARGS, NULL},
     {"load_text", engine_load_text, METH_VARARGS, NULL},
     {"check_file", engine_check_file, METH_VARARGS, NULL},

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _OWN: set[str] = set()  # files with what was given as a dict
 MANY_RAISED = 64
-_LIVE = frozenset(["_pid", "_cores", "_pumps", "_awaited", "_raised", "_n_open", "_fatal", "_driver", "_slots", "_running", "_recorded", "_more"])
+_LIVE = frozenset(["_pid", "_cores", "_pumps", "_awaited", "_raised", "_n_open", "_fatal", "_driver", "_slots", "_running", "_not_here", "_recorded", "_more"])
 MANY_RUNS = 7000  # that are open at a time on one loop
 
 
@@ -196,6 +196,7 @@ class Engine:
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
         self._running = 0  # the thread of a run() in progress
+        self._not_here = False  # code of the run that moves is for another process
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: the settings. A copy has an engine of the library of its own."""
@@ -220,6 +221,8 @@ class Engine:
             except _errors.Error as e:
                 raise self._blame(e) from None
             self._register(core)
+            if self._policies or os.environ.get("PDL_POLICY"):
+                core.track()
             self._cores.append(core)
         return self._cores[0]
 
@@ -332,6 +335,9 @@ class Engine:
             raise _no_verdict(verdict)
 
     def _run_code(self, request: _pdl.Request) -> None:
+        if self._not_here:
+            request.decline()
+            return
         from . import _code
         _code.run(self, request)
 

@@ -34,6 +34,10 @@ struct pdlpy_engine {
     PyObject *module; /* keeps `state` */
     pdlpy_state *state;
     PyObject *held;  /* list: the handlers */
+    /* dict: id of an object -> (object, the value that it was made of), so that a text that comes
+     * back is known; NULL: nobody asks where values are from */
+    PyObject *origins;
+    Py_ssize_t n_swept; /* how many there were when those that nobody else has were last dropped */
     PyObject *owner; /* callable that is given what handlers and functions raise or await */
     unsigned long thread;
     unsigned depth;
@@ -62,6 +66,7 @@ typedef struct pdlpy_handle {
 typedef struct pdlpy_place {
     pdlpy_engine *engine;
     unsigned depth;
+    bool is_lost; /* a part has origins, and its object is one of many: a small number, true */
 } pdlpy_place;
 
 /* --- the interpreter lock (_lock.c) --- */
@@ -88,6 +93,9 @@ bool pdlpy_watch_end(void);
 /* --- engine --- */
 bool pdlpy_enter(pdlpy_engine *e);
 void pdlpy_leave(pdlpy_engine *e);
+/* The texts of a list of str, which live as long as the list; freed by the caller. NULL with an
+ * exception. */
+const char **pdlpy_texts(PyObject *list, size_t *n);
 /* Now, or when the engine is free. */
 void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing), void *thing);
 pdlpy_state *pdlpy_state_of(PyObject *object);
@@ -99,6 +107,17 @@ PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v);
 PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v); /* takes v */
 /* Takes v; NULL means that there is `error`, which it takes as well. */
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error);
+
+/* --- where values are from (_origins.c) --- */
+/* v became the object, which it is returned as. Takes the object; NULL stays NULL. */
+PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object);
+/* v, which was made of the object, gets the origins of what the object was made of. */
+void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v);
+/* Drops what nobody else has any more, when there is much. */
+void pdlpy_sweep(pdlpy_engine *e);
+/* Methods of Engine: it remembers from now on; a value that was made of others. */
+PyObject *pdlpy_track(PyObject *self, PyObject *unused);
+PyObject *pdlpy_derive(PyObject *self, PyObject *args);
 
 /* --- errors --- */
 /* Sets the exception for an error, which it takes. Always NULL. */

@@ -133,7 +133,9 @@ class Job:
 
     def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: bool,
                  write: Optional[Callable[[str], object]] = None,
-                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None) -> None:
+                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None,
+                 **more: Any) -> None:
+        """more: what this run has beside the options of the engine (policies, sandbox)."""
         engine = self.engine = program._engine
         self.core = core = engine._core()
         options = engine._options
@@ -151,7 +153,7 @@ class Job:
         what = program._for(core)
         try:
             self.run = core.start(what, inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
-                                  alone=not self.is_shared, context=context, **options)
+                                  alone=not self.is_shared, context=context, **options, **more)
         except _errors.Error as e:
             raise engine._blame(_about_variable(core, inputs, e))
         engine._n_open += 1
@@ -328,6 +330,8 @@ class Program(Of[T]):
             program = core.load_file(self._path)
         else:
             program = core.load_text(self._text or "", self._name)
+        if "policy" in program.text():
+            core.track()
         self._loaded = [(k, p) for k, p in self._loaded if k in self._engine._cores] + [(core, program)]
         return program
 

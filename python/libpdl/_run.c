@@ -3,6 +3,7 @@
 #include "_pdl.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -196,14 +197,16 @@ static run *run_new(pdlpy_engine *e) {
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"program", "inputs", "output", "text",   "error_text",
                             "message", "done",   "record", "replay", "trace",
-                            "cache",   "budget", "shown",  "alone",  "context", NULL};
+                            "cache",   "budget", "shown",  "alone",  "context",
+                            "policies", "sandbox", NULL};
     PyObject *program, *inputs, *text, *error_text, *message, *done, *budget = Py_None;
-    PyObject *shown = NULL, *context = NULL;
+    PyObject *shown = NULL, *context = NULL, *policies = NULL;
     pdl_task_options o = {0};
     int output = 0, trace = 0, alone = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOpO", names, &program, &inputs,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOpOO!z", names, &program, &inputs,
                                      &output, &text, &error_text, &message, &done, &o.record,
-                                     &o.replay, &trace, &o.cache, &budget, &shown, &alone, &context))
+                                     &o.replay, &trace, &o.cache, &budget, &shown, &alone, &context,
+                                     &PyList_Type, &policies, &o.sandbox))
         return NULL;
     PyObject *type = (PyObject *)Py_TYPE(program);
     bool fits = type == e->state->program_type
@@ -214,8 +217,15 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
         return NULL;
     }
     if (budget != Py_None && !(o.budget = PyUnicode_AsUTF8AndSize(budget, NULL))) return NULL;
+    const char **named = policies ? pdlpy_texts(policies, &o.n_policies) : NULL;
+    if (policies && !named) return NULL;
+    o.policies = named;
     run *r = pdlpy_enter(e) ? run_new(e) : NULL;
-    if (!r) return NULL;
+    if (!r) {
+        free(named);
+        return NULL;
+    }
+    pdlpy_sweep(e);
     o.output = (pdl_output)output;
     o.trace = trace;
     o.alone = alone;
@@ -226,6 +236,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->shown, shown);
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
+    free(named);
     keep(&r->context, context); /* until here its own was the one that is current */
     pdlpy_leave(e);
     if (ok) return (PyObject *)r;

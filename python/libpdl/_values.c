@@ -180,7 +180,7 @@ static pdl_value *context_in(pdlpy_place *place, PyObject *object) {
     return v;
 }
 
-pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
+static pdl_value *to_library(pdlpy_place *place, PyObject *object) {
     if (object == Py_None) return pdl_value_null();
     if (PyUnicode_Check(object)) return text_in(place->engine->state, object);
     if (PyBool_Check(object)) return pdl_value_bool(object == Py_True);
@@ -201,6 +201,12 @@ pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
     else
         v = other_in(place, object);
     place->depth--;
+    return v;
+}
+
+pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
+    pdl_value *v = to_library(place, object);
+    if (place->engine->origins) pdlpy_recall(place->engine, object, v);
     return v;
 }
 
@@ -238,6 +244,7 @@ static PyObject *ints_out(const pdl_value *v, size_t n) {
 static PyObject *list_out(pdlpy_place *place, const pdl_value *v) {
     size_t n = pdl_value_len(v), i = 0;
     PyObject *list = n >= MANY ? ints_out(v, n) : NULL;
+    place->is_lost |= list && pdl_value_origins(v) == PDL_ORIGINS_PARTS;
     if (list || PyErr_Occurred()) return list;
     list = PyList_New((Py_ssize_t)n);
     pdl_value *item = NULL;
@@ -336,7 +343,7 @@ static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
 }
 
 /* Flat switch over the kinds. */
-PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v) {
+static PyObject *to_python(pdlpy_place *place, const pdl_value *v) {
     bool b = false;
     double d = 0;
     switch (pdl_value_kind(v)) {
@@ -356,6 +363,15 @@ PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v) {
     case PDL_KIND_SET: break;
     }
     return container_out(place, v);
+}
+
+PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v) {
+    if (!place->engine->origins) return to_python(place, v);
+    bool before = place->is_lost;
+    place->is_lost = false;
+    PyObject *object = pdlpy_note(place, v, to_python(place, v));
+    place->is_lost |= before;
+    return object;
 }
 
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error) {
@@ -397,6 +413,20 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     PyObject *object = text_out(text);
     pdl_value_drop(text);
     return object;
+}
+
+/* An entry of a dict that was kept for later, as a handle; None: there is none. */
+static PyObject *handle_entry(PyObject *self, PyObject *args) {
+    pdlpy_handle *h = (pdlpy_handle *)self;
+    const char *key;
+    if (!PyArg_ParseTuple(args, "s", &key) || !pdlpy_enter(h->engine)) return NULL;
+    pdl_value *v = pdl_value_get(h->value, key);
+    pdlpy_leave(h->engine);
+    if (pdl_value_origins(v) == PDL_ORIGINS_NONE) {
+        pdl_value_drop(v);
+        Py_RETURN_NONE;
+    }
+    return pdlpy_handle_new(h->engine, v);
 }
 
 /* The value that was kept for later. */
@@ -441,6 +471,7 @@ static PyObject *handle_owner(PyObject *self, PyObject *unused) {
 static PyMethodDef handle_methods[] = {
     {"signature", handle_signature, METH_NOARGS, NULL},
     {"owner", handle_owner, METH_NOARGS, NULL},
+    {"entry", handle_entry, METH_VARARGS, NULL},
     {"text", handle_text, METH_NOARGS, NULL}, {"python", handle_python, METH_NOARGS, NULL}, {0}};
 
 static PyType_Slot handle_slots[] = {{Py_tp_traverse, handle_traverse},

@@ -2,10 +2,12 @@
 """PDL in notebooks: `%load_ext libpdl.notebook`, then cells that begin with `%%pdl`.
 
     %%pdl [-r|--reset-context] [--viewer] [--stream result|context|none] [-t NAME] [--no-run] [--keep-going]
+          [--policy NAME|FILE] [--sandbox[=FILE]]
     %pdl [the same] FILE
     %pdl_reset, %pdl_usage
 
-use(engine) lets the cells run on an engine of yours, with its models, tools and files.
+use(engine) lets the cells run on an engine of yours, with its models, tools and files. What a cell leaves keeps its origins, for the policies of later
+cells: as a variable, and in what cells of Python make with it.
 """
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ WORDS: dict[str, tuple[str, str, str]] = {
     "-t": ("trace", "NAME", "leaves the trace in this variable"),
     "--no-run": ("no_run", "", "only checks the program"),
     "--keep-going": ("keep_going", "", "a program that fails prints its message, and the cell succeeds"),
+    "--policy": ("policies", "NAME|FILE", "this policy is asked, too; may be repeated"),
+    "--sandbox": ("sandbox", "[=FILE]", "code, commands and tool servers of the cell run in a sandbox"),
 }
+SCALARS = (str, int, float, bytes, type(None))  # they never change
+PLAIN = (*SCALARS, list, tuple, dict)
 STREAMS = {"none": 0, "result": 1, "context": 2}
 _shell: Any = None
 
@@ -51,12 +57,18 @@ class Interrupted(KeyboardInterrupt):
         return ["interrupted"]
 
 
+def _shown(word: str) -> str:
+    wants = WORDS[word][1]
+    return word + (wants if wants.startswith("[") else " " + wants if wants else "")
+
+
 class Options:
     """The words after %%pdl."""
 
     def __init__(self, line: str, has_file: bool = False) -> None:
         self.reset = self.viewer = self.no_run = self.keep_going = False
-        self.stream, self.trace, self.file = "result", "", ""
+        self.stream, self.trace, self.file, self.sandbox = "result", "", "", ""
+        self.policies: list[str] = []
         try:
             words = iter(shlex.split(line))
         except ValueError as e:
@@ -74,16 +86,20 @@ class Options:
         known, equals, value = word.partition("=")
         if known not in WORDS:
             if not has_file or self.file or word.startswith("-"):
-                raise CellError("pdl: unknown option %s; there are %s" % (word, ", ".join(" ".join((w, WORDS[w][1])).rstrip() for w in WORDS)))
+                raise CellError("pdl: unknown option %s; there are %s" % (word, ", ".join(map(_shown, WORDS))))
             self.file = word
             return
         name, wants, _ = WORDS[known]
         if not wants:
             setattr(self, name, True)
             return
-        setattr(self, name, value if equals else next(iter(words), ""))
-        if not getattr(self, name):
+        if not equals and not wants.startswith("["):
+            value = next(iter(words), "")
+        elif not equals:
+            value = "code"
+        if not value:
             raise CellError("pdl: %s wants a value: %s" % (known, wants))
+        setattr(self, name, [*self.policies, value] if name == "policies" else value)
 
 
 def _is_same(before: Any, after: Any) -> bool:
@@ -118,11 +134,15 @@ class Magics:
         self.shell, self.keep_going = shell, keep_going
         self.usage: dict[str, int] = {}
         self.painter: Optional[_painter.Painter] = None  # of the run
+        self.known: dict[str, tuple[Any, _pdl.Handle]] = {}  # variables that have origins: what they were, and their value
+        self.before: dict[str, Any] = {}  # the variables when the cell began
         self.use(_engine.Engine())
 
     def use(self, engine: "_engine.Engine") -> None:
         """Cells run on this engine; `read` blocks ask through the input box, and so does a policy unless the engine has approve=."""
         self.engine = engine
+        self.known.clear()  # values of another engine
+        engine._core().track()
         engine._also("input", self._ask)
         if engine._approve is None:
             engine._also("approval", self._ask_approval)
@@ -151,23 +171,60 @@ class Magics:
 
     # --- variables
 
+    def _of(self, name: str) -> Any:
+        """The variable, as the value that a program left when it is still that one."""
+        value = self.shell.user_ns[name]
+        was, handle = self.known.get(name, (self, None))
+        return handle if handle is not None and was is value and isinstance(value, SCALARS) else value
+
+    def begin_cell(self, info: Any) -> None:
+        """IPython is about to run a cell."""
+        self.before = dict(self.shell.user_ns)
+
+    def end_cell(self, result: Any) -> None:
+        """IPython has run a cell. What a cell of Python has set may be made of all that it names: it has the origins of that. So has a function."""
+        names, before, self.before = self.shell.user_ns, self.before, {}
+        text = str(getattr(getattr(result, "info", None), "raw_cell", None) or "")
+        used = set(re.findall(r"[^\W\d]\w*", text)) & before.keys()
+        of = [self._of(name) for name in used if isinstance(before[name], PLAIN)]
+        of += [handle for was, handle in (self.known[name] for name in used if name in self.known) if not isinstance(was, PLAIN)]
+        if text.lstrip().startswith("%%pdl") or not of:
+            return
+        for name, value in list(names.items()):
+            is_new = name not in before or before[name] is not value or (name in used and isinstance(value, (list, dict)))
+            if not is_new or name.startswith("_"):
+                continue
+            try:
+                handle = self.engine._core().derive(value if isinstance(value, PLAIN) else "", of)
+            except (_errors.Error, TypeError, ValueError):
+                continue  # no program can have it
+            self.known.pop(name, None)
+            if handle is not None:
+                self.known[name] = (value, handle)
+
     def _scope(self, text: str) -> dict[str, Any]:
         """Variables of the notebook: those that the program names, all where it may use others."""
         words = set(re.findall(r"[^\W\d]\w*", text))
         every = bool(words & OPEN_WORDS)
         hidden = self.shell.user_ns_hidden
-        scope = {k: v for k, v in self.shell.user_ns.items()
+        scope = {k: self._of(k) for k, v in self.shell.user_ns.items()
                  if (k in words or (every and not k.startswith("_"))) and k not in hidden and _is_taken(v)}
         scope["pdl_context"] = self.shell.user_ns.get("pdl_context", [])
         return scope
 
     def _keep(self, scope: dict[str, Any], result: "_program.Result[Any]") -> None:
         names = self.shell.user_ns
+        left = result._variables if isinstance(result._variables, _pdl.Handle) else None
         names["pdl_context"] = [*scope["pdl_context"], *result.messages]
         for key, value in result.variables.items():
             is_ours = key.startswith("_") or key in NOT_BACK or (key in GIVEN and key not in names)
-            if not is_ours and not (key in scope and _is_same(scope[key], value)):
-                names[key] = value
+            if is_ours or (key in scope and _is_same(names.get(key), value)):
+                continue
+            names[key] = value
+            self.known.pop(key, None)
+            handle = left.entry(key) if left is not None else None
+            if handle is not None:
+                self.known[key] = (value, handle)
         for key, n in result.usage.items():
             self.usage[key] = self.usage.get(key, 0) + n
 
@@ -177,24 +234,26 @@ class Magics:
 
     # --- runs
 
-    def _drive(self, job: "_program.Job", painter: "_painter.Painter") -> None:
-        """To the end of the run."""
+    def _drive(self, job: "_program.Job", painter: "_painter.Painter", is_guarded: bool) -> None:
+        """To the end of the run. is_guarded: its code does not run in this process."""
         engine = job.program._engine
         before, engine._running = engine._running, threading.get_ident()
         outer, self.painter = self.painter, painter
+        here, engine._not_here = engine._not_here, engine._not_here or is_guarded
         try:
             while not job.advance(_program.SLICE_MS):
                 painter.flush()
         finally:
-            engine._running, self.painter = before, outer
+            engine._running, self.painter, engine._not_here = before, outer, here
             painter.end()
 
     def _run(self, program: "_program.Program[Any]", text: str, options: Options) -> Any:
         scope = self._scope(text)
         painter = _painter.Painter(sys.stdout)
         is_traced = bool(options.viewer or options.trace)
-        job = _program.Job(program, program._inputs(scope, {}), STREAMS[options.stream], is_traced, shown=painter.show)
-        self._drive(job, painter)
+        job = _program.Job(program, program._inputs(scope, {}), STREAMS[options.stream], is_traced, shown=painter.show,
+                           policies=options.policies, sandbox=options.sandbox or None)
+        self._drive(job, painter, bool(options.policies or options.sandbox))
         try:
             result = job.result()
         except _errors.Error as e:
@@ -260,7 +319,7 @@ class Magics:
         return dict(self.usage)
 
 
-Magics.cell.__doc__ = "Runs the cell as a program of PDL.\n\n" + "\n".join("%-30s %s" % (" ".join((w, WORDS[w][1])), WORDS[w][2]) for w in WORDS)
+Magics.cell.__doc__ = "Runs the cell as a program of PDL.\n\n" + "\n".join("%-30s %s" % (_shown(w), WORDS[w][2]) for w in WORDS)
 
 
 def _magics() -> Optional[Magics]:
@@ -288,6 +347,8 @@ def load(shell: Any, keep_going: bool = False, kind: type[Magics] = Magics) -> M
     shell.register_magic_function(magics.reset, "line", "pdl_reset")
     shell.register_magic_function(magics.show_usage, "line", "pdl_usage")
     _complete.register(shell)
+    shell.events.register("pre_run_cell", magics.begin_cell)
+    shell.events.register("post_run_cell", magics.end_cell)
     return magics
 
 
@@ -300,4 +361,6 @@ def unload_ipython_extension(shell: Any) -> None:
     _complete.unregister(shell)
     for kind, name in (("cell", "pdl"), ("line", "pdl"), ("line", "pdl_reset"), ("line", "pdl_usage")):
         shell.magics_manager.magics[kind].pop(name, None)
+    shell.events.unregister("pre_run_cell", shell.pdl_magics.begin_cell)
+    shell.events.unregister("post_run_cell", shell.pdl_magics.end_cell)
     del shell.pdl_magics

@@ -164,6 +164,57 @@ class Cells(unittest.TestCase):
         with unittest.mock.patch("builtins.input", ends):
             self.assertTrue(self.cell(program)[0].success)
 
+    def test_origins_go_from_cell_to_cell(self):
+        """What a model wrote is refused by the policy of a later cell, whatever became of it between the cells."""
+        import json
+        reply = json.dumps({"name": "x.txt", "n": 7, "many": list(range(40)), "big": 123456, "yes": True, "c": "x"})
+        libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: reply}))
+        self.cell("%%pdl --stream none\ndefs: {own: mine, at: {read: /etc/hostname}}\ntext: {model: m, input: a, parser: json, def: d}")
+        r, out = self.cell("%%pdl\ndefs: {s: '${ d.name }', small: '${ d.n }', both: {data: [own, '${ d.name }']}, lost: {data: [own, '${ d.c }']}, f: {function: {}, return: '${ d.name }'}}\ntext: ''")
+        self.assertTrue(r.success, r.error_in_exec)
+        self.names["host"] = "of the notebook"
+        for text in ("plain = s", "made = s + '!'", "made2 = len(made)", "def g(): return d['name']", "deep = {'k': [d['name']]}",
+                     "box = []", "box.append(s)", "clean = 'a' + host", "number = d['n']", "flag = 'x' in s", "again = g() + '!'"):
+            self.assertTrue(self.cell(text)[0].success, text)
+        refused = ("s", "d.name", "d.n", "d.many[3]", "d.big", "small", "plain", "made", "made2", "deep.k[0]", "box[0]", "number", "flag", "again",
+                   "both[1]", "lost[1]", "f()", "at", "pdl_context[0].content")
+        for name in refused:
+            with self.subTest(name):
+                r, out = self.cell("%%%%pdl --policy careful\nargs: [echo, 'ran ${ %s }']" % name)
+                self.assertFalse(r.success)
+                self.assertIn("policy careful", str(r.error_in_exec))
+                self.assertNotIn("\nran ", "\n" + out)
+        for name in ("host", "clean", "own", "both[0]"):
+            with self.subTest(name):
+                r, out = self.cell("%%%%pdl --policy=careful\nargs: [echo, 'ran ${ %s }']" % name)
+                self.assertTrue(r.success, r.error_in_exec)
+                self.assertIn("ran ", out)
+        self.names["s"] = "typed again"
+        self.assertTrue(self.cell("%%pdl --policy careful\nargs: [echo, '${ s }']")[0].success)
+
+    def test_names_that_a_policy_gives_go_from_cell_to_cell(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("secret.txt", "s3cret"), ("one.yaml", "{policy: 1, labels: {other: [{code: x}], hidden: [{read: '/**'}]}, otherwise: allow}"),
+                               ("two.yaml", "{policy: 1, labels: {hidden: [{read: '/**'}]}, rules: [{sink: command, deny: [hidden]}], otherwise: allow}")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                    f.write(text)
+            self.cell("%%%%pdl --policy %s/one.yaml\ntext: {read: %s/secret.txt, def: t}" % (folder, folder))
+            self.cell("%%pdl\ntext: {data: '${ t }!', def: u}")
+            r, out = self.cell("%%%%pdl --policy %s/two.yaml\nargs: [echo, '${ u }']" % folder)
+            self.assertIn("from hidden", str(r.error_in_exec), out)
+
+    def test_a_cell_in_a_sandbox(self):
+        where = "%%pdl --sandbox\nlang: python\ncode: |\n  import os\n  result = str(os.getpid()) + os.environ.get('OUTSIDE_ONLY', '')"
+        with unittest.mock.patch.dict(os.environ, {"OUTSIDE_ONLY": "leaks"}):
+            r, out = self.cell(where)
+            if "the machine" in str(r.error_in_exec) or "namespace" in str(r.error_in_exec):
+                self.skipTest(str(r.error_in_exec))
+            self.assertTrue(r.success, r.error_in_exec)
+            self.assertNotIn("leaks", out)
+            self.assertNotEqual(out.strip(), str(os.getpid()))
+            self.assertIn("leaks", self.cell(where.replace(" --sandbox", ""))[1])
+        self.assertIn("no such", str(self.cell("%%pdl --sandbox=./none.yaml\ntext: a")[0].error_in_exec).lower())
+
     def test_read_asks_through_input(self):
         said = iter(["Bob", "one", "two", ""])
         with unittest.mock.patch("builtins.input", lambda *prompt: next(said)):

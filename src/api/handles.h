@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "pdl.h"
+#include "policy/policy.h"
 
 struct pdl_value {
     pdl_val v;
@@ -42,6 +43,7 @@ struct pdl_engine {
     pdl_session *base;         /* shared by its tasks; NULL: no task was started */
     PDL_VEC(pdl_task *) tasks; /* that have not ended */
     pdl_interner *names;       /* of all its runs: functions of one may be called in another */
+    pdl_label_names labels;    /* of policies of all its runs, which give each other values */
     pdl_val library;           /* the standard library, once it was used; else absent */
     pdl_program *calling;      /* runs a function: pdl_value_call; NULL: not made yet */
     pdl_code_cache *codes;
@@ -73,6 +75,7 @@ struct pdl_task {
     pdl_task_options opt;
     char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
     double budget[PDL_BUDGET_COUNT];
+    PDL_VEC(pdl_str) policies; /* of the engine, then its own; borrowed until it starts */
     pdl_hook *hooks; /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
@@ -112,6 +115,8 @@ void pdl_turns_close(pdl_engine *e);
 
 /* A handle; takes v. */
 pdl_value *pdl_value_box(pdl_val v);
+/* A part of a container with the labels that it has there. Owned. */
+pdl_val pdl_value_part(pdl_vref container, pdl_vref part);
 /* The value, or the value that filled it if it is a promise. Borrowed. */
 pdl_vref pdl_value_settled(const pdl_value *v);
 

@@ -78,6 +78,7 @@ typedef struct pdl_session_options {
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
     pdl_interner *names; /* those of other runs whose functions this one meets; NULL: its own */
+    struct pdl_label_names *label_names; /* of runs whose values this one meets; NULL: its own */
     /* takes the requests to models in place of sending them; borrowed; NULL: they are sent */
     const struct pdl_http_carrier *carrier;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
@@ -132,6 +133,11 @@ void pdl_session_hide_program(pdl_str text, pdl_buf *out);
 void pdl_session_stop(pdl_session *s);
 /* What was printed may go out: everything that is due is written first. */
 void pdl_session_flush(pdl_session *s);
+
+/* The profiles of the policies with the numbers from `from` on, and the profile with this name (one
+ * that --sandbox takes; empty: none), confine the run, within the sandbox of the session or of that
+ * which it shares. Before a program is loaded or used. Errors: those of a sandbox. */
+PDL_MUST bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err);
 
 /* A program that is loaded already; kept. In place of pdl_session_load. */
 void pdl_session_use(pdl_session *s, pdl_program *program);

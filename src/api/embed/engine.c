@@ -96,6 +96,7 @@ void pdl_engine_free(pdl_engine *engine) {
     pdl_codes_free(engine->codes);
     pdl_drop(engine->library);
     pdl_interner_drop(engine->names);
+    pdl_label_names_fini(&engine->labels);
     pdl_free(engine->sandbox);
     pdl_free(engine->timeout);
     pdl_free(engine->prices);

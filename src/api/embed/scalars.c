@@ -36,7 +36,7 @@ pdl_value *pdl_value_get_int_text(const pdl_value *v, int base) {
     if (!v || (base != 10 && base != 16) || pdl_value_kind(v) != PDL_KIND_INT) return NULL;
     pdl_buf b = PDL_BUF;
     pdl_int_write(pdl_value_settled(v), base, &b);
-    return pdl_value_box(pdl_text_of_buf(&b));
+    return pdl_value_box(pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(v->v)));
 }
 
 /* --- dates and bytes ---------------------------------------------------------------------- */
@@ -107,9 +107,9 @@ bool pdl_value_next(const pdl_value *v, size_t *i, pdl_value **key, pdl_value **
         return false;
     }
     ++*i;
-    if (is_dict && key) hold(key, pdl_keep(pdl_dict_key_at(x, at)));
+    if (is_dict && key) hold(key, pdl_value_part(x, pdl_dict_key_at(x, at)));
     if (is_dict || is_list) {
-        hold(item, pdl_keep(is_dict ? pdl_dict_val_at(x, at) : pdl_list_at(x, at)));
+        hold(item, pdl_value_part(x, is_dict ? pdl_dict_val_at(x, at) : pdl_list_at(x, at)));
         return true;
     }
     pdl_value *one = pdl_value_at(v, at);

@@ -134,6 +134,7 @@ void pdl_task_release(pdl_task *t) {
     pdl_error_free(t->error);
     pdl_err_fini(&t->unkept);
     pdl_free(t->hooks);
+    pdl_vec_fini(&t->policies);
     pdl_free(t->file);
     pdl_free(t->record);
     pdl_free(t->replay);
@@ -156,6 +157,9 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
     bool record = o->record && *o->record, replay = o->replay && *o->replay;
     if (record && replay)
         return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
+    for (size_t i = 0; i < o->n_policies; i++)
+        if (!o->policies || !o->policies[i] || !*o->policies[i])
+            return pdl_misuse(error, "pdl_task_options.policies: number %zu is NULL or empty", i);
     if (o->durable && (record || replay))
         return pdl_misuse(error, "pdl_task_options: durable excludes record and replay");
     if (!(o->max_rps >= 0) || !(o->max_tokens_per_minute >= 0))
@@ -188,7 +192,11 @@ static void note_missing(void *user, pdl_str text) {
 static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
     static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
-    size_t n_hooks = t->engine->hooks.n;
+    size_t n_hooks = t->engine->hooks.n, n_given = t->engine->policies.n;
+    for (size_t i = 0; i < n_given; i++)
+        *pdl_vec_push(&t->policies) = t->engine->policies.p[i];
+    for (size_t i = 0; i < t->opt.n_policies; i++)
+        *pdl_vec_push(&t->policies) = pdl_str_of(t->opt.policies[i]);
     bool has_budget = t->opt.budget && *t->opt.budget;
     if (has_budget && !pdl_budget_read(pdl_str_of(t->opt.budget), t->budget, err)) return false;
     t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
@@ -211,6 +219,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .rates = {or_else(t->opt.max_rps, t->engine->rates.requests_per_second),
                   or_else(t->opt.max_tokens_per_minute, t->engine->rates.tokens_per_minute)},
         .names = t->engine->names,
+        .label_names = &t->engine->labels,
         .hooks = t->hooks,
         .n_hooks = n_hooks,
         .task = t,
@@ -219,8 +228,8 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .sandbox_process = t->engine->sandbox_process,
         .no_sandbox = t->engine->no_sandbox,
         .note = note_missing,
-        .policies = t->engine->policies.p,
-        .n_policies = t->engine->policies.n,
+        .policies = t->policies.p,
+        .n_policies = t->policies.n,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     if (!t->opt.alone && !pdl_turns_base(t->engine, &o.shared, err)) return false;
@@ -228,7 +237,8 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         o.timeouts = NULL;
         o.prices = PDL_STR("");
     }
-    return pdl_session_new(&o, &t->session, err);
+    return pdl_session_new(&o, &t->session, err) &&
+           pdl_session_confine(t->session, n_given, pdl_str_of(t->opt.sandbox), err);
 }
 
 /* Inside the pool of the engine. */

@@ -30,6 +30,7 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
         .n_path = e->paths.n,
         .jobs = e->jobs,
         .names = e->names,
+        .label_names = &e->labels,
         .prices = pdl_str_of(e->prices),
         .timeouts = *e->timeout ? e->timeout : NULL,
         .rates = e->rates,

@@ -13,6 +13,7 @@
 #include "value/json_partial.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/label.h"
 #include "value/promise.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
@@ -135,6 +136,10 @@ const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes) {
     return s.p;
 }
 
+pdl_val pdl_value_part(pdl_vref container, pdl_vref part) {
+    return pdl_with_label(pdl_keep(part), pdl_label_of_part(container));
+}
+
 static bool is_list(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
 static bool is_context(pdl_vref v) { return pdl_is(v, PDL_V_CONTEXT); }
 
@@ -152,26 +157,43 @@ size_t pdl_value_len(const pdl_value *v) {
 pdl_value *pdl_value_at(const pdl_value *v, size_t i) {
     if (!v || i >= pdl_value_len(v)) return NULL;
     pdl_vref x = pdl_value_settled(v);
-    if (is_list(x)) return pdl_value_box(pdl_keep(pdl_list_at(x, i)));
+    if (is_list(x)) return pdl_value_box(pdl_value_part(x, pdl_list_at(x, i)));
     if (is_context(x)) return pdl_value_box(pdl_context_at(x, i));
-    if (pdl_is(x, PDL_V_RANGE)) return pdl_value_box(pdl_int(pdl_range_at(x, i)));
-    if (pdl_is(x, PDL_V_SET)) return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_set_dict(x), i)));
-    return pdl_is_dict(x) ? pdl_value_box(pdl_keep(pdl_dict_val_at(x, i))) : NULL;
+    if (pdl_is(x, PDL_V_RANGE))
+        return pdl_value_box(pdl_value_part(x, pdl_int(pdl_range_at(x, i))));
+    if (pdl_is(x, PDL_V_SET))
+        return pdl_value_box(pdl_value_part(x, pdl_dict_key_at(pdl_set_dict(x), i)));
+    return pdl_is_dict(x) ? pdl_value_box(pdl_value_part(x, pdl_dict_val_at(x, i))) : NULL;
 }
 
 pdl_value *pdl_value_key_at(const pdl_value *v, size_t i) {
     if (!v || i >= pdl_value_len(v) || !pdl_is_dict(pdl_value_settled(v))) return NULL;
-    return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_value_settled(v), i)));
+    pdl_vref x = pdl_value_settled(v);
+    return pdl_value_box(pdl_value_part(x, pdl_dict_key_at(x, i)));
 }
 
 pdl_value *pdl_value_get(const pdl_value *v, const char *key) {
     if (!v || !key || !pdl_is_dict(pdl_value_settled(v))) return NULL;
-    pdl_vref x = pdl_dict_getz(pdl_value_settled(v), key);
-    return pdl_is_absent(x) ? NULL : pdl_value_box(pdl_keep(x));
+    pdl_vref d = pdl_value_settled(v), x = pdl_dict_getz(d, key);
+    return pdl_is_absent(x) ? NULL : pdl_value_box(pdl_value_part(d, x));
 }
 
 bool pdl_value_equal(const pdl_value *a, const pdl_value *b) {
     return a && b && pdl_val_eq(pdl_value_settled(a), pdl_value_settled(b));
+}
+
+/* --- origins ---------------------------------------------------------------------------------- */
+
+pdl_origins pdl_value_origins(const pdl_value *v) {
+    pdl_vref x = v ? pdl_value_settled(v) : pdl_null();
+    if (!pdl_label_origins(pdl_label_of(x))) return PDL_ORIGINS_NONE;
+    return pdl_flags_of(x) & PDL_F_PARTS ? PDL_ORIGINS_PARTS : PDL_ORIGINS_WHOLE;
+}
+
+bool pdl_value_add_origins(pdl_value *v, const pdl_value *from) {
+    if (!v || !from) return false;
+    v->v = pdl_with_label(v->v, pdl_label_of(pdl_value_settled(from)));
+    return true;
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -203,9 +225,11 @@ static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
 }
 
-/* Takes b. */
-static pdl_value *written(bool ok, pdl_buf *b, pdl_err *err, pdl_error **error) {
-    if (ok) return pdl_value_box(pdl_text_of_buf(b));
+/* Takes b, which was made of v. */
+static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
+                          pdl_error **error) {
+    pdl_label label = pdl_label_built(pdl_label_of(v->v));
+    if (ok) return pdl_value_box(pdl_with_label(pdl_text_of_buf(b), label));
     pdl_buf_fini(b);
     pdl_error_give(error, err, NULL);
     return NULL;
@@ -233,7 +257,7 @@ pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **er
         ok = pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_CONTEXT, (int)indent, &b, &err);
         pdl_drop(x);
     }
-    return written(ok, &b, &err, error);
+    return written(v, ok, &b, &err, error);
 }
 
 pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error) {
@@ -249,5 +273,5 @@ pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error) {
         ok = pdl_stringify(x, &b, &err);
         pdl_drop(x);
     }
-    return written(ok, &b, &err, error);
+    return written(v, ok, &b, &err, error);
 }

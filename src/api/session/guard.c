@@ -29,6 +29,7 @@ static pdl_policy_source source_of(const pdl_session *s) {
         .n_path = s->folders.n - s->folders.n_chosen,
         .secrets = s->secrets,
         .folder = s->opt.dir,
+        .names = s->opt.label_names,
     };
 }
 

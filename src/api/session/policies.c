@@ -59,8 +59,8 @@ bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name, pdl_buf 
                        PDL_FMT(name));
 }
 
-static void begin(pdl_policies **all) {
-    if (!*all) *all = pdl_policies_new();
+static void begin(pdl_policies **all, const pdl_policy_source *from) {
+    if (!*all) *all = pdl_policies_new(from->names);
 }
 
 static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
@@ -123,7 +123,7 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
                        pdl_str name, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), file = PDL_BUF;
     bool ok;
-    begin(all);
+    begin(all, from);
     if (is_word(name)) {
         ok = pdl_policies_built_in(from, name, &text, err) &&
              pdl_policies_add(*all, name, pdl_buf_str(&text), true, err);
@@ -148,7 +148,7 @@ bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from, p
 
 bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, pdl_str file,
                             const pdl_node *n, pdl_err *err) {
-    begin(all);
+    begin(all, from);
     if (pdl_node_is_null(n)) return true;
     if (!pdl_node_is_str(n))
         return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err) &&

@@ -14,6 +14,7 @@ typedef struct pdl_policy_source {
     size_t n_path;
     pdl_secrets *secrets;
     pdl_str folder; /* of the program: where a name in it begins */
+    pdl_label_names *names; /* of labels, with those of other runs; NULL: their own */
 } pdl_policy_source;
 
 /* The text of a built-in policy: lib/policies/NAME.yaml in the first of the folders that has it.

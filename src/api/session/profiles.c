@@ -14,6 +14,7 @@
 
 #include "api/policy.h"
 #include "api/session/session_impl.h"
+#include "io/file.h"
 #include "lang/walk.h"
 #include "yaml/yaml.h"
 
@@ -46,16 +47,49 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
+/* Takes the profile. */
+static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
-    pdl_val profile;
-    pdl_str name = {0};
-    if (!read_profile(s, from, &profile, &name, err)) return false;
-    if (pdl_is_absent(profile)) return true;
     s->profiles = pdl_list_push(pdl_is_list(s->profiles) ? s->profiles : pdl_list_new(1), profile);
     return s->opt.replay.n || s->explain ||
            pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
                              err);
+}
+
+bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
+    pdl_val profile;
+    pdl_str name = {0};
+    if (!read_profile(s, from, &profile, &name, err)) return false;
+    return pdl_is_absent(profile) || add_profile(s, profile, err);
+}
+
+/* The items of a list with paths of a profile, from the folder of its file. Takes v. */
+static pdl_val placed(pdl_val profile, const char *key, pdl_str folder) {
+    pdl_vref list = pdl_dict_getz(profile, key);
+    if (!pdl_is_list(list) || !folder.n) return profile;
+    pdl_val out = pdl_list_new(pdl_list_len(list));
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref item = pdl_list_at(list, i);
+        pdl_str path = pdl_is_str(item) ? pdl_str_get(item) : PDL_STR("/");
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(folder), PDL_FMT(path));
+        out = pdl_list_push(out, path.n && path.p[0] == '/' ? pdl_keep(item)
+                                                           : pdl_text(pdl_buf_str(&b)));
+        pdl_buf_fini(&b);
+    }
+    return pdl_dict_putz(profile, key, out);
+}
+
+bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err) {
+    pdl_val profile;
+    if (!pdl_session_add_profile(s, from, err)) return false;
+    if (!name.n) return true;
+    bool ok = pdl_sandbox_profile(name, &profile, err);
+    profile = placed(profile, "read", pdl_file_folder(name));
+    profile = placed(profile, "write", pdl_file_folder(name));
+    if (ok) return add_profile(s, profile, err);
+    pdl_drop(profile);
+    return false;
 }
 
 /* --- those of blocks -------------------------------------------------------------------------- */

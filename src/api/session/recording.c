@@ -48,7 +48,7 @@ pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin) {
     pdl_handles_made(vars, origin);
     for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++)
         d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)),
-                         pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
+                         pdl_with_origin(pdl_dict_part(vars, i), origin));
     return d;
 }
 

@@ -143,11 +143,21 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
     return o;
 }
 
-/* The variables of a run, each with its origin. */
+/* The variables of a run, each with its origin: what has one keeps it. */
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
     return pdl_session_with_variables(d, vars, origin);
+}
+
+/* What code hands to a program may hold all that went into the code. Owned. */
+static pdl_val scope_of(pdl_vref request, pdl_label label) {
+    pdl_vref given = pdl_dict_getz(request, "scope");
+    pdl_val d = pdl_dict_new(4);
+    for (size_t i = 0, n = pdl_is_dict(given) ? pdl_dict_len(given) : 0; i < n; i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(given, i)),
+                         pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), label));
+    return d;
 }
 
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -181,8 +191,9 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     pdl_label label = pdl_policy_label_of_code(code);
     if (label) pdl_code_relabel(built, label);
     o.strict_control = o.strict_control || (label && o.strict_plans);
-    pdl_val vars =
-        pdl_session_with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
+    pdl_val scope = scope_of(request, pdl_effect_label(code)),
+            vars = pdl_session_with_defaults(scope, pdl_effect_label(code));
+    pdl_drop(scope);
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
     if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))
         done(done_user, pdl_absent(), &err);

@@ -23,7 +23,7 @@ const char *pdl_label_name(size_t bit) {
 /* A walk over a value. Values share their parts: each is walked through once, and the result shares
  * them as before. */
 typedef struct label_walk {
-    pdl_label origins;    /* that values lose */
+    pdl_label origins;    /* that values lose, or get */
     const pdl_mask *mask; /* or that hides them */
     pdl_steps steps;
     pdl_memo memo;
@@ -78,6 +78,49 @@ static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins) {
     label_walk w = {.origins = origins};
     pdl_val out = without(&w, v, 0);
+    pdl_memo_fini(&w.memo);
+    pdl_drop(v);
+    return out;
+}
+
+/* --- origins of what comes from outside --- */
+
+static pdl_val given(label_walk *w, pdl_vref v, unsigned depth);
+
+static pdl_val given_list(label_walk *w, pdl_vref v, unsigned depth) {
+    size_t n = pdl_list_len(v);
+    pdl_val out = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++) out = pdl_list_push(out, given(w, pdl_list_at(v, i), depth + 1));
+    return pdl_is(v, PDL_V_TUPLE) ? pdl_list_as_tuple(out) : out;
+}
+
+static pdl_val given_dict(label_walk *w, pdl_vref v, unsigned depth) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(v));
+    for (size_t i = 0, n = pdl_dict_len(v); i < n; i++)
+        out = pdl_dict_put_known(out, given(w, pdl_dict_key_at(v, i), depth + 1),
+                                 given(w, pdl_dict_val_at(v, i), depth + 1));
+    return out;
+}
+
+/* Parts have origins of their own only in a container that was made of labelled ones. */
+static pdl_val given(label_walk *w, pdl_vref v, unsigned depth) {
+    pdl_label own = pdl_label_of(v), kept = own & (PDL_LABEL_ORIGINS | PDL_LABEL_FREE);
+    bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
+         dict = pdl_is_dict(v) && !(pdl_flags_of(v) & PDL_F_MODULE),
+         parts = (list || dict) && pdl_flags_of(v) & PDL_F_PARTS;
+    if (!pdl_label_origins(own) || (parts && !may_enter(w, depth)))
+        return pdl_with_label(pdl_keep(v), w->origins);
+    if (!parts) return kept == own ? pdl_keep(v) : pdl_relabelled(pdl_keep(v), kept);
+    pdl_vref known;
+    if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
+    pdl_val out = list ? given_list(w, v, depth) : given_dict(w, v, depth);
+    pdl_memo_put(&w->memo, v, 0, out);
+    return out;
+}
+
+pdl_val pdl_with_origin(pdl_val v, pdl_label origin) {
+    label_walk w = {.origins = origin};
+    pdl_val out = given(&w, v, 0);
     pdl_memo_fini(&w.memo);
     pdl_drop(v);
     return out;

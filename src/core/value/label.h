@@ -96,6 +96,10 @@ static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label
  * For `endorse`. */
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
+/* v of a host program or of an earlier run: what has no origin gets this one, what has some keeps
+ * them, without the sources, which are those of another run. Takes v. */
+pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
+
 /* What a place that leaves the run does not show: values with one of these labels. name: appends
  * the names of labels. */
 typedef struct pdl_mask {

@@ -352,21 +352,21 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
 
 void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out) {
     const char *comma = "";
-    for (size_t i = 0; i < PDL_LABEL_COUNT + p->n_names; i++) {
+    for (size_t i = 0; i < PDL_LABEL_COUNT + p->names->n; i++) {
         if (!(label >> i & 1)) continue;
         pdl_buf_put(out, pdl_str_of(comma));
         if (i < PDL_LABEL_COUNT)
             pdl_buf_put(out, pdl_str_of(pdl_label_name(i)));
         else
-            pdl_buf_put(out, p->names[i - PDL_LABEL_COUNT]);
+            pdl_buf_put(out, pdl_str_of(p->names->text[i - PDL_LABEL_COUNT]));
         comma = ", ";
     }
 }
 
 bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out) {
     if (pdl_label_find_origin(name, out)) return true;
-    for (uint32_t i = 0; i < p->n_names; i++) {
-        if (!pdl_str_eq(p->names[i], name)) continue;
+    for (uint32_t i = 0; i < p->names->n; i++) {
+        if (!pdl_str_is(name, p->names->text[i])) continue;
         *out = pdl_label_named(i);
         return true;
     }
@@ -377,6 +377,6 @@ pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name) {
     pdl_str names[PDL_LABEL_COUNT + PDL_LABEL_MOST_NAMED];
     size_t n = 0;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) names[n++] = pdl_str_of(pdl_label_name(i));
-    for (uint32_t i = 0; i < p->n_names; i++) names[n++] = p->names[i];
+    for (uint32_t i = 0; i < p->names->n; i++) names[n++] = pdl_str_of(p->names->text[i]);
     return pdl_str_nearest(name, names, n);
 }

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "effect/effect.h"
+#include "value/label.h"
 #include "yaml/node.h"
 
 typedef enum {
@@ -26,11 +27,20 @@ typedef enum { PDL_VERDICT_ALLOW, PDL_VERDICT_APPROVE, PDL_VERDICT_DENY } pdl_ve
 const char *pdl_sink_name(pdl_sink_id s);
 bool pdl_sink_find(pdl_str name, pdl_sink_id *out);
 
+/* Names of labels by their numbers, for policies whose runs give each other values. Zeroed it is
+ * empty; the texts are its own. */
+typedef struct pdl_label_names {
+    char *text[PDL_LABEL_MOST_NAMED];
+    uint32_t n;
+} pdl_label_names;
+void pdl_label_names_fini(pdl_label_names *n);
+
 /* Policies that are asked together. The labels that they name are numbered together, so the same
  * name is the same label in all of them. */
 typedef struct pdl_policies pdl_policies;
 
-pdl_policies *pdl_policies_new(void);
+/* names: borrowed, and new ones are added; NULL: its own. */
+pdl_policies *pdl_policies_new(pdl_label_names *names);
 void pdl_policies_free(pdl_policies *p); /* NULL is fine */
 
 /* One more policy: the text of a file, or a node (borrowed) of a program. Built-in policies have no

@@ -84,8 +84,8 @@ typedef struct policy {
 struct pdl_policies {
     pdl_arena *arena;
     PDL_VEC(policy *) all;
-    pdl_str names[PDL_LABEL_MOST_NAMED];
-    uint32_t n_names;
+    pdl_label_names *names; /* those of an engine, or own */
+    pdl_label_names own;
 };
 
 /* Where a policy does not say another number. */

@@ -154,8 +154,8 @@ bool pdl_label_find_origin(pdl_str name, pdl_label *out) {
 static size_t known_labels(const reader *r, bool shapes, pdl_str *out) {
     size_t n = 0;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) out[n++] = pdl_str_of(pdl_label_name(i));
-    for (uint32_t i = 0; i < r->all->n_names; i++)
-        if (r->p->known & pdl_label_named(i)) out[n++] = r->all->names[i];
+    for (uint32_t i = 0; i < r->all->names->n; i++)
+        if (r->p->known & pdl_label_named(i)) out[n++] = pdl_str_of(r->all->names->text[i]);
     if (shapes) out[n++] = PDL_STR("bounded");
     if (shapes) out[n++] = PDL_STR("shaped");
     return n;
@@ -207,12 +207,12 @@ static bool name_label(reader *r, const pdl_node *at, pdl_str name, pdl_label *o
         return false;
     }
     if (pdl_policies_find_label(r->all, name, out)) return true;
-    if (r->all->n_names == PDL_LABEL_MOST_NAMED) {
+    if (r->all->names->n == PDL_LABEL_MOST_NAMED) {
         wrong(r, at, "more than %d labels are named", PDL_LABEL_MOST_NAMED);
         return false;
     }
-    *out = pdl_label_named(r->all->n_names);
-    r->all->names[r->all->n_names++] = pdl_arena_str(r->all->arena, name);
+    *out = pdl_label_named(r->all->names->n);
+    r->all->names->text[r->all->names->n++] = pdl_str_dup(name);
     return true;
 }
 
@@ -738,8 +738,14 @@ bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built
     return add_node(all, name, root, bytes, built_in, err);
 }
 
-pdl_policies *pdl_policies_new(void) {
+void pdl_label_names_fini(pdl_label_names *n) {
+    for (uint32_t i = 0; i < n->n; i++) pdl_free(n->text[i]);
+    n->n = 0;
+}
+
+pdl_policies *pdl_policies_new(pdl_label_names *names) {
     pdl_policies *p = PDL_NEW(pdl_policies);
+    p->names = names ? names : &p->own;
     p->arena = pdl_arena_make();
     return p;
 }
@@ -758,6 +764,7 @@ void pdl_policies_free(pdl_policies *p) {
         pdl_free(one);
     }
     pdl_vec_fini(&p->all);
+    pdl_label_names_fini(&p->own);
     pdl_arena_free(p->arena);
     pdl_free(p);
 }

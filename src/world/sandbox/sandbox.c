@@ -484,16 +484,24 @@ static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err)
     return ok;
 }
 
-/* A file with a profile; its paths begin where it is. */
-static bool read_profile_file(pdl_sandbox *s, pdl_str file, pdl_err *err) {
+bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err) {
+    *out = pdl_dict_new(0);
+    if (!name.n || pdl_str_is(name, "code")) return true;
+    if (pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND &&
+        pdl_str_find(name, PDL_STR("."), 0) == PDL_NOT_FOUND)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "there is no profile '%.*s': built in is code; another one is a file, "
+                           "with its path",
+                           PDL_FMT(name));
     pdl_buf text = PDL_BUF;
     pdl_val v = pdl_absent();
-    char *path = pdl_str_dup(file);
-    bool ok = pdl_file_read(path, &text, err) && load_profile(file, pdl_buf_str(&text), &v, err);
-    pdl_profile_source from = {.what = file, .dir = pdl_file_folder(file)};
-    if (ok && pdl_is_bool(v)) v = pdl_dict_new(0); /* true: the profile that changes nothing */
-    ok = ok && pdl_profile_read(&s->profile, v, &from, err);
-    pdl_drop(v);
+    char *path = pdl_str_dup(name);
+    bool ok = pdl_file_read(path, &text, err) && load_profile(name, pdl_buf_str(&text), &v, err);
+    /* true: the profile that changes nothing */
+    if (ok && !pdl_is_bool(v)) {
+        pdl_drop(*out);
+        *out = v;
+    }
     pdl_free(path);
     pdl_buf_fini(&text);
     return ok;
@@ -501,14 +509,12 @@ static bool read_profile_file(pdl_sandbox *s, pdl_str file, pdl_err *err) {
 
 static bool read_profile(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_err *err) {
     pdl_profile_init(&s->profile);
-    bool is_file = opt->profile.n && !pdl_str_is(opt->profile, "code");
-    if (is_file && pdl_str_find(opt->profile, PDL_STR("/"), 0) == PDL_NOT_FOUND &&
-        pdl_str_find(opt->profile, PDL_STR("."), 0) == PDL_NOT_FOUND)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "there is no profile '%.*s': built in is code; another one is a file, "
-                           "with its path",
-                           PDL_FMT(opt->profile));
-    if (is_file && !read_profile_file(s, opt->profile, err)) return false;
+    pdl_profile_source own = {.what = opt->profile, .dir = pdl_file_folder(opt->profile)};
+    pdl_val v;
+    bool ok = pdl_sandbox_profile(opt->profile, &v, err) &&
+              pdl_profile_read(&s->profile, v, &own, err);
+    pdl_drop(v);
+    if (!ok) return false;
     pdl_profile_source from = {.what = opt->given_name.n ? opt->given_name : PDL_STR("sandbox"),
                                .dir = opt->given_dir.p ? opt->given_dir : opt->dir};
     return pdl_is_absent(opt->given) || pdl_profile_read(&s->profile, opt->given, &from, err);

@@ -43,6 +43,10 @@ typedef struct pdl_sandbox_options {
  * "" and 0 mean. Borrows the value. */
 pdl_str pdl_sandbox_named(const char *value);
 
+/* The profile "code" (as "" an empty dict), or that of a file, whose paths begin in its folder.
+ * Owned, also after an error. Errors: usage, schema, syntax, io. */
+PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
+
 /* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes,
  * all of them), io. note: appended what is missing where less than FULL was accepted. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,

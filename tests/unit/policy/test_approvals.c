@@ -69,7 +69,7 @@ typedef struct test {
 
 static void begin(test *t, const char *policy, const char *folder) {
     pdl_err err = {0};
-    *t = (test){.person.world.ops = &ops, .policies = pdl_policies_new(), .log = PDL_BUF};
+    *t = (test){.person.world.ops = &ops, .policies = pdl_policies_new(NULL), .log = PDL_BUF};
     if (!pdl_policies_add(t->policies, PDL_STR("p.yaml"), t_str(policy), false, &err))
         fail_msg("%s", err.msg);
     t->memories = pdl_policy_memories_new();

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 static pdl_policies *read_ok(const char *text) {
-    pdl_policies *p = pdl_policies_new();
+    pdl_policies *p = pdl_policies_new(NULL);
     pdl_err err = {0};
     if (!pdl_policies_add(p, PDL_STR("p.yaml"), t_str(text), false, &err)) fail_msg("%s", err.msg);
     return p;
@@ -175,7 +175,7 @@ static void mistakes_have_their_place(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(mistakes); i++) {
         T_ROW(i);
-        pdl_policies *p = pdl_policies_new();
+        pdl_policies *p = pdl_policies_new(NULL);
         pdl_err err = {0};
         t_assert(!pdl_policies_add(p, PDL_STR("p.yaml"), t_str(mistakes[i].text), false, &err));
         if (!strstr(err.msg, mistakes[i].want))
@@ -187,7 +187,7 @@ static void mistakes_have_their_place(void **state) {
 
 static void all_problems_come_at_once(void **state) {
     (void)state;
-    pdl_policies *p = pdl_policies_new();
+    pdl_policies *p = pdl_policies_new(NULL);
     pdl_err err = {0};
     t_assert(!pdl_policies_add(p, PDL_STR("p.yaml"),
                                PDL_STR("policy: 1\ncontrl: x\notherwise: no\nrules:\n- {sink: x}\n"
@@ -207,7 +207,7 @@ static void seventeen_names_are_too_many(void **state) {
         pdl_buf b = PDL_BUF;
         PDL_PUT(&b, "policy: 1\nlabels:\n");
         for (int i = 0; i < n; i++) pdl_buf_putf(&b, "  l%d: [{read: x}]\n", i);
-        pdl_policies *p = pdl_policies_new();
+        pdl_policies *p = pdl_policies_new(NULL);
         pdl_err err = {0};
         bool ok = pdl_policies_add(p, PDL_STR("p"), pdl_buf_str(&b), false, &err);
         assert_int_equal(ok, n == 16);

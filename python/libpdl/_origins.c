@@ -1,0 +1,117 @@
+/* _origins.c -- where values are from, also while Python has them.
+ *
+ * A value that a run gives to Python becomes an object of Python, which has no place for origins. So
+ * an engine with a policy remembers each object that it gave out, and knows it when it comes back:
+ * the object itself, as a variable, in a list, under another name. What Python makes of it is
+ * another object, and `data`. Objects that Python shares (small numbers, true, the empty text) say
+ * nothing; a container that holds one has its origins as a whole.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "_pdl.h"
+
+enum { FEW = 1024, MOST_SMALL = 1024 };
+
+/* Has Python only one of these? */
+static bool is_shared(PyObject *object) {
+    if (object == Py_None || PyBool_Check(object)) return true;
+    if (PyLong_CheckExact(object)) {
+        int overflow = 0;
+        long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
+        return !overflow && i >= -MOST_SMALL && i <= MOST_SMALL;
+    }
+    if (PyUnicode_CheckExact(object)) return PyUnicode_GetLength(object) < 2;
+    if (PyTuple_CheckExact(object)) return PyTuple_Size(object) == 0;
+    return PyBytes_CheckExact(object) && PyBytes_Size(object) < 2;
+}
+
+static void drop(PyObject *capsule) {
+    pdl_engine_drop_value(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, NULL));
+}
+
+/* Takes v. false with an exception. */
+static bool remember(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+    PyObject *kept = PyCapsule_New(v, NULL, drop);
+    if (!kept) pdl_value_drop(v);
+    bool ok = kept && PyCapsule_SetContext(kept, e->engine) == 0;
+    PyObject *key = ok ? PyLong_FromVoidPtr(object) : NULL,
+             *pair = key ? PyTuple_Pack(2, object, kept) : NULL;
+    ok = pair && PyDict_SetItem(e->origins, key, pair) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(pair);
+    Py_XDECREF(kept);
+    return ok;
+}
+
+void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+    if (!v || PyDict_Size(e->origins) == 0) return;
+    PyObject *key = PyLong_FromVoidPtr(object),
+             *pair = key ? PyDict_GetItemWithError(e->origins, key) : NULL;
+    Py_XDECREF(key);
+    if (pair) pdl_value_add_origins(v, PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL));
+    PyErr_Clear();
+}
+
+PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object) {
+    pdl_origins origins = object ? pdl_value_origins(v) : PDL_ORIGINS_NONE;
+    if (origins == PDL_ORIGINS_NONE) return object;
+    if (is_shared(object)) {
+        place->is_lost = true;
+        return object;
+    }
+    if (origins == PDL_ORIGINS_PARTS && !place->is_lost) return object;
+    if (remember(place->engine, object, pdl_value_keep(v))) return object;
+    Py_DECREF(object);
+    return NULL;
+}
+
+void pdlpy_sweep(pdlpy_engine *e) {
+    if (!e->origins || PyDict_Size(e->origins) < 2 * e->n_swept + FEW) return;
+    PyObject *pairs = PyDict_Items(e->origins);
+    for (Py_ssize_t i = 0; pairs && i < PyList_Size(pairs); i++) {
+        PyObject *item = PyList_GetItem(pairs, i), *pair = PyTuple_GetItem(item, 1);
+        if (Py_REFCNT(PyTuple_GetItem(pair, 0)) == 1)
+            (void)PyDict_DelItem(e->origins, PyTuple_GetItem(item, 0));
+    }
+    PyErr_Clear();
+    Py_XDECREF(pairs);
+    e->n_swept = PyDict_Size(e->origins);
+}
+
+PyObject *pdlpy_track(PyObject *self, PyObject *unused) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    (void)unused;
+    if (!e->origins && !(e->origins = PyDict_New())) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* v, which was made of the object, as one that was made of others, too. */
+static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
+    for (Py_ssize_t i = 0; i < PyList_Size(from); i++) {
+        pdl_value *one = pdlpy_to_library(place, PyList_GetItem(from, i));
+        if (pdl_value_origins(one) != PDL_ORIGINS_NONE) pdl_value_add_origins(v, one);
+        pdl_value_drop(one);
+        PyErr_Clear(); /* what is no value has no origins */
+    }
+}
+
+/* derive(object, [objects that it was made of]) -> its value, which a run may get; None: none of
+ * them has origins. */
+PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdlpy_place place = {.engine = e};
+    PyObject *object, *from, *handle = NULL;
+    if (!PyArg_ParseTuple(args, "OO!", &object, &PyList_Type, &from) || !pdlpy_enter(e))
+        return NULL;
+    pdl_value *v = pdlpy_to_library(&place, object);
+    if (v) add_all(&place, v, from);
+    bool has = pdl_value_origins(v) != PDL_ORIGINS_NONE;
+    bool ok = v && (!has || !e->origins || is_shared(object) ||
+                    remember(e, object, pdl_value_keep(v)));
+    if (ok && has)
+        handle = pdlpy_handle_new(e, v);
+    else
+        pdl_value_drop(v);
+    pdlpy_leave(e);
+    if (handle || !ok) return handle;
+    Py_RETURN_NONE;
+}
