@@ -28,8 +28,12 @@ static void send(debugger *g, const char *type, pdl_val message) {
     }
     message = pdl_dict_putz(message, "seq", pdl_int(++g->seq));
     message = pdl_dict_putz(message, "type", pdl_textz(type));
-    if (!pdl_json_write(message, PDL_JSON_LOOSE | PDL_JSON_CUT, 0, &json, &err))
-        PDL_BUG("a message of the debugger is not JSON: %s", err.msg);
+    int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN_NULL;
+    if (!pdl_json_write(message, flags, 0, &json, &err)) { /* it is too long */
+        pdl_err_fini(&err);
+        pdl_buf_clear(&json);
+        PDL_PUT(&json, "{}");
+    }
     pdl_frame_write(PDL_FRAME_CONTENT, pdl_buf_str(&json), &framed);
     if (!pdl_file_write_fd(g->out, pdl_buf_str(&framed), &err)) g->ended = true;
     pdl_err_fini(&err);

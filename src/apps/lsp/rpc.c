@@ -75,9 +75,9 @@ static void send(pdl_lsp *s, pdl_val message) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     message = pdl_dict_putz(message, "jsonrpc", pdl_textz("2.0"));
-    if (!pdl_json_write(message, PDL_JSON_LOOSE | PDL_JSON_CUT, 0, &b, &err))
-        PDL_BUG("a message of the language server is not JSON: %s", err.msg);
-    s->opt.send(s->opt.user, pdl_buf_str(&b));
+    int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN_NULL;
+    if (pdl_json_write(message, flags, 0, &b, &err)) s->opt.send(s->opt.user, pdl_buf_str(&b));
+    pdl_err_fini(&err); /* a message that is too long to be written is not sent */
     pdl_buf_fini(&b);
     pdl_drop(message);
 }

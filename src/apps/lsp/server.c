@@ -6,6 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <math.h>
+
 #include "base/utf8.h"
 #include "lsp/features.h"
 #include "value/json_read.h"
@@ -366,11 +368,17 @@ static bool is_request(pdl_vref m) {
     return pdl_is_str(pdl_member(m, "method")) && !pdl_is_absent(pdl_member(m, "id"));
 }
 
+/* What an answer can repeat and a client can find again. */
+static bool is_id(pdl_vref id) {
+    return pdl_is_str(id) || pdl_is_int(id) ||
+           (pdl_is(id, PDL_V_FLOAT) && isfinite(pdl_float_of(id)));
+}
+
 /* A cancellation takes the request out of the queue, where it still is, and answers it. */
 static void cancel(pdl_lsp *s, pdl_vref id) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) {
         pdl_vref m = s->queue.p[i];
-        if (!is_request(m) || !pdl_val_eq(pdl_member(m, "id"), id)) continue;
+        if (!is_request(m) || !is_id(id) || !pdl_val_eq(pdl_member(m, "id"), id)) continue;
         pdl_lsp_refuse(s, id, LSP_CANCELLED, "cancelled");
         pdl_drop(s->queue.p[i]);
         s->queue.p[i] = pdl_absent();
@@ -427,8 +435,10 @@ static void handle(pdl_lsp *s, pdl_vref m) {
     if (s->state == LSP_OVER || is_reply(m)) {
         /* none of our requests waits for its answer */
     } else if (!name.n) {
-        pdl_lsp_refuse(s, pdl_is_absent(id) ? pdl_null() : id, LSP_INVALID_REQUEST,
+        pdl_lsp_refuse(s, is_id(id) ? id : pdl_null(), LSP_INVALID_REQUEST,
                        "a message is an object with `method`, a text");
+    } else if (!pdl_is_absent(id) && !is_id(id)) {
+        pdl_lsp_refuse(s, pdl_null(), LSP_INVALID_REQUEST, "an id is a number or a text");
     } else if (pdl_str_is(name, "exit")) {
         end(s);
     } else if (s->state == LSP_NEW && found != &methods[0]) {

@@ -194,7 +194,8 @@ static const char *reason_of(const mock_reply *a) { return has_calls(a) ? "tool_
 
 static void put_json(pdl_vref v, pdl_buf *out) {
     pdl_err ignored = {0};
-    if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT, 0, out, &ignored)) PDL_PUT(out, "null");
+    int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN_NULL;
+    if (!pdl_json_write(v, flags, 0, out, &ignored)) PDL_PUT(out, "null");
     pdl_err_fini(&ignored);
 }
 

@@ -60,8 +60,8 @@ void pdl_serve_conversations_free(conversations *c) {
 static size_t size_of(pdl_vref messages, pdl_vref response) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};
-    bool fits = pdl_json_write(messages, PDL_JSON_LOOSE, 0, &b, &err) &&
-                pdl_json_write(response, PDL_JSON_LOOSE, 0, &b, &err);
+    bool fits = pdl_json_write(messages, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, &err) &&
+                pdl_json_write(response, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, &err);
     size_t n = fits ? b.len : (size_t)-1;
     pdl_err_fini(&err);
     pdl_buf_fini(&b);

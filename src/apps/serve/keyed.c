@@ -80,7 +80,7 @@ void pdl_serve_out_whole(work *w, pdl_val v) {
         pdl_serve_answer_json(w->x, v);
         return;
     }
-    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) {
+    if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL | PDL_JSON_CUT, 0, &b, &err)) {
         pdl_str text = pdl_buf_str(&b);
         pdl_buf_put(&w->keyed->sent, text);
         pdl_serve_out_each(w, answer_one, &text);
@@ -283,7 +283,7 @@ void pdl_serve_keyed_succeeded(work *w) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(2), "stream", pdl_bool(w->stream));
     v = pdl_dict_putz(v, "body", pdl_text(pdl_buf_str(&k->sent)));
     v = pdl_dict_putz(v, "policies", pdl_session_policy_digests(w->s->opt.session));
-    bool ok = pdl_json_write(v, 0, 0, &kept, &err);
+    bool ok = pdl_json_write(v, PDL_JSON_NAN_NULL, 0, &kept, &err);
     for (uint32_t i = 0; i < k->n; i++)
         pdl_durable_answered(k->runs[i], ok ? pdl_buf_str(&kept) : (pdl_str){0}, NULL);
     k->over = true;

@@ -106,7 +106,7 @@ void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v) {
     struct stdio *t = s->stdio;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    if (t && pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) {
+    if (t && pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, &err)) {
         pdl_buf_put(&t->unsent, pdl_buf_str(&b));
         pdl_buf_putc(&t->unsent, '\n');
         pdl_watch_set(t->writes, PDL_WATCH_WRITE);

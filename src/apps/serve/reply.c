@@ -82,7 +82,8 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
-    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) pdl_sse_write(name, pdl_buf_str(&b), out);
+    if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, &err))
+        pdl_sse_write(name, pdl_buf_str(&b), out);
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
     pdl_drop(v);

@@ -70,7 +70,7 @@ void pdl_serve_answer_wrong(pdl_exchange *x, const char *param, const char *code
 void pdl_serve_answer_json(pdl_exchange *x, pdl_val v) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
-    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err))
+    if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, &err))
         pdl_exchange_answer(x, 200, &json, 1, pdl_buf_str(&b));
     else
         pdl_serve_answer_error(x, 500, "server_error", NULL, pdl_str_of(err.msg));
