@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "journal/ledger.h"
+#include "batch/ledger.h"
 #include "folder.h"
 
 static const char *const facts[] = {"program", "columns", "written"};

@@ -10,7 +10,7 @@
 
 #include "check/config.h"
 #include "fuzz.h"
-#include "mcp/config.h"
+#include "mcp/server_list.h"
 #include "mock/script.h"
 #include "model/prices.h"
 #include "value/json_read.h"

@@ -2,7 +2,7 @@
 """What pages say of the code: names of the sources, tables, and pages that are made by a tool.
 
 In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree, and a name
-that a file follows (`pdl_run_start` (`vm/run.c`), `main` in `cli/main.c`) must occur in that file.
+that a file follows (`pdl_run_start` (`vm/run/run.c`), `main` in `cli/main.c`) must occur in that file.
 """
 import re
 import subprocess
@@ -22,7 +22,7 @@ def source_names():
 
 
 def tails_of_files():
-    """Every path of the tree, and every end of one: src/machine/vm/run.c, vm/run.c, run.c; and the first words that make a path of a word."""
+    """Every path of the tree, and every end of one: src/machine/vm/run/run.c, vm/run/run.c, run.c; and the first words that make a path of a word."""
     tails, rooms = set(), {"src", "tools", "lib", "tests", "docs", "examples"}
     for top in sorted(rooms):
         for p in (ROOT / top).rglob("*"):
@@ -50,7 +50,7 @@ def unknown_words(page, names, tails, rooms):
 
 
 def misplaced(page):
-    """Names of a page that are not in the file given right after them: `pdl_run_start` (`vm/run.c`"""
+    """Names of a page that are not in the file given right after them: `pdl_run_start` (`vm/run/run.c`"""
     pairs = re.findall(r"`(\w+)`\s+(?:in\s+|\()`(\w+/[\w./-]+\.(?:c|h|def))`", page.read_text("utf-8"))
     return ["%s in %s" % (name, path) for name, path in pairs
             if not source(path).is_file() or not re.search(r"\b%s\b" % name, source(path).read_text("utf-8"))]

@@ -72,13 +72,13 @@ def rows(path, table):
 
 def test_each_hint_about_yaml_has_cases():
     known = [hint for path in FILES for hint, _, _ in cases_of(path)]
-    found = [row[-1] for row in rows("yaml/advice.c", "advices")]
+    found = [row[-1] for row in rows("yaml/yaml_advice.c", "advices")]
     check("the table is read", len(found) > 50, len(found))
     for hint in sorted(set(found)):
         check("%s: it has cases" % hint, hint in known)
 
 
-# A block of each kind of the table `keys` of lang/advice.c, into which a key is written.
+# A block of each kind of the table `keys` of lang/word_advice.c, into which a key is written.
 BLOCKS = {
     "ANY": "text: a\n", "NONE": "", "PDL_BLOCK_model": "model: openai/echo\n", "PDL_BLOCK_call": "call: ${ f }\n", "PDL_BLOCK_repeat": "repeat: a\n",
     "PDL_BLOCK_map": "map: a\n", "PDL_BLOCK_code": "lang: python\ncode: a\n", "PDL_BLOCK_import": "import: a\n",
@@ -88,9 +88,9 @@ BLOCKS = {
 
 def test_keys_of_other_tools(pdl, folder):
     """A word of a kind has its hint in a block of this kind, and not where it would be wrong: in a block of another kind, and as a name of data."""
-    table = re.search(r"\} keys\[\] = \{\n(.*?)^\};", source("lang/advice.c").read_text("utf-8"), re.M | re.S).group(1)
+    table = re.search(r"\} keys\[\] = \{\n(.*?)^\};", source("lang/word_advice.c").read_text("utf-8"), re.M | re.S).group(1)
     kinds = re.findall(r"^    \{(\w+), \"", table, re.M)
-    words = [row[:2] for row in rows("lang/advice.c", "keys")]
+    words = [row[:2] for row in rows("lang/word_advice.c", "keys")]
     check("the table is read", len(kinds) == len(words) > 150, len(kinds), len(words))
     for kind, (word, hint) in zip(kinds, words):
         key = word + "x" if word.endswith(" ") else word

@@ -33,8 +33,8 @@ bool pdl_f_exclaim(PDL_ARGS) {
     ("src/language/native/PRIVATE", AFTER, "pdl_native_fn pdl_f_json, pdl_f_pylist;\n", "pdl_native_fn pdl_f_exclaim;\n"),
 ]
 TEST = [
-    ("src/language/native/template/tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF, "any -> boolean"},\n'),
-    ("src/language/native/template/tests.c", BEFORE, "static bool t_integer(",
+    ("src/language/native/template/template_tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF, "any -> boolean"},\n'),
+    ("src/language/native/template/template_tests.c", BEFORE, "static bool t_integer(",
      "static bool t_blank(PDL_ARGS) { YIELD(pdl_is_str(argv[0]) && pdl_str_get(argv[0]).n == 0); }\n"),
 ]
 METHOD = [
@@ -71,7 +71,7 @@ END(echo)
 KIND = [
     KIND_ROWS,
     ("src/machine/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
-    ("src/language/check/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
+    ("src/language/check/blocks/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
 ]
 # Name, steps, files that it may touch.
 RECIPES = [("filter", FILTER, 3), ("test", TEST, 1), ("method", METHOD, 1), ("field of a kind", FIELD_OF_KIND, 2),

@@ -13,6 +13,7 @@
 #include "journal/runs.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
+#include "sqlite/sql.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -80,12 +81,13 @@ static void look_at_python(doctor *d) {
 }
 
 static void look_at_libraries(doctor *d) {
-    pdl_buf http = PDL_BUF, sql = PDL_BUF;
-    bool has_http = pdl_http_library(&http), has_sql = pdl_journal_library(&sql);
+    pdl_buf http = PDL_BUF, sqlite = PDL_BUF;
+    bool has_http = pdl_http_library(&http), has_sql = pdl_sql_library(&sqlite);
     add(d, "libcurl", has_http ? "ok" : "missing",
         has_http ? "" : "calls of models need it: install libcurl4", &http);
     add(d, "SQLite", has_sql ? "ok" : "missing",
-        has_sql ? "" : "recordings, caches and durable runs need it: install libsqlite3-0", &sql);
+        has_sql ? "" : "recordings, caches and durable runs need it: install libsqlite3-0",
+        &sqlite);
 }
 
 static void look_at_sandbox(doctor *d) {

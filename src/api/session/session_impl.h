@@ -14,7 +14,7 @@
 #include "api/setup/env.h"
 #include "api/setup/folders.h"
 #include "budget/world.h"
-#include "journal/cache.h"
+#include "cache/cache.h"
 #include "journal/journal.h"
 #include "journal/times.h"
 #include "trace/fold.h"

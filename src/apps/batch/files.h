@@ -8,7 +8,7 @@
 #ifndef PDL_BATCH_FILES_H
 #define PDL_BATCH_FILES_H
 
-#include "journal/ledger.h"
+#include "batch/ledger.h"
 #include "pdl.h"
 
 typedef struct pdl_batch_files pdl_batch_files;

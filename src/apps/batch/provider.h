@@ -13,8 +13,8 @@
 #define PDL_BATCH_PROVIDER_H
 
 #include "base/cancel.h"
+#include "batch/ledger.h"
 #include "io/http.h"
-#include "journal/ledger.h"
 
 typedef struct pdl_batch_provider pdl_batch_provider;
 

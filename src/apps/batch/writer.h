@@ -13,9 +13,9 @@
 
 #include "base/vec.h"
 #include "batch/batch.h"
+#include "batch/ledger.h"
 #include "batch/sample.h"
 #include "batch/sheet.h"
-#include "journal/ledger.h"
 
 /* A row that was finished in this turn. */
 typedef struct batch_done {

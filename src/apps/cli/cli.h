@@ -33,7 +33,7 @@ typedef struct shared_options {
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
-/* problems.c: what a check finds in a program that is about to run, on standard error: on a
+/* run_warnings.c: what a check finds in a program that is about to run, on standard error: on a
  * terminal, with --check=warn, or always. */
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always);
@@ -49,7 +49,7 @@ pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pd
 bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
                     const pdl_check_inputs *inputs);
 
-/* durable.c: durable runs of the command. */
+/* durable_command.c: durable runs of the command. */
 typedef struct lasting {
     pdl_durable *run;          /* NULL: the run is not durable */
     char *path, *id;           /* owned */
@@ -95,7 +95,8 @@ PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
-/* recording.c: the program of a recording run against it; where it ends or differs the trace ends.
+/* recorded_trace.c: the program of a recording run against it; where it ends or differs the trace
+ * ends.
  */
 struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,

@@ -196,8 +196,8 @@ const option *pdl_cli_option_of(opt_id id);
  * exit code 2. *word: the command word, NULL when there is none. */
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message);
-/* program.c: finds the program among the operands: X may be X.pdl, or on standard input. word and
- * the result: as above. */
+/* program_operand.c: finds the program among the operands: X may be X.pdl, or on standard input.
+ * word and the result: as above. */
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
 /* overwrites.c: is no file that is to be written one that is read? As above. */
 bool pdl_cli_spares_files(const arguments *a, char **message);

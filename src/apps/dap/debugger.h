@@ -150,7 +150,7 @@ uint32_t pdl_dap_line_of(const pdl_block *b);
 void pdl_dap_breakpoints_restart(debugger *g);
 void pdl_dap_breakpoints_fini(debugger *g);
 
-/* --- values.c --------------------------------------------------------------------------------- */
+/* --- shown_values.c --------------------------------------------------------------------------- */
 
 pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args);

@@ -30,15 +30,15 @@ lsp_handler pdl_lsp_on_document_symbols, pdl_lsp_on_workspace_symbols;
 /* navigate.c */
 lsp_handler pdl_lsp_on_definition, pdl_lsp_on_references, pdl_lsp_on_highlight;
 lsp_handler pdl_lsp_on_prepare_rename, pdl_lsp_on_rename, pdl_lsp_on_links;
-/* calls.c */
+/* call_tree.c */
 lsp_handler pdl_lsp_on_prepare_calls, pdl_lsp_on_incoming, pdl_lsp_on_outgoing;
-/* fold.c */
+/* folding.c */
 lsp_handler pdl_lsp_on_folding, pdl_lsp_on_selection;
 /* tokens.c, regions.c */
 lsp_handler pdl_lsp_on_tokens, pdl_lsp_on_tokens_range, pdl_lsp_on_regions;
 /* hints.c, lenses.c */
 lsp_handler pdl_lsp_on_hints, pdl_lsp_on_lenses, pdl_lsp_on_command;
-/* format.c */
+/* formatting.c */
 lsp_handler pdl_lsp_on_format, pdl_lsp_on_format_range, pdl_lsp_on_format_typing;
 
 /* The names of token types and modifiers, in the order of their numbers; ended by NULL. */

@@ -16,9 +16,9 @@
 #define PDL_LSP_INDEX_H
 
 #include "base/map.h"
+#include "lsp/serve/doc_text.h"
+#include "lsp/serve/doc_tree.h"
 #include "lsp/spot.h"
-#include "lsp/text.h"
-#include "lsp/tree.h"
 
 typedef enum {
     SYM_VARIABLE, /* def, defs */

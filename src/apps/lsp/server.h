@@ -38,7 +38,7 @@ struct lsp_doc {
     uint64_t pulled_revision; /* of the text then */
 };
 
-typedef struct lsp_config lsp_config; /* config.c */
+typedef struct lsp_config lsp_config; /* project_cache.c */
 
 struct pdl_lsp {
     pdl_lsp_options opt;
@@ -136,7 +136,7 @@ typedef struct lsp_opener {
 bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                          pdl_buf *bytes, pdl_err *err);
 
-/* --- config.c: pdl.toml ----------------------------------------------------------------------- */
+/* --- project_cache.c: pdl.toml ---------------------------------------------------------------- */
 
 /* Levels of rules for a document, and the folders in which its imports are looked for; borrowed
  * until the next message. */

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "serve/form.h"
-#include "serve/record.h"
+#include "serve/request_log.h"
 #include "value/context.h"
 #include "value/int.h"
 #include "value/json_read.h"

@@ -16,9 +16,9 @@
 #include "io/sse.h"
 #include "serve/failure.h"
 #include "serve/keyed.h"
-#include "serve/record.h"
+#include "serve/request_log.h"
 #include "serve/response.h"
-#include "serve/sent.h"
+#include "serve/sent_parts.h"
 
 #include "base/banned.h"
 

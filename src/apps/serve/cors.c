@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "serve/record.h"
+#include "serve/request_log.h"
 
 #include "base/banned.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "serve/keyed.h"
-#include "serve/record.h"
+#include "serve/request_log.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 #include "api/policy.h"
 #include "base/vec.h"
 #include "serve/form.h"
-#include "serve/record.h"
+#include "serve/request_log.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 

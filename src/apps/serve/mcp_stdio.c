@@ -1,5 +1,5 @@
-/* mcp_stdio.c -- see mcp.h: messages as lines. Answers that the client does not read are buffered
- * up to a size; then no further lines are read.
+/* mcp_stdio.c -- see mcp_server.h: messages as lines. Answers that the client does not read are
+ * buffered up to a size; then no further lines are read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "io/loop.h"
 #include "io/sse.h"
-#include "serve/mcp.h"
+#include "serve/mcp_server.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 

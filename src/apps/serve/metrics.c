@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "serve/record.h"
+#include "serve/request_log.h"
 
 #include "base/banned.h"
 

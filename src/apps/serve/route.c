@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "serve/mcp.h"
-#include "serve/record.h"
+#include "serve/mcp_server.h"
+#include "serve/request_log.h"
 #include "value/json_write.h"
 #include "value/text.h"
 

@@ -7,8 +7,8 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "serve/conversation.h"
-#include "serve/mcp.h"
-#include "serve/record.h"
+#include "serve/mcp_server.h"
+#include "serve/request_log.h"
 #include "serve/tool.h"
 
 #include "base/banned.h"

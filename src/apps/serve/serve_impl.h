@@ -14,7 +14,7 @@
 struct form;
 struct keyed;
 
-/* What of an answer, besides its text, was sent while it came: sent.h. */
+/* What of an answer, besides its text, was sent while it came: sent_parts.h. */
 typedef struct sent {
     size_t reasoning, refusal; /* bytes */
     size_t logprobs[2];        /* tokens, of its content and of its refusal */
@@ -133,8 +133,8 @@ typedef struct request {
 bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
 /* The model of that name; NULL when it does not exist, which was then answered. */
 const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
-/* fields.c: checks types and ranges of the fields. Returns false when one is wrong, which was then
- * answered. */
+/* request_fields.c: checks types and ranges of the fields. Returns false when one is wrong, which
+ * was then answered. */
 bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body);
 bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list);
 bool pdl_serve_ask_is_true(pdl_vref d, const char *key);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "io/rand.h"
+#include "io/entropy.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"

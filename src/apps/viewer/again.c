@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "value/json_read.h"
 #include "viewer/box_json.h"
-#include "viewer/run.h"
+#include "viewer/shown_run.h"
 
 #include "base/banned.h"
 

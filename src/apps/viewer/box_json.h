@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "viewer/doc.h"
-#include "viewer/source.h"
+#include "viewer/program_text.h"
 
 enum {
     PDL_BOX_PREVIEW_BYTES = 600,   /* of the result of a box in the tree */

@@ -14,7 +14,7 @@
 #include "value/json_write.h"
 #include "value/promise.h"
 #include "viewer/box_json.h"
-#include "viewer/files.h"
+#include "viewer/read_files.h"
 
 #include "base/banned.h"
 

@@ -10,7 +10,7 @@
 #include "value/json_write.h"
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
-#include "viewer/source.h"
+#include "viewer/program_text.h"
 
 #include "base/banned.h"
 

@@ -11,7 +11,7 @@
 #include "base/xml.h"
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
-#include "viewer/run.h"
+#include "viewer/shown_run.h"
 
 #include "base/banned.h"
 

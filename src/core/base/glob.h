@@ -1,5 +1,5 @@
 /* glob.h -- shell patterns of names: of models, tools, servers, commands. Paths, where a star ends
- * at a slash, are the policies' (policy/glob.c).
+ * at a slash, are the policies' (policy/path_glob.c).
  *
  * `*` matches any text, also with slashes in it. What else is special is the caller's choice,
  * since names may hold the other characters: a tool may be called a[0].

@@ -3,8 +3,8 @@
  *   PDL_VEC(int) v = {0};  *pdl_vec_push(&v) = 7;  v.p[0];  v.n;  pdl_vec_fini(&v);
  *
  * All-zero is the empty array; items are in p[0..n). Growing may move them, so that pointers to
- * items do not outlive a push: keep an index instead. Out of memory is handled in base/alloc.c, so
- * pushing cannot fail.
+ * items do not outlive a push: keep an index instead. Out of memory is handled in
+ * base/memory/alloc.c, so pushing cannot fail.
  *
  * This is the only place in which arrays grow. Growth is by half, which costs a constant number of
  * copies per item and lets an allocator use freed memory again.

@@ -5,7 +5,7 @@
 #ifndef PDL_CHECK_CHECKER_H
 #define PDL_CHECK_CHECKER_H
 
-#include "check/scope.h"
+#include "check/names/check_scope.h"
 #include "lang/fields.h"
 
 /* A file that was included or imported: it is checked once. */
@@ -100,8 +100,8 @@ void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked);
 /* ignore.c: drops what levels and comments switch off. */
 void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt);
 
-/* walk.c: returns the type of the block's variable (def), which without `result` in contribute is
- * not that of what the block around it gets. */
+/* check_walk.c: returns the type of the block's variable (def), which without `result` in
+ * contribute is not that of what the block around it gets. */
 const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
 
 /* kinds.c: the part of a block that its kind has; type of its result. */
@@ -122,7 +122,7 @@ const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl
 /* cases.c: match */
 const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 
-/* code.c */
+/* code_blocks.c */
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
 /* Every word of the text may be a variable that it reads. */
 void pdl_checker_use_words(pdl_checker *c, pdl_str text);
@@ -135,7 +135,8 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t);
 
-/* sent.c: messages; a parameter that services get as it is written. n and tree may be NULL. */
+/* sent_objects.c: messages; a parameter that services get as it is written. n and tree may be
+ * NULL. */
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
 void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc);

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "expr/token.h"
 
-/* --- names (names.c) -------------------------------------------------------------------------- */
+/* --- names (free_names.c) --------------------------------------------------------------------- */
 
 /* A name of the text. Visible as a variable of the text when set at top level or in the block being
  * read. */
@@ -100,7 +100,7 @@ typedef struct pdl_reader {
     uint32_t last_end; /* end of the token before t */
     uint32_t depth;
     uint32_t operators; /* operands of operators that are open */
-    /* Counts places where the order of checks matters; if there are any, check.c looks for the
+    /* Counts places where the order of checks matters; if there are any, expr_check.c looks for the
      * first problem. */
     uint32_t suspects;
     /* Python's own compiler would refuse this: reported when there is no other problem */
@@ -211,12 +211,12 @@ const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace);
 /* Statements (read_stmt.c): the whole template as a SEQ. */
 const pdl_xnode *pdl_read_template(pdl_reader *r);
 
-/* check.c: reports the first construct below root that the reference's compiler refuses. */
+/* expr_check.c: reports the first construct below root that the reference's compiler refuses. */
 void pdl_check(pdl_reader *r, const pdl_xnode *root);
 /* How messages name a node that cannot be assigned to: "const", "name", "add". */
 const char *pdl_xnode_word(const pdl_xnode *n);
 
-/* --- advice.c --------------------------------------------------------------------------------- */
+/* --- expr_advice.c ---------------------------------------------------------------------------- */
 
 /* What to write in place of what could not be read, where it is the syntax of another language;
  * empty: not known. r->fail is set. */

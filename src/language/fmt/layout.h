@@ -17,7 +17,7 @@ void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *ou
 void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_options *o,
                      bool *loose, pdl_buf *out);
 
-/* sort.c: the entries of blocks in the order of the tables. p and t are of the same text. */
+/* key_order.c: the entries of blocks in the order of the tables. p and t are of the same text. */
 void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out);
 
 /* same.c: do both texts mean the same, node by node? Of those in loose (NULL: none), blanks just

@@ -55,7 +55,7 @@ typedef struct pdl_loader {
     const pdl_node *args; /* the arguments of the call that is read, or NULL */
 } pdl_loader;
 
-/* --- load.c: blocks --------------------------------------------------------------------------- */
+/* --- load_block.c: blocks --------------------------------------------------------------------- */
 const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
 bool pdl_loader_spend(pdl_loader *l,
                       const pdl_node *n); /* counts a node; false when there are too many */
@@ -72,14 +72,14 @@ void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* "Field not allowed: KEY" */
-/* load.c: helps the last diagnostic, for n where an object of names should be. */
+/* load_block.c: helps the last diagnostic, for n where an object of names should be. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
 /* The same for n where a list should be: one word, or words with commas or blanks between them.
  * Quotes and brackets may join words. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
-/* advice.c: what is written here in place of a word of other tools, or NULL. A key of a block of
- * this kind (any: also what it means in each block); a key of an object that is not a block; one of
- * an object that has the keys `known`; a word of a field that takes the words `known`. */
+/* word_advice.c: what is written here in place of a word of other tools, or NULL. A key of a block
+ * of this kind (any: also what it means in each block); a key of an object that is not a block; one
+ * of an object that has the keys `known`; a word of a field that takes the words `known`. */
 const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);

@@ -117,8 +117,8 @@ typedef struct pdl_native_table {
 enum { PDL_NATIVE_TABLES = 13 };
 /* The ith table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
-/* The filter or test that a word is meant for, also a word of another language (advice.c); empty:
- * none is known. */
+/* The filter or test that a word is meant for, also a word of another language (native_advice.c);
+ * empty: none is known. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
@@ -193,7 +193,7 @@ PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *e
 /* Calls a cell: joiner() returns text. *handled false when it is not callable. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
-/* --- formatting (format.c) -------------------------------------------------------------------- */
+/* --- formatting (percent_format.c) ------------------------------------------------------------ */
 
 /* '%s' % x. lenient: undefined values print as empty text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,

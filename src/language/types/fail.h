@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* What failed; words.c has a row of text for each. */
+/* What failed; failure_words.c has a row of text for each. */
 typedef enum {
     PDL_FAIL_false,
     PDL_FAIL_type,

@@ -47,8 +47,8 @@ void pdl_analyze(pdl_analysis *an, pdl_vref schema, pdl_vref v);
 /* Append one problem at a step. */
 void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text);
 
-/* advice.c: a hint for a word, or a list without one item, that is no type. err is set. rest: when
- * there is none, which types there are. */
+/* type_advice.c: a hint for a word, or a list without one item, that is no type. err is set. rest:
+ * when there is none, which types there are. */
 void pdl_type_advise_word(pdl_err *err, pdl_str word);
 void pdl_type_advise_rest(pdl_err *err);
 void pdl_type_advise_list(pdl_err *err, pdl_vref list);

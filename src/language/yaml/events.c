@@ -13,7 +13,7 @@
 
 #include "value/text.h"
 #include "yaml/reader.h"
-#include "yaml/recover.h"
+#include "yaml/resync.h"
 
 #include "base/banned.h"
 

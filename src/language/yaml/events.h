@@ -3,7 +3,7 @@
  *
  * One reader for runs and for editors. A strict reader stops at the first error, which is PyYAML's
  * in words and place. A tolerant one (pdl_yreader_recover) keeps a note of it and continues:
- * recover.c.
+ * resync.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,9 +54,9 @@ PDL_PRINTF(5, 6)
 bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *py_class,
                    const char *fmt, ...);
 
-/* advice.c: adds what to write instead, where the problem is a frequent mistake, and marks what is
- * not closed where it opens. context: the byte where began what was being read; bracket: that of
- * the outermost { or [ around it, SIZE_MAX: none. */
+/* yaml_advice.c: adds what to write instead, where the problem is a frequent mistake, and marks
+ * what is not closed where it opens. context: the byte where began what was being read; bracket:
+ * that of the outermost { or [ around it, SIZE_MAX: none. */
 void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket);
 
 #endif

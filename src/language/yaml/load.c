@@ -20,8 +20,8 @@
 #include "value/text.h"
 #include "yaml/events.h"
 #include "yaml/load.h"
-#include "yaml/recover.h"
 #include "yaml/resolve.h"
+#include "yaml/resync.h"
 
 #include "base/banned.h"
 

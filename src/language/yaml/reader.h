@@ -1,4 +1,4 @@
-/* reader.h -- private to yaml: the state of an event reader, which events.c and recover.c share.
+/* reader.h -- private to yaml: the state of an event reader, which events.c and resync.c share.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ struct pdl_yreader {
     struct pdl_yrecovery *recovery; /* NULL: strict */
 };
 
-/* recover.c: a failure of the reader was put into err; takes it for a note and finds where to
+/* resync.c: a failure of the reader was put into err; takes it for a note and finds where to
  * continue. Returns false when there is no such place. */
 bool pdl_yrecover(pdl_yreader *r, pdl_err *err);
 /* The next event that closes what the failure left open. Returns false when there is none. */

@@ -98,7 +98,7 @@ typedef struct pdl_yscan {
     const char *column_at;
     uint32_t column_cp; /* characters of the line before column_at */
     bool done, allow_key;
-    bool tolerant;          /* ends what is left open where a new entry begins (recover.c) */
+    bool tolerant;          /* ends what is left open where a new entry begins (resync.c) */
     uint32_t tolerant_from; /* what begins before is read strictly */
     uint32_t flow;          /* level of flow collections */
     uint32_t flow_start;    /* byte where the outermost one begins */
@@ -220,7 +220,7 @@ bool pdl_yscan_rest_of_line(pdl_yscan *s);
 bool pdl_yscan_plain(pdl_yscan *s);
 bool pdl_yscan_quoted(pdl_yscan *s);
 bool pdl_yscan_block(pdl_yscan *s);
-/* recover.c: in a tolerant scanner, does the line at s->pos begin a new entry, so that the flow
+/* resync.c: in a tolerant scanner, does the line at s->pos begin a new entry, so that the flow
  * collection or scalar that began at start has no end? */
 bool pdl_ytolerant_ends(pdl_yscan *s, const char *start);
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end);

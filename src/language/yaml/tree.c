@@ -14,7 +14,7 @@
 #include "value/text.h"
 #include "yaml/events.h"
 #include "yaml/load.h"
-#include "yaml/recover.h"
+#include "yaml/resync.h"
 
 #include "base/banned.h"
 

@@ -153,7 +153,7 @@ struct pdl_code {
     pdl_program *program; /* kept; NULL for a bare expression or template */
     pdl_arena *arena;     /* owned: infos, shapes */
     pdl_interner *names;  /* kept: those of its runs */
-    /* of a file imported as lib/...: its errors are reported at the call (vm/fiber.c) */
+    /* of a file imported as lib/...: its errors are reported at the call (vm/run/fiber.c) */
     bool library;
     pdl_val
         /* of a tool server: dict from names of functions to declarations; else absent */

@@ -6,7 +6,8 @@
  * ENTER and LEAVE save and restore those of a block, PART_BEGIN and PART_END those of a part that
  * contributes nothing itself. The compiler places them, because it can see what is not needed: a
  * plain value in a list needs neither. What must stay true: each begin has its end on every way
- * through the code; an error skips the ends, so handlers restore what they recorded (vm/retry.c).
+ * through the code; an error skips the ends, so handlers restore what they recorded
+ * (vm/blocks/retry.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

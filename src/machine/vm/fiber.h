@@ -27,7 +27,7 @@ typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
 /* Bits of the register `print`: what the current position of the program prints; or, of a silent
- * part, that its messages will not be read (vm/ops_block.c). */
+ * part, that its messages will not be read (vm/ops/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {

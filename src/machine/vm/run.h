@@ -99,7 +99,7 @@ PDL_MUST static inline bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
     return PDL_LIKELY(!r->failed_size) || pdl_run_raise_oom(r, err);
 }
 
-/* globals.c */
+/* run_globals.c */
 void pdl_run_globals(pdl_run *r);
 pdl_val pdl_vm_usage_value(pdl_run *r);
 /* Returns the object of an imported file that ends in this frame: all that it defined. */
@@ -107,7 +107,7 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr);
 pdl_val pdl_vm_scope_value(pdl_fiber *f);
 double pdl_run_random(void *run);
 
-/* budget.c */
+/* block_budget.c */
 void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
 /* Counts `turns` of a loop in which the fiber requested no effect. Fails with an error of kind
  * budget when its time is over. */

@@ -1,4 +1,4 @@
-/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c,
+/* host.c -- see host.h: the world, and its small effects. Files that stay open are in file_write.c,
  * standard input in input.c.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,8 +17,8 @@
 #include "base/utf8.h"
 #include "host/host_impl.h"
 #include "io/clock.h"
+#include "io/entropy.h"
 #include "io/file.h"
-#include "io/rand.h"
 #include "value/int.h"
 #include "value/label.h"
 

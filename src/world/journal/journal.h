@@ -22,10 +22,6 @@
 
 typedef struct pdl_journal pdl_journal;
 
-/* Appends the version of SQLite, which is opened when a file is. False: it cannot be, and why is
- * appended. */
-bool pdl_journal_library(pdl_buf *out);
-
 /* What the file says about the run. All may be empty. */
 typedef struct pdl_journal_info {
     pdl_str file;    /* the program */

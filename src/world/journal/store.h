@@ -1,4 +1,5 @@
-/* store.h -- the file of a durable run: its tables (schema 2). Private to journal.
+/* store.h -- the file of a durable run: its tables (schema 2), which a batch uses,
+ * too.
  *
  * Rows are written inside of a transaction that the first writer begins; commit ends it, and with
  * `sync` everything so far is on the disk when it returns.

@@ -11,7 +11,7 @@
 
 #include "base/vec.h"
 #include "io/http.h"
-#include "mcp/config.h"
+#include "mcp/server_list.h"
 
 typedef struct session session;
 
@@ -102,7 +102,7 @@ typedef struct mcp_world {
     PDL_VEC(session *) sessions;
 } mcp_world;
 
-/* session.c */
+/* mcp_session.c */
 session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c); /* takes a */
 void pdl_mcp_session_free(session *s);
 void pdl_mcp_session_take(session *s, pdl_effect *e); /* takes e */

@@ -5,7 +5,7 @@
 #include "model/model.h"
 
 #include "io/clock.h"
-#include "io/rand.h"
+#include "io/entropy.h"
 #include "model/call/embed.h"
 #include "model/wire/reply_builder.h"
 

@@ -1,15 +1,15 @@
 /* policy_impl.h -- inside of the policy room.
  *
- *   read.c     YAML -> policies, every problem at once
- *   judge.c    rules and labels -> verdict
- *   glob.c     names and paths against patterns
- *   oddities.c rules that do nothing
- *   asks.c     an effect -> the sinks that it would reach
- *   sources.c  which effects a value came from
- *   show.c     messages and questions
- *   lock.c     definitions of tools against lock files
- *   approvals.c effects that wait for a person
- *   world.c    the world
+ *   policy_read.c   YAML -> policies, every problem at once
+ *   judge.c         rules and labels -> verdict
+ *   path_glob.c     names and paths against patterns
+ *   oddities.c      rules that do nothing
+ *   asks.c          an effect -> the sinks that it would reach
+ *   sources.c       which effects a value came from
+ *   questions.c     messages and questions
+ *   tool_lock.c     definitions of tools against lock files
+ *   approvals.c     effects that wait for a person
+ *   policy_world.c  the world
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -91,11 +91,11 @@ struct pdl_policies {
 /* Where a policy does not say another number. */
 enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
-/* read.c */
+/* policy_read.c */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
 
-/* glob.c: the path from the root, without "." and ".." and doubled slashes; with real, links are
- * followed as far as the path exists. */
+/* path_glob.c: the path from the root, without "." and ".." and doubled slashes; with real, links
+ * are followed as far as the path exists. */
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
 
@@ -138,7 +138,7 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
 pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
 void pdl_sources_fini(source_log *s);
 
-/* show.c */
+/* questions.c */
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
 /* The request of an approval; owned dict. what: the question about the definition of a tool; NULL:
@@ -150,7 +150,7 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
 
-/* --- the world: world.c, approvals.c, lock.c -------------------------------------------------- */
+/* --- the world: policy_world.c, approvals.c, tool_lock.c -------------------------------------- */
 
 typedef struct policy_room policy_room;
 
@@ -196,7 +196,7 @@ typedef struct process_memory {
     pdl_label holds;  /* of all that went in since the session began */
 } process_memory;
 
-/* What runs under the same policies have left in processes: memory.c. */
+/* What runs under the same policies have left in processes: process_labels.c. */
 struct pdl_policy_memory {
     pdl_policy_memories *all;
     pdl_val policies; /* their digests */
@@ -233,11 +233,11 @@ struct policy_room {
     uint32_t n_questions, most_questions, next_id;
 };
 
-/* Continues with an effect that may be done: lock.c for tools, else the next world. */
+/* Continues with an effect that may be done: tool_lock.c for tools, else the next world. */
 void pdl_policy_forward(policy_room *r, pdl_effect *e);
 
-/* lock.c. Does one of the policies have a lock? Then a person has looked at each definition that
- * the program sees. */
+/* tool_lock.c. Does one of the policies have a lock? Then a person has looked at each definition
+ * that the program sees. */
 bool pdl_policies_have_locks(const pdl_policies *p);
 /* Is e a use of tools, and are there locks? Then they are examined, and what may be done is
  * forwarded. */

@@ -1,22 +1,22 @@
 /* sandbox_impl.h -- private to the sandbox room.
  *
- *   profile.c    profiles: reading, defaults, narrowing
- *   walk.c       what in a folder is masked or protected
- *   planted.c    start files that are new after a run
- *   sandbox.c    profile and machine -> the instructions of the helper
- *   deputy.c     what the engine does for confined code, or in folders that it may write
- *   probe.c      what the machine can do
- *   confine.c    the helper: outside, waits, answers signals, limits processes
- *   processes.c  the processes of a sandbox
- *   end.c        ends that are not the command's own
- *   variables.c  the environment of the command, on its way through the helper
- *   native.c     namespaces and mounts with our own calls
- *   bwrap.c      the same by bubblewrap
- *   inside.c     the helper: limits, Landlock, seccomp, then the command
- *   filter.c     the seccomp filter
- *   sockets.c    unix sockets inside
- *   pair.c       messages between the processes of the helper
- *   proxy.c      the network of a profile with `net:`
+ *   sandbox_profile.c  profiles: reading, defaults, narrowing
+ *   hidden_paths.c     what in a folder is masked or protected
+ *   planted.c          start files that are new after a run
+ *   sandbox.c          profile and machine -> the instructions of the helper
+ *   deputy.c           what the engine does for confined code, or in folders that it may write
+ *   probe.c            what the machine can do
+ *   confine.c          the helper: outside, waits, answers signals, limits processes
+ *   processes.c        the processes of a sandbox
+ *   end.c              ends that are not the command's own
+ *   variables.c        the environment of the command, on its way through the helper
+ *   namespaces.c       namespaces and mounts with our own calls
+ *   bwrap.c            the same by bubblewrap
+ *   inside.c           the helper: limits, Landlock, seccomp, then the command
+ *   filter.c           the seccomp filter
+ *   sockets.c          unix sockets inside
+ *   pair.c             messages between the processes of the helper
+ *   proxy.c            the network of a profile with `net:`
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -136,7 +136,7 @@ void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv);
 /* The same with all of its options, for a script of the shell. */
 void pdl_bwrap_exec_probe(const char *script);
 extern const char pdl_bubblewrap[]; /* its path */
-/* native.c: in a new process; false with errno and *what when it cannot. */
+/* namespaces.c: in a new process; false with errno and *what when it cannot. */
 bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);
 /* inside.c: gives up rights; false with errno and *what. */

@@ -1,8 +1,8 @@
 /* parts.h -- inside of telemetry: spans, the facts about them, the exporter. Private to telemetry.
  *
- *   config.c      the environment: address, headers, resource
+ *   otel_env.c    the environment: address, headers, resource
  *   facts.c       attributes: what is known of effects, by the conventions for generative AI
- *   spans.c       events of a run become spans
+ *   otlp_spans.c  events of a run become spans
  *   export.c      batches of spans go to the collector
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@
 #include "effect/effect.h"
 #include "telemetry/otlp.h"
 
-/* --- config.c --------------------------------------------------------------------------------- */
+/* --- otel_env.c ------------------------------------------------------------------------------- */
 
 typedef struct otlp_config {
     char *url;               /* owned; NULL: nothing is sent */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp/config.h"
 #include "mcp/jsonplace.h"
+#include "mcp/server_list.h"
 
 #include "t.h"
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lsp/text.h"
+#include "lsp/serve/doc_text.h"
 
 #include "t.h"
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "mcp/config.h"
+#include "mcp/server_list.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache/cache.h"
 #include "compile/compile.h"
-#include "journal/cache.h"
 #include "journal/journal.h"
 #include "lang/load.h"
 #include "value/json_read.h"

@@ -5,9 +5,9 @@
  */
 #include "t.h"
 
+#include "value/containers/shapes.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
-#include "value/shapes.h"
 
 #include "base/banned.h"
 

@@ -1,6 +1,6 @@
 /* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of
- * one's own, text shown at once; and the table of its natives (others: slots.c, find_object.c,
- * calculate.c, tfidf.c).
+ * one's own, text shown at once; and the table of its natives (others: template_slots.c,
+ * find_object.c, calculate.c, tfidf.c).
  *
  * A judge answers `true` or `false`. The raw response says for each token of the answer which
  * others the model weighed:

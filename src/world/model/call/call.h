@@ -141,7 +141,7 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e);
  * returns. */
 void pdl_call_cancel(pdl_call *c);
 
-/* --- advice.c --------------------------------------------------------------------------------- */
+/* --- failure_advice.c ------------------------------------------------------------------------- */
 
 /* Adds to the error of a call what a person can do about it. model: as the program wrote it. */
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err);
@@ -159,7 +159,7 @@ void pdl_call_reset(pdl_call *c);
  * false when there is none. */
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
-/* --- mock.c: mock_response and mock_timeout (spec providers 13.7) ----------------------------- */
+/* --- mock_response.c: mock_response and mock_timeout (spec providers 13.7) -------------------- */
 
 bool pdl_mock_is(const pdl_ask *a);
 /* The response in OpenAI's shape, or false and the fault. */

@@ -1,4 +1,4 @@
-/* life.h -- functions that the files of a call's life share: call.c (states, sending), wait.c
+/* life.h -- functions that the files of a call's life share: call.c (states, sending), call_timer.c
  * (timers), receive.c (replies and streams), recover.c (after a failure), job.c (replies that are
  * polled for). Private to model/call.
  *
@@ -35,7 +35,7 @@ void pdl_call_note(const pdl_call *c, const char *fmt, ...);
 /* Which token of the cache the call uses. */
 pdl_str pdl_call_token_id(const pdl_call *c);
 
-/* --- wait.c ----------------------------------------------------------------------------------- */
+/* --- call_timer.c ----------------------------------------------------------------------------- */
 
 /* Starts the timer of c; the state decides what its end means. */
 void pdl_call_wait(pdl_call *c, uint64_t ms);

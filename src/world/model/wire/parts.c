@@ -4,7 +4,7 @@
  */
 #include "model/wire/parts.h"
 
-#include "io/rand.h"
+#include "io/entropy.h"
 #include "model/ask/messages.h"
 #include "value/json_read.h"
 #include "value/json_write.h"

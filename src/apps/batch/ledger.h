@@ -1,0 +1,61 @@
+/* ledger.h -- the journal of a batch: which rows are finished, with what, and how far the output
+ * has come.
+ *
+ * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows
+ * that are in flight are in no file. A row is finished once the transaction that holds it is
+ * committed: the process may be killed at any instant after that. Output files are written after
+ * the commit, and how much of them is certain is a fact of the file (pdl_ledger_put_fact).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_LEDGER_H
+#define PDL_BATCH_LEDGER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct pdl_ledger pdl_ledger;
+
+typedef struct pdl_ledger_row {
+    int64_t number; /* of the data row, from 1 */
+    pdl_str hash;   /* of the input */
+    bool failed;
+    double start, end; /* seconds since the epoch */
+    pdl_str facts;     /* JSON: usage and what else is known beside the output */
+    pdl_str output;    /* JSON: the row of the output */
+} pdl_ledger_row;
+
+/* A new file, owned by this process until close. Errors: usage when it exists, io. */
+PDL_MUST bool pdl_ledger_create(pdl_str path, pdl_ledger **out, pdl_err *err);
+/* One that is there. Errors: io, replay (no journal, damaged), runtime (another process owns it).
+ */
+PDL_MUST bool pdl_ledger_open(pdl_str path, pdl_ledger **out, pdl_err *err);
+/* Is it a file whose maker ended before anything was in it? */
+bool pdl_ledger_is_unbegun(pdl_str path);
+/* Commits; whole: one file is left. NULL is fine. */
+void pdl_ledger_close(pdl_ledger *l, bool whole);
+/* Removes the file and those beside it; a file that is not there is fine. Error: io. */
+PDL_MUST bool pdl_ledger_remove(pdl_str path, pdl_err *err);
+
+/* Facts about the batch; a fact that is not there is empty. */
+PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_ledger_put_fact(pdl_ledger *l, const char *key, pdl_str value, pdl_err *err);
+
+PDL_MUST bool pdl_ledger_put(pdl_ledger *l, const pdl_ledger_row *r, pdl_err *err);
+/* What was put survives the end of the process. */
+PDL_MUST bool pdl_ledger_commit(pdl_ledger *l, pdl_err *err);
+
+typedef bool pdl_ledger_fn(void *user, const pdl_ledger_row *r);
+/* Calls fn with the row of this number, if it is finished. */
+PDL_MUST bool pdl_ledger_find(pdl_ledger *l, int64_t number, pdl_ledger_fn *fn, void *user,
+                              pdl_err *err);
+/* Calls fn for the rows above a number in their order, until it returns false. */
+PDL_MUST bool pdl_ledger_each(pdl_ledger *l, int64_t after, pdl_ledger_fn *fn, void *user,
+                              pdl_err *err);
+/* The row counts as not asked; rows that failed do. */
+PDL_MUST bool pdl_ledger_forget(pdl_ledger *l, int64_t number, pdl_err *err);
+PDL_MUST bool pdl_ledger_forget_failed(pdl_ledger *l, pdl_err *err);
+/* Facts whose key begins with this text are not there any more. */
+PDL_MUST bool pdl_ledger_forget_facts(pdl_ledger *l, const char *beginning, pdl_err *err);
+
+#endif

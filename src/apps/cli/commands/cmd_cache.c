@@ -1,0 +1,158 @@
+/* cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "cache/cache.h"
+#include "cli/cli.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { SHOWN_CP = 60 };
+
+typedef struct printer {
+    bool json, whole;
+    int code; /* of a failed write */
+} printer;
+
+static void put_line(printer *p, pdl_buf *line) {
+    pdl_buf_putc(line, '\n');
+    p->code = pdl_cli_put_stdout(pdl_buf_str(line));
+    pdl_buf_fini(line);
+}
+
+/* The text of the last message, or of the first text that was embedded. */
+static pdl_vref last_text(pdl_vref request) {
+    pdl_vref list = pdl_dict_getz(request, "messages");
+    if (!pdl_is_list(list)) list = pdl_dict_getz(request, "input");
+    if (!pdl_is_list(list) || !pdl_list_len(list)) return list;
+    pdl_vref last = pdl_list_at(list, pdl_list_len(list) - 1);
+    return pdl_is_dict(last) ? pdl_dict_getz(last, "content") : last;
+}
+
+static void put_beginning(pdl_str json, pdl_buf *out) {
+    pdl_val request;
+    pdl_err err = {0};
+    if (!pdl_json_read(json, 0, &request, NULL, &err)) {
+        pdl_err_fini(&err);
+        return;
+    }
+    if (pdl_is_dict(request)) pdl_val_show(last_text(request), true, SHOWN_CP, out);
+    pdl_drop(request);
+}
+
+static void put_time(int64_t s, pdl_buf *out) {
+    char text[32];
+    struct tm tm;
+    time_t t = (time_t)s;
+    if (localtime_r(&t, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm))
+        pdl_buf_put(out, pdl_str_of(text));
+}
+
+static bool put_text(printer *p, const pdl_cache_row *r) {
+    pdl_buf line = PDL_BUF;
+    put_time(r->stored, &line);
+    PDL_PUT(&line, "  ");
+    put_time(r->used, &line);
+    pdl_buf_putf(&line, "  %5lld  %.*s #%lld  ", (long long)r->hits, PDL_FMT(r->model),
+                 (long long)r->number);
+    put_beginning(r->request, &line);
+    put_line(p, &line);
+    return !p->code;
+}
+
+static bool put_json(printer *p, const pdl_cache_row *r) {
+    pdl_buf line = PDL_BUF;
+    PDL_PUT(&line, "{\"key\": ");
+    pdl_json_quote(r->key, 0, &line);
+    PDL_PUT(&line, ", \"model\": ");
+    pdl_json_quote(r->model, 0, &line);
+    pdl_buf_putf(&line, ", \"repetition\": %lld, \"stored\": %lld, \"used\": %lld, \"hits\": %lld",
+                 (long long)r->number, (long long)r->stored, (long long)r->used,
+                 (long long)r->hits);
+    if (p->whole)
+        pdl_buf_putf(&line, ", \"request\": %.*s, \"reply\": %.*s", PDL_FMT(r->request),
+                     PDL_FMT(r->reply));
+    PDL_PUT(&line, "}");
+    put_line(p, &line);
+    return !p->code;
+}
+
+static bool put_row(void *user, const pdl_cache_row *r) {
+    printer *p = user;
+    return p->json ? put_json(p, r) : put_text(p, r);
+}
+
+/* "30d" in seconds; false when it is not an age. */
+bool pdl_cli_read_age(pdl_str s, int64_t *out) {
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+    int64_t n;
+    if (s.n < 2 || !pdl_num_read_int(pdl_str_sub(s, 0, s.n - 1), &n) || n < 0 || n > 1000000000)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (s.p[s.n - 1] != units[i].unit) continue;
+        *out = n * units[i].seconds;
+        return true;
+    }
+    return false;
+}
+
+static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl_err *err) {
+    int64_t n, before = a->given[OPT_older_than] ? (int64_t)time(NULL) - age : 0;
+    if (!pdl_cache_prune(c, before, a->value[OPT_model], &n, err)) return false;
+    pdl_buf line = PDL_BUF;
+    pdl_buf_putf(&line, "%lld %s removed", (long long)n, n == 1 ? "reply" : "replies");
+    put_line(p, &line);
+    return true;
+}
+
+/* What is wrong with the command line; NULL: nothing. */
+static const char *misuse(const arguments *a, int64_t *age) {
+    static const char *const actions[] = {"list", "prune", "export"};
+    bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");
+    bool some = a->given[OPT_older_than] || a->given[OPT_model];
+    for (size_t i = 0; i < 3 && a->files.n; i++)
+        known = known || pdl_str_is(a->files.p[0], actions[i]);
+    if (!a->files.n) return "the following arguments are required: ACTION FILE";
+    if (!known) return "argument ACTION: choose from list, prune, export";
+    if (a->files.n < 2) return "the following arguments are required: FILE";
+    if (!pruning && (some || a->given[OPT_all]))
+        return "--older-than, --model and --all belong to prune";
+    if (pruning && some == a->given[OPT_all])
+        return "prune needs --older-than AGE, --model GLOB, or --all by itself";
+    if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], age))
+        return "argument --older-than: expected a number and d, h, m or s, such as 30d";
+    return NULL;
+}
+
+int pdl_cli_cmd_cache(const arguments *a) {
+    int64_t age = 0;
+    const char *wrong = misuse(a, &age);
+    if (wrong) return pdl_cli_refuse(a, wrong);
+    pdl_cache *c = NULL;
+    pdl_err err = {0};
+    bool export = pdl_str_is(a->files.p[0], "export");
+    printer p = {.whole = export,
+                 .json =
+                     export || (a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json"))};
+    bool ok = pdl_cache_open_existing(a->files.p[1], &c, &err);
+    if (ok && pdl_str_is(a->files.p[0], "prune"))
+        ok = prune(a, c, age, &p, &err);
+    else if (ok)
+        ok = pdl_cache_each(c, put_row, &p, &err);
+    if (!ok) {
+        pdl_cli_print_error(&err, NULL);
+        p.code = 1;
+        pdl_err_fini(&err);
+    }
+    pdl_cache_close(c);
+    return p.code;
+}

@@ -1,0 +1,462 @@
+/* cmd_run.c -- pdl FILE: run a program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/session.h"
+#include "base/pool.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/show_live.h"
+#include "cli/term.h"
+#include "cli/terminal/progress_line.h"
+#include "io/file.h"
+#include "lang/walk.h"
+#include "sandbox/sandbox.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+/* PROGRAM_trace.json beside the program, without the program's suffix. */
+static char *trace_name(const arguments *a) {
+    pdl_str v = a->value[OPT_trace], file = a->files.p[0];
+    if (v.p) return pdl_str_dup(v);
+    size_t slash = pdl_str_rfind(file, PDL_STR("/")), dot = pdl_str_rfind(file, PDL_STR("."));
+    bool has_suffix =
+        dot != PDL_NOT_FOUND && dot > 0 && (slash == PDL_NOT_FOUND || dot > slash + 1);
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, pdl_str_sub(file, 0, has_suffix ? dot : file.n));
+    PDL_PUT(&b, "_trace.json");
+    return pdl_buf_take(&b);
+}
+
+/* A trace is written to its end, also after a signal; but then the other end of a pipe is not
+ * waited for. */
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
+    const pdl_cancel scope = {.flag = pdl_cli_signal_received()},
+                     *before = pdl_cancel_enter(&scope);
+    bool ok = pdl_file_out_put(user, piece, err);
+    (void)pdl_cancel_enter(before);
+    return ok;
+}
+
+/* A signal after the end of the program came while its values were written: the trace is whole
+ * without those that take long, and the command has been interrupted all the same. */
+static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err) {
+    if (pdl_run_error(pdl_session_get(s))->kind) return; /* the signal ended the program */
+    (void)pdl_cancel_enter(scope);
+    if (!pdl_check_cancel(err)) pdl_cli_note("The trace may lack long values: %s", err->msg);
+    (void)pdl_cancel_enter(NULL);
+}
+
+/* Returns the exit status: nonzero when a signal came while the trace was written. */
+static int write_trace(const arguments *a, const pdl_session *s) {
+    const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
+    pdl_file_out *out;
+    pdl_err err = {0};
+    char *path = trace_name(a);
+    (void)pdl_cancel_enter(&scope);
+    bool ok = pdl_session_check_path(s, path, &err) && pdl_file_out_begin(path, &out, &err);
+    (void)pdl_cancel_enter(NULL);
+    if (ok) {
+        ok = pdl_session_trace(s, put_trace, out, &err);
+        (void)pdl_cancel_enter(&scope);
+        ok = pdl_file_out_end(out, ok, &err);
+        (void)pdl_cancel_enter(NULL);
+    }
+    if (!ok) pdl_cli_note("Failure generating the trace: %s", err.msg);
+    if (ok) note_cut(s, &scope, &err);
+    int code = err.uncatchable ? pdl_err_exit_code(&err) : 0;
+    pdl_err_fini(&err);
+    pdl_free(path);
+    return code;
+}
+
+typedef struct runner {
+    const arguments *a;
+    term term;
+    pdl_line_terminal terminal; /* the same, for questions */
+    pdl_session *session;
+    pdl_stream stream;
+    show_live show; /* of --view */
+    progress progress;
+    lasting *lasting; /* NULL: the run is not durable */
+    pdl_vref inputs;
+    char *own_files[3]; /* owned: of -o and --trace; NULL-terminated */
+} runner;
+
+static void on_signal(void *user, int sig) {
+    runner *r = user;
+    pdl_err err = {0};
+    pdl_err_signal(&err, sig);
+    pdl_session_cancel(r->session, &err);
+}
+
+static void on_broken(void *user) {
+    runner *r = user;
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
+    pdl_session_cancel(r->session, &err);
+}
+
+static int finish(runner *r, pdl_step step) {
+    const pdl_run *run = pdl_session_get(r->session);
+    pdl_err err = {0};
+    int code = 0;
+    if (step == PDL_STEP_FAIL) {
+        const pdl_err *e = pdl_run_error(run);
+        if (r->lasting) pdl_session_flush(r->session);
+        pdl_cli_term_flush(&r->term);
+        if (e->kind != PDL_E_exit) pdl_cli_term_end_line(&r->term);
+        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit && e->kind != PDL_E_parked)
+            pdl_cli_print_error(e, r->session);
+        code = pdl_err_exit_code(e);
+    } else if (r->stream == PDL_STREAM_NONE) {
+        pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+        pdl_cancel scope = {.flag = pdl_cli_signal_received()};
+        (void)pdl_cancel_enter(&scope);
+        pdl_val shown = pdl_session_shown(r->session, pdl_run_result(run));
+        if (pdl_stringify(shown, &b, &err)) {
+            pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_result_is_untrusted(run));
+            pdl_cli_term_put(&r->term, PDL_STR("\n"));
+        } else {
+            pdl_cli_print_error(&err, r->session);
+            code = pdl_err_exit_code(&err);
+            pdl_err_fini(&err);
+        }
+        pdl_drop(shown);
+        (void)pdl_cancel_enter(NULL); /* a trace is written to its end */
+        pdl_buf_fini(&b);
+    } else {
+        pdl_cli_term_put(&r->term, PDL_STR("\n"));
+    }
+    if (r->lasting) pdl_session_flush(r->session);
+    pdl_cli_term_flush(&r->term);
+    bool ends = step != PDL_STEP_FAIL || r->lasting;
+    if (ends && !pdl_session_finish(r->session, &err)) {
+        if (step != PDL_STEP_FAIL) pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+        code = 1;
+    }
+    if (r->lasting) pdl_cli_lasting_note(r->lasting, r->a, r->session);
+    int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
+    if (!code) code = traced;
+    if (r->term.broken) return pdl_cli_write_failed(EPIPE);
+    if (r->term.interrupted) return pdl_signal_exit_status(*pdl_cli_signal_received());
+    return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
+}
+
+/* --check: what was noted is the output, what the program would print is not. */
+static int report_check(const runner *r) {
+    pdl_buf b = PDL_BUF;
+    pdl_durable_report(r->lasting->run, &b);
+    pdl_buf_putc(&b, '\n');
+    int code = pdl_cli_put_stdout(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
+static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
+    (void)user;
+    pdl_buf at = PDL_BUF;
+    pdl_loc_put(loc, &at);
+    pdl_cli_note("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
+    pdl_buf_fini(&at);
+}
+
+/* Of a run that resumes the program is in its journal, too: it may have moved to a machine that has
+ * only that. */
+static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
+    pdl_str file = r->a->files.p[0];
+    if (!r->lasting || !r->lasting->resumes) return pdl_cli_read_program(file, text, err);
+    pdl_str recorded = pdl_durable_get_facts(r->lasting->run)->text;
+    char *path = pdl_str_dup(file);
+    bool there = !pdl_str_is(file, "-") && pdl_file_kind_of(path) == PDL_FILE_REGULAR &&
+                 pdl_file_read(path, text, err);
+    pdl_free(path);
+    pdl_err_fini(err);
+    if (!there) pdl_buf_clear(text);
+    if (!there) return pdl_buf_add(text, recorded, err);
+    if (!pdl_durable_runs_text(r->lasting->run, pdl_buf_str(text)))
+        pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
+    return true;
+}
+
+static int failed(const runner *r, pdl_err *err) {
+    pdl_cli_print_option_error(r->a, err, r->session);
+    int code = err->kind == PDL_E_usage ? 2 : 1;
+    pdl_err_fini(err);
+    return code;
+}
+
+/* The journal, when the run has one. */
+static bool make_lasting(runner *r, pdl_str text, pdl_err *err) {
+    if (!r->lasting) return true;
+    if (!r->lasting->resumes &&
+        !pdl_cli_lasting_begin(r->lasting, r->a, r->session, text, r->inputs, err))
+        return false;
+    return pdl_cli_lasting_attach(r->lasting, r->a, r->session, r->inputs, &r->term, err);
+}
+
+static int run_loaded(runner *r) {
+    pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
+    r->term.on_broken = on_broken;
+    r->term.user = r;
+    pdl_step step = pdl_cli_progress_run(&r->progress, r->session);
+    int code = r->a->given[OPT_check] ? report_check(r) : finish(r, step);
+    pdl_signals_stop(watch);
+    return code;
+}
+
+/* With --view: the server starts before the run, and stays after it unless a signal ended it. */
+static int run_shown(runner *r, pdl_str text) {
+    pdl_err err = {0};
+    if (!r->a->given[OPT_view]) return run_loaded(r);
+    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text, r->a->value[OPT_view_frame],
+                                 &err)) {
+        pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+        return 1;
+    }
+    int code = run_loaded(r);
+    if (*pdl_cli_signal_received())
+        pdl_cli_show_live_leave(&r->show);
+    else
+        pdl_cli_show_live_end(&r->show);
+    return code;
+}
+
+/* errno of a path that cannot become a file; 0: as far as can be seen, it can. */
+static int why_unwritable(const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0) return S_ISDIR(st.st_mode) ? EISDIR : 0;
+    pdl_str folder = pdl_file_folder(pdl_str_of(path));
+    char *dir = pdl_str_dup(folder.n ? folder : PDL_STR("."));
+    int e = access(dir, W_OK) == 0 ? 0 : errno;
+    pdl_free(dir);
+    return e;
+}
+
+/* A trace that cannot be written is reported before the run, which may take hours; the program runs
+ * all the same, as in the reference. */
+static void warn_of_trace(const arguments *a) {
+    if (!a->given[OPT_trace]) return;
+    char *path = trace_name(a);
+    int e = why_unwritable(path);
+    if (e) pdl_cli_note("pdl: warning: the trace cannot be written: %s: %s", path, strerror(e));
+    pdl_free(path);
+}
+
+/* What is in the file of -o goes when the program begins: one that is not there, or broken, costs
+ * nobody the result of the last. */
+static void empty_output(const runner *r) {
+    struct stat st;
+    bool keeps = r->lasting && r->lasting->resumes && !r->lasting->fresh_output;
+    if (!r->a->given[OPT_output] || keeps) return;
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) (void)!ftruncate(STDOUT_FILENO, 0);
+}
+
+static int run_program(runner *r) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    const pdl_program *p;
+    int code = 1;
+    if (!read_text(r, &text, &err)) {
+        code = failed(r, &err);
+    } else if (!pdl_session_load(r->session, pdl_buf_str(&text), &p)) {
+        pdl_cli_print_load_errors(p, r->session);
+    } else if (!make_lasting(r, pdl_buf_str(&text), &err)) {
+        code = failed(r, &err);
+    } else {
+        if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
+        pdl_program_each_deprecated(p, warn_deprecated, NULL);
+        pdl_cli_show_problems(r->a, r->session, p, false);
+        empty_output(r);
+        warn_of_trace(r->a);
+        code = run_shown(r, pdl_buf_str(&text));
+    }
+    pdl_buf_fini(&text);
+    return code;
+}
+
+static pdl_stream stream_of(const arguments *a) {
+    if (!a->given[OPT_stream] || pdl_str_is(a->value[OPT_stream], "result"))
+        return PDL_STREAM_RESULT;
+    return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
+}
+
+/* What is done without running; -1: nothing, continue. */
+static int early(const arguments *a) {
+    if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
+    if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
+    if (!a->files.n) return pdl_cli_cmd_help(a);
+    static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional, OPT_COUNT};
+    int alone = pdl_cli_refuse_alone(a, own);
+    if (alone >= 0) return alone;
+    if (a->given[OPT_durable] && a->given[OPT_replay])
+        return pdl_cli_refuse(a, "--durable and --replay exclude each other");
+    if (a->given[OPT_record] && a->given[OPT_replay])
+        return pdl_cli_refuse(a, "--record and --replay exclude each other");
+    if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))
+        return pdl_cli_refuse(a, PDL_CLI_BAD_FRAME);
+    return -1;
+}
+
+/* A program may run this command again, on itself too: a variable of the environment counts the
+ * levels. */
+static bool enter_depth(pdl_str file, pdl_err *err) {
+    static const char name[] = "PDL_DEPTH";
+    const char *value = getenv(name);
+    char text[24];
+    int64_t depth = 0;
+    if (!value || !pdl_num_read_int(pdl_str_of(value), &depth) || depth < 0) depth = 0;
+    if (depth >= PDL_MAX_PROCESS_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "%.*s: programs run programs more than %d deep", PDL_FMT(file),
+                           PDL_MAX_PROCESS_DEPTH);
+    snprintf(text, sizeof text, "%lld", (long long)depth + 1);
+    return setenv(name, text, 1) == 0 ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s",
+                       strerror(errno));
+}
+
+pdl_str pdl_cli_sandbox_profile(const arguments *a) {
+    if (a->given[OPT_sandbox])
+        return a->value[OPT_sandbox].p ? a->value[OPT_sandbox] : PDL_STR("code");
+    return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
+}
+
+/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good;
+ * a file that cannot have that gets the whole output.
+ */
+static bool open_output(const runner *r, pdl_err *err) {
+    if (!r->a->given[OPT_output] || r->a->given[OPT_check]) return true;
+    bool resumes = r->lasting && r->lasting->resumes;
+    char *path = pdl_str_dup(r->a->value[OPT_output]);
+    off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;
+    int fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
+    bool ok = fd >= 0;
+    struct stat st;
+    bool is_file = ok && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (resumes && is_file && st.st_size < keeps) r->lasting->fresh_output = true;
+    resumes = resumes && !r->lasting->fresh_output;
+    if (resumes && is_file && ftruncate(fd, keeps) != 0)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
+    if (ok && resumes) (void)lseek(fd, 0, SEEK_END);
+    if (ok && dup2(fd, STDOUT_FILENO) < 0)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", path, strerror(errno));
+    if (fd > STDERR_FILENO) close(fd);
+    pdl_free(path);
+    return ok;
+}
+
+int pdl_cli_cmd_run(const arguments *a) {
+    int code = early(a);
+    if (code >= 0) return code;
+    lasting l = {.inputs = pdl_absent()};
+    code = pdl_cli_run_lasting(a, a->given[OPT_durable] ? &l : NULL);
+    pdl_cli_lasting_fini(&l);
+    return code;
+}
+
+static void name_own_files(runner *r) {
+    size_t n = 0;
+    if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
+    if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
+}
+
+/* What the command line says of the session; limits and sinks are added to it. */
+static pdl_session_options session_options(runner *r, pdl_debug *debug) {
+    const arguments *a = r->a;
+    const lasting *l = r->lasting;
+    return (pdl_session_options){
+        .file = a->files.p[0],
+        .dir = pdl_file_folder(a->files.p[0]),
+        .stream = r->stream,
+        .unchecked = pdl_cli_is_unchecked(a),
+        .record = l ? (pdl_str){0} : a->value[OPT_record],
+        .replay = a->value[OPT_replay],
+        .own_files = (const char *const *)r->own_files,
+        .trace = a->given[OPT_trace] || a->given[OPT_view],
+        .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
+        .labels = a->given[OPT_view],
+        .sink = pdl_cli_term_sink(&r->term),
+        .terminal = &r->terminal,
+        .show_user = &r->term,
+        .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
+        .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
+        .debug = debug,
+        .shares_loop = a->given[OPT_view],
+    };
+}
+
+/* What shows the run: a page, a line of progress. */
+static void add_shows(runner *r, pdl_session_options *o) {
+    if (r->a->given[OPT_view]) o->sink = pdl_cli_show_live_init(&r->show, &r->session, o->sink);
+    o->sink = pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->sink);
+    if (r->progress.has_line) o->shares_loop = true;
+    o->reports_tools = r->progress.has_steps;
+}
+
+/* Opens the session, with the data and the configuration of the program, and runs it. */
+static int run_session(runner *r, pdl_session_options *o) {
+    const arguments *a = r->a;
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
+              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    pdl_config_use(&config, o);
+    o->variables = r->inputs = vars;
+    ok = ok && pdl_session_new(o, &r->session, &err);
+    int code = ok ? run_program(r) : failed(r, &err);
+    pdl_config_fini(&config);
+    if (PDL_POOLS && !r->lasting) pdl_leak_on_exit(); /* other builds look for leaks */
+    pdl_cli_show_live_fini(&r->show);
+    pdl_session_free(r->session);
+    pdl_cli_progress_fini(&r->progress);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    return code;
+}
+
+int pdl_cli_run_lasting(const arguments *a, lasting *l) {
+    pdl_err err = {0};
+    runner r = {.a = a, .stream = stream_of(a), .lasting = l};
+    shared_options limits = {0};
+    pdl_debug debug = {0};
+    char why[PDL_DEBUG_WHY];
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
+                        why))
+        return pdl_cli_refuse(a, why);
+    if (!open_output(&r, &err)) return failed(&r, &err);
+    pdl_cli_term_init(&r.term,
+                      &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    r.terminal = pdl_cli_term_lines(&r.term);
+    name_own_files(&r);
+    pdl_session_options o = session_options(&r, &debug);
+    int code = pdl_cli_shared_options_read(a, &limits, &o);
+    if (code) return code;
+    if (l && l->resumes) {
+        o.policies = l->policies.p;
+        o.n_policies = l->policies.n;
+    }
+    add_shows(&r, &o);
+    code = run_session(&r, &o);
+    for (size_t i = 0; r.own_files[i]; i++) pdl_free(r.own_files[i]);
+    pdl_cli_term_fini(&r.term);
+    pdl_cli_shared_options_fini(&limits);
+    PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
+    pdl_debug_fini(&debug);
+    return code;
+}

@@ -1,0 +1,498 @@
+/* durable_command.c -- durable runs of the command: their journal, their options, what they print.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "base/hash.h"
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "io/file.h"
+#include "journal/runs.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+/* --- options in the journal ------------------------------------------------------------------- */
+
+/* What shapes a run keeps shaping it; keys, prices and addresses come from now. */
+static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
+                              OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
+                              OPT_provisional, OPT_cache,   OPT_output};
+enum { N_KEPT = sizeof kept / sizeof kept[0] };
+
+/* --- what confines a run may only become stricter --------------------------------------------- */
+
+/* The content of a policy as a hash; empty: it is no file, but the name of a built-in one. */
+static void policy_hash(pdl_str name, char out[65]) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    char *path = pdl_str_dup(name);
+    out[0] = 0;
+    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR && pdl_file_read(path, &text, &ignored))
+        pdl_hash_hex(pdl_buf_str(&text), out);
+    pdl_err_fini(&ignored);
+    pdl_free(path);
+    pdl_buf_fini(&text);
+}
+
+static void put_policy(pdl_str name, pdl_buf *out, const char **comma) {
+    char hash[65];
+    if (!name.n) return;
+    policy_hash(name, hash);
+    pdl_buf_putf(out, "%s[", *comma);
+    pdl_json_quote(name, 0, out);
+    pdl_buf_putf(out, ",\"%s\"]", hash);
+    *comma = ",";
+}
+
+/* The policies and the sandbox that are in force, wherever they were asked for. */
+static void put_guards(const arguments *a, pdl_buf *out) {
+    const char *named = getenv("PDL_POLICY"), *comma = "";
+    pdl_str profile = pdl_cli_sandbox_profile(a);
+    PDL_PUT(out, "\"policies\":[");
+    for (size_t i = 0; i < a->policies.n; i++) put_policy(a->policies.p[i], out, &comma);
+    put_policy(pdl_str_of(named ? named : ""), out, &comma);
+    PDL_PUT(out, "],\"sandbox\":");
+    pdl_json_quote(profile, 0, out);
+    PDL_PUT(out, ",\"sandbox-min\":");
+    pdl_json_quote(a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full"), 0, out);
+}
+
+static pdl_str text_in(pdl_vref v, const char *name) {
+    pdl_vref x = pdl_dict_getz(v, name);
+    return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
+}
+
+/* A text of the journal as an argument. */
+static pdl_str lasting_text(lasting *l, pdl_str s) {
+    char *copy = pdl_str_dup(s);
+    *pdl_vec_push(&l->texts) = copy;
+    return (pdl_str){copy, s.n};
+}
+
+static bool is_same_file(pdl_str a, pdl_str b) {
+    char *one = pdl_str_dup(a), *other = pdl_str_dup(b);
+    bool same = pdl_str_eq(a, b) || pdl_file_is_same(one, other);
+    pdl_free(one);
+    pdl_free(other);
+    return same;
+}
+
+static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
+    pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
+    bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
+    if (!was.n) return true;
+    if (asked && !is_same_file(was, now))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began in the sandbox %.*s: a resume has the same",
+                           PDL_FMT(was));
+    bool weaker = a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
+    bool full = pdl_str_is(text_in(v, "sandbox-min"), "full");
+    if (weaker && full)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began with --sandbox-min full: a resume has no weaker one");
+    a->given[OPT_sandbox] = true;
+    a->given[OPT_no_sandbox] = false;
+    a->value[OPT_sandbox] = lasting_text(l, was);
+    if (!full && !a->given[OPT_sandbox_min]) {
+        a->given[OPT_sandbox_min] = true;
+        a->value[OPT_sandbox_min] = PDL_STR("process");
+    }
+    return true;
+}
+
+static bool has_name(const lasting *l, pdl_str name) {
+    for (size_t i = 0; i < l->policies.n; i++)
+        if (pdl_str_eq(l->policies.p[i], name)) return true;
+    return false;
+}
+
+static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *err) {
+    pdl_vref list = pdl_dict_getz(v, "policies");
+    size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
+                    pdl_is_str(pdl_list_at(one, 1));
+        if (!pair) continue;
+        pdl_str name = pdl_str_get(pdl_list_at(one, 0));
+        char hash[65];
+        policy_hash(name, hash);
+        if (!pdl_str_is(pdl_str_get(pdl_list_at(one, 1)), hash))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the policy %.*s is not what it was when the run began: a resume "
+                               "needs it as it was; --policy adds a stricter one",
+                               PDL_FMT(name));
+        *pdl_vec_push(&l->policies) = lasting_text(l, name);
+    }
+    for (size_t i = 0; i < a->policies.n; i++)
+        if (!has_name(l, a->policies.p[i]))
+            *pdl_vec_push(&l->policies) = a->policies.p[i];
+    return true;
+}
+
+static void put_options(const arguments *a, pdl_buf *out) {
+    const char *comma = ",";
+    pdl_buf_putc(out, '{');
+    put_guards(a, out);
+    for (size_t i = 0; i < N_KEPT; i++) {
+        if (!a->given[kept[i]]) continue;
+        pdl_buf_putf(out, "%s\"%s\":", comma, pdl_cli_option_of(kept[i])->name);
+        if (a->value[kept[i]].p)
+            pdl_json_quote(a->value[kept[i]], 0, out);
+        else
+            PDL_PUT(out, "true");
+        comma = ",";
+    }
+    pdl_buf_putc(out, '}');
+}
+
+/* Those that a does not give. */
+static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
+    pdl_val v;
+    if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
+    for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
+        pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(kept[i])->name);
+        if (kept[i] == OPT_output && a->given[OPT_output])
+            l->fresh_output = pdl_is_absent(x) || !pdl_is_str(x) ||
+                              !is_same_file(pdl_str_get(x), a->value[OPT_output]);
+        if (pdl_is_absent(x) || a->given[kept[i]]) continue;
+        a->given[kept[i]] = true;
+        if (pdl_is_str(x)) a->value[kept[i]] = lasting_text(l, pdl_str_get(x));
+    }
+    bool ok = !pdl_is_dict(v) || (take_sandbox(l, a, v, err) && take_policies(l, a, v, err));
+    pdl_drop(v);
+    return ok;
+}
+
+int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
+    while (*own != OPT_COUNT && !a->given[*own]) own++;
+    if (*own == OPT_COUNT || a->given[OPT_durable]) return -1;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "--%s", pdl_cli_option_of(*own)->name);
+    if (a->value[*own].p) pdl_buf_putf(&b, " '%.*s'", PDL_FMT(pdl_utf8_cut(a->value[*own], 60)));
+    PDL_PUT(&b, " is for durable runs: give --durable");
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
+    return pdl_runs_find(name, out, err);
+}
+
+bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err) {
+    char *folder;
+    if (!pdl_runs_is_id(id))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "argument --id: expected at most 100 letters, digits and . _ -, and "
+                           "not . or - at the beginning, not '%.*s'",
+                           PDL_FMT(pdl_utf8_cut(id, 120)));
+    if (a->given[OPT_record]) {
+        *out = pdl_str_dup(a->value[OPT_record]);
+        return true;
+    }
+    if (!pdl_runs_folder(&folder, err)) return false;
+    *out = pdl_runs_path(folder, id);
+    pdl_free(folder);
+    return true;
+}
+
+/* Where the journal of a new run is: that of --record, or a file of the folder. */
+static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
+    char made[40];
+    pdl_str id = a->value[OPT_id];
+    if (!a->given[OPT_id]) {
+        pdl_runs_make_id(made);
+        id = pdl_str_of(made);
+    }
+    l->id = pdl_str_dup(id);
+    l->is_listed = !a->given[OPT_record];
+    return pdl_cli_journal_path(a, id, &l->path, err);
+}
+
+/* A name is in use: that is no wrong command line, the run cannot begin. */
+static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
+    if (err->kind != PDL_E_usage) return;
+    err->kind = PDL_E_io;
+    if (a->given[OPT_record]) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b,
+                 "there is a run %s already: pdl resume %s continues it, pdl runs rm %s "
+                 "removes it",
+                 l->id, l->id, l->id);
+    pdl_err_reword(err, &b);
+}
+
+bool pdl_cli_syncs_fully(const arguments *a) {
+    return !a->given[OPT_sync] || pdl_str_is(a->value[OPT_sync], "full");
+}
+
+bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_str text,
+                           pdl_vref inputs, pdl_err *err) {
+    char cwd[4096] = "";
+    pdl_buf note = PDL_BUF, options = PDL_BUF;
+    if (!choose_path(l, a, err)) return false;
+    if (!pdl_durable_create(pdl_str_of(l->path), pdl_cli_syncs_fully(a), &l->run, &note, err)) {
+        reword_taken(l, a, err);
+        return false;
+    }
+    if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
+    put_options(a, &options);
+    (void)!getcwd(cwd, sizeof cwd);
+    pdl_session_name_keys(s, l->run);
+    pdl_durable_facts f = {
+        .id = pdl_str_of(l->id),
+        .file = a->files.p[0],
+        .text = text,
+        .folder = pdl_str_of(cwd),
+        .options = pdl_buf_str(&options),
+        .version = PDL_STR(PDL_VERSION),
+    };
+    bool ok = pdl_durable_begin(l->run, &f, inputs, err);
+    if (ok && pdl_tty_is(STDERR_FILENO)) pdl_cli_note("pdl: run %s", l->id);
+    pdl_buf_fini(&note);
+    pdl_buf_fini(&options);
+    return ok;
+}
+
+/* --- a run that is there ---------------------------------------------------------------------- */
+
+static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
+    for (size_t i = 0; i < a->values.n; i++) {
+        pdl_str v = a->values.p[i].value;
+        if (a->values.p[i].id == OPT_again) pdl_durable_again(l->run, v);
+        if (a->values.p[i].id != OPT_skip) continue;
+        size_t eq = pdl_str_find(v, PDL_STR("="), 0);
+        if (eq == PDL_NOT_FOUND || !eq)
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--skip %.*s: expected PLACE=JSON",
+                               PDL_FMT(v));
+        if (!pdl_durable_skip(l->run, pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n), err))
+            return false;
+    }
+    return true;
+}
+
+/* A name of this command line in the folder where it was typed. */
+static pdl_str rooted(lasting *l, const char *cwd, pdl_str name) {
+    bool is_data = pdl_str_starts(name, PDL_STR("@"));
+    pdl_str file = is_data ? pdl_str_sub(name, 1, name.n) : name;
+    if (!file.n || file.p[0] == '/' || pdl_str_is(name, "-")) return name;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s%s/%.*s", is_data ? "@" : "", cwd, PDL_FMT(file));
+    pdl_str whole = lasting_text(l, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return whole;
+}
+
+/* Policies and profiles are built in, or files with their path or ending. */
+static bool names_file(opt_id id, pdl_str value) {
+    const option *o = pdl_cli_option_of(id);
+    if (id == OPT_data) return pdl_str_starts(value, PDL_STR("@"));
+    if (id != OPT_policy && id != OPT_sandbox) return o->value && strcmp(o->value, "FILE") == 0;
+    bool is_path = pdl_str_find(value, PDL_STR("/"), 0) != PDL_NOT_FOUND ||
+                   pdl_str_find(value, PDL_STR("."), 0) != PDL_NOT_FOUND;
+    if (id == OPT_policy || !is_path) return is_path;
+    char *path = pdl_str_dup(value);
+    bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
+    pdl_free(path);
+    return is_file; /* another one is the profile that the run began in, as it was named then */
+}
+
+/* The folder is about to be left: files that this command line names are where it was typed. */
+static void root_names(lasting *l, arguments *a, const char *cwd) {
+    for (size_t i = 0; i < a->values.n; i++) *pdl_vec_push(&l->values) = a->values.p[i];
+    for (size_t i = 0; i < l->values.n; i++) {
+        struct given_value *v = &l->values.p[i];
+        bool is_last = a->value[v->id].p == v->value.p;
+        if (names_file(v->id, v->value)) v->value = rooted(l, cwd, v->value);
+        if (is_last) a->value[v->id] = v->value;
+        if (v->id == OPT_policy) *pdl_vec_push(&l->given_policies) = v->value;
+    }
+    a->values.p = l->values.p;
+    a->policies.p = l->given_policies.p;
+}
+
+/* Its working folder; on another machine it may not be there. */
+static void enter_folder(lasting *l, arguments *a, const pdl_durable_facts *f) {
+    char *folder = pdl_str_dup(f->folder), cwd[PATH_MAX];
+    if (*folder && getcwd(cwd, sizeof cwd) && strcmp(cwd, folder) != 0) root_names(l, a, cwd);
+    if (*folder && chdir(folder) != 0)
+        pdl_cli_note("pdl: note: the folder of the run, %s, cannot be entered (%s): it continues "
+                     "in this one",
+                     folder, strerror(errno));
+    pdl_free(folder);
+}
+
+bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err) {
+    *l = (lasting){.resumes = true, .inputs = pdl_absent()};
+    if (!pdl_cli_lasting_path(a->files.p[0], &l->path, err)) return false;
+    char real[PATH_MAX];
+    if (realpath(l->path, real)) { /* the folder may be left */
+        pdl_free(l->path);
+        l->path = pdl_str_dup(pdl_str_of(real));
+    }
+    if (!pdl_durable_open(pdl_str_of(l->path), use, pdl_cli_syncs_fully(a), a->given[OPT_take_over],
+                          &l->run, err))
+        return false;
+    const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
+    l->id = pdl_str_dup(f->id);
+    l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
+    if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(l, a, f);
+    a->files.p[0] = f->file;
+    return take_options(l, a, f->options, err) && take_ways(l, a, err);
+}
+
+/* Lines that earlier processes handed out: a regular file that begins with them is read after
+ * them. */
+struct input_lines {
+    pdl_buf all;
+};
+
+static bool on_line(void *user, const pdl_durable_row *row) {
+    struct input_lines *x = user;
+    pdl_val v;
+    pdl_err ignored = {0};
+    if (!pdl_str_is(row->kind, "input") || !row->reply.p) return true;
+    if (pdl_json_read(row->reply, 0, &v, NULL, &ignored)) {
+        if (pdl_is_str(v)) {
+            pdl_buf_put(&x->all, pdl_str_get(v));
+            pdl_buf_putc(&x->all, '\n');
+        }
+        pdl_drop(v);
+    }
+    pdl_err_fini(&ignored);
+    return true;
+}
+
+static bool begins_with(int fd, pdl_str text) {
+    char chunk[4096];
+    size_t at = 0;
+    while (at < text.n) {
+        size_t want = text.n - at < sizeof chunk ? text.n - at : sizeof chunk;
+        ssize_t n = pread(fd, chunk, want, (off_t)at);
+        if (n <= 0 || memcmp(chunk, text.p + at, (size_t)n) != 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static void continue_input(const lasting *l) {
+    struct stat st;
+    struct input_lines x = {PDL_BUF};
+    pdl_err ignored = {0};
+    if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    if (pdl_durable_each(pdl_str_of(l->path), on_line, &x, &ignored) && x.all.len &&
+        begins_with(STDIN_FILENO, pdl_buf_str(&x.all)) &&
+        lseek(STDIN_FILENO, (off_t)x.all.len, SEEK_SET) >= 0)
+        pdl_cli_note("pdl: note: standard input begins with the lines that the run has had: it is "
+                     "read on after them");
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&x.all);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void release(void *user) { pdl_session_flush(user); }
+
+bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given, term *t,
+                            pdl_err *err) {
+    pdl_durable_options o = {
+        .provisional = t->tty || a->given[OPT_provisional],
+        .park = a->given[OPT_park],
+        .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
+        .rebuild = a->given[OPT_rebuild],
+        .user = t,
+        .has_output = a->given[OPT_check] ? NULL : pdl_cli_term_has_held,
+        .put_output = pdl_cli_term_write,
+    };
+    if (l->resumes) {
+        pdl_session_name_keys(s, l->run);
+        if (!pdl_durable_resume_inputs(l->run, given, &l->inputs, err)) return false;
+        if (pdl_durable_asks(l->run)) continue_input(l);
+    }
+    t->holds = true;
+    t->held = PDL_BUF;
+    t->provisional = o.provisional;
+    t->release = release;
+    t->release_user = s;
+    if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output] && !l->fresh_output))
+        t->skip = pdl_durable_printed(l->run);
+    pdl_session_attach(s, l->run, &o, l->inputs);
+    bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_check];
+    return pdl_durable_prepare(l->run, err) &&
+           (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
+}
+
+struct shown_questions {
+    const lasting *l;
+    const pdl_session *s;
+};
+
+static void print_question(void *user, pdl_str place, pdl_str text) {
+    const struct shown_questions *q = user;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT\n", PDL_FMT(place),
+                 PDL_FMT(text), q->l->id, PDL_FMT(place));
+    pdl_cli_put_stderr(pdl_buf_str(&b), q->s);
+    pdl_buf_fini(&b);
+}
+
+void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) {
+    const pdl_err *e = pdl_run_error(pdl_session_get(s));
+    if (e->kind == PDL_E_parked) {
+        pdl_cli_note("pdl: run %s waits for an answer:", l->id);
+        struct shown_questions q = {l, s};
+        pdl_durable_questions(l->run, print_question, &q);
+        pdl_cli_note("  then: pdl resume %s", l->id);
+    }
+    if (l->resumes && !a->given[OPT_check] && pdl_durable_has_changes(l->run)) {
+        pdl_buf b = PDL_BUF;
+        pdl_durable_report(l->run, &b);
+        pdl_cli_note("pdl: note: the program or its files have changed: %s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+}
+
+/* The index of its folder hears of it; a copy elsewhere has none. */
+static void note_end(const lasting *l) {
+    pdl_str path = pdl_str_of(l->path), dir = pdl_file_folder(path);
+    pdl_buf own = PDL_BUF;
+    pdl_buf_putf(&own, "%s.journal", l->id);
+    char *folder = pdl_str_dup(dir);
+    if (dir.n && pdl_str_eq(pdl_file_name(path), pdl_buf_str(&own)) && l->is_listed)
+        pdl_runs_note(folder, path);
+    pdl_free(folder);
+    pdl_buf_fini(&own);
+}
+
+void pdl_cli_lasting_fini(lasting *l) {
+    bool writes = l->run && pdl_durable_asks(l->run);
+    pdl_durable_close(l->run);
+    if (writes) note_end(l);
+    pdl_drop(l->inputs);
+    pdl_free(l->path);
+    pdl_free(l->id);
+    pdl_vec_fini(&l->policies);
+    pdl_vec_fini(&l->values);
+    pdl_vec_fini(&l->given_policies);
+    for (size_t i = 0; i < l->texts.n; i++) pdl_free(l->texts.p[i]);
+    pdl_vec_fini(&l->texts);
+    *l = (lasting){.inputs = pdl_absent()};
+}

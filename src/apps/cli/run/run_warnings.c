@@ -1,0 +1,82 @@
+/* run_warnings.c -- what a check finds in a program that is about to run, for a person who watches.
+ *
+ * On a terminal a run shows it before it begins, and so does a server; elsewhere standard error is
+ * often a log, and only --check=warn asks for it. The check takes less time than drawing the lines.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/report.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+static bool is_off(const arguments *a) {
+    return a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "off");
+}
+
+/* Does a person watch, or ask for what is found? */
+static bool is_wanted(const arguments *a) {
+    return pdl_tty_is(2) ||
+           (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
+}
+
+/* Which of them a person gets to see: not what --strict asks for, and not `reported`, which comes
+ * in another way. What may never be executed is no error yet, though its place would fail. */
+static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
+                  const pdl_diag *reported) {
+    pdl_check_report r = {.form = PDL_REPORT_TEXT};
+    pdl_buf out = PDL_BUF;
+    for (size_t i = 0; i < checked->diags.n; i++) {
+        pdl_diag d = checked->diags.p[i];
+        if (d.reference_only || &checked->diags.p[i] == reported) continue;
+        if (!d.certain) d.severity = PDL_DIAG_WARNING;
+        pdl_report_add(&r, &d, file, &out);
+    }
+    if (out.len) pdl_cli_put_stderr(pdl_buf_str(&out), s);
+    pdl_buf_fini(&out);
+}
+
+void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
+                           bool always) {
+    if (is_off(a) || (!always && !is_wanted(a))) return;
+    pdl_program *checked = pdl_session_check(s, p);
+    /* a run that is sure to fail ends with the first of these errors: once is enough */
+    const pdl_diag *reported =
+        checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
+    if (checked) print(checked, s, a->files.p[0], reported);
+    pdl_program_drop(checked);
+}
+
+pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p) {
+    pdl_val list = pdl_list_new(4);
+    pdl_program *checked = is_off(a) ? NULL : pdl_session_check(s, p);
+    for (size_t i = 0; checked && i < checked->diags.n; i++)
+        if (!checked->diags.p[i].reference_only)
+            list =
+                pdl_list_push(list, pdl_report_value(&checked->diags.p[i], a->files.p[0], true));
+    pdl_program_drop(checked);
+    return list;
+}
+
+bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
+                    const pdl_check_inputs *inputs) {
+    if (is_off(a)) return true;
+    pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
+    bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
+    /* scripts read the address of the server from the first line */
+    if (checked && (!passes || is_wanted(a))) print(checked, s, p->source->name, NULL);
+    pdl_program_drop(checked);
+    return passes;
+}
+
+bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c, pdl_err *err) {
+    if (!pdl_config_read(file, c, err)) return false;
+    for (size_t i = 0; i < a->values.n; i++)
+        if (a->values.p[i].id == OPT_rule && !pdl_check_config_rules(c, a->values.p[i].value, err))
+            return false;
+    return true;
+}
+
+bool pdl_cli_is_unchecked(const arguments *a) {
+    return a->given[OPT_check_run] && !pdl_str_is(a->value[OPT_check_run], "stop");
+}

@@ -1,0 +1,70 @@
+/* put.c -- output of the commands, and how a failed write is reported.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/termsafe.h"
+#include "cli/cli.h"
+#include "cli/terminal/progress_line.h"
+
+#include "base/banned.h"
+
+int pdl_cli_write_failed(int e) {
+    if (e == EPIPE) return 141;
+    pdl_cli_note("pdl: error: cannot write to standard output: %s", strerror(e));
+    return 1;
+}
+
+int pdl_cli_put_stdout(pdl_str text) {
+    bool ok = pdl_write_termsafe(stdout, text);
+    return ok && fflush(stdout) == 0 ? 0 : pdl_cli_write_failed(errno);
+}
+
+void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
+    pdl_buf shown = PDL_BUF;
+    if (s)
+        pdl_session_redact(s, text, &shown);
+    else
+        pdl_buf_put(&shown, text);
+    pdl_cli_progress_clear();
+    (void)pdl_write_termsafe(stderr, pdl_buf_str(&shown));
+    fflush(stderr);
+    pdl_buf_fini(&shown);
+}
+
+void pdl_cli_note(const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_buf_putc(&b, '\n');
+    pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
+    pdl_buf_fini(&b);
+}
+
+void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
+    pdl_buf b = PDL_BUF, instead = PDL_BUF;
+    if (s && pdl_session_hides_error(s, err, &instead)) {
+        pdl_err other = {0};
+        pdl_err_set(&other, err->kind, err->loc, "%s", pdl_buf_z(&instead));
+        pdl_err_print(&other, true, &b);
+        pdl_err_fini(&other);
+    } else {
+        pdl_err_print(err, true, &b);
+    }
+    pdl_cli_put_stderr(pdl_buf_str(&b), s);
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&instead);
+}
+
+void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {
+    pdl_buf b = PDL_BUF;
+    if (s) pdl_session_note(s, p);
+    pdl_program_errors(p, &b, true);
+    pdl_cli_put_stderr(pdl_buf_str(&b), s);
+    pdl_buf_fini(&b);
+}

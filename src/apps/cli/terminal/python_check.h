@@ -1,0 +1,30 @@
+/* python_check.h -- does Python compile a text? Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_PYTHON_CHECK_H
+#define PDL_CLI_PYTHON_CHECK_H
+
+#include "base/buf.h"
+#include "check/check.h"
+#include "io/proc.h"
+
+enum { PDL_PYTHON_KNOWN = 512 };
+
+/* A Python that compiles and never runs anything. All-zero: it was not needed yet. */
+typedef struct pdl_python_checker {
+    pdl_loop *loop;
+    pdl_proc *proc;
+    pdl_buf out;
+    /* Answers by the hash of the text, or absent: an editor asks for the same ones after each key.
+     */
+    uint64_t hashes[PDL_PYTHON_KNOWN];
+    pdl_val known[PDL_PYTHON_KNOWN];
+    bool ended, missing;
+} pdl_python_checker;
+
+/* A pdl_check_options.python whose user is a pdl_python_checker. */
+void pdl_python_check(void *user, pdl_str code, pdl_python_report *report);
+void pdl_python_checker_fini(pdl_python_checker *c);
+
+#endif

@@ -1,0 +1,319 @@
+/* shown_values.c -- see debugger.h: variables, messages and requests, as the client shows them.
+ *
+ * What the client may unfold is kept under a number while the run is stopped. Text of values is cut
+ * and has no keys; a value that a model still has to give says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "dap/debugger.h"
+#include "value/context.h"
+#include "value/promise.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_SHOWN = 400, MOST_CHILDREN = 10000 };
+
+void pdl_dap_references_fini(debugger *g) {
+    for (size_t i = 0; i < g->references.n; i++) {
+        pdl_drop(g->references.p[i].value);
+        pdl_drop(g->references.p[i].key);
+    }
+    pdl_vec_fini(&g->references);
+}
+
+/* The number of a value that has parts; 0: it has none. It is at key in the value with the number
+ * parent; 0: it is not a part. */
+static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
+    bool parts = (pdl_is_list(v) && pdl_list_len(v)) || (pdl_is_dict(v) && pdl_dict_len(v)) ||
+                 (pdl_is(v, PDL_V_TUPLE) && pdl_list_len(v));
+    if (!parts) return 0;
+    *pdl_vec_push(&g->references) =
+        (dap_reference){.value = pdl_keep(v), .parent = parent, .key = pdl_keep(key)};
+    return (int64_t)g->references.n;
+}
+
+/* Without the promises in it, when all of them are filled. Owned. */
+static pdl_val settled(pdl_vref v) {
+    pdl_err err = {0};
+    pdl_val out;
+    if (!pdl_may_hold_promise(v) || !pdl_is_absent(pdl_promise_blocking(v))) return pdl_keep(v);
+    if (pdl_promise_resolve(v, &out, &err)) return out;
+    pdl_err_fini(&err);
+    return pdl_keep(v);
+}
+
+static void show(debugger *g, pdl_vref v, pdl_buf *out) {
+    pdl_buf text = PDL_BUF, safe = PDL_BUF;
+    if (pdl_is(v, PDL_V_PROMISE))
+        PDL_PUT(&text, "(not known yet)");
+    else if (pdl_may_hold_promise(v))
+        PDL_PUT(&text, "(parts are not known yet)");
+    else
+        pdl_val_show(v, true, MOST_SHOWN, &text);
+    if (g->session)
+        pdl_session_redact(g->session, pdl_buf_str(&text), &safe);
+    else
+        pdl_buf_put(&safe, pdl_buf_str(&text));
+    pdl_buf_put(out, pdl_buf_str(&safe));
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&safe);
+}
+
+static pdl_val put_part(debugger *g, const char *name, pdl_vref given, size_t parent,
+                        pdl_vref key) {
+    pdl_buf b = PDL_BUF;
+    pdl_val v = settled(given);
+    show(g, v, &b);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), name, pdl_text(pdl_buf_str(&b)));
+    d = pdl_dict_putz(d, "type", pdl_textz(pdl_type_name(v)));
+    d = pdl_dict_putz(d, "variablesReference", pdl_int(reference(g, v, parent, key)));
+    if (pdl_is_list(v)) d = pdl_dict_putz(d, "indexedVariables", pdl_int((int64_t)pdl_list_len(v)));
+    if (pdl_is_dict(v)) d = pdl_dict_putz(d, "namedVariables", pdl_int((int64_t)pdl_dict_len(v)));
+    pdl_buf_fini(&b);
+    pdl_drop(v);
+    return d;
+}
+
+pdl_val pdl_dap_put_value(debugger *g, const char *name, pdl_vref v) {
+    return put_part(g, name, v, 0, pdl_absent());
+}
+
+/* The name that a client has for a key, or for the number of an item. */
+static pdl_val name_of(pdl_vref key) {
+    pdl_buf b = PDL_BUF;
+    if (pdl_is_str(key)) return pdl_keep(key);
+    pdl_val_show(key, true, MOST_SHOWN, &b);
+    return pdl_text_of_buf(&b);
+}
+
+static size_t count_parts(pdl_vref v) {
+    return pdl_is_absent(v) ? 0 : pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v);
+}
+
+/* The key of the part number i; owned. */
+static pdl_val key_at(pdl_vref v, size_t i) {
+    return pdl_is_dict(v) ? pdl_keep(pdl_dict_key_at(v, i)) : pdl_int((int64_t)i);
+}
+
+static pdl_val put_variable(debugger *g, size_t parent, pdl_vref v, size_t i) {
+    pdl_val key = key_at(v, i);
+    pdl_vref part = pdl_is_dict(v) ? pdl_dict_val_at(v, i) : pdl_list_at(v, i);
+    pdl_val d = pdl_dict_putz(put_part(g, "value", part, parent, key), "name", name_of(key));
+    pdl_drop(key);
+    return d;
+}
+
+pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
+    int64_t at = pdl_member_int(args, "variablesReference", 0);
+    int64_t start = pdl_member_int(args, "start", 0), count = pdl_member_int(args, "count", 0);
+    pdl_val list = pdl_list_new(8);
+    if (count <= 0 || count > MOST_CHILDREN) count = MOST_CHILDREN;
+    if (at < 1 || (size_t)at > g->references.n || start < 0) return list;
+    pdl_val v = pdl_keep(g->references.p[at - 1].value);
+    const char *other = pdl_is_dict(v) ? "indexed" : "named"; /* kind of parts it does not have */
+    size_t n = pdl_text_is(pdl_member(args, "filter"), other) ? 0 : count_parts(v);
+    for (size_t i = (size_t)start; i < n && (int64_t)pdl_list_len(list) < count; i++)
+        list = pdl_list_push(list, put_variable(g, (size_t)at, v, i));
+    pdl_drop(v);
+    return list;
+}
+
+/* --- scopes ----------------------------------------------------------------------------------- */
+
+pdl_val pdl_dap_scope(debugger *g, uint32_t fiber) {
+    return g->session ? pdl_run_scope_of(pdl_session_get(g->session), fiber) : pdl_dict_new(0);
+}
+
+pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f) {
+    if (f == &t->frames.p[t->frames.n - 1] || !f->scope) return pdl_dap_scope(g, t->fiber);
+    pdl_val d = pdl_dict_new(0);
+    if (!pdl_is_absent(f->context)) d = pdl_dict_putz(d, "pdl_context", pdl_keep(f->context));
+    pdl_val rest = pdl_scope_to_dict(f->scope, g->names);
+    d = pdl_dict_merge(d, rest);
+    pdl_drop(rest);
+    return d;
+}
+
+static bool is_predefined(pdl_str name) {
+    return pdl_str_starts(name, PDL_STR("pdl_")) || pdl_str_is(name, "stdlib");
+}
+
+/* The variables of the program, or those that every program has. */
+static pdl_val part_of(pdl_vref scope, bool predefined) {
+    pdl_val d = pdl_dict_new(8);
+    for (size_t i = 0; i < pdl_dict_len(scope); i++) {
+        pdl_vref key = pdl_dict_key_at(scope, i);
+        if (!pdl_is_str(key) || is_predefined(pdl_str_get(key)) != predefined) continue;
+        d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(scope, i)));
+    }
+    return d;
+}
+
+/* frame: whose variables they are; 0: no variables. */
+static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v, bool expensive,
+                         uint32_t frame) {
+    if ((pdl_is_dict(v) && !pdl_dict_len(v)) || (pdl_is_list(v) && !pdl_list_len(v))) {
+        pdl_drop(v);
+        return list;
+    }
+    *pdl_vec_push(&g->references) =
+        (dap_reference){.value = v, .frame = frame, .key = pdl_absent()};
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "name", pdl_textz(name));
+    d = pdl_dict_putz(d, "variablesReference", pdl_int((int64_t)g->references.n));
+    return pdl_list_push(list, pdl_dict_putz(d, "expensive", pdl_bool(expensive)));
+}
+
+/* The messages of a context as a list; empty where a part is not known yet. */
+static pdl_val messages_of(pdl_vref context) {
+    if (pdl_is_list(context)) return pdl_keep(context);
+    pdl_val v = pdl_is_absent(context) ? pdl_absent() : settled(context);
+    if (pdl_is_absent(v) || !pdl_is(v, PDL_V_CONTEXT) || pdl_may_hold_promise(v)) {
+        if (!pdl_is_absent(v)) pdl_drop(v);
+        return pdl_list_new(0);
+    }
+    pdl_val list = pdl_context_messages(v);
+    pdl_drop(v);
+    return list;
+}
+
+pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
+    dap_thread *t;
+    const dap_frame *f = pdl_dap_frame_of(g, frame, &t);
+    pdl_val list = pdl_list_new(4);
+    if (!f) return list;
+    pdl_val scope = pdl_dap_scope_of_frame(g, t, f);
+    if (!pdl_is_absent(g->request))
+        list = add_scope(g, list, "Request", pdl_keep(g->request), false, 0);
+    list = add_scope(g, list, "Variables", part_of(scope, false), false, frame);
+    list = add_scope(g, list, "Context", messages_of(f->context), false, 0);
+    if (!pdl_is_absent(g->last_result)) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(1), "result", pdl_keep(g->last_result));
+        list = add_scope(g, list, "Block before", d, false, 0);
+    }
+    list = add_scope(g, list, "Predefined", part_of(scope, true), true, 0);
+    pdl_drop(scope);
+    return list;
+}
+
+/* --- setting ---------------------------------------------------------------------------------- */
+
+/* Values do not change, so what holds the part is made again, up to the variable, which is bound to
+ * it. Numbers that the client has of values around the part mean the new ones; those of what
+ * was there before mean nothing. */
+
+/* The number of the scope in which a value is, and the name of its variable; 0: in none. */
+static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
+    while (!pdl_is_absent(g->references.p[at - 1].value) && g->references.p[at - 1].parent) {
+        key = g->references.p[at - 1].key;
+        at = g->references.p[at - 1].parent;
+    }
+    const dap_reference *r = &g->references.p[at - 1];
+    if (pdl_is_absent(r->value) || !r->frame || !pdl_is_str(key)) return 0;
+    *name = pdl_str_get(key);
+    return at;
+}
+
+/* v with its part at key replaced. Takes part. */
+static pdl_val with_part(pdl_vref v, pdl_vref key, pdl_val part) {
+    if (pdl_is_dict(v)) return pdl_dict_put(pdl_keep(v), pdl_keep(key), part);
+    bool tuple = pdl_is(v, PDL_V_TUPLE);
+    pdl_val list = pdl_list_set(pdl_keep(v), (size_t)pdl_int_of(key), part);
+    return tuple ? pdl_list_as_tuple(list) : list;
+}
+
+static void forget_part(debugger *g, size_t parent, pdl_vref key) {
+    for (size_t i = 0; i < g->references.n; i++) {
+        dap_reference *r = &g->references.p[i];
+        if (r->parent != parent || !pdl_val_eq(r->key, key)) continue;
+        pdl_drop(r->value);
+        r->value = pdl_absent();
+    }
+}
+
+/* Replaces the part in all that is around it; the new value of the variable, owned. */
+static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
+    pdl_val v = pdl_keep(part);
+    while (!g->references.p[at - 1].frame) {
+        dap_reference *r = &g->references.p[at - 1];
+        v = with_part(r->value, key, v);
+        pdl_drop(r->value);
+        r->value = pdl_keep(v);
+        key = r->key;
+        at = r->parent;
+    }
+    dap_reference *scope = &g->references.p[at - 1];
+    scope->value = pdl_dict_put(scope->value, pdl_keep(key), pdl_keep(v));
+    return v;
+}
+
+/* The frame whose variables can be set: of the call that runs now. Callers have theirs in places
+ * that only their return reads. */
+static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
+    dap_frame *f = pdl_dap_frame_of(g, id, t);
+    for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)
+        if (up->is_called) f = NULL;
+    if (!f) PDL_PUT(text, "variables of a caller cannot be set before the call has returned");
+    return f;
+}
+
+/* The key of the part that the client names; absent: there is none. Owned. */
+static pdl_val find_key(const debugger *g, int64_t at, pdl_str name) {
+    if (at < 1 || (size_t)at > g->references.n) return pdl_absent();
+    pdl_vref v = g->references.p[at - 1].value;
+    for (size_t i = 0, n = count_parts(v); i < n; i++) {
+        pdl_val key = key_at(v, i), shown = name_of(key);
+        bool found = pdl_str_eq(pdl_str_get(shown), name);
+        pdl_drop(shown);
+        if (found) return key;
+        pdl_drop(key);
+    }
+    return pdl_absent();
+}
+
+static pdl_val set_part(debugger *g, size_t at, pdl_vref key, pdl_str expression, pdl_buf *text) {
+    pdl_str name;
+    dap_thread *t = NULL;
+    pdl_val v;
+    size_t scope = scope_of(g, at, key, &name);
+    if (!scope) {
+        PDL_PUT(text, "only variables of the program can be set");
+        return pdl_absent();
+    }
+    dap_frame *f = settable_frame(g, g->references.p[scope - 1].frame, &t, text);
+    if (!f) return pdl_absent();
+    if (!pdl_dap_evaluate(g, expression, pdl_dap_scope_of_frame(g, t, f), &v, text))
+        return pdl_absent();
+    pdl_val old = pdl_keep(pdl_dict_gets(g->references.p[scope - 1].value, name));
+    pdl_val whole = replace(g, at, key, v), body = pdl_absent();
+    forget_part(g, at, key);
+    if (!pdl_session_set_variable(g->session, t->fiber, name, old, whole))
+        pdl_buf_putf(text, "no block that runs now has the variable %.*s", PDL_FMT(name));
+    else
+        body = put_part(g, "value", v, at, key);
+    for (size_t i = t->frames.n; i > 0; i--) {
+        pdl_scope_rebind(&t->frames.p[i - 1].scope, pdl_intern(g->names, name), old, whole);
+        if (t->frames.p[i - 1].is_called) break;
+    }
+    pdl_drop(old);
+    pdl_drop(whole);
+    pdl_drop(v);
+    return body;
+}
+
+pdl_val pdl_dap_set_variable(debugger *g, pdl_vref args, pdl_buf *text) {
+    int64_t at = pdl_member_int(args, "variablesReference", 0);
+    pdl_str name = pdl_member_str(args, "name"), value = pdl_member_str(args, "value");
+    pdl_val key = find_key(g, at, name), body = pdl_absent();
+    if (!g->stopped)
+        PDL_PUT(text, "the program is not stopped");
+    else if (pdl_is_absent(key))
+        pdl_buf_putf(text, "there is no variable %.*s", PDL_FMT(name));
+    else if (!pdl_str_trim(value).n)
+        PDL_PUT(text, "the value is an expression, such as 5, 'text' or [1, 2]");
+    else
+        body = set_part(g, (size_t)at, key, value, text);
+    pdl_drop(key);
+    return body;
+}

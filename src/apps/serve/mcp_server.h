@@ -1,0 +1,27 @@
+/* mcp_server.h -- programs as tools of the Model Context Protocol: one message in, at most one out.
+ * Over HTTP (POST /mcp) without sessions, or over standard input and output, one message per line.
+ * Private to serve.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_SERVE_MCP_SERVER_H
+#define PDL_SERVE_MCP_SERVER_H
+
+#include "serve/form.h"
+
+/* Handles a message of a client (taken); x: its HTTP request, NULL: it came as a line. */
+void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
+/* Text that is not JSON. */
+void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
+/* POST /mcp */
+void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
+
+/* mcp_stdio.c: lines on two descriptors. Error: io (they cannot be waited for). */
+PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
+/* Sends a message; takes v. */
+void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v);
+/* Returns true when the client has closed its end and every request is answered. */
+bool pdl_serve_mcp_stdio_is_over(const pdl_serve *s);
+void pdl_serve_mcp_stdio_free(pdl_serve *s);
+
+#endif

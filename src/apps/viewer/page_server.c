@@ -1,0 +1,476 @@
+/* page_server.c -- see viewer.h: the page and the boxes over HTTP. Who is answered: access.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/hash.h"
+#include "base/num.h"
+#include "base/pace.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "io/httpd.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "viewer/access.h"
+#include "viewer/again.h"
+#include "viewer/box_json.h"
+#include "viewer/box_search.h"
+#include "viewer/lanes.h"
+#include "viewer/live.h"
+#include "viewer/page.h"
+#include "viewer/read_files.h"
+#include "viewer/shown_run.h"
+
+#include "base/banned.h"
+
+enum {
+    MAX_BODY = 65536,
+    MAX_AGAIN = 1 << 20, /* where programs and answers may be changed */
+    MAX_BODIES = 4 << 20,
+    MAX_CONNECTIONS = 64,
+    RECEIVE_MS = 30000,
+    SEND_MS = 30000,
+    BOXES_AT_ONCE = 500,
+    FRAME_MS = 33,            /* between two lists of changes */
+    MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
+    QUIET_FRAMES = 450,       /* without changes, before a page hears that the server is there */
+};
+
+/* A page that is told what changes. */
+typedef struct watcher {
+    pdl_exchange *x;
+    size_t from; /* changes it knows */
+    unsigned quiet;
+} watcher;
+
+struct pdl_viewer {
+    pdl_viewer_options opt;
+    pdl_httpd *httpd;
+    pdl_access *access;
+    PDL_VEC(watcher) watchers;
+    pdl_timer *frame; /* NULL: no page watches */
+    void (*make)(void *user); /* what shows the run that is over; NULL: it is made */
+    void *make_user;
+};
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+/* What is in a path after its prefix: numbers, with slashes. */
+static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
+    size_t n = 0;
+    while (path.n && n < most) {
+        size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
+        int64_t value;
+        if (!pdl_num_read_int(pdl_str_sub(path, 0, slash), &value)) return 0;
+        if (value < 0 || value > UINT32_MAX) return 0;
+        out[n++] = (uint32_t)value;
+        path = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
+    }
+    return path.n ? 0 : n;
+}
+
+static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "{\"runs\":[");
+    if (v->opt.live) {
+        pdl_buf_putc(&b, '{');
+        pdl_json_put_text(&b, "name", v->opt.live_name);
+        PDL_PUT(&b, ",\"live\":true}");
+    }
+    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++) {
+        const pdl_view_run *r = v->opt.runs[i];
+        if (i) pdl_buf_putc(&b, ',');
+        pdl_buf_putc(&b, '{');
+        pdl_json_put_text(&b, "name", pdl_str_of(r->name));
+        pdl_doc_json_totals(r->doc, &b);
+        if (r->doc->notice) pdl_json_put_text(&b, "notice", pdl_str_of(r->doc->notice));
+        pdl_buf_putc(&b, '}');
+    }
+    pdl_buf_putc(&b, ']');
+    if (v->opt.again.text.p) pdl_again_json(v->opt.runs[0], &v->opt.again, v->opt.user, &b);
+    pdl_buf_putc(&b, '}');
+    pdl_access_answer_json(x, &b);
+}
+
+static void answer_boxes(const pdl_view_run *r, pdl_exchange *x, uint32_t from, uint32_t n) {
+    pdl_buf b = PDL_BUF;
+    size_t end = (size_t)from + (n < BOXES_AT_ONCE ? n : BOXES_AT_ONCE);
+    if (end > r->doc->boxes.n) end = r->doc->boxes.n;
+    pdl_buf_putc(&b, '[');
+    for (size_t i = from; i < end; i++) {
+        if (i > from) pdl_buf_putc(&b, ',');
+        pdl_box_json_line(r->doc, r->source, (uint32_t)i, &b);
+    }
+    pdl_buf_putc(&b, ']');
+    pdl_access_answer_json(x, &b);
+}
+
+static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putc(&b, '{');
+    pdl_view_source_json(r->source, &b);
+    pdl_buf_putc(&b, '}');
+    pdl_access_answer_json(x, &b);
+}
+
+/* The boxes whose block begins on a line of a file. */
+static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line, uint32_t file) {
+    pdl_buf b = PDL_BUF;
+    size_t n = 0;
+    pdl_buf_putc(&b, '[');
+    for (size_t i = 0; i < r->doc->boxes.n && n < BOXES_AT_ONCE; i++)
+        if (r->source->lines[i].first == line && r->source->lines[i].file == file)
+            pdl_buf_putf(&b, "%s%zu", n++ ? "," : "", i);
+    pdl_buf_putc(&b, ']');
+    pdl_access_answer_json(x, &b);
+}
+
+static void answer_text(const pdl_view_run *r, pdl_exchange *x, uint32_t i) {
+    pdl_buf b = PDL_BUF;
+    pdl_box_result_text(r->doc, i, &b);
+    pdl_access_answer(x, 200, "text/plain; charset=utf-8", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static void answer_find(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val query;
+    if (!pdl_json_read(pdl_exchange_body(x), 0, &query, NULL, &err)) {
+        pdl_access_refuse(x, 400, err.msg);
+    } else {
+        if (pdl_doc_find(r->doc, query, &b, &err))
+            pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
+        else
+            pdl_access_refuse(x, 400, err.msg);
+        pdl_drop(query);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_doc_lanes(r->doc, &b);
+    pdl_access_answer_json(x, &b);
+}
+
+/* The whole trace, as it was read: of a damaged one what is shown. */
+static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    if (pdl_json_write(r->doc->trace, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &b, &err))
+        pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
+    else
+        pdl_access_refuse(x, 500, err.msg);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+/* /api/RUN/WORD/NUMBER...; what there is not is 404. */
+static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
+    uint32_t run = 0, at[2] = {0};
+    size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
+    bool ok = read_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1 && run < v->opt.n_runs;
+    pdl_str rest = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
+    size_t end = pdl_str_find(rest, PDL_STR("/"), 0);
+    pdl_str word = pdl_str_sub(rest, 0, end);
+    size_t n = end == PDL_NOT_FOUND ? 0 : read_numbers(pdl_str_sub(rest, end + 1, rest.n), at, 2);
+    const pdl_view_run *r = ok ? v->opt.runs[run] : NULL;
+    bool box = r && n && at[0] < r->doc->boxes.n;
+    if (r && pdl_str_is(word, "source"))
+        answer_source(r, x);
+    else if (r && pdl_str_is(word, "trace"))
+        answer_trace(r, x);
+    else if (r && pdl_str_is(word, "lanes"))
+        answer_lanes(r, x);
+    else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))
+        answer_find(r, x);
+    else if (r && n && pdl_str_is(word, "line"))
+        answer_line(r, x, at[0], at[1]); /* without a file that of the program */
+    else if (box && n == 2 && pdl_str_is(word, "boxes"))
+        answer_boxes(r, x, at[0], at[1]);
+    else if (box && n == 1 && pdl_str_is(word, "text"))
+        answer_text(r, x, at[0]);
+    else if (box && n == 1 && pdl_str_is(word, "details")) {
+        pdl_buf b = PDL_BUF;
+        pdl_box_json_details(r->doc, r->source, at[0], &b);
+        pdl_access_answer_json(x, &b);
+    } else
+        pdl_access_refuse(x, 404, "There is no such thing here.");
+}
+
+static void answer_file(pdl_exchange *x, pdl_str name) {
+    pdl_buf colours = PDL_BUF;
+    const pdl_page_file *f = pdl_page_named(name);
+    if (pdl_str_is(name, "kinds.css")) {
+        pdl_page_colours(&colours);
+        pdl_access_answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&colours));
+    } else if (f && !pdl_str_is(name, "index.html")) {
+        pdl_access_answer(x, 200, f->type, (pdl_str){(const char *)f->bytes, *f->n});
+    } else {
+        pdl_access_refuse(x, 404, "The page has no such file.");
+    }
+    pdl_buf_fini(&colours);
+}
+
+/* --- changes of a run in progress ------------------------------------------------------------ */
+
+/* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again. */
+static void send_changes(const pdl_viewer *v, watcher *w) {
+    pdl_buf list = PDL_BUF;
+    if (pdl_exchange_pending(w->x) > MAX_PENDING) return;
+    if (pdl_live_json(v->opt.live, &w->from, BOXES_AT_ONCE, &list)) {
+        w->quiet = 0;
+        pdl_exchange_put(w->x, PDL_STR("data: "));
+        pdl_exchange_put(w->x, pdl_buf_str(&list));
+        pdl_exchange_put(w->x, PDL_STR("\n\n"));
+    } else if (++w->quiet >= QUIET_FRAMES) {
+        w->quiet = 0;
+        pdl_exchange_put(w->x, PDL_STR(":\n\n"));
+    }
+    pdl_buf_fini(&list);
+}
+
+static void on_frame(void *user) {
+    pdl_viewer *v = user;
+    v->frame = NULL;
+    for (size_t i = 0; i < v->watchers.n; i++) send_changes(v, &v->watchers.p[i]);
+    if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
+}
+
+static void begin_events(pdl_viewer *v, pdl_exchange *x) {
+    pdl_access_begin(x, "text/event-stream");
+    if (!v->opt.live) {
+        pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
+        pdl_exchange_end(x);
+        return;
+    }
+    *pdl_vec_push(&v->watchers) = (watcher){.x = x};
+    if (!v->frame) v->frame = pdl_timer_start(v->opt.loop, 0, on_frame, v);
+}
+
+void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program) {
+    v->opt.live = live;
+    v->opt.live_name = name;
+    v->opt.program = program;
+}
+
+void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n) {
+    v->opt.runs = runs;
+    v->opt.n_runs = n;
+    v->opt.live = NULL;
+    pdl_timer_stop(v->frame);
+    v->frame = NULL;
+    while (v->watchers.n) {
+        pdl_exchange *x = v->watchers.p[--v->watchers.n].x;
+        pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
+        pdl_exchange_end(x);
+    }
+}
+
+static void make_runs(pdl_viewer *v) {
+    void (*make)(void *user) = v->make;
+    v->make = NULL;
+    if (make) make(v->make_user);
+}
+
+void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user) {
+    v->make = make;
+    v->make_user = user;
+    if (v->watchers.n) make_runs(v);
+}
+
+void pdl_viewer_leave(pdl_viewer *v, const char *why) {
+    pdl_buf event = PDL_BUF;
+    PDL_PUT(&event, "event: gone\ndata: {");
+    pdl_json_put_text(&event, "text", pdl_str_of(why));
+    PDL_PUT(&event, "}\n\n");
+    pdl_timer_stop(v->frame);
+    v->frame = NULL;
+    while (v->watchers.n) {
+        watcher w = v->watchers.p[--v->watchers.n];
+        send_changes(v, &w);
+        pdl_exchange_put(w.x, pdl_buf_str(&event));
+        pdl_exchange_end(w.x);
+    }
+    pdl_buf_fini(&event);
+}
+
+static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF, shown = PDL_BUF;
+    pdl_live_redact(v->opt.live, v->opt.program, &shown);
+    pdl_buf_putc(&b, '{');
+    pdl_json_put_text(&b, "source_name", v->opt.live_name);
+    pdl_json_put_text(&b, "source", pdl_buf_str(&shown));
+    pdl_view_files_json(pdl_live_files(v->opt.live), v->opt.live, &b);
+    pdl_buf_putc(&b, '}');
+    pdl_access_answer_json(x, &b);
+    pdl_buf_fini(&shown);
+}
+
+/* /api/0/answer/EFFECT: the body is what a person typed. */
+static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
+    uint32_t effect = 0;
+    pdl_str text = pdl_exchange_body(x);
+    if (!pdl_str_is(pdl_exchange_method(x), "POST") || read_numbers(rest, &effect, 1) != 1)
+        pdl_access_refuse(x, 400, "An answer is posted, with the number of the question.");
+    else if (!v->opt.live || !v->opt.answer || !pdl_live_asks(v->opt.live, effect))
+        pdl_access_refuse(x, 409, "This is not asked any more.");
+    else if (pdl_utf8_check(text) != PDL_NOT_FOUND)
+        pdl_access_refuse(x, 400, "The answer is not UTF-8.");
+    else if (!v->opt.answer(v->opt.user, effect, text))
+        pdl_access_refuse(x, 409, "This is not asked any more.");
+    else
+        pdl_access_answer(x, 204, "text/plain; charset=utf-8", PDL_STR(""));
+}
+
+/* --- the program again ------------------------------------------------------------------------ */
+
+/* /api/again: the lines that a person changed. 202: it runs. */
+static void start_again(const pdl_viewer *v, pdl_exchange *x) {
+    const pdl_view_again *g = &v->opt.again;
+    pdl_again_asked asked = {.request = pdl_absent()};
+    pdl_err err = {0};
+    if (!pdl_str_is(pdl_exchange_method(x), "POST"))
+        pdl_access_refuse(x, 400, "What is run again is posted.");
+    else if (!g->text.p)
+        pdl_access_refuse(x, 403, "Nothing is run here: pdl view --run PROGRAM allows it.");
+    else if (v->opt.live)
+        pdl_access_refuse(x, 409, "A run goes on already.");
+    else if (!pdl_again_read(pdl_exchange_body(x), v->opt.runs[0], g, v->opt.user, &asked, &err))
+        pdl_access_refuse(x, 400, err.msg);
+    else if (!pdl_again_start(&asked, g, v->opt.user, &err))
+        pdl_access_refuse(x, 422, err.msg);
+    else
+        pdl_access_answer(x, 202, "text/plain; charset=utf-8", PDL_STR(""));
+    pdl_again_fini(&asked);
+    pdl_err_fini(&err);
+}
+
+/* /api/again/answer/BOX: what a block of the first run was answered; null: it sent no request. */
+static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
+    const pdl_view_again *g = &v->opt.again;
+    uint32_t box = 0;
+    pdl_buf text = PDL_BUF, b = PDL_BUF;
+    pdl_err err = {0};
+    bool json = false;
+    bool known =
+        g->text.p && read_numbers(rest, &box, 1) == 1 && box < v->opt.runs[0]->doc->boxes.n;
+    if (known &&
+        g->answer_at(v->opt.user, v->opt.runs[0]->doc->boxes.p[box].place, &text, &json, &err)) {
+        pdl_buf_putc(&b, '{');
+        pdl_json_put_text(&b, "text", pdl_buf_str(&text));
+        pdl_buf_putf(&b, ",\"json\":%s}", json ? "true" : "false");
+        pdl_access_answer_json(x, &b);
+    } else if (known) {
+        pdl_access_answer(x, 200, "application/json", PDL_STR("null"));
+    } else {
+        pdl_access_refuse(x, 404, "There is no such thing here.");
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&b);
+    pdl_err_fini(&err);
+}
+
+static void stop_again(const pdl_viewer *v, pdl_exchange *x) {
+    if (!pdl_str_is(pdl_exchange_method(x), "POST") || !v->opt.again.text.p || !v->opt.live) {
+        pdl_access_refuse(x, 409, "No run goes on that was started here.");
+        return;
+    }
+    v->opt.again.stop(v->opt.user);
+    pdl_access_answer(x, 202, "text/plain; charset=utf-8", PDL_STR(""));
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void on_head(void *user, pdl_exchange *x) {
+    const pdl_viewer *v = user;
+    pdl_access_check(v->access, pdl_httpd_port(v->httpd), x);
+}
+
+static void on_request(void *user, pdl_exchange *x) {
+    pdl_viewer *v = user;
+    pdl_str path = pdl_exchange_path(x), open = PDL_STR("/open/"), page = PDL_STR("/page/"),
+            api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/"),
+            said = PDL_STR("/api/again/answer/");
+    const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
+    if (pdl_str_starts(path, api)) make_runs(v);
+    if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
+        pdl_access_open(v->access, pdl_httpd_port(v->httpd), x, pdl_str_sub(path, open.n, path.n));
+    else if (pdl_str_is(path, "/"))
+        pdl_access_answer(x, 200, index->type, (pdl_str){(const char *)index->bytes, *index->n});
+    else if (pdl_str_starts(path, page))
+        answer_file(x, pdl_str_sub(path, page.n, path.n));
+    else if (pdl_str_is(path, "/api/runs"))
+        answer_runs(v, x);
+    else if (pdl_str_is(path, "/api/events"))
+        begin_events(v, x);
+    else if (pdl_str_starts(path, given))
+        take_answer(v, x, pdl_str_sub(path, given.n, path.n));
+    else if (pdl_str_is(path, "/api/again"))
+        start_again(v, x);
+    else if (pdl_str_is(path, "/api/again/stop"))
+        stop_again(v, x);
+    else if (pdl_str_starts(path, said))
+        show_answer(v, x, pdl_str_sub(path, said.n, path.n));
+    else if (v->opt.live && pdl_str_is(path, "/api/0/source"))
+        answer_program(v, x);
+    else if (pdl_str_starts(path, api))
+        answer_api(v, x, pdl_str_sub(path, api.n, path.n));
+    else
+        pdl_access_refuse(x, 404, "There is no such thing here.");
+}
+
+static void on_over(void *user, pdl_exchange *x) {
+    pdl_viewer *v = user;
+    for (size_t i = 0; i < v->watchers.n; i++)
+        if (v->watchers.p[i].x == x) {
+            v->watchers.p[i] = v->watchers.p[--v->watchers.n];
+            return;
+        }
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err) {
+    pdl_viewer *v = PDL_NEW(pdl_viewer);
+    v->opt = *o;
+    pdl_httpd_options http = {
+        .host = o->host,
+        .port = o->port,
+        .max_body = o->again.text.p ? MAX_AGAIN : MAX_BODY,
+        .max_bodies = MAX_BODIES,
+        .max_connections = MAX_CONNECTIONS,
+        .receive_ms = RECEIVE_MS,
+        .send_ms = SEND_MS,
+        .debug = o->debug,
+        .user = v,
+        .head = on_head,
+        .request = on_request,
+        .over = on_over,
+    };
+    if (!pdl_access_new(o->host, o->frames, &v->access, err) ||
+        !pdl_httpd_start(o->loop, &http, &v->httpd, err)) {
+        pdl_viewer_free(v);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+uint16_t pdl_viewer_port(const pdl_viewer *v) { return pdl_httpd_port(v->httpd); }
+
+void pdl_viewer_address(pdl_viewer *v, pdl_buf *out) {
+    pdl_access_put_address(v->access, pdl_httpd_port(v->httpd), out);
+}
+
+bool pdl_viewer_was_opened(const pdl_viewer *v) { return pdl_access_was_opened(v->access); }
+
+void pdl_viewer_free(pdl_viewer *v) {
+    if (!v) return;
+    pdl_timer_stop(v->frame);
+    pdl_httpd_free(v->httpd);
+    pdl_access_free(v->access);
+    pdl_vec_fini(&v->watchers);
+    pdl_free(v);
+}

@@ -1,0 +1,19 @@
+/* read_files.h -- private to viewer: the files that a run read, see viewer.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_READ_FILES_H
+#define PDL_VIEWER_READ_FILES_H
+
+#include "base/source.h"
+#include "viewer/viewer.h"
+
+#define PDL_VIEW_NO_FILE UINT32_MAX
+
+/* The number of a source, the first is 0; NO_FILE: a text without a file, or there are too many. */
+uint32_t pdl_view_files_note(pdl_view_files *f, const pdl_source *src);
+/* All but the first as a member "included" of an object, if there are any, without the secrets of
+ * the run; appended. */
+void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* shown_run.h -- private to viewer: what a run that is shown consists of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_SHOWN_RUN_H
+#define PDL_VIEWER_SHOWN_RUN_H
+
+#include "viewer/doc.h"
+#include "viewer/program_text.h"
+#include "viewer/viewer.h"
+
+struct pdl_view_run {
+    char *name; /* owned */
+    pdl_doc *doc;
+    pdl_view_source *source;
+};
+
+#endif

@@ -1,0 +1,110 @@
+/* sql.h -- a SQLite file with statements that are prepared once: journals, caches, and the tables
+ * of batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_SQLITE_SQL_H
+#define PDL_SQLITE_SQL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the version of SQLite, which is opened when a file is. False: it cannot be, and why is
+ * appended. */
+bool pdl_sql_library(pdl_buf *out);
+
+typedef struct sql sql;
+typedef struct sqlite3_stmt sql_row; /* a statement positioned at a row */
+
+/* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON".
+ * Static. */
+typedef struct sql_use {
+    pdl_err_kind kind;
+    const char *before, *after;
+    const char *const *statements;
+    size_t n;
+} sql_use;
+
+/* Makes an empty file that only its owner may read. fresh: the text of the error (usage) when the
+ * file already exists; NULL: it may exist. An empty file, which a killed run leaves before its
+ * first write, counts as absent. Error: io. */
+PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
+/* Opens an existing file, which is not trusted: nothing in it is executed, and long operations end
+ * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), those of
+ * the use. */
+PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
+/* The log of a file that was only read stays beside it, so that the file is as it was. */
+void pdl_sql_leave_log(sql *q, bool leave);
+/* Another use with the same statements: the errors of what follows are its. */
+void pdl_sql_use(sql *q, const sql_use *use);
+void pdl_sql_close(sql *q); /* NULL is fine */
+pdl_str pdl_sql_path(const sql *q);
+/* Returns true when the last statement failed because another process locked the file, and resets
+ * that. Statements wait ten seconds for their locks, or until this thread is cancelled, but the
+ * change to WAL mode does not. */
+bool pdl_sql_was_busy(sql *q);
+int64_t pdl_sql_now_ms(void); /* of a clock that is not set */
+
+/* Statements without parameters. */
+PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
+/* The first column of the first row as a number; 0 when there is no row. */
+PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
+/* What a file of a use may hold: the text of each CREATE statement, under the name of what it
+ * creates. */
+typedef struct sql_object {
+    const char *name, *text;
+} sql_object;
+/* Sets *empty when the file has no tables yet, as one from pdl_sql_make. */
+PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
+/* Sets *ours when the file holds exactly these objects. A foreign view or trigger would run in the
+ * place of our tables. */
+PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours,
+                              pdl_err *err);
+/* Sets *sound when the file's structure is intact. Reads all of a file of at most 16 MB; larger
+ * ones count as sound. */
+PDL_MUST bool pdl_sql_check(sql *q, bool *sound, pdl_err *err);
+
+/* A parameter of a statement, in order. Texts with p NULL are null; they must live until the
+ * statement ran. */
+typedef enum { SQL_INT, SQL_NUM, SQL_TEXT } sql_type;
+typedef struct sql_arg {
+    sql_type type;
+    int64_t i;
+    double d;
+    pdl_str s;
+} sql_arg;
+#define SQL_I(x) ((sql_arg){.type = SQL_INT, .i = (x)})
+#define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
+#define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
+
+/* Runs statement `st` of the use and calls fn (NULL: rows are ignored) for each row until it
+ * returns false. */
+PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
+                          bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err);
+
+/* Columns of a row; texts live during the call. A text that is not UTF-8 is empty here and the end
+ * of pdl_sql_run. */
+pdl_str pdl_sql_text(sql *q, sql_row *row, int i);
+/* The same as it is there, UTF-8 or not. */
+pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i);
+int64_t pdl_sql_int(sql *q, sql_row *row, int i);
+double pdl_sql_num(sql *q, sql_row *row, int i);
+
+/* Columns of the rows of a statement, from 0: their number, names (the empty text where one is not
+ * UTF-8), and the kind of the value in a row. */
+typedef enum {
+    SQL_VALUE_INT = 1,
+    SQL_VALUE_NUM,
+    SQL_VALUE_TEXT,
+    SQL_VALUE_BYTES,
+    SQL_VALUE_NULL
+} sql_kind;
+PDL_MUST bool pdl_sql_names(sql *q, size_t st, void (*fn)(void *user, pdl_str name), void *user,
+                            pdl_err *err);
+int pdl_sql_count(sql *q, sql_row *row);
+sql_kind pdl_sql_kind(sql *q, sql_row *row, int i);
+
+int64_t pdl_sql_last_id(sql *q); /* of the row inserted last */
+int64_t pdl_sql_changes(sql *q); /* rows that the last statement changed */
+
+#endif

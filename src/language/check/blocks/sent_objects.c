@@ -1,0 +1,294 @@
+/* sent_objects.c -- objects that are sent to services as they are: messages, tools, forms of
+ * answers.
+ *
+ * A service decides itself what it takes, and many have tools and forms of their own. So only what
+ * all of them refuse is reported, as a warning: a key that is nearly one of the known ones where
+ * that one is absent, a part that no form works without, a value of another kind. Known is an
+ * object that is written in the program, in place or in a variable; the place is that of the value
+ * which the block names, or nearer where the object is written there.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+#include "lang/walk.h"
+
+#include "base/banned.h"
+
+enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL, MAX_ITEMS = 64 };
+
+/* A value and where it is written. */
+typedef struct outgoing {
+    const pdl_ty *t;
+    const pdl_node *n; /* NULL: elsewhere */
+    pdl_loc loc;
+} outgoing;
+
+static const pdl_node *written(const pdl_node *n, pdl_node_kind kind) {
+    return n && n->kind == kind ? n : NULL;
+}
+
+static outgoing make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
+    return (outgoing){t, n, n ? pdl_node_loc(n) : loc};
+}
+
+/* False: there is certainly no such key, or nothing is known. */
+static bool find(pdl_checker *c, const outgoing *s, const char *key, outgoing *out) {
+    bool known;
+    const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), s->t, pdl_str_of(key), &known);
+    const pdl_node *map = written(s->n, PDL_NODE_MAP);
+    if (!t || t->kinds & PDL_TY_UNDEFINED) return false;
+    *out = make(t, map ? pdl_node_find(map, pdl_str_of(key), NULL) : NULL, s->loc);
+    return true;
+}
+
+static bool lacks(pdl_checker *c, const outgoing *s, pdl_str key) {
+    bool known;
+    return !pdl_ty_field_of(pdl_checker_arena(c), s->t, key, &known) && known;
+}
+
+static bool lacks_all(pdl_checker *c, const outgoing *s, const char *const *keys, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!lacks(c, s, pdl_str_of(keys[i]))) return false;
+    return true;
+}
+
+static pdl_str text_of(const outgoing *s) {
+    return s->t->has_value && pdl_is_str(s->t->value) ? pdl_str_get(s->t->value) : (pdl_str){0};
+}
+
+static pdl_str near_of(pdl_str word, const char *const *words, size_t n) {
+    pdl_str names[16];
+    for (size_t i = 0; i < n && i < 16; i++) names[i] = pdl_str_of(words[i]);
+    return pdl_str_nearest(word, names, n < 16 ? n : 16);
+}
+
+static bool is_in(pdl_str word, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(word, words[i])) return true;
+    return false;
+}
+
+static pdl_diag *report(pdl_checker *c, pdl_rule_id rule, const outgoing *s, const char *what) {
+    return pdl_checker_diag(c, rule, s->loc, s->loc, "%s", what);
+}
+
+/* A value that has none of the kinds. */
+static bool refuse(pdl_checker *c, pdl_rule_id rule, const outgoing *s, uint32_t kinds,
+                   const char *what, const char *wanted) {
+    if (s->t->kinds & (kinds | OPAQUE)) return false;
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(s->t, &shown);
+    pdl_checker_diag(c, rule, s->loc, s->loc, "%s is %s, and this is %.*s", what, wanted,
+                     PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+    return true;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* The words that an object may have for keys. */
+typedef struct keys {
+    pdl_rule_id rule;
+    const char *what; /* "a message" */
+    const char *const *names;
+    size_t n;
+} keys;
+
+/* Reports the key when it is nearly a known one that is absent. */
+static bool check_key(pdl_checker *c, const keys *k, const outgoing *s, pdl_str key) {
+    pdl_str near = is_in(key, k->names, k->n) ? (pdl_str){0} : near_of(key, k->names, k->n);
+    if (!near.n || !lacks(c, s, near)) return false;
+    const pdl_node *map = written(s->n, PDL_NODE_MAP);
+    const pdl_pair *pair = NULL;
+    if (map) pdl_node_find(map, key, &pair);
+    pdl_loc loc = pair ? pdl_node_loc(pair->key) : s->loc;
+    pdl_diag *d = pdl_checker_diag(c, k->rule, loc, loc, "%s has no key '%.*s'", k->what,
+                                   PDL_FMT(key));
+    pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (d && pair) pdl_program_edit(c->p, d, loc, near);
+    return true;
+}
+
+/* Returns true when a key is misspelt: what is missing is that one. */
+static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
+    bool found = false;
+    const pdl_ty *t = s->t;
+    size_t n = t->has_value ? pdl_dict_len(t->value) : t->n_fields;
+    for (size_t i = 0; i < n && i < MAX_ITEMS; i++) {
+        pdl_vref key = t->has_value ? pdl_dict_key_at(t->value, i) : pdl_absent();
+        if (t->has_value && !pdl_is_str(key)) continue;
+        found |= check_key(c, k, s, t->has_value ? pdl_str_get(key) : t->fields[i].name);
+    }
+    return found;
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void check_message(pdl_checker *c, const outgoing *s) {
+    static const char *const names[] = {"role", "content", "tool_calls", "tool_call_id"};
+    /* one of them is what the message says */
+    static const char *const says[] = {"content", "tool_calls", "function_call", "images", "parts",
+                                       "audio",   "thinking",   "reasoning",     "refusal"};
+    static const keys all = {PDL_RULE_message, "a message", names, 4};
+    outgoing part;
+    if (s->t->kinds != PDL_TY_DICT || check_keys(c, &all, s)) return;
+    if (lacks(c, s, PDL_STR("role"))) {
+        pdl_diag *d = report(c, PDL_RULE_message, s, "a message has a role, and this has none");
+        pdl_checker_hint(c, d, "a message is {role: user, content: text}");
+    } else if (lacks_all(c, s, says, sizeof says / sizeof *says)) {
+        report(c, PDL_RULE_message, s, "a message has content, and this has none");
+    }
+    if (!find(c, s, "role", &part)) return;
+    if (refuse(c, PDL_RULE_message, &part, PDL_TY_STR, "a role", "a text")) return;
+    if (text_of(&part).n)
+        pdl_checker_lint_role(c, text_of(&part), part.loc, part.n ? part.loc : (pdl_loc){0});
+}
+
+void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
+    pdl_arena *a = pdl_checker_arena(c);
+    bool value = t->has_value && pdl_is_list(t->value);
+    size_t len = value ? pdl_list_len(t->value) : 0;
+    const pdl_node *list = written(n, PDL_NODE_SEQ);
+    if (c->quiet || c->opt->no_lint) return;
+    if (t->kinds == PDL_TY_DICT) {
+        outgoing one = make(t, n, loc);
+        check_message(c, &one);
+    } else if (t->kinds == PDL_TY_LIST && !value && t->least) {
+        outgoing each = make(pdl_ty_items(a, t), NULL, n ? pdl_node_loc(n) : loc);
+        check_message(c, &each);
+    }
+    for (size_t i = 0; i < len && i < MAX_ITEMS; i++) {
+        outgoing one = make(pdl_ty_of_value(a, pdl_list_at(t->value, i)),
+                        list && i < list->n ? list->items[i] : NULL, n ? pdl_node_loc(n) : loc);
+        check_message(c, &one);
+    }
+}
+
+/* --- tools ------------------------------------------------------------------------------------ */
+
+/* No service takes names with other characters. */
+static bool is_name(pdl_str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char ch = s.p[i];
+        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+              pdl_byte_in(ch, PDL_STR("_-.:/"))))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* {name, description, parameters}: what `function` of a tool is. */
+static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing *tool) {
+    static const char *const names[] = {"name", "description", "parameters", "strict", "run"};
+    static const keys all = {PDL_RULE_parameter_value, "the declaration of a tool", names, 5};
+    outgoing part, type;
+    if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT, "`function` of a tool", "an object"))
+        return;
+    if (s->t->kinds != PDL_TY_DICT) return;
+    bool misspelt = check_keys(c, &all, s);
+    if (!misspelt && lacks(c, s, PDL_STR("name")))
+        report(c, PDL_RULE_parameter_value, s->n ? s : tool,
+               "the declaration of a tool has no name");
+    if (find(c, s, "name", &part) &&
+        !refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_STR, "the name of a tool", "a text") &&
+        part.t->has_value && !is_name(text_of(&part)))
+        report(c, PDL_RULE_parameter_value, &part,
+               "the name of a tool has letters, digits, _ and -, and nothing else");
+    if (find(c, s, "parameters", &part) &&
+        !refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_DICT, "`parameters` of a tool",
+                "a JSON Schema") &&
+        find(c, &part, "type", &type) && text_of(&type).n && !pdl_str_is(text_of(&type), "object"))
+        report(c, PDL_RULE_parameter_value, &type, "`parameters` of a tool are of type object");
+}
+
+/* An object without `function` and `name` is a tool of the service, which knows its form. */
+static void check_tool(pdl_checker *c, const outgoing *s) {
+    static const char *const names[] = {"type", "function"};
+    static const keys all = {PDL_RULE_parameter_value, "a tool", names, 2};
+    outgoing type, part;
+    if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT | PDL_TY_FUNC, "a tool",
+               "a function or an object"))
+        return;
+    if (s->t->kinds != PDL_TY_DICT) return;
+    if (find(c, s, "function", &part)) {
+        check_declaration(c, &part, s);
+        bool other = find(c, s, "type", &type) && text_of(&type).n &&
+                     !pdl_str_is(text_of(&type), "function");
+        if (other)
+            report(c, PDL_RULE_parameter_value, &type,
+                   "a tool with `function` is of type function");
+        return;
+    }
+    if (!lacks(c, s, PDL_STR("run")) && !find(c, s, "type", &type)) {
+        check_declaration(c, s, s);
+        return;
+    }
+    bool function = find(c, s, "type", &type) && pdl_str_is(text_of(&type), "function");
+    if (!function || !lacks(c, s, PDL_STR("function")) || check_keys(c, &all, s)) return;
+    if (lacks(c, s, PDL_STR("name")))
+        report(c, PDL_RULE_parameter_value, s, "a tool of type function has no `function`");
+}
+
+/* Items of a list that is written in place may be expressions. */
+static void check_tools(pdl_checker *c, const pdl_tree *tree, const outgoing *s) {
+    pdl_arena *a = pdl_checker_arena(c);
+    const pdl_node *list = written(s->n, PDL_NODE_SEQ);
+    bool value = s->t->has_value && pdl_is_list(s->t->value), quiet = c->quiet;
+    bool items = tree && tree->kind == PDL_TREE_LIST;
+    size_t n = items ? tree->n : value ? pdl_list_len(s->t->value) : 0;
+    for (size_t i = 0; i < n && i < MAX_ITEMS; i++) {
+        c->quiet = true;
+        const pdl_ty *t = items ? pdl_checker_tree(c, tree->items[i])
+                                : pdl_ty_of_value(a, pdl_list_at(s->t->value, i));
+        c->quiet = quiet;
+        outgoing one = make(t, list && i < list->n ? list->items[i] : NULL, s->loc);
+        check_tool(c, &one);
+    }
+}
+
+/* --- what shapes the answer ------------------------------------------------------------------- */
+
+static void check_choice(pdl_checker *c, const outgoing *s) {
+    static const char *const words[] = {"auto", "none", "required", "any", "validated"};
+    pdl_str word = text_of(s), near = near_of(word, words, 3);
+    if (!s->t->has_value || !pdl_is_str(s->t->value) || is_in(word, words, 5)) return;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, s->loc, s->loc,
+                                   "'tool_choice' is auto, none, required, a function, or an "
+                                   "object that names one, and this is '%.*s'",
+                                   PDL_FMT(word));
+    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (d && s->n && near.n) pdl_program_edit(c->p, d, s->loc, near);
+}
+
+static void check_format(pdl_checker *c, const outgoing *s) {
+    static const char *const types[] = {"json_schema", "json_object", "text"},
+                            *const names[] = {"type", "json_schema"};
+    static const keys all = {PDL_RULE_parameter_value, "'response_format'", names, 2};
+    outgoing type, part;
+    if (s->t->kinds != PDL_TY_DICT || check_keys(c, &all, s)) return;
+    if (lacks(c, s, PDL_STR("type")) && !lacks(c, s, PDL_STR("json_schema")))
+        report(c, PDL_RULE_parameter_value, s, "'response_format' has a type, and this has none");
+    if (!find(c, s, "type", &type)) return;
+    pdl_str word = text_of(&type), near = near_of(word, types, 3);
+    if (near.n && !is_in(word, types, 3)) {
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, type.loc, type.loc,
+                                       "'response_format' has no type '%.*s'", PDL_FMT(word));
+        pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+        if (d && type.n) pdl_program_edit(c->p, d, type.loc, near);
+    } else if (pdl_str_is(word, "json_schema")) {
+        if (lacks(c, s, PDL_STR("json_schema")) && lacks(c, s, PDL_STR("schema")))
+            report(c, PDL_RULE_parameter_value, s,
+                   "'response_format' of type json_schema has no `json_schema`");
+        else if (find(c, s, "json_schema", &part))
+            refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_DICT, "`json_schema`", "an object");
+    }
+}
+
+void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
+                      const pdl_node *n, pdl_loc loc) {
+    outgoing s = make(t, n, loc);
+    if (c->opt->no_lint) return;
+    if (pdl_str_is(name, "tools")) check_tools(c, tree, &s);
+    if (pdl_str_is(name, "tool_choice")) check_choice(c, &s);
+    if (pdl_str_is(name, "response_format")) check_format(c, &s);
+}

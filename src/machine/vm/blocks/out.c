@@ -1,0 +1,300 @@
+/* out.c -- output in the order of the program: one cursor over a tree of queues.
+ *
+ * Model calls overlap and end in any order, but a person reads the output as if the program had
+ * waited at each call. Printing each reply when it arrives would mix them; printing only at the end
+ * would lose streaming. So output is queued: text after a model call that is still open waits, and
+ * the call at the cursor prints its pieces as they arrive. An iteration of a map has its own queue,
+ * which is an item of its parent's queue at the position of the iteration. When the cursor is at
+ * the end, text is printed without being queued. What must stay true: what is printed, and its
+ * order, does not depend on which call ends first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "vm/out.h"
+
+#include <assert.h>
+
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/out_impl.h"
+#include "vm/run.h"
+
+#include "base/banned.h"
+
+pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent) {
+    pdl_outq *q = PDL_NEW(pdl_outq);
+    q->run = r;
+    q->parent = parent;
+    return q;
+}
+
+static pdl_outitem *add(pdl_outq *q, pdl_out_kind kind) {
+    pdl_outitem *i = PDL_NEW(pdl_outitem);
+    i->kind = kind;
+    i->text = i->role = pdl_absent();
+    if (q->last)
+        q->last->next = i;
+    else
+        q->first = i;
+    q->last = i;
+    q->n_added++;
+    assert(!q->ended);
+    return i;
+}
+
+static void item_free(pdl_outitem *i) {
+    pdl_drop(i->text);
+    pdl_drop(i->role);
+    if (i->call) {
+        i->call->out = NULL;
+        if (i->call->done) pdl_inflight_free(i->call);
+    }
+    if (i->queue) pdl_outq_free(i->queue);
+    pdl_free(i);
+}
+
+void pdl_outq_free(pdl_outq *q) {
+    if (!q) return;
+    while (q->first) {
+        pdl_outitem *i = q->first;
+        q->first = i->next;
+        item_free(i);
+    }
+    pdl_free(q);
+}
+
+/* The queue of a map's iteration becomes an item of its parent's. */
+void pdl_outq_end(pdl_outq *q) {
+    q->ended = true;
+    pdl_out_flush(q->run);
+}
+
+/* The author's own text alone controls the terminal: a file, a command or a variable may hold what
+ * anybody wrote, in this run or before. */
+bool pdl_out_is_untrusted(pdl_label label) { return pdl_label_origins(label) != 0; }
+
+static void send(pdl_run *r, pdl_event e) {
+    e.value = e.context = pdl_absent();
+    pdl_sinks_send(&r->opt.sinks, &e);
+}
+
+static void send_message(pdl_run *r, pdl_vref role, pdl_str text, pdl_look look) {
+    send(r, (pdl_event){.kind = PDL_EVENT_message,
+                        .text = text,
+                        .look = look,
+                        .untrusted = true,
+                        .role = pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("")});
+}
+
+static void send_item(pdl_run *r, const pdl_outitem *i) {
+    if (i->kind == PDL_OUT_MESSAGE) {
+        send_message(r, i->role, pdl_str_get(i->text), PDL_LOOK_PLAIN);
+        return;
+    }
+    send(r, (pdl_event){.kind = i->kind == PDL_OUT_TEXT ? PDL_EVENT_text : PDL_EVENT_out,
+                        .text = pdl_str_get(i->text),
+                        .look = i->look,
+                        .untrusted = i->untrusted,
+                        .number = i->descriptor});
+}
+
+static void send_extras(pdl_run *r, pdl_inflight *c) {
+    for (size_t i = 0; i < c->extras.n; i++) {
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_extra,
+                                                   .block = c->block,
+                                                   .path = c->path,
+                                                   .value = c->extras.p[i],
+                                                   .context = pdl_absent()});
+        pdl_drop(c->extras.p[i]);
+    }
+    c->extras.n = 0;
+}
+
+/* Prints pieces of the call at the cursor. Returns true when it has ended well. */
+static bool pass_call(pdl_run *r, pdl_outitem *i) {
+    pdl_inflight *c = i->call;
+    if (!c) return true;
+    if (c->pieces.len && i->visible) {
+        if (i->message && !i->begun)
+            send_message(r, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(),
+                         PDL_STR(""), PDL_LOOK_MODEL);
+        i->begun = true;
+        send(r, (pdl_event){.kind = PDL_EVENT_text,
+                            .text = pdl_buf_str(&c->pieces),
+                            .look = PDL_LOOK_MODEL,
+                            .untrusted = true,
+                            .number = 1});
+    }
+    pdl_buf_clear(&c->pieces);
+    send_extras(r, c);
+    if (!c->done) return false;
+    if (!c->failed) return true;
+    if (!c->handled && !r->stream_failed) {
+        r->stream_failed = true;
+        pdl_run_announce(r);
+    }
+    return false;
+}
+
+/* Sends what may be sent of q. Returns true when q is empty and ended. The nesting of maps in the
+ * source bounds the C recursion. */
+static bool flush(pdl_run *r, pdl_outq *q) {
+    while (q->first) {
+        pdl_outitem *i = q->first;
+        if (i->kind == PDL_OUT_CALL) {
+            if (!pass_call(r, i)) return false;
+        } else if (i->kind == PDL_OUT_QUEUE) {
+            if (!flush(r, i->queue)) return false;
+        } else {
+            send_item(r, i);
+        }
+        q->first = i->next;
+        if (!q->first) q->last = NULL;
+        item_free(i);
+    }
+    return q->ended;
+}
+
+void pdl_out_flush(pdl_run *r) {
+    if (r->draining) return; /* a sink made the machine continue: the outer loop sends the rest */
+    r->draining = true;
+    flush(r, r->out);
+    assert(pdl_outq_ok(r->out));
+    r->draining = false;
+}
+
+/* Returns true when the cursor is at the end of q: nothing has to wait. */
+static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
+
+/* Text that the policy hides is replaced before it is queued. */
+static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b) {
+    if (!pdl_mask_hides(r->opt.mask, label) || !text.n) return text;
+    pdl_mask_put(r->opt.mask, label, b);
+    return pdl_buf_str(b);
+}
+
+static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
+    bool untrusted = pdl_out_is_untrusted(label);
+    if (at_cursor(f->out) && !f->run->draining) {
+        send(f->run,
+             (pdl_event){
+                 .kind = PDL_EVENT_text, .text = text, .look = look, .untrusted = untrusted});
+        return;
+    }
+    pdl_outitem *i = add(f->out, PDL_OUT_TEXT);
+    i->text = pdl_text(text);
+    i->look = look;
+    i->untrusted = untrusted;
+    pdl_out_flush(f->run);
+}
+
+/* What is shown because of a value reveals a part of it: in strict control its labels count,
+ * too. */
+void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
+    pdl_buf b = PDL_BUF;
+    label |= f->control;
+    if (text.n || look != PDL_LOOK_PLAIN)
+        out_text(f, shown(f->run, text, label, &b), look, label);
+    pdl_buf_fini(&b);
+}
+
+void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
+    pdl_buf b = PDL_BUF;
+    pdl_outitem *i = add(f->out, PDL_OUT_WRITE);
+    label |= f->control;
+    i->text = pdl_text(shown(f->run, text, label, &b));
+    i->descriptor = descriptor;
+    i->untrusted = pdl_out_is_untrusted(label);
+    pdl_buf_fini(&b);
+    pdl_out_flush(f->run);
+}
+
+void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label) {
+    pdl_buf b = PDL_BUF;
+    pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);
+    label |= f->control;
+    i->text = pdl_text(shown(f->run, text, label, &b));
+    i->role = pdl_keep(role);
+    pdl_buf_fini(&b);
+    pdl_out_flush(f->run);
+}
+
+void pdl_out_piece(pdl_inflight *c, pdl_str text) {
+    if (!pdl_mask_hides(c->run->opt.mask, c->label))
+        pdl_buf_put(&c->pieces, text);
+    else if (!c->hidden && text.n)
+        pdl_mask_put(c->run->opt.mask, c->label, &c->pieces);
+    c->hidden = c->hidden || text.n;
+}
+
+void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
+    assert(c->kind == PDL_EFFECT_model && !c->out);
+    pdl_outitem *i = add(f->out, PDL_OUT_CALL);
+    i->call = c;
+    i->visible = visible;
+    i->message = message;
+    c->out = i;
+    assert(pdl_outq_ok(f->out));
+    pdl_out_flush(f->run);
+}
+
+pdl_outq *pdl_out_child(pdl_fiber *f) {
+    assert(!f->out->ended);
+    pdl_outitem *i = add(f->out, PDL_OUT_QUEUE);
+    i->queue = pdl_outq_new(f->run, f->out);
+    return i->queue;
+}
+
+size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
+
+/* Returns true when all of it can be printed once its calls have ended. C recursion is bounded as
+ * in flush. */
+static bool is_whole(const pdl_outitem *i) {
+    if (i->kind == PDL_OUT_CALL) return !i->call || (i->call->done && !i->call->failed);
+    if (i->kind != PDL_OUT_QUEUE) return true;
+    for (const pdl_outitem *k = i->queue->first; k; k = k->next)
+        if (!is_whole(k)) return false;
+    return i->queue->ended;
+}
+
+void pdl_out_forget(pdl_fiber *f, size_t mark) {
+    pdl_outq *q = f->out;
+    assert(pdl_outq_ok(q) && mark <= q->n_added);
+    size_t queued = 0;
+    for (pdl_outitem *i = q->first; i; i = i->next) queued++;
+    size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
+    pdl_outitem **at = &q->first;
+    q->last = NULL;
+    for (; *at && (keep > 0 || is_whole(*at)); keep -= keep > 0) {
+        q->last = *at;
+        at = &(*at)->next;
+    }
+    pdl_outitem *rest = *at;
+    *at = NULL;
+    while (rest) {
+        pdl_outitem *i = rest;
+        rest = i->next;
+        item_free(i);
+    }
+    assert(pdl_outq_ok(q));
+    pdl_out_flush(f->run);
+}
+
+/* The error of the failed call under the cursor. */
+static pdl_inflight *failed_call(pdl_outq *q) {
+    for (pdl_outitem *i = q->first; i;) {
+        if (i->kind == PDL_OUT_CALL) return i->call && i->call->failed ? i->call : NULL;
+        if (i->kind != PDL_OUT_QUEUE) return NULL;
+        i = i->queue->first;
+    }
+    return NULL;
+}
+
+bool pdl_out_failed(pdl_run *r, pdl_err *err) {
+    pdl_inflight *c = failed_call(r->out);
+    if (!c) return false;
+    pdl_err_copy(err, &pdl_promise_of(c->text)->err);
+    pdl_err_move_to_call(err, c->library_entry_loc);
+    return true;
+}

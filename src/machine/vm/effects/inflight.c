@@ -1,0 +1,513 @@
+/* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces,
+ * reply.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "vm/inflight.h"
+
+#include <assert.h>
+
+#include "base/bisect.h"
+#include "base/idmap.h"
+#include "base/limits.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/text.h"
+#include "vm/effect_key.h"
+#include "vm/effects/result_check.h"
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/slots.h"
+#include "vm/stacks.h"
+
+#include "base/banned.h"
+
+void pdl_inflight_forget(pdl_fiber *f, uint32_t from) {
+    while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from)
+        pdl_drop(f->calls.p[--f->calls.n].failed);
+}
+
+void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
+    for (size_t i = 0; i < from->calls.n; i++) {
+        struct pdl_made m = from->calls.p[i];
+        m.number = to->n_calls++;
+        pdl_inflight *c = pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->calls, m.id) : NULL;
+        if (c) {
+            c->fiber = to->id;
+            c->number = m.number;
+            to->n_open++;
+        }
+        *pdl_vec_push(&to->calls) = m;
+    }
+    from->calls.n = 0;
+    from->n_open = 0;
+    assert(pdl_fiber_ok(to));
+}
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    if (!c) return;
+    c->label |= pdl_effect_label(e);
+    if (!pdl_mask_hides(r->opt.mask, c->label))
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+                                          .kind = PDL_EVENT_piece,
+                                          .effect = e,
+                                          .text = text,
+                                          .value = pdl_absent(),
+                                          .context = pdl_absent(),
+                                      });
+    /* output of code is printed at once, since the code waited for all output before it (spec
+     * execution L4) */
+    if (c->kind == PDL_EFFECT_code) {
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
+        if (f) pdl_out_write(f, text, 1, c->label);
+        return;
+    }
+    if (!c->out) return;
+    pdl_out_piece(c, text);
+    pdl_out_flush(r);
+}
+
+static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    if (!c || !c->out) return;
+    *pdl_vec_push(&c->extras) = pdl_keep(extra);
+    pdl_out_flush(r);
+}
+
+/* Facts that a world reports of a model call besides its answer or failure. Owned; absent: none. */
+static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    if (e->kind != PDL_EFFECT_model) return pdl_absent();
+    if (!reply->err.kind) return pdl_keep(reply->value);
+    if (!reply->err.detail || !pdl_effect_decode(pdl_str_of(reply->err.detail), &v, &ignored)) {
+        pdl_err_fini(&ignored);
+        return pdl_absent();
+    }
+    if (pdl_is_dict(v)) return v;
+    pdl_drop(v);
+    return pdl_absent();
+}
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_val notes = r->opt.sinks.wants_blocks ? notes_of(e, reply) : pdl_absent();
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
+                                               .effect = e,
+                                               .reply = reply,
+                                               .fiber = c ? c->fiber : 1,
+                                               .block = c ? c->block : NULL,
+                                               .handled = c && c->handled,
+                                               .path = e->place,
+                                               .err = reply->err.kind ? &reply->err : NULL,
+                                               .value = notes,
+                                               .context = pdl_absent()});
+    pdl_drop(notes);
+    if (c) c->label |= pdl_effect_label(e);
+    if (c) pdl_inflight_answered(c, e, reply);
+}
+
+static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+                                      .kind = PDL_EVENT_decision,
+                                      .fiber = c ? c->fiber : 1,
+                                      .effect = e,
+                                      .block = c ? c->block : NULL,
+                                      .path = e->place,
+                                      .value = decision,
+                                      .context = pdl_absent(),
+                                  });
+}
+
+/* Ids of a run with its own range are reused once the range is used up. LIMIT: when all are in use
+ * at the same time, which takes a million open calls, ids of the next range follow. */
+static uint32_t next_id(pdl_run *r) {
+    uint32_t last = r->opt.first_id + r->opt.n_ids;
+    bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
+    do {
+        if (ends && r->next_call >= last) r->next_call = r->opt.first_id;
+        r->next_call++;
+    } while (ends && pdl_idmap_find(&r->calls, r->next_call));
+    return r->next_call;
+}
+
+pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
+    pdl_run *r = f->run;
+    pdl_inflight *c = PDL_NEW(pdl_inflight);
+    c->id = next_id(r);
+    c->fiber = f->id;
+    c->kind = kind;
+    c->run = r;
+    c->loc = loc;
+    c->library_entry_loc = pdl_library_entry_loc(f);
+    c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
+    c->path = pdl_path_keep(pdl_vm_block_path(f));
+    if (f->frames.n) c->code = pdl_code_keep(frame(f)->code);
+    if (kind == PDL_EFFECT_object && f->code == c->code && !f->code->jinja)
+        c->expr = f->code->sites.p[f->code->where.p[f->pc - 1].site].expr;
+    c->pieces = PDL_BUF;
+    c->nested = f->nested > 0;
+    pdl_idmap_put(&r->calls, c->id, c);
+    assert(pdl_inflight_ok(c));
+    return c;
+}
+
+void pdl_inflight_free(pdl_inflight *c) {
+    pdl_idmap_del(&c->run->calls, c->id);
+    pdl_effect_free(c->effect);
+    pdl_drop(c->value);
+    pdl_drop(c->text);
+    pdl_drop(c->role);
+    pdl_drop(c->extra);
+    pdl_drop(c->raw);
+    pdl_path_drop(c->path);
+    pdl_code_drop(c->code);
+    pdl_free((char *)(uintptr_t)c->model.p);
+    while (c->stages) {
+        pdl_stage *s = c->stages;
+        c->stages = s->next;
+        pdl_drop(s->in);
+        pdl_drop(s->out);
+        pdl_free(s);
+    }
+    pdl_vec_fini(&c->waiters);
+    pdl_buf_fini(&c->pieces);
+    for (size_t i = 0; i < c->extras.n; i++) pdl_drop(c->extras.p[i]);
+    pdl_vec_fini(&c->extras);
+    pdl_free(c);
+}
+
+static void launch(pdl_run *r, pdl_inflight *c) {
+    pdl_effect *e = c->effect;
+    c->effect = NULL;
+    if (c->kind == PDL_EFFECT_model) r->open_models++;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late++;
+    if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed) {
+        pdl_vref model = pdl_dict_getz(e->request, "model");
+        if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
+        pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
+    }
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+                                      .kind = PDL_EVENT_effect,
+                                      .effect = e,
+                                      .label = c->code ? c->code->label : 0,
+                                      .block = c->block,
+                                      .path = c->path,
+                                      .value = pdl_absent(),
+                                      .context = pdl_absent(),
+                                  });
+    PDL_TRACE(r->opt.debug, effect, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
+    r->opt.world->ops->start(r->opt.world, e);
+}
+
+static void launch_models(pdl_run *r) {
+    for (pdl_inflight *c; (c = pdl_run_next_model(r));) launch(r, c);
+    pdl_run_wake(r);
+    assert(pdl_run_ok(r));
+}
+
+void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
+    pdl_path *place = pdl_vm_place_of(f);
+    pdl_inflight_start_at(f, c, request, place, f->blocks.n ? pdl_vm_place_block(f)->effects++ : 0);
+    pdl_path_drop(place);
+}
+
+/* Does the fiber that asks wait for the end of these, though their replies may be unused? */
+static bool is_owned(pdl_effect_kind kind) {
+    return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
+}
+
+/* A failed call of an object or a tool is an error like a Python exception, used or not; that of
+ * a model with an unused answer is no error (spec execution L1), that of an attribute is
+ * undefined. */
+static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
+    return kind == PDL_EFFECT_tool ||
+           (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
+}
+
+static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
+    c->handled = f->handlers.n > 0 || f->handled;
+    c->number = f->n_calls++;
+    f->n_open++;
+    *pdl_vec_push(&f->calls) =
+        (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
+}
+
+/* Does a block around it say so, also one around the map of which the fiber is an iteration? */
+static bool is_repeatable(const pdl_fiber *f) {
+    for (; f; f = f->parent)
+        for (size_t i = f->blocks.n; i-- > 0;)
+            if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->idempotent) return true;
+    return false;
+}
+
+static bool has_profile(pdl_vref list, pdl_vref profile) {
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(list, i), profile)) return true;
+    return false;
+}
+
+/* The list with a profile in front. A block that calls itself adds its profile once. */
+static pdl_val add_profile(pdl_val list, pdl_val profile) {
+    if (pdl_is_absent(profile)) return list;
+    if (pdl_is_absent(list)) list = pdl_list_new(2);
+    if (!has_profile(list, profile)) return pdl_list_insert(list, 0, profile);
+    pdl_drop(profile);
+    return list;
+}
+
+/* What was made of the field `sandbox` of the blocks around the effect, also of those around the
+ * map of which the fiber is an iteration, and of what started the fiber. */
+static void confine(const pdl_fiber *f, pdl_effect *e) {
+    pdl_val list = pdl_absent();
+    const pdl_fiber *root = f;
+    for (; f; root = f, f = f->parent)
+        for (size_t i = f->blocks.n; i-- > 0;)
+            if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->sandbox)
+                list = add_profile(list, pdl_block_sandbox(f->blocks.p[i].info->block));
+    for (size_t i = pdl_is_list(root->sandbox) ? pdl_list_len(root->sandbox) : 0; i-- > 0;)
+        list = add_profile(list, pdl_keep(pdl_list_at(root->sandbox, i)));
+    e->sandbox = list;
+    e->by_code = root->by_code;
+}
+
+void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
+                           uint32_t seq) {
+    pdl_run *r = f->run;
+    pdl_effect_sink sink = {r, on_piece, on_reply, on_decision, c->gives_result ? on_extra : NULL};
+    assert(pdl_inflight_ok(c) && !c->effect && !c->done);
+    assert(pdl_effect_is_request(c->kind, request));
+    c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
+    c->effect->control = f->control;
+    c->effect->chosen = f->chosen;
+    c->label |= f->control;
+    c->effect->is_import = c->imports;
+    c->effect->call_in = &r->call_in;
+    c->effect->budget = pdl_budget_keep(f->budget);
+    confine(f, c->effect);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS)) c->effect->repeatable = is_repeatable(f);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
+    if (is_owned(c->kind)) own(f, c, request);
+    if (c->kind != PDL_EFFECT_model) {
+        launch(r, c);
+        return;
+    }
+    pdl_run_queue_model(r, c);
+    launch_models(r);
+}
+
+void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc) {
+    pdl_inflight *c = pdl_inflight_new(f, kind, loc);
+    c->value = pdl_promise_new(c->id);
+    push(f, pdl_keep(c->value));
+    pdl_inflight_start(f, c, request);
+}
+
+void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(4), "sink", pdl_textz(sink));
+    r = pdl_dict_putz(r, "name", pdl_textz(""));
+    r = pdl_dict_putz(r, "arguments", arguments);
+    if (!pdl_is_absent(labels)) r = pdl_dict_putz(r, "labels", labels);
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_permit, pdl_fiber_loc(f));
+    c->value = pdl_promise_new(c->id);
+    push(f, pdl_keep(c->value));
+    pdl_path *place = pdl_vm_place_of(f);
+    pdl_inflight_start_at(f, c, r, place, 0);
+    pdl_path_drop(place);
+}
+
+static void fail_promise(pdl_val p, const pdl_err *err) {
+    if (!pdl_is_absent(p) && pdl_promise_of(p)->state == PDL_PROMISE_PENDING)
+        pdl_promise_fail(pdl_promise_of(p), err);
+}
+
+static pdl_val message_extra(pdl_vref message) {
+    pdl_val d = pdl_dict_new(2);
+    for (size_t i = 0, n = pdl_is_dict(message) ? pdl_dict_len(message) : 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(message, i), v = pdl_dict_val_at(message, i);
+        if (pdl_text_is(k, "role") || pdl_text_is(k, "content") || pdl_is_null(v)) continue;
+        d = pdl_dict_put(d, pdl_keep(k), pdl_keep(v));
+    }
+    return d;
+}
+
+static void count_usage(pdl_inflight *c, pdl_vref usage) {
+    if (!pdl_is_dict(usage)) return;
+    int64_t prompt, completion;
+    if (!pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &prompt)) return;
+    if (!pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &completion)) return;
+    pdl_usage *u = c->nested ? &c->run->nested_usage : &c->run->usage;
+    u->calls++;
+    u->label |= c->label;
+    u->prompt += prompt;
+    u->completion += completion;
+    pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){
+                                           .kind = PDL_EVENT_usage,
+                                           .block = c->block,
+                                           .path = c->path,
+                                           .value = usage,
+                                           .context = pdl_absent(),
+                                       });
+}
+
+static pdl_val choice_of(pdl_vref raw) {
+    pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    pdl_vref first =
+        pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    return pdl_is_dict(first) ? pdl_keep(first) : pdl_absent();
+}
+
+static void fill_model(pdl_inflight *c, pdl_vref v) {
+    pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"),
+             raw = pdl_dict_getz(v, "raw");
+    pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
+    pdl_err ignored = {0};
+    /* it was not delivered in pieces */
+    pdl_buf whole = PDL_BUF_INIT(PDL_MAX_TEXT);
+    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &whole, &ignored))
+        pdl_err_fini(&ignored);
+    else
+        pdl_out_piece(c, pdl_buf_str(&whole));
+    pdl_buf_fini(&whole);
+    pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), c->label));
+    if (c->run->opt.keep_answers) pdl_promise_of(c->text)->answer = choice_of(raw);
+    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role)
+                                                  ? pdl_with_label(pdl_keep(role), c->label)
+                                                  : pdl_textz("assistant"));
+    pdl_promise_fill(pdl_promise_of(c->extra), pdl_with_label(message_extra(message), c->label));
+    if (!pdl_is_absent(c->raw))
+        pdl_promise_fill(pdl_promise_of(c->raw),
+                         pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), c->label));
+    count_usage(c, pdl_dict_getz(v, "usage"));
+}
+
+/* What an item, an attribute or a filter gives came with what the objects came with: the rest of
+ * the label is of what chose it. */
+static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
+    if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
+        return c->label;
+    return pdl_handles_making(e->request);
+}
+
+static void fill_value(pdl_inflight *c, const pdl_effect *e, pdl_vref v) {
+    if (pdl_flags_of(v) & PDL_F_HANDLE) pdl_handles_made(v, label_of_making(c, e));
+    pdl_promise_fill(pdl_promise_of(c->value), pdl_with_label(pdl_keep(v), c->label));
+}
+
+static void cut_call(pdl_fiber *f, size_t i) {
+    struct pdl_made *p = &f->calls.p[i];
+    pdl_drop(p->failed);
+    memmove(p, p + 1, (f->calls.n - i - 1) * sizeof *p);
+    f->calls.n--;
+}
+
+/* Did an attempt begin between these two calls of f? */
+static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t later) {
+    for (size_t i = f->handlers.n; i-- > 0 && f->handlers.p[i].calls_from > earlier;)
+        if (f->handlers.p[i].calls_from <= later) return true;
+    return false;
+}
+
+/* Of unnoticed failures only the first is ever raised: the i-th goes when the one before
+ * says the same to everyone concerned. A loop whose calls all fail takes no memory. */
+static void cut_repeated(pdl_fiber *f, size_t i) {
+    if (i == 0 || i >= f->calls.n) return;
+    const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];
+    if (pdl_is_absent(a->failed) || pdl_is_absent(b->failed) || (b->raises && !a->raises)) return;
+    if (!is_attempt_between(f, a->number, b->number)) cut_call(f, i);
+}
+
+/* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
+static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
+    pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
+    if (!f || !is_owned(c->kind)) {
+        pdl_drop(failed);
+        return;
+    }
+    size_t lo = 0; /* ordered by number */
+    PDL_BISECT(lo, f->calls.n, f->calls.p[mid].number < c->number);
+    assert(f->n_open > 0);
+    f->n_open--;
+    bool known = lo < f->calls.n &&
+                 f->calls.p[lo].id == c->id; /* it was made by an attempt that is still current */
+    if (known) {
+        bool attribute = c->kind == PDL_EFFECT_object && !f->calls.p[lo].raises;
+        f->calls.p[lo].failed = failed;
+        if (pdl_is_absent(failed) || attribute) cut_call(f, lo);
+        failed = pdl_absent();
+        cut_repeated(f, lo + 1);
+        cut_repeated(f, lo);
+    }
+    pdl_drop(failed);
+    if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0)
+        pdl_fiber_ready(f);
+}
+
+static void fail_call(pdl_inflight *c, const pdl_err *why) {
+    pdl_err err = {0};
+    pdl_err_copy(&err, why);
+    err.label |= c->label;
+    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) {
+        pdl_vm_mark_code(c->block, &err);
+        pdl_vm_advise_python(PDL_AS(code, c->block), &err);
+    }
+    bool raised = err.kind == PDL_E_code || err.kind == PDL_E_memory ||
+                  /* not refused by a host with its own kind of error */
+                  err.kind == PDL_E_expression;
+    if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
+    pdl_err_at(&err, c->loc);
+    c->failed = true;
+    fail_promise(c->value, &err);
+    fail_promise(c->text, &err);
+    fail_promise(c->role, &err);
+    fail_promise(c->extra, &err);
+    fail_promise(c->raw, &err);
+    pdl_err_fini(&err);
+}
+
+void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {
+    pdl_run *r = c->run;
+    assert(pdl_inflight_ok(c) && !c->done);
+    c->done = true;
+    assert(c->kind != PDL_EFFECT_model || r->open_models > 0);
+    assert(!pdl_effect_has(c->kind, PDL_EFFECT_LATE) || r->open_late > 0);
+    if (c->kind == PDL_EFFECT_model) r->open_models--;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late--;
+    PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,
+              reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
+    if (reply->err.kind)
+        fail_call(c, &reply->err);
+    else if (c->kind == PDL_EFFECT_model)
+        fill_model(c, reply->value);
+    else
+        fill_value(c, e, reply->value);
+    pdl_val failed = !c->failed                    ? pdl_absent()
+                     : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
+                                                   : pdl_keep(c->value);
+    for (pdl_stage *s = c->stages; s; s = s->next) {
+        pdl_vm_run_stage(r, s);
+        if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)
+            failed = pdl_keep(s->out);
+    }
+    if (!pdl_is_absent(failed) && c->code) pdl_vm_keep_code(r, c->code);
+    remove_from_owner(c, failed);
+    assert(pdl_inflight_ok(c));
+    for (size_t i = 0; i < c->waiters.n; i++) {
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
+        if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) pdl_fiber_ready(f);
+    }
+    bool standing = c->out != NULL;
+    if (standing)
+        pdl_out_flush(r); /* the output frees it when it has passed */
+    else
+        pdl_inflight_free(c);
+    launch_models(r);
+}

@@ -1,0 +1,161 @@
+/* result_check.c -- parser and spec of a block: at once, or as a stage of the model call whose
+ * reply they apply to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "vm/effects/result_check.h"
+
+#include "base/idmap.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/stacks.h"
+#include "vm/wait.h"
+
+#include "base/banned.h"
+
+static const char spec_checking[] = "during spec checking";
+
+/* Applies parser and spec in order; each stage takes the value of the previous one. */
+void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
+    pdl_promise *in = pdl_promise_of(s->in);
+    pdl_err err = {0};
+    if (in->state == PDL_PROMISE_FAILED) {
+        pdl_promise_fail(pdl_promise_of(s->out), &in->err);
+        return;
+    }
+    pdl_val v = pdl_keep(in->value), parsed;
+    bool ok = true;
+    if (s->parse) {
+        ok = pdl_parse(s->block->rare->parser->parser, v, &parsed, &err);
+        if (ok)
+            set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
+        else {
+            err.label |= pdl_label_of(v);
+            pdl_err_at(&err, s->loc);
+        }
+    } else if (s->check) {
+        ok = pdl_vm_check_value(r, s->block->rare->spec.type, &v,
+                                &(pdl_checked){spec_checking, .loc = s->loc}, &err);
+    }
+    if (ok) {
+        pdl_promise_fill(pdl_promise_of(s->out), v);
+        return;
+    }
+    pdl_drop(v);
+    pdl_promise_fail(pdl_promise_of(s->out), &err);
+    pdl_err_fini(&err);
+}
+
+/* Adds a stage to the promise on top, which a call will fill: the top becomes the promise of the
+ * stage. */
+static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
+    if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
+    pdl_promise *p = pdl_promise_of(*top(f));
+    pdl_inflight *c =
+        p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    if (!c || c->kind != PDL_EFFECT_model) return false;
+    pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
+    *s = (pdl_stage){
+        .block = b,
+        .in = *top(f),
+        .out = pdl_promise_new(c->id),
+        .parse = parse,
+        .check = !parse,
+        .loc = loc,
+    };
+    *top(f) = pdl_keep(s->out);
+    while (*end) end = &(*end)->next;
+    *end = s;
+    return true;
+}
+
+pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    if (add_stage(f, b, true, b->rare->parser->loc)) return PDL_STEP_DONE;
+    pdl_step s = pdl_vm_force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val out;
+    if (!pdl_parse(b->rare->parser->parser, *top(f), &out, err)) {
+        err->label |= pdl_label_of(*top(f));
+        pdl_err_at(err, b->rare->parser->loc);
+        return PDL_STEP_FAIL;
+    }
+    set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
+    return PDL_STEP_DONE;
+}
+
+/* Where in the value the first problems are, and what is there or was meant to be. */
+static void put_help(const pdl_problems *problems, pdl_buf *out) {
+    enum { MOST_HELPED = 3 };
+    for (size_t i = 0, n = 0; i < problems->n && n < MOST_HELPED; i++) {
+        const pdl_problem *p = &problems->p[i];
+        pdl_str path = p->path;
+        if (p->near.n)
+            pdl_buf_putf(out, "%sdid you mean '%.*s'?", n++ ? "; " : "", PDL_FMT(p->near));
+        if (!p->help.n) continue;
+        if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
+        pdl_buf_putf(out, "%s%.*s %.*s", n++ ? "; " : "", PDL_FMT(path.n ? path : PDL_STR("it")),
+                     PDL_FMT(p->help));
+    }
+}
+
+/* The problems as one message, one line each. */
+static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));
+    for (size_t i = 0; i < problems->n; i++) {
+        const pdl_problem *p = &problems->p[i];
+        pdl_loc at = p->loc.src && !p->at_header ? p->loc : of->loc;
+        pdl_buf_putc(&b, '\n');
+        pdl_loc_put(at, &b);
+        pdl_buf_put(&b, p->text);
+    }
+    pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));
+    pdl_buf_clear(&b);
+    put_help(problems, &b);
+    if (b.len) pdl_err_hint(err, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *value, const pdl_checked *of,
+                        pdl_err *err) {
+    pdl_vref v = *value;
+    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_problems problems = {0};
+    bool fits = false;
+    bool done = pdl_type_check(t, v, of->args, r->scratch, &fits, &problems, err);
+    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
+              of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc),
+              fits ? "fits" : "does not fit");
+    if (!done)
+        pdl_err_at(err, of->loc);
+    else if (!fits)
+        report_problems(&problems, of, err);
+    if (!done || !fits) err->label |= pdl_label_of(v);
+    pdl_arena_reset(r->scratch, m);
+    if (done && fits && r->opt.guarded) *value = pdl_type_bound(t, *value, r->opt.capacity);
+    return done && fits;
+}
+
+pdl_step pdl_op_CHECK(pdl_fiber *f, bool fallback, const pdl_block *b, pdl_err *err) {
+    pdl_loc loc = fallback ? b->rare->fallback->loc : b->rare->spec.loc;
+    if (pdl_type_is_any(b->rare->spec.type)) return PDL_STEP_DONE;
+    if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
+    pdl_step s = pdl_vm_force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, top(f),
+                                      &(pdl_checked){spec_checking, .loc = loc}, err));
+}
+
+pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
+    const pdl_block *b = &c->info->block->head;
+    if (!b->rare->spec.type || pdl_type_is_any(b->rare->spec.type)) return PDL_STEP_DONE;
+    pdl_step s = pdl_vm_force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
+                      NULL};
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, top(f), &of, err));
+}

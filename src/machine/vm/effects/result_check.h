@@ -1,0 +1,28 @@
+/* result_check.h -- values and their specs. Private to vm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_RESULT_CHECK_H
+#define PDL_VM_RESULT_CHECK_H
+
+#include "types/type.h"
+#include "vm/closure.h"
+
+/* What a check is of, for the message "Type errors HEADER NAME:". */
+typedef struct pdl_checked {
+    const char *header;
+    pdl_str name;         /* may be empty */
+    pdl_loc loc;          /* of the message, and of problems without a place */
+    const pdl_node *args; /* of a call: where its arguments were written; NULL else */
+} pdl_checked;
+/* *v, when it fits and a policy is asked, gets the labels of what it can be: pdl_type_bound. */
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_checked *of,
+                        pdl_err *err);
+pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
+
+/* Parser or spec of a block that applies to the reply of a model call: runs when the reply arrives.
+ */
+struct pdl_stage;
+void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s);
+
+#endif

@@ -1,0 +1,443 @@
+/* ops_call.c -- instructions of expressions that call: values, methods, filters, tests.
+ *
+ * A call lays its arguments on the stack in the order of the call site, whose form (pdl_callsig) is
+ * known when it is compiled. So the usual call copies nothing: a native reads its arguments where
+ * they are, and only `*list` and `**dict` make vectors of them. What is called may be a native (the
+ * result is there at once), a closure or macro (a frame is pushed and the result comes when it
+ * returns), or something outside (an effect; the result is a promise).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/limits.h"
+#include "base/num.h"
+#include "value/func.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/pyvalues.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/ops/object.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/slots.h"
+#include "vm/stacks.h"
+#include "vm/wait.h"
+
+#include "base/banned.h"
+
+/* Arguments of a call as laid on the stack, *list and **dict spread out. The values are borrowed:
+ * from the stack, from the containers that are spread, and from `walked`. */
+typedef struct spread {
+    pdl_val *pos;
+    size_t n_pos;
+    const pdl_str *kw;
+    pdl_val *kwv;
+    size_t n_kw;
+    PDL_VEC(pdl_val) all;
+    PDL_VEC(pdl_str) names;
+    pdl_val walked; /* items of a value that is not a list, or absent */
+} spread;
+
+static void spread_fini(spread *s) {
+    pdl_vec_fini(&s->all);
+    pdl_vec_fini(&s->names);
+    pdl_drop(s->walked);
+}
+
+static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
+    if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
+        for (size_t i = 0; i < pdl_list_len(list); i++)
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_lent(pdl_list_at(list, i)), pdl_label_of_part(list));
+        return true;
+    }
+    if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
+    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err))
+        return spread_star(s, s->walked, lenient, err);
+    s->walked = pdl_absent();
+    if (pdl_is(list, PDL_V_UNDEFINED)) return false;
+    pdl_err_fini(err);
+    return pdl_err_host(err, "TypeError", "Value after * must be an iterable, not %s",
+                        pdl_type_full(list));
+}
+
+static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
+    for (size_t i = 0; i < sh->n_kw; i++)
+        if (pdl_str_eq(sh->kw[i], name))
+            return pdl_err_host(err, "TypeError", "got multiple values for keyword argument '%.*s'",
+                                PDL_FMT(name));
+    return true;
+}
+
+/* The shape's arguments on top of the stack; `first`: values below them that count as positional (a
+ * receiver). */
+static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s, pdl_err *err) {
+    size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
+    pdl_val *base = f->stack.p + f->stack.n - n - first;
+    *s = (spread){
+        .pos = base,
+        .n_pos = first + sh->n_pos,
+        .kw = sh->kw,
+        .kwv = base + first + sh->n_pos,
+        .n_kw = sh->n_kw,
+        .walked = pdl_absent(),
+    };
+    if (!sh->star && !sh->starstar) return true;
+    for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
+    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], f->code->jinja, err))
+        return false;
+    s->n_pos = s->all.n;
+    for (size_t i = 0; i < sh->n_kw; i++) {
+        *pdl_vec_push(&s->all) = s->kwv[i];
+        *pdl_vec_push(&s->names) = sh->kw[i];
+    }
+    if (sh->starstar) {
+        pdl_vref d = *top(f);
+        if (!refuse_undefined(d, err)) return false;
+        if (!pdl_is_dict(d))
+            return pdl_err_host(err, "TypeError", "argument after ** must be a mapping, not %s",
+                                pdl_type_name(d));
+        for (size_t i = 0; i < pdl_dict_len(d); i++) {
+            if (!pdl_is_str(pdl_dict_key_at(d, i)))
+                return pdl_err_host(err, "TypeError", "keywords must be strings");
+            if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
+            *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_lent(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
+        }
+    }
+    s->pos = s->all.p;
+    s->kw = s->names.p;
+    s->kwv = s->all.p + s->n_pos;
+    s->n_kw = s->names.n;
+    return true;
+}
+
+size_t pdl_vm_arg_count(const pdl_callsig *s) {
+    return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
+}
+
+/* A native of the value below the shape's arguments, and of these. */
+static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
+                        pdl_err *err) {
+    const pdl_native_env *env = pdl_vm_native_env(f);
+    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they are in the right order already */
+        const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
+        return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw,
+                               out, err);
+    }
+    spread s;
+    bool ok = lay_out(f, sh, 1, &s, err) &&
+              pdl_native_call(row, env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, out, err);
+    spread_fini(&s);
+    return ok;
+}
+
+static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
+    pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
+    for (size_t i = 0; i < s->n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->pos[i]));
+    for (size_t i = 0; i < s->n_kw; i++) kw = pdl_dict_puts(kw, s->kw[i], pdl_keep(s->kwv[i]));
+    pdl_vm_start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
+    return true;
+}
+
+/* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. label: of what
+ * chose the native. */
+static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
+                            pdl_err *err) {
+    pdl_effect_kind kind;
+    pdl_step st = pdl_vm_force(f, &asked, err); /* WAIT: the native is called again */
+    if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
+    pdl_label before = f->chosen;
+    f->chosen |= label;
+    if (st == PDL_STEP_DONE) {
+        if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))
+            PDL_BUG("effect of a native");
+        pdl_loc loc =
+            f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
+        pdl_vm_start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
+        *out = pop(f);
+    }
+    f->chosen = before;
+    pdl_drop(asked);
+    return st;
+}
+
+/* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values
+ * from under it. */
+static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
+    pdl_vm_frame *fr = frame(f);
+    pdl_val value = has_value ? pop(f) : pdl_absent();
+    pdl_vm_cut_stack(f, f->stack.n - n);
+    fr->stack = (uint32_t)f->stack.n;
+    if (has_value) push(f, value);
+    return PDL_STEP_DONE;
+}
+
+/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove
+ * from below afterwards. */
+static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
+    pdl_val out = pdl_absent();
+    bool handled = false;
+    if (pdl_is(callee, PDL_V_FUNC)) {
+        pdl_val func = pdl_keep(callee);
+        pdl_val *kept = PDL_NEW_N(pdl_val, s->n_pos + s->n_kw);
+        for (size_t i = 0; i < s->n_pos; i++) kept[i] = pdl_keep(s->pos[i]);
+        for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
+        pdl_step st =
+            pdl_vm_call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
+        pdl_free(kept);
+        return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
+    }
+    if (pdl_is(callee, PDL_V_HANDLE)) {
+        call_handle(f, callee, s);
+        out = pop(f);
+    } else if (pdl_is(callee, PDL_V_NATIVE)) {
+        const pdl_native *row = pdl_native_row(callee);
+        pdl_val with[PDL_NATIVE_MAX_ARGS + 1];
+        pdl_vref receiver = pdl_native_receiver(callee);
+        size_t n = 0;
+        if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
+        if (s->n_pos > PDL_NATIVE_MAX_ARGS)
+            return step_of(
+                pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+        for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
+        if (!pdl_native_call(row, pdl_vm_native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err))
+            return PDL_STEP_FAIL;
+        if (row->flags & PDL_N_EFFECT) {
+            pdl_step st = call_effect(f, out, pdl_label_of(callee), &out, err);
+            if (st != PDL_STEP_DONE) return st;
+        } else if (row->flags &
+                   PDL_N_MUTATES) { /* called through a value: there is no variable to change */
+            pdl_val v = pdl_list_part(out, 1);
+            pdl_drop(out);
+            out = v;
+        }
+        out = pdl_with_label(out, pdl_label_of(callee));
+    } else if (pdl_is(callee, PDL_V_CELL)) {
+        size_t before = f->stack.n;
+        pdl_step st = pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw,
+                                       &handled, &out, err);
+        if (st != PDL_STEP_DONE) return st;
+        if (!handled)
+            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable",
+                                        pdl_type_full(callee)));
+        if (pdl_is_absent(out)) {
+            pdl_vm_enter_chosen(f, pdl_label_of(callee));
+            return drop_under_frame(f, drop, f->stack.n > before);
+        }
+        out = pdl_with_label(out, pdl_label_of(callee));
+    } else {
+        if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
+        return step_of(
+            pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
+    }
+    pdl_vm_cut_stack(f, f->stack.n - drop);
+    push(f, out);
+    return PDL_STEP_DONE;
+}
+
+pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    pdl_step st = pdl_vm_force(f, under(f, n), err);
+    if (st != PDL_STEP_DONE) return st;
+    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function takes promises as they are */
+        st = pdl_vm_force_n(f, n, err);
+        if (st != PDL_STEP_DONE) return st;
+    }
+    spread s;
+    bool ok = lay_out(f, sh, 0, &s, err);
+    st = ok ? call_value(f, *under(f, n), &s, n + 1, err) : PDL_STEP_FAIL;
+    spread_fini(&s);
+    return st;
+}
+
+/* obj.name(args) of an object of the worker: one request does both. */
+static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    spread s;
+    if (!lay_out(f, sh, 0, &s, err)) {
+        spread_fini(&s);
+        return PDL_STEP_FAIL;
+    }
+    pdl_val pos = pdl_list_new(s.n_pos), kw = pdl_dict_new(s.n_kw);
+    for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
+    for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
+    spread_fini(&s);
+    pdl_vm_start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
+    pdl_val out = pop(f);
+    pdl_vm_cut_stack(f, f->stack.n - n - 1);
+    if (sh->root) push(f, pdl_absent()); /* REBIND expects keys, receiver, value: nothing to bind */
+    push(f, out);
+    return PDL_STEP_DONE;
+}
+
+/* An attribute that can be called: a function in an object, a macro, a value of a module. */
+static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    pdl_val out;
+    if (!pdl_attr(*under(f, n), sh->name, &out, err)) return PDL_STEP_FAIL;
+    out = pdl_with_label(out, pdl_label_of_part(*under(f, n)));
+    pdl_step st = PDL_STEP_FAIL;
+    spread s;
+    if (lay_out(f, sh, 0, &s, err)) {
+        /* named like a mutator, but none for this type: REBIND leaves the variable unchanged */
+        if (sh->root) {
+            st = call_value(f, out, &s, n, err);
+            if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
+        } else {
+            st = call_value(f, out, &s, n + 1, err);
+        }
+    }
+    spread_fini(&s);
+    pdl_drop(out);
+    return st;
+}
+
+pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    pdl_step st = pdl_vm_force_n(f, n + 1, err);
+    if (st != PDL_STEP_DONE) return st;
+    pdl_val x = *under(f, n), out;
+    if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
+    if (pdl_is(x, PDL_V_HANDLE)) return method_of_handle(f, sh, err);
+    if (pdl_object_method(f, sh)) return PDL_STEP_DONE;
+    const pdl_native *row = pdl_method_find(x, sh->name);
+    if (!row) return method_of_value(f, sh, err);
+    if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
+    pdl_label label = pdl_label_of(x), whole = pdl_label_of_part(x);
+    pdl_vm_cut_stack(f, f->stack.n - n - 1);
+    if (row->flags & PDL_N_MUTATES) {
+        if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
+        /* null says nothing, and it is what most of them give */
+        bool null = pdl_is_null(pdl_list_at(out, 1));
+        push(f, null ? pdl_null() : pdl_with_label(pdl_list_part(out, 1), label));
+        pdl_drop(out);
+    } else {
+        if (sh->root) push(f, pdl_absent());
+        push(f, pdl_with_label(out, pdl_is_bool(out) ? pdl_label_of_truth(label) : label));
+    }
+    return PDL_STEP_DONE;
+}
+
+/* keys.. receiver value -> value: stores the changed receiver in the variable it was read from. */
+void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
+    pdl_val value = pop(f), x = pop(f);
+    size_t n = sh->n_keys;
+    pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
+    if (!pdl_is_absent(x) && !pdl_is_absent(root)) {
+        pdl_val at[32]; /* containers along the path, outermost first */
+        pdl_val out;
+        size_t depth = 0;
+        bool ok = true;
+        at[0] = pdl_keep(root);
+        for (; ok && depth + 1 < n; depth++) {
+            pdl_err ignored = {0};
+            ok = pdl_item(at[depth], *under(f, n - 1 - depth), &out, &ignored);
+            pdl_err_fini(&ignored);
+            if (ok)
+                at[depth + 1] = out;
+            else
+                depth--;
+        }
+        for (size_t k = n; ok && k-- > 0;) {
+            pdl_vref key = *under(f, n - 1 - k);
+            int64_t i;
+            if (pdl_is_dict(at[k])) {
+                x = pdl_dict_put(at[k], pdl_keep(key), x);
+            } else if (pdl_is_list(at[k]) && pdl_int_get(key, &i)) {
+                if (i < 0) i += (int64_t)pdl_list_len(at[k]);
+                x = pdl_with_label(x, pdl_label_of(key));
+                x = pdl_list_set(at[k], (size_t)i, x);
+            } else {
+                pdl_drop(at[k]);
+            }
+        }
+        if (!n) pdl_drop(at[0]);
+        if (ok) {
+            if (sh->local)
+                set_val(local(f, sh->local - 1), x);
+            else
+                f->scope = pdl_scope_put(f->scope, sh->root, x);
+            x = pdl_absent();
+        }
+    }
+    pdl_drop(x);
+    pdl_vm_cut_stack(f, f->stack.n - n);
+    push(f, value);
+}
+
+static pdl_step filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
+    if (!sh->row) {
+        pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.",
+                     test ? "test" : "filter", PDL_FMT(sh->name));
+        return PDL_STEP_FAIL;
+    }
+    size_t n = pdl_vm_arg_count(sh);
+    if (!(sh->row->flags & PDL_N_RAW)) {
+        pdl_step st = pdl_vm_force_n(f, n + 1, err);
+        if (st != PDL_STEP_DONE) return st;
+    }
+    if (test && pdl_object_test(f, sh, negated)) return PDL_STEP_DONE;
+    bool objects = !test && pdl_vm_any_object(f, n + 1), done;
+    if (objects) {
+        pdl_step st = pdl_object_filter(f, sh, &done, err);
+        if (st != PDL_STEP_DONE || done) return st;
+    }
+    pdl_val x = *under(f, n), out;
+    bool ok = call_native(f, sh->row, sh, &out, err);
+    if (objects) pdl_object_filter_end(f, sh);
+    if (!ok) return PDL_STEP_FAIL;
+    if (negated) {
+        bool truth = pdl_val_truth(out);
+        pdl_label kept = pdl_label_of(out);
+        pdl_drop(out);
+        out = pdl_with_label(pdl_bool(!truth), kept);
+    }
+    pdl_label label = pdl_label_of(x);
+    out = pdl_with_label(out, pdl_is_bool(out) ? pdl_label_of_truth(label) : label);
+    pdl_vm_cut_stack(f, f->stack.n - n);
+    set_top(f, out);
+    return PDL_STEP_DONE;
+}
+
+pdl_step pdl_op_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    return filter(f, sh, false, false, err);
+}
+
+pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_err *err) {
+    return filter(f, sh, true, is_negated, err);
+}
+
+/* The operands were dropped: the result may be a promise of the code worker. */
+static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, &f->filtered, err);
+    if (s == PDL_STEP_WAIT) return s;
+    push(f, f->filtered);
+    f->filtered = pdl_absent();
+    return s == PDL_STEP_DONE ? pdl_op_OUT(f, false, err) : s;
+}
+
+pdl_step pdl_op_OUT_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = (size_t)sh->n_pos + 1;
+    if (!pdl_is_absent(f->filtered)) return out_filtered(f, err);
+    pdl_step s = pdl_vm_force_n(f, n, err);
+    if (s != PDL_STEP_DONE) return s;
+    if (f->autoescape || pdl_vm_any_object(f, n)) {
+        s = filter(f, sh, false, false, err);
+        if (s != PDL_STEP_DONE) return s;
+        f->filtered = pop(f);
+        return out_filtered(f, err);
+    }
+    pdl_outbuf *to = outbuf(f);
+    const pdl_val *argv = under(f, n - 1);
+    for (size_t i = 0; i < n; i++) to->label |= pdl_label_of(argv[i]);
+    if (!pdl_native_write(sh->row, sh->writer, pdl_vm_native_env(f), argv, n, &to->text, err))
+        return PDL_STEP_FAIL;
+    pdl_vm_cut_stack(f, f->stack.n - n);
+    return PDL_STEP_DONE;
+}

@@ -1,0 +1,487 @@
+/* closure.c -- closures, calls from blocks and expressions, returns, and calls from code outside
+ * the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/limits.h"
+#include "compile/compile.h"
+#include "value/context.h"
+#include "value/func.h"
+#include "value/handle.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/effect_key.h"
+#include "vm/effects/result_check.h"
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/stacks.h"
+#include "vm/wait.h"
+
+#include "base/banned.h"
+
+static pdl_vref closure_child(const pdl_obj *o, size_t i) {
+    const pdl_closure *c = (const pdl_closure *)(const void *)o;
+    switch (i) {
+    case 0: return c->base.name;
+    case 1: return c->role;
+    case 2: return c->base.signature; /* absent only where params is */
+    case 3: return c->base.params;
+    case 4: return c->base.spec;
+    default: return pdl_absent();
+    }
+}
+
+static void closure_fini(pdl_obj *o) {
+    pdl_closure *c = (pdl_closure *)(void *)o;
+    pdl_scope_drop(c->scope);
+    pdl_code_drop(c->code);
+    pdl_path_drop(c->path);
+}
+
+static const pdl_class closure_class = {
+    .type_name = "ClosureBlock",
+    .child = closure_child,
+    .fini = closure_fini,
+};
+
+/* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */
+static pdl_val signature_of(const pdl_func_info *info) {
+    const pdl_b_function *b = info->block;
+    pdl_val f = pdl_dict_new(3);
+    if (info->name_text.n) f = pdl_dict_putz(f, "name", pdl_text(info->name_text));
+    if (b->head.rare->description.s.p)
+        f = pdl_dict_putz(f, "description", pdl_text(b->head.rare->description.s));
+    f = pdl_dict_putz(f, "parameters",
+                      b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
+    pdl_val s = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_dict_putz(s, "function", f);
+}
+
+static pdl_val params_of(const pdl_b_function *b) {
+    return b->params.is_null ? pdl_null() : pdl_type_as_written(b->params.all);
+}
+
+static void describe(pdl_func *f) {
+    const pdl_closure *c = (const pdl_closure *)(const void *)f;
+    if (pdl_is_absent(f->signature)) f->signature = signature_of(c->info);
+    f->params = params_of(c->info->block);
+    const pdl_type *spec = c->info->block->head.rare->spec.type;
+    f->spec = spec ? pdl_type_as_written(spec) : pdl_null();
+}
+
+pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
+    pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
+    c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
+    c->code = pdl_code_keep(frame(f)->code);
+    pdl_val declared = pdl_is_dict(c->code->signatures) && info->name_text.n
+                           ? pdl_dict_part_named(c->code->signatures, info->name_text)
+                           : pdl_absent();
+    c->base.signature = declared;
+    c->base.params = c->base.spec = pdl_absent();
+    c->base.describe = describe;
+    c->info = info;
+    c->base.block = info->block;
+    c->scope = pdl_scope_keep(f->scope);
+    c->role = pdl_keep(f->role);
+    c->path = pdl_path_keep(pdl_vm_block_path(f));
+    c->loc = info->block->head.loc;
+    set_val(&f->background, pdl_absent());
+    return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
+}
+
+static uint32_t entry_of(const pdl_closure *c) { return pdl_compile_function(c->code, c->info); }
+
+/* The scope of the body: that of the definition, the function's own name, and its parameters as
+ * unbound, so that outer variables of the same name are hidden. */
+static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
+    pdl_scope *s = pdl_scope_keep(c->scope);
+    if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
+    return s;
+}
+
+static bool too_deep(pdl_fiber *f, pdl_err *err) {
+    bool full = f->frames.n == f->frames.cap;
+    if (full && !pdl_err_memory(err, (f->frames.cap + f->frames.cap / 2) * sizeof *f->frames.p))
+        return true;
+    if (f->frames.n < PDL_MAX_CALL_DEPTH) return !pdl_run_has_memory(f->run, err);
+    pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep",
+                PDL_MAX_CALL_DEPTH);
+    return true;
+}
+
+/* --- call blocks ------------------------------------------------------------------------------ */
+
+static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
+    pdl_buf src = PDL_BUF;
+    const pdl_tree *t = b->func;
+    if (t->kind == PDL_TREE_EXPR)
+        pdl_buf_put(&src, t->text->source);
+    else
+        pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
+    const char *type = pdl_type_name(v);
+    bool named =
+        pdl_is_str(v) &&
+        pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
+    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"),
+                "Type error: %s is of type <class '%s'> but should be a function.%s%s%s",
+                pdl_buf_z(&src), type, named ? " You might want to call `${ " : "",
+                named ? pdl_buf_z(&src) : "", named ? " }`." : "");
+    if (pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable)
+        pdl_err_hint(err, "`call` is for functions of PDL; call those of Python in an expression, "
+                          "as in ${ f(x) }");
+    else if (pdl_str_find(pdl_buf_str(&src), PDL_STR("("), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(err, "`call` names the function, `args` what it is given: call: ${ f }");
+    pdl_buf_fini(&src);
+    return PDL_STEP_FAIL;
+}
+
+static pdl_str call_source(const pdl_b_call *b) {
+    if (b->func->kind == PDL_TREE_EXPR) return b->func->text->source;
+    return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
+}
+
+/* Untyped parameters accept promises unchanged; a typed one is resolved, and so are all when the
+ * arguments do not fit by name. */
+static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
+                           pdl_err *err) {
+    const pdl_params *p = &c->info->block->params;
+    size_t n = pdl_dict_len(*args), named = 0;
+    bool any = true;
+    for (uint32_t i = 0; i < p->n; i++) {
+        named += !pdl_is_absent(pdl_dict_gets(*args, p->names[i]));
+        any = any && pdl_type_is_any(p->types[i]);
+    }
+    if ((any && named == n && named == p->n) || (p->n == 0 && n == 0)) return PDL_STEP_DONE;
+    pdl_step s = pdl_vm_force(f, args, err);
+    if (s != PDL_STEP_DONE) return s;
+    const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
+    pdl_loc loc = b->args ? b->args->loc : b->head.loc;
+    pdl_checked of = {"during function call to", call_source(b), loc, node};
+    bool ok = pdl_vm_check_value(f->run, p->all, args, &of, err);
+    if (!ok) err->label |= pdl_label_of(c->base.signature); /* it has the words of the types */
+    return step_of(ok);
+}
+
+/* Binds the parameters to the arguments of the same names and hides outer variables of those names
+ * that are not given. Takes s. */
+static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref args) {
+    for (uint32_t i = 0; i < info->n_params; i++) {
+        pdl_val v = pdl_dict_part_named(args, info->block->params.names[i]);
+        if (!pdl_is_absent(v))
+            s = pdl_scope_put(s, info->params[i], v);
+        else if (!pdl_is_absent(pdl_scope_find(s, info->params[i])))
+            s = pdl_scope_del(s, info->params[i]);
+    }
+    return s;
+}
+
+/* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing
+ * has to be resolved or bounded then, and no context is given. Returns the scope of the body, or
+ * NULL for any other call. */
+static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
+                              pdl_vref args) {
+    const pdl_params *p = &c->info->block->params;
+    bool may_bound = f->run->opt.guarded && (pdl_label_of(args) & PDL_LABEL_FREE);
+    if (pdl_dict_len(args) != p->n) return NULL;
+    pdl_scope *s = body_scope(c, func);
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_val v = pdl_dict_part_named(args, p->names[i]);
+        bool simple = !pdl_is_absent(v) && c->info->params[i] != f->run->names.context &&
+                      pdl_type_fits_single(p->types[i], v) &&
+                      (!may_bound || pdl_type_bounds_nothing(p->types[i]));
+        if (!simple) {
+            pdl_drop(v);
+            pdl_scope_drop(s);
+            return NULL;
+        }
+        s = pdl_scope_put(s, c->info->params[i], v);
+    }
+    return s;
+}
+
+/* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
+static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err *err) {
+    pdl_vref given = pdl_dict_getz(*args, "pdl_context");
+    *ctx = pdl_absent();
+    if (pdl_is_absent(given)) return PDL_STEP_DONE;
+    if (pdl_is(given, PDL_V_PROMISE)) {
+        pdl_step s = pdl_vm_force(f, args, err);
+        if (s != PDL_STEP_DONE) return s;
+    }
+    pdl_val key = pdl_textz("pdl_context"), part = pdl_dict_part_at(*args, key);
+    bool ok = pdl_context_from(part, ctx, err);
+    if (ok) *args = pdl_dict_del(*args, key);
+    pdl_drop(part);
+    pdl_drop(key);
+    return step_of(ok);
+}
+
+/* Any call: the scope of the body, and its context if one is given. Both are set together with DONE
+ * only. */
+static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
+                          pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
+    pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();
+    pdl_step s = take_context(f, &given, &context, err);
+    if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    if (s == PDL_STEP_DONE) {
+        *scope = bind_params(body_scope(c, *top(f)), c->info, given);
+        *ctx = context;
+    } else {
+        pdl_drop(context);
+    }
+    pdl_drop(given);
+    return s;
+}
+
+/* Where the policy wants to know what plans do (control: plans), a function that a value chose is
+ * as a plan that the value wrote. */
+static void enter_function(pdl_fiber *f, pdl_label label) {
+    pdl_vm_enter_chosen(f, label);
+    if (f->run->opt.strict_plans) f->control |= label;
+}
+
+pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    if (!pdl_is(*top(f), PDL_V_FUNC)) return not_a_function(f, b, *top(f), err);
+    pdl_val *args = under(f, 1);
+    if (pdl_is(*args, PDL_V_PROMISE)) {
+        s = pdl_vm_force(f, args, err);
+        if (s != PDL_STEP_DONE) return s;
+    }
+    if (!pdl_is_dict(*args)) {
+        pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc,
+                    "args of a call should be an object but got a value of type %s",
+                    pdl_type_name(*args));
+        pdl_err_hint(err, "write args: {PARAMETER: VALUE}");
+        return PDL_STEP_FAIL;
+    }
+    const pdl_closure *c = closure_of(*top(f));
+    pdl_val ctx = pdl_absent();
+    pdl_scope *scope = bind_simple(f, c, *top(f), *args);
+    if (!scope) s = bind_args(f, b, c, &scope, &ctx, err);
+    if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
+    if (s != PDL_STEP_DONE) {
+        pdl_scope_drop(scope);
+        pdl_drop(ctx);
+        return s;
+    }
+    pdl_val func = pop(f);
+    pdl_drop(pop(f));
+    pdl_vm_frame_push(f, FRAME_CALL, c->code, entry_of(c), b->head.loc);
+    pdl_vm_frame *fr = frame(f);
+    fr->func = func;
+    fr->call = b;
+    enter_function(f, pdl_label_of(func));
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
+    return PDL_STEP_DONE;
+}
+
+/* --- calls from expressions ------------------------------------------------------------------- */
+
+static void drop_all(const pdl_val *v, size_t n) {
+    for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
+}
+
+/* Boundary record: parts of the body have ids below the function's own, numbered by the call. */
+static void push_instance(pdl_fiber *f, pdl_closure *c) {
+    pdl_path *place = NULL;
+    if (f->blocks.n) {
+        pdl_path *up = pdl_vm_place_path(f);
+        place = pdl_path_numbered(up, "call", pdl_vm_place_block(f)->instances++);
+        pdl_path_drop(up);
+    }
+    frame(f)->place = place;
+    pdl_vm_block *b = pdl_vec_push(&f->blocks);
+    *b = (pdl_vm_block){
+        .path = pdl_path_numbered(c->path, "instance", c->instances++),
+        .ctx_in = pdl_null(),
+        .role_in = pdl_null(),
+        .child_messages = pdl_absent(),
+    };
+}
+
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos,
+                             const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+    pdl_closure *c = closure_of(func);
+    const pdl_func_info *info = c->info;
+    bool ok = !too_deep(f, err);
+    if (ok && n_pos > info->n_params) {
+        ok = pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s",
+                         info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
+    }
+    pdl_val ctx = pdl_absent();
+    for (size_t i = 0; ok && i < n_pos; i++)
+        if (info->params[i] == f->run->names.context) ok = pdl_context_from(pos[i], &ctx, err);
+    for (size_t i = 0; ok && i < n_kw; i++)
+        if (pdl_str_is(kw[i], "pdl_context")) ok = pdl_context_from(kwv[i], &ctx, err);
+    if (!ok) {
+        drop_all(pos, n_pos);
+        drop_all(kwv, n_kw);
+        pdl_drop(func);
+        return PDL_STEP_FAIL;
+    }
+    pdl_scope *scope = body_scope(c, func);
+    for (size_t i = n_pos; i < info->n_params; i++)
+        if (!pdl_is_absent(pdl_scope_find(scope, info->params[i])))
+            scope = pdl_scope_del(scope, info->params[i]);
+    for (size_t i = 0; i < n_pos; i++) {
+        if (info->params[i] == f->run->names.context)
+            pdl_drop(pos[i]);
+        else
+            scope = pdl_scope_put(scope, info->params[i], pos[i]);
+    }
+    for (size_t i = 0; i < n_kw; i++) {
+        if (pdl_str_is(kw[i], "pdl_context"))
+            pdl_drop(kwv[i]);
+        else
+            scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
+    }
+    pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
+    pdl_vm_frame_push(f, FRAME_EXPR, c->code, entry_of(c), loc);
+    push_instance(f, c);
+    frame(f)->func = func;
+    enter_function(f, pdl_label_of(func));
+    frame(f)->blocks = (uint32_t)f->blocks.n - 1;
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    set_val(&f->role, pdl_keep(c->role));
+    if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
+    f->print = f->run->print_silent;
+    f->autoescape = false;
+    return PDL_STEP_DONE;
+}
+
+/* --- returns ---------------------------------------------------------------------------------- */
+
+static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
+    pdl_run *r = f->run;
+    pdl_val module = pdl_vm_module_value(f, fr);
+    r->imports = pdl_dict_put(r->imports, pdl_keep(fr->key), pdl_keep(module));
+    pdl_drop(pop(f));
+    pdl_vm_frame_pop(f);
+    push(f, module);
+}
+
+/* The scope of an included file stays; so does its background. */
+static void end_include(pdl_fiber *f) {
+    pdl_val v = pop(f), background = f->background;
+    pdl_scope *scope = f->scope;
+    f->background = pdl_absent();
+    f->scope = NULL;
+    pdl_vm_frame_pop(f);
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    set_val(&f->background, background);
+    push(f, v);
+}
+
+/* Ends a routine whose caller handles the background. */
+static void end_plain(pdl_fiber *f, bool keep_bg) {
+    pdl_label label = frame(f)->label | f->control;
+    pdl_val v = pop(f), background = f->background;
+    f->background = pdl_absent();
+    pdl_vm_frame_pop(f);
+    if (keep_bg)
+        set_val(&f->background, background);
+    else
+        pdl_drop(background);
+    push(f, pdl_with_label(v, label));
+}
+
+pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
+    pdl_vm_frame *fr = frame(f);
+    pdl_step s = PDL_STEP_DONE;
+    bool reports = f->run->opt.reports_tools;
+    switch (fr->kind) {
+    case FRAME_MAIN:
+        if (f->waits) {
+            s = pdl_inflight_await(f, 0, false, err);
+            if (s != PDL_STEP_DONE) return s;
+        }
+        /* code called the function and needs a value */
+        if (f->done) s = pdl_vm_force(f, top(f), err);
+        if (s != PDL_STEP_DONE) return s;
+        f->state = FIBER_DONE;
+        *ended = true;
+        return PDL_STEP_DONE;
+    case FRAME_EXPR:
+        s = pdl_vm_force(f, top(f), err);
+        if (s == PDL_STEP_DONE) s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
+        if (PDL_UNLIKELY(reports) && s == PDL_STEP_DONE && pdl_vm_enters_program(f, fr))
+            pdl_vm_report_tool(f, fr, false);
+        if (s == PDL_STEP_DONE) end_plain(f, false);
+        break;
+    case FRAME_CALL:
+        s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
+        if (PDL_UNLIKELY(reports) && s == PDL_STEP_DONE && pdl_vm_enters_program(f, fr))
+            pdl_vm_report_tool(f, fr, false);
+        if (s == PDL_STEP_DONE) end_plain(f, true);
+        break;
+    case FRAME_PDL: end_plain(f, false); break;
+    case FRAME_MACRO:
+    case FRAME_TEMPLATE: end_plain(f, false); break;
+    case FRAME_INCLUDE: end_include(f); break;
+    case FRAME_IMPORT: end_import(f, fr); break;
+    }
+    return s;
+}
+
+/* --- calls from outside ----------------------------------------------------------------------- */
+
+void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
+                     void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
+    pdl_run *r = user;
+    pdl_err err = {0};
+    if (!pdl_is(func, PDL_V_FUNC)) {
+        pdl_err_host(&err, "TypeError", "'%s' object is not callable", pdl_type_name(func));
+        finished(done_user, pdl_absent(), &err);
+        pdl_err_fini(&err);
+        pdl_drop(func);
+        pdl_drop(args);
+        pdl_drop(kwargs);
+        return;
+    }
+    pdl_closure *c = closure_of(func);
+    pdl_fiber *f = pdl_fiber_new(r, c->code, entry_of(c));
+    f->done = finished;
+    f->done_user = done_user;
+    f->out = r->main->out;
+    set_val(&f->sandbox, pdl_keep(code->sandbox));
+    f->by_code = true;
+    pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
+    set_val(&f->ctx, pdl_keep(r->main->ctx));
+    pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
+    size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
+    pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
+    pdl_str *names = PDL_NEW_N(pdl_str, n_kw);
+    for (size_t i = 0; i < n; i++)
+        vals[i] = pdl_with_label(pdl_keep(pdl_list_at(args, i)), pdl_label_of(args));
+    for (size_t i = 0; i < n_kw; i++) {
+        names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
+        vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
+    }
+    pdl_handles_made(args, pdl_label_of(args));
+    pdl_handles_made(kwargs, pdl_label_of(kwargs));
+    f->pc = entry_of(c) + 1; /* for the place of errors in the call itself */
+    pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
+    pdl_free(vals);
+    pdl_free(names);
+    pdl_drop(args);
+    pdl_drop(kwargs);
+    if (s == PDL_STEP_FAIL) {
+        pdl_err_move(&f->err, &err);
+        f->state = FIBER_FAILED;
+        finished(done_user, pdl_absent(), &f->err);
+        f->done = NULL;
+        f->out = NULL;
+        pdl_fiber_free(f);
+        return;
+    }
+    frame(f)->kind = FRAME_MAIN; /* its return ends the fiber */
+    pdl_fiber_ready(f);
+}

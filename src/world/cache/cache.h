@@ -1,0 +1,71 @@
+/* cache.h -- replies of models that several runs share: a world in front of a world.
+ *
+ * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found
+ * by the content of the request (model, platform, messages, parameters that shape the answer,
+ * schema) and the number of the repetition: the nth time a run makes the same request it gets the
+ * nth reply. Without the number a program that samples ten answers would get one answer ten times.
+ * Failures are not stored: their number is requested again. Keys and other secrets are not in the
+ * file. Why not the journal: a journal belongs to one run and answers by place, so that a changed
+ * program finds nothing; a cache answers by content and outlives the program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CACHE_CACHE_H
+#define PDL_CACHE_CACHE_H
+
+#include "effect/effect.h"
+#include "value/label.h"
+
+typedef struct pdl_cache pdl_cache;
+
+/* Opens the file, making it when it does not exist. secrets (borrowed until close) are replaced in
+ * what is stored. Errors: io (cannot be opened or made; not a cache; damaged). */
+PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
+                             pdl_err *err);
+
+/* Calls that the mask (borrowed) hides pass by the cache. */
+void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask);
+
+/* What only lists and prunes does not make a file. Errors: as above. */
+PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
+
+/* The world that answers models and embeddings from the file and forwards everything else to
+ * `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per cache. */
+pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
+
+/* What one of several runs, or groups of runs, that share the cache has asked: repetitions are
+ * counted in each. Close when its effects are answered or cancelled, before the cache. */
+typedef struct pdl_cache_view pdl_cache_view;
+pdl_cache_view *pdl_cache_view_new(pdl_cache *c);
+void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
+
+/* Gives the view in which the effect with this id counts; NULL: that of the cache itself. Not a
+ * world for each, which would leave out what stands between the runs and the cache: policies and
+ * journals. */
+typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
+void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
+
+/* Makes sure that everything so far is in the file. Returns false with the first error that kept
+ * something from being written (io, for instance a full disk), also at later calls. */
+PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
+
+/* Are there answers that poll delivers without waiting? */
+bool pdl_cache_is_ready(const pdl_cache *c);
+
+void pdl_cache_close(pdl_cache *c); /* NULL is fine */
+
+/* One stored reply. Texts live during the call. Times are seconds since the epoch. */
+typedef struct pdl_cache_row {
+    pdl_str key, model, request, reply; /* request and reply are JSON */
+    int64_t number;                     /* of the repetition, from 0 */
+    int64_t stored, used, hits;
+} pdl_cache_row;
+PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),
+                             void *user, pdl_err *err);
+
+/* Removes replies last used before `before` (0: any time) of models that match the glob (empty:
+ * all). Sets *n to the number of removed rows. */
+PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n,
+                              pdl_err *err);
+
+#endif

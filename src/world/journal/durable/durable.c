@@ -1,0 +1,722 @@
+/* durable.c -- see durable.h: the world.
+ *
+ *   start -> answered from a row -> queue, or at once where the machine does not wait
+ *         -> read, clock, chance: asked at once, the row is written whole
+ *         -> all else: row, held until the flush
+ *   poll  -> flush: commit and sync, output, what was held goes out
+ *         -> poll the next world: replies come in, their rows are written
+ *         -> commit; then the machine gets them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "journal/durable/survive.h"
+#include "value/int.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_PENDING = 4096 /* rows in one transaction */ };
+
+static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
+
+void pdl_durable_note_problem(pdl_durable *d, pdl_err *err) {
+    if (!d->problem.kind) {
+        pdl_err_move(&d->problem, err);
+        d->problem.uncatchable = true;
+    }
+    pdl_err_fini(err);
+}
+
+static bool writes(const pdl_durable *d) {
+    return d->use == PDL_DURABLE_CONTINUE && !d->problem.kind;
+}
+
+void pdl_durable_commit(pdl_durable *d, bool sync) {
+    pdl_err err = {0};
+    if (writes(d) && !pdl_store_commit(d->store, sync, &err)) pdl_durable_note_problem(d, &err);
+}
+
+/* --- pending effects -------------------------------------------------------------------------- */
+
+pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e) {
+    pending_effect *o = PDL_NEW(pending_effect);
+    o->d = d;
+    o->e = e;
+    o->pieces = o->value = o->expected = pdl_absent();
+    return o;
+}
+
+void pdl_durable_drop_open(pending_effect *o) {
+    pdl_drop(o->pieces);
+    pdl_drop(o->value);
+    pdl_drop(o->expected);
+    pdl_err_fini(&o->err);
+    pdl_effect_free(o->e);
+    pdl_free(o);
+}
+
+/* The text of a whole answer where the machine wants pieces and none were recorded. */
+static void give_text(const pending_effect *o) {
+    pdl_effect *e = o->e;
+    bool wants = e->kind == PDL_EFFECT_model;
+    pdl_vref stream = wants ? pdl_dict_getz(e->request, "stream") : pdl_absent();
+    pdl_vref text = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();
+    if (!pdl_is_bool(stream) || !pdl_bool_of(stream) || !pdl_is_str(text) || !pdl_str_get(text).n)
+        return;
+    if (e->sink.piece) e->sink.piece(e->sink.user, e, pdl_str_get(text));
+}
+
+/* The machine gets the answer. Takes o. A piece may cancel the effect: o->e is NULL then. */
+static void deliver(pending_effect *o) {
+    size_t n = pdl_is_list(o->pieces) && !o->shown ? pdl_list_len(o->pieces) : 0;
+    for (size_t i = 0; i < n && o->e; i++)
+        if (o->e->sink.piece)
+            o->e->sink.piece(o->e->sink.user, o->e, pdl_str_get(pdl_list_at(o->pieces, i)));
+    if (o->e && !n && !o->shown && !o->err.kind) give_text(o);
+    pdl_effect *e = o->e;
+    o->e = NULL;
+    if (e && o->err.kind) {
+        pdl_effect_refuse(e, &o->err);
+    } else if (e) {
+        pdl_val v = o->value;
+        o->value = pdl_absent();
+        pdl_effect_answer(e, v, 0);
+    }
+    pdl_durable_drop_open(o);
+}
+
+bool pdl_durable_deliver(pdl_durable *d) {
+    bool any = false;
+    while (d->answered_head < d->answered.n) {
+        pending_effect *o = d->answered.p[d->answered_head++];
+        if (d->answered_head == d->answered.n) d->answered_head = d->answered.n = 0;
+        if (!o) continue;
+        any = true;
+        d->delivered = o;
+        deliver(o);
+        d->delivered = NULL;
+    }
+    return any;
+}
+
+static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->answered) = o; }
+
+/* It cannot be written down: it does not happen. Takes o. */
+void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
+    pdl_drop(o->value);
+    pdl_drop(o->pieces);
+    o->value = o->pieces = pdl_absent();
+    pdl_err_fini(&o->err);
+    pdl_err_copy(&o->err, &d->problem);
+    pdl_err_at(&o->err, o->e->loc);
+    o->has_reply = true;
+    enqueue(d, o);
+}
+
+/* --- what comes back -------------------------------------------------------------------------- */
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    pending_effect *o = user;
+    (void)e;
+    if (!pdl_is_list(o->pieces)) o->pieces = pdl_list_new(8);
+    o->pieces = pdl_list_push(o->pieces, pdl_text(text));
+    if (!o->d->opt.provisional || o->rebuilds) return;
+    o->d->n_shown += !o->shown;
+    o->shown = true;
+    if (o->e->sink.piece) o->e->sink.piece(o->e->sink.user, o->e, text);
+}
+
+static void write_answer(pdl_durable *d, pending_effect *o) {
+    pdl_err err = {0};
+    bool ok = o->row ? pdl_durable_write_end(d, o, &err) : true;
+    if (ok && o->e->kind == PDL_EFFECT_write && !o->err.kind)
+        ok = pdl_durable_after_write(d, o->e, &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+}
+
+/* An end of input that shall park the run is no answer; nor is it one without a person to be asked
+ * whether something may be done. */
+static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
+    if (o->e->kind == PDL_EFFECT_approval)
+        return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->opt.parked;
+    return d->opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind && pdl_is_null(r->value);
+}
+
+static void edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply) {
+    bool found = !pdl_is_absent(*reply) && !pdl_is_null(*reply);
+    if (found && e->kind == PDL_EFFECT_source && d->opt.edit_source)
+        d->opt.edit_source(d->opt.user, reply);
+}
+
+static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply) {
+    pending_effect *o = user;
+    pdl_durable *d = o->d;
+    d->n_open--;
+    if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
+    o->sent = false;
+    o->e->added_labels |= twin->added_labels;
+    if (is_unanswered(d, o, reply)) {
+        *pdl_vec_push(&d->asking) = o;
+        return;
+    }
+    pdl_idmap_del(&d->open, o->e->id);
+    d->n_shown -= o->shown;
+    if (pdl_durable_was_refused(d, o, reply)) return;
+    o->has_reply = true;
+    o->value = pdl_keep(reply->value);
+    edit_source(d, o->e, &o->value);
+    if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
+    if (o->rebuilds) {
+        pdl_durable_pump_rebuild(d, o);
+        return;
+    }
+    if (writes(d) && !o->answers_at_once) write_answer(d, o);
+    if (!o->answers_at_once) enqueue(d, o);
+}
+
+/* --- what goes out ---------------------------------------------------------------------------- */
+
+void pdl_durable_send(pdl_durable *d, pending_effect *o) {
+    pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
+    pdl_effect *e = o->e;
+    pdl_effect *twin = pdl_effect_forward(e, sink);
+    twin->sender = &d->sender;
+    pdl_durable_name_left(d, o, twin);
+    o->sent = true;
+    d->n_open++;
+    if (e->kind == PDL_EFFECT_input) d->n_inputs++;
+    pdl_idmap_put(&d->open, e->id, o);
+    d->opt.behind->ops->start(d->opt.behind, twin);
+}
+
+bool pdl_durable_is_of_worker(pdl_effect_kind k) {
+    return k == PDL_EFFECT_code || k == PDL_EFFECT_object;
+}
+
+/* Everything that is due is on the disk: output, then what was held. */
+void pdl_durable_release(pdl_durable *d) {
+    if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
+        uint64_t n = d->opt.put_output(d->opt.user);
+        if (n != d->printed && !d->n_shown) {
+            pdl_err err = {0};
+            char text[24];
+            d->printed = n;
+            snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+            if (writes(d) && !pdl_store_put(d->store, "printed", pdl_str_of(text), &err))
+                pdl_durable_note_problem(d, &err);
+        }
+    }
+    for (size_t i = 0; i < d->held.n; i++) {
+        pending_effect *o = d->held.p[i];
+        if (!o) continue;
+        d->held.p[i] = NULL;
+        if (d->problem.kind)
+            pdl_durable_refuse(d, o);
+        else
+            pdl_durable_send(d, o);
+    }
+    d->held.n = 0;
+}
+
+void pdl_durable_flush(pdl_durable *d) {
+    if (d->home) {
+        pdl_durable_flush_group(d->home);
+        return;
+    }
+    bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
+    if (!due || d->flushing || d->undecided) return;
+    d->flushing = true;
+    d->is_retry_due = false;
+    pdl_durable_commit(d, true);
+    pdl_durable_release(d);
+    d->flushing = false;
+}
+
+/* The row that begins, then the effect waits for the flush. Takes o. */
+static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool ok = true;
+    if (!o->row) ok = pdl_durable_write_begin(d, o, id, &err);
+    if (!ok) {
+        pdl_durable_note_problem(d, &err);
+        pdl_durable_refuse(d, o);
+        return;
+    }
+    *pdl_vec_push(&d->held) = o;
+}
+
+/* What is over at once and changes nothing: its row is written with its reply. Takes o. */
+static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    o->answers_at_once = true;
+    pdl_durable_send(d, o);
+    o->answers_at_once = false;
+    if (!o->has_reply) { /* a host program answers later */
+        if (writes(d) && !pdl_durable_write_begin(d, o, id, &err))
+            pdl_durable_note_problem(d, &err);
+        return;
+    }
+    bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)
+                                    : pdl_durable_write_begin(d, o, id, &err));
+    if (ok && writes(d) && pdl_store_pending(d->store) >= MOST_PENDING)
+        ok = pdl_store_commit(d->store, false, &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+    deliver(o);
+}
+
+/* The machine does not wait for a write: everything that is due goes before it. Takes o. */
+static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool again = o->row != 0;
+    bool ok = pdl_durable_before_write(d, o->e, again, &err) &&
+              (again || pdl_durable_write_begin(d, o, id, &err)) &&
+              pdl_store_commit(d->store, true, &err);
+    if (!ok) {
+        pdl_durable_note_problem(d, &err);
+        pdl_err_copy(&o->err, &d->problem);
+        deliver(o);
+        return;
+    }
+    o->answers_at_once = true;
+    pdl_durable_send(d, o);
+    o->answers_at_once = false;
+    if (!o->has_reply) return;
+    write_answer(d, o);
+    deliver(o);
+}
+
+static bool goes_at_once(const pdl_effect *e) {
+    return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
+}
+
+/* What is left of a sleep that began in an earlier process. */
+static void shorten(pending_effect *o, double begun) {
+    pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
+    double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
+                  (pdl_journal_wall() - begun);
+    o->e->request = pdl_dict_putz(o->e->request, "seconds", pdl_float(left > 0 ? left : 0));
+}
+
+/* No question is asked. Takes o. */
+static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    if (d->use == PDL_DURABLE_REPLAY) {
+        pdl_err_set(&o->err, PDL_E_replay, o->e->loc,
+                    "replay: %.*s has no reply for %.*s (%s): the program asks something else than "
+                    "was recorded",
+                    PDL_FMT(pdl_store_path(d->store)), PDL_FMT(pdl_buf_str(&id->place)),
+                    pdl_effect_kind_name(o->e->kind));
+        o->err.uncatchable = true;
+        if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
+            enqueue(d, o);
+        else
+            deliver(o);
+        return;
+    }
+    pdl_err_fini(&err);
+    if (d->use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->opt.behind) {
+        ask_at_once(d, o, id);
+        return;
+    }
+    d->n_asked++;
+    (void)pdl_durable_may_be_done(d, o, id);
+    pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
+                      pdl_effect_kind_name(o->e->kind));
+    pdl_idmap_put(&d->open, o->e->id, o);
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+/* Has the file that was read changed? It is listed, the run has what it read. */
+struct reading {
+    pdl_val now;
+};
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
+    (void)e;
+    ((struct reading *)user)->now = r->err.kind ? pdl_null() : pdl_keep(r->value);
+}
+
+static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
+    struct reading x = {pdl_absent()};
+    if (!d->opt.behind || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
+    pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
+    pdl_effect *again = pdl_effect_forward(e, sink);
+    again->id = 0;
+    d->opt.behind->ops->start(d->opt.behind, again);
+    edit_source(d, e, &x.now);
+    return x.now;
+}
+
+/* Texts of files: what is read now counts for parts of the program, and is noted for its data. */
+static void compare_files(pdl_durable *d, pending_effect *o) {
+    if (o->e->kind != PDL_EFFECT_read && o->e->kind != PDL_EFFECT_source) return;
+    pdl_val now = read_again(d, o->e);
+    pdl_vref path = pdl_dict_getz(o->e->request, "path");
+    bool same = pdl_is_absent(now) || (!o->err.kind && pdl_val_eq(now, o->value)) ||
+                (o->err.kind && pdl_is_null(now));
+    if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
+        d->n_changed++;
+        if (o->e->kind == PDL_EFFECT_source) pdl_durable_is_other(d);
+        pdl_durable_notef(d, "%.*s was changed since it was read%s",
+                          PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
+                          o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
+        if (o->e->kind == PDL_EFFECT_source && !o->err.kind) {
+            pdl_drop(o->value);
+            o->value = now;
+            now = pdl_absent();
+        }
+    }
+    pdl_drop(now);
+}
+
+/* Answered from the file. Takes o. */
+static void reuse(pdl_durable *d, pending_effect *o) {
+    pdl_reply r = {.value = o->value, .err = o->err};
+    d->n_reused++;
+    if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
+    pdl_durable_remember_code(d, o);
+    compare_files(d, o);
+    r.value = o->value;
+    if (d->opt.spent) d->opt.spent(d->opt.owner, o->e, &r);
+    if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
+        enqueue(d, o);
+    else
+        deliver(o);
+}
+
+/* Nothing has been done, so nothing is left behind: what was written so far is forgotten. */
+static void forget_attempt(pdl_durable *d) {
+    pdl_err err = {0};
+    pdl_store_roll_back(d->store);
+    if (!pdl_store_put(d->store, "state", pdl_str_of(d->was_state), &err) ||
+        !pdl_store_put(d->store, "owner", PDL_STR(""), &err))
+        pdl_durable_note_problem(d, &err);
+}
+
+void pdl_durable_decide(pdl_durable *d) {
+    pdl_err err = {0};
+    if (!d->undecided) return;
+    d->undecided = false;
+    pdl_durable_note_left(d);
+    if (d->problem.kind || !pdl_durable_has_changes(d)) return;
+    forget_attempt(d);
+    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                "the program has changed since the run began: %s", d->notes.n ? d->notes.p[0] : "");
+    pdl_durable_note_problem(d, &err);
+}
+
+/* --changed fail: nothing is asked that a row was expected for. */
+static bool is_unexpected(const pdl_durable *d) {
+    return d->opt.changed_fails && pdl_durable_has_changes(d);
+}
+
+/* It may be done: it goes out, at once or with the next flush. Takes o. */
+static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool waits = pdl_durable_waits_for_session(d, o);
+    if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
+        pdl_durable_note_problem(d, &err);
+    if (d->problem.kind)
+        pdl_durable_refuse(d, o);
+    else if (o->e->kind == PDL_EFFECT_write)
+        write_at_once(d, o, id);
+    else if (waits)
+        pdl_durable_rebuild_first(d, o);
+    else
+        hold(d, o, id);
+}
+
+/* --skip gave the result of an action: its row is completed. Takes o. */
+static void complete(pdl_durable *d, pending_effect *o) {
+    write_answer(d, o);
+    reuse(d, o);
+}
+
+/* Unless it was done already, at another place. Takes o. */
+static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identity *id) {
+    done_kind done = pdl_durable_done_elsewhere(d, o, id);
+    if (done == DONE_NOWHERE)
+        proceed(d, o, id);
+    else if (done == DONE_SKIPPED)
+        complete(d, o);
+    else if (o->e->kind == PDL_EFFECT_write)
+        deliver(o);
+    else
+        enqueue(d, o);
+}
+
+/* All that is recorded and can be given without asking anything has been given. */
+void pdl_durable_settle(pdl_durable *d) {
+    if (!d->waiting.n || d->answered.n > d->answered_head) return;
+    pdl_durable_decide(d);
+    for (size_t i = 0; i < d->waiting.n; i++) {
+        pending_effect *o = d->waiting.p[i];
+        pdl_err err = {0};
+        identity id;
+        d->waiting.p[i] = NULL;
+        if (!o) continue;
+        if (d->problem.kind || !pdl_durable_identify(d, o->e, &id, &err)) {
+            pdl_durable_note_problem(d, &err);
+            pdl_durable_refuse(d, o);
+            continue;
+        }
+        proceed_unless_done(d, o, &id);
+        pdl_durable_identity_fini(&id);
+    }
+    d->waiting.n = 0;
+}
+
+static void go(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    if (o->e->kind == PDL_EFFECT_write) pdl_durable_decide(d); /* the machine does not wait */
+    if (is_unexpected(d)) {
+        pdl_err_set(&err, PDL_E_runtime, o->e->loc,
+                    "the program has changed since the run began: %s",
+                    d->notes.n ? d->notes.p[0] : "");
+        pdl_durable_note_problem(d, &err);
+    }
+    if (!d->is_new) {
+        d->n_asked++;
+        if (!o->row && d->use == PDL_DURABLE_CONTINUE && !goes_at_once(o->e))
+            PDL_TRACE(d->opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
+    }
+    if (d->problem.kind) {
+        pdl_durable_refuse(d, o);
+        return;
+    }
+    if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begun);
+    if (goes_at_once(o->e))
+        ask_at_once(d, o, id);
+    else if (o->e->kind == PDL_EFFECT_write)
+        proceed_unless_done(d, o, id);
+    else if (d->undecided || pdl_durable_may_be_done(d, o, id))
+        *pdl_vec_push(&d->waiting) = o;
+    else
+        proceed(d, o, id);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    pdl_durable *d = of(w);
+    pdl_err err = {0};
+    identity id;
+    pending_effect *o = pdl_durable_pending_new(d, e);
+    if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
+        pdl_durable_send(d, o);
+        return;
+    }
+    if (!pdl_durable_identify(d, e, &id, &err)) {
+        pdl_err_move(&o->err, &err);
+        enqueue(d, o);
+        return;
+    }
+    match_kind m = d->is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
+    if (m == MATCH_NONE && !d->is_new) pdl_durable_note_replaced(d, o, &id);
+    if (m == MATCH_ANSWERED)
+        reuse(d, o);
+    else if (m == MATCH_FAILED && pdl_effect_has(e->kind, PDL_EFFECT_WAITS))
+        enqueue(d, o);
+    else if (m == MATCH_FAILED)
+        deliver(o);
+    else if (m == MATCH_AGAIN && o->has_reply)
+        complete(d, o);
+    else if (d->use != PDL_DURABLE_CONTINUE)
+        leave_open(d, o, &id);
+    else
+        go(d, o, &id);
+    pdl_durable_identity_fini(&id);
+}
+
+static void write_cancelled(pdl_durable *d, const pending_effect *o) {
+    pdl_err err = {0};
+    store_effect row = {.id = o->row,
+                        .attempt = o->attempt,
+                        .end = pdl_journal_wall(),
+                        .end_clock = pdl_durable_clock(d),
+                        .state = STORE_CANCELLED};
+    if (o->row && writes(d) && !pdl_store_end(d->store, &row, &err))
+        pdl_durable_note_problem(d, &err);
+}
+
+static bool cancel_in(pending_effect **list, size_t n, uint32_t id) {
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i] || !list[i]->e || list[i]->e->id != id) continue;
+        if (!list[i]->has_reply) write_cancelled(list[i]->d, list[i]);
+        pdl_durable_drop_open(list[i]);
+        list[i] = NULL;
+        return true;
+    }
+    return false;
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    pdl_durable *d = of(w);
+    if (d->delivered && d->delivered->e && d->delivered->e->id == id) {
+        pdl_effect_free(d->delivered->e);
+        d->delivered->e = NULL;
+        return;
+    }
+    pending_effect *o = pdl_idmap_find(&d->open, id);
+    if (o && o->sent) {
+        d->n_open--;
+        if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
+        d->n_shown -= o->shown;
+        d->opt.behind->ops->cancel(d->opt.behind, id);
+    }
+    if (o && !d->parked && !d->ends) write_cancelled(d, o);
+    if (o) {
+        size_t i = 0;
+        pdl_idmap_del(&d->open, id);
+        while (i < d->asking.n && d->asking.p[i] != o) i++;
+        if (i < d->asking.n && !d->parked) d->asking.p[i] = d->asking.p[--d->asking.n];
+        if (i >= d->asking.n || !d->parked) pdl_durable_drop_open(o);
+        return;
+    }
+    if (cancel_in(d->held.p, d->held.n, id) ||
+        cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id) ||
+        cancel_in(d->waiting.p, d->waiting.n, id))
+        return;
+    (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
+}
+
+/* All that is open are questions without an answer. */
+static bool only_asks(const pdl_durable *d) {
+    uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
+    return !others && ((d->opt.park && d->n_inputs) || d->asking.n);
+}
+
+bool pdl_durable_only_waits(const pdl_durable *d) {
+    return !d->home && !d->parked && !d->waiting.n && only_asks(d);
+}
+
+static bool park(pdl_durable *d) {
+    if (d->parked || !only_asks(d)) return false;
+    for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
+        pending_effect *o = pdl_idmap_at(&d->open, i);
+        if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->asking) = o;
+    }
+    d->parked = true;
+    pdl_durable_commit(d, true);
+    d->opt.parked(d->opt.owner);
+    return true;
+}
+
+static bool poll_behind(pdl_durable *d, int timeout_ms) {
+    if (!d->opt.behind) return false;
+    if (writes(d)) pdl_store_expect(d->store, false);
+    bool open = d->opt.behind->ops->poll(d->opt.behind, timeout_ms);
+    if (writes(d)) {
+        pdl_durable_commit(d, false);
+        pdl_store_expect(d->store, true);
+    }
+    return open;
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    pdl_durable *d = of(w);
+    if (d->home) return d->home->world.ops->poll(&d->home->world, timeout_ms);
+    pdl_durable_settle(d);
+    pdl_durable_flush(d);
+    if (pdl_durable_deliver(d)) return true;
+    if (timeout_ms != 0 && pdl_durable_park(d)) return true;
+    bool open = poll_behind(d, timeout_ms);
+    if (pdl_durable_deliver(d)) return true;
+    return open || d->held.n > 0;
+}
+
+bool pdl_durable_park(pdl_durable *d) {
+    if (!pdl_durable_only_waits(d)) return false;
+    pdl_durable_flush(d);
+    if (pdl_durable_deliver(d)) return true;
+    (void)poll_behind(d, 0);
+    return pdl_durable_deliver(d) || park(d);
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+void pdl_durable_ends(pdl_durable *d) { d->ends = true; }
+
+bool pdl_durable_is_ready(const pdl_durable *d) {
+    return d->answered.n > d->answered_head || d->held.n > 0 || d->waiting.n > 0;
+}
+
+/* --- what policies decide -------------------------------------------------------------------- */
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_durable *d = user;
+    pdl_buf place = PDL_BUF, raw = PDL_BUF, text = PDL_BUF;
+    pdl_err err = {0};
+    if (e->kind != PDL_EVENT_decision || !writes(d)) return;
+    pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
+    bool ok = pdl_effect_encode(e->value, &raw, &err);
+    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_decide(d->store, pdl_journal_wall(), pdl_buf_str(&place),
+                                pdl_buf_str(&text), &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+    pdl_buf_fini(&place);
+    pdl_buf_fini(&raw);
+    pdl_buf_fini(&text);
+}
+
+pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false}; }
+
+/* --- what services hear ----------------------------------------------------------------------- */
+
+/* 128 bits that reveal nothing of the program: the salt of the run is in its file alone. */
+static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
+    pdl_durable *d = user;
+    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pdl_buf b = PDL_BUF;
+    char hex[65];
+    if (d->is_retry_due)
+        pdl_durable_commit(d, true); /* the request depends on the answer before it */
+    d->is_retry_due = false;
+    pdl_buf_putf(&b, "%s\n", d->salt);
+    if (o) pdl_path_text(o->e->place, &b);
+    pdl_buf_putf(&b, "\n%u\n%u\n%lld", o ? o->e->seq : effect, part,
+                 (long long)(o ? o->attempt : 0));
+    pdl_hash_hex(pdl_buf_str(&b), hex);
+    memcpy(out, hex, 32);
+    out[32] = 0;
+    pdl_buf_fini(&b);
+}
+
+static void note_answered(void *user, uint32_t effect, int status) {
+    pdl_durable *d = user;
+    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pdl_err err = {0};
+    if (!o || !o->row || !writes(d)) return;
+    bool is_last = status >= 200 && status < 300; /* nearly always: its row says it */
+    if (is_last) {
+        o->attempt++;
+        return;
+    }
+    if (!pdl_store_attempt(d->store, o->row, o->attempt, pdl_journal_wall(), status, &err))
+        pdl_durable_note_problem(d, &err);
+    o->attempt++;
+    d->is_retry_due = true;
+}
+
+pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o) {
+    pdl_str dir = o->dir;
+    d->opt = *o;
+    d->undecided = o->changed_fails && !d->is_new && d->use == PDL_DURABLE_CONTINUE;
+    while (dir.n > 1 && dir.p[dir.n - 1] == '/') dir.n--;
+    d->dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
+    d->sender = (pdl_sender){d, name_request, note_answered};
+    d->world.ops = &ops;
+    return &d->world;
+}

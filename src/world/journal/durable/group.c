@@ -1,0 +1,271 @@
+/* group.c -- many runs of a server in one file.
+ *
+ * Each run has its own pdl_durable, whose rows carry its number; the file, the lock and the
+ * order of things belong to the server's. A file for each run would cost a sync for each; here the
+ * poll of the server syncs once for all rows of a turn, then what all runs hold goes out.
+ *
+ * A run is found by a hash of its key. Its body is known by a hash, too: requests come again with
+ * both, so the file needs neither. What a run answered is kept for a day.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "journal/durable/survive.h"
+
+#include "base/banned.h"
+
+static const double DAY = 24 * 60 * 60.0, HOUR = 60 * 60.0;
+
+static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
+
+/* --- the world of all ------------------------------------------------------------------------- */
+
+/* Runs without a key need no journal: their effects pass through. */
+static void start(pdl_world *w, pdl_effect *e) {
+    pdl_world *behind = of(w)->opt.behind;
+    behind->ops->start(behind, e);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    pdl_world *behind = of(w)->opt.behind;
+    behind->ops->cancel(behind, id);
+}
+
+/* What cannot be written down for one cannot be for the others. */
+static void share_problem(pdl_durable *s) {
+    for (size_t i = 0; s->problem.kind && i < s->members.n; i++) {
+        pdl_err err = {0};
+        pdl_err_copy(&err, &s->problem);
+        pdl_durable_note_problem(s->members.p[i], &err);
+    }
+}
+
+static void commit(pdl_durable *s, bool sync) {
+    pdl_durable_commit(s, sync);
+    share_problem(s);
+}
+
+void pdl_durable_flush_group(pdl_durable *s) {
+    bool due = s->has_output;
+    for (size_t i = 0; i < s->members.n; i++) due |= s->members.p[i]->held.n > 0;
+    if (!due || s->flushing) return;
+    s->flushing = true;
+    commit(s, true);
+    s->has_output = false;
+    for (size_t i = 0; i < s->members.n; i++) {
+        s->members.p[i]->is_retry_due = false;
+        pdl_durable_release(s->members.p[i]);
+    }
+    s->flushing = false;
+}
+
+static bool deliver_all(pdl_durable *s) {
+    bool any = false;
+    for (size_t i = 0; i < s->members.n; i++) any |= pdl_durable_deliver(s->members.p[i]);
+    return any;
+}
+
+static void prune_now_and_then(pdl_durable *s) {
+    double now = pdl_journal_wall();
+    pdl_err err = {0};
+    if (s->pruned > 0 && now - s->pruned < HOUR) return;
+    s->pruned = now;
+    if (!pdl_store_prune_runs(s->store, now - DAY, &err)) pdl_durable_note_problem(s, &err);
+    pdl_store_forget_keys(s->store);
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    pdl_durable *s = of(w);
+    prune_now_and_then(s);
+    for (size_t i = 0; i < s->members.n; i++) pdl_durable_settle(s->members.p[i]);
+    pdl_durable_flush_group(s);
+    if (deliver_all(s)) return true;
+    pdl_store_expect(s->store, false);
+    bool open = s->opt.behind->ops->poll(s->opt.behind, timeout_ms);
+    commit(s, false);
+    pdl_store_expect(s->store, true);
+    return deliver_all(s) || open;
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+pdl_world *pdl_durable_server_world(pdl_durable *s, pdl_world *behind) {
+    s->opt.behind = behind;
+    s->world.ops = &ops;
+    return &s->world;
+}
+
+pdl_world *pdl_durable_behind(const pdl_durable *s) { return s->opt.behind; }
+void pdl_durable_note_output(pdl_durable *s) { s->has_output = true; }
+
+/* --- runs by their keys ----------------------------------------------------------------------- */
+
+/* The index distinguishes choices of one request. */
+static void key_hash(const pdl_durable *s, pdl_str key, uint32_t index, char out[65]) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s\n%u\n", s->salt, index);
+    pdl_buf_put(&b, key);
+    pdl_hash_hex(pdl_buf_str(&b), out);
+    pdl_buf_fini(&b);
+}
+
+static bool find(pdl_durable *s, pdl_str key, uint32_t index, store_run *out, pdl_err *err) {
+    char hash[65];
+    key_hash(s, key, index, hash);
+    if (!pdl_store_find_run(s->store, pdl_str_of(hash), out, err)) return false;
+    bool old = out->id && out->end > 0 && out->end < pdl_journal_wall() - DAY;
+    if (old) out->id = 0;
+    return true;
+}
+
+static void run_fini(store_run *r) {
+    pdl_buf_fini(&r->body);
+    pdl_buf_fini(&r->answer);
+}
+
+bool pdl_durable_keyed(pdl_durable *s, pdl_str key, pdl_str body, pdl_keyed *out, pdl_buf *answer,
+                       pdl_err *err) {
+    char hash[65];
+    store_run r = {0};
+    pdl_hash_hex(body, hash);
+    bool ok = find(s, key, 0, &r, err);
+    *out = !r.id                                        ? PDL_KEYED_NEW
+           : !pdl_str_is(pdl_buf_str(&r.body), hash)    ? PDL_KEYED_OTHER
+           : r.state == STORE_RUN_ENDED && r.answer.len ? PDL_KEYED_ANSWERED
+                                                        : PDL_KEYED_OPEN;
+    if (ok && *out == PDL_KEYED_ANSWERED)
+        ok = pdl_keyring_fill(&s->keys, pdl_buf_str(&r.answer), answer, err);
+    run_fini(&r);
+    return ok;
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+struct unfinished {
+    const pdl_durable *d;
+    pdl_buf places;
+    double seen;
+};
+
+static bool on_open(void *user, const store_effect *row) {
+    struct unfinished *u = user;
+    pdl_effect_kind kind;
+    if (row->run != u->d->run || row->again || !pdl_effect_kind_find(row->kind, &kind) ||
+        !pdl_effect_has(kind, PDL_EFFECT_ACTS) || kind == PDL_EFFECT_input)
+        return true;
+    if (kind == PDL_EFFECT_write && pdl_durable_was_cut(u->d->home, row)) return true;
+    if (pdl_durable_way((pdl_durable *)(uintptr_t)u->d->home, row->place, false)) return true;
+    pdl_buf_putf(&u->places, "%s%.*s (%.*s)", u->places.len ? ", " : "", PDL_FMT(row->place),
+                 PDL_FMT(row->kind));
+    return true;
+}
+
+/* An action that began and has no end stops the run, as it stops a resume. */
+static bool check_actions(pdl_durable *d, pdl_err *err) {
+    struct unfinished u = {.d = d, .places = PDL_BUF};
+    bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &u, err);
+    if (ok && u.places.len) {
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                         "it is not known whether this was done before the server ended: %s",
+                         pdl_buf_z(&u.places));
+        pdl_err_hint(err, "a server that is started with --again PLACE (or --again all) does it "
+                          "again");
+    }
+    pdl_buf_fini(&u.places);
+    return ok;
+}
+
+static pdl_durable *member_new(pdl_durable *s, int64_t run, bool is_new) {
+    pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, s->full);
+    pdl_buf id = PDL_BUF;
+    d->home = s;
+    d->store = s->store;
+    d->run = run;
+    d->is_new = is_new;
+    d->seen = pdl_journal_wall();
+    snprintf(d->salt, sizeof d->salt, "%s", s->salt);
+    pdl_buf_putf(&id, "%.*s.%lld", PDL_FMT(s->facts.id), (long long)run);
+    *pdl_vec_push(&d->texts) = pdl_buf_take(&id);
+    d->facts.id = pdl_str_of(d->texts.p[0]);
+    pdl_keyring_copy(&s->keys, &d->keys);
+    for (size_t i = 0; i < s->ways.n; i++)
+        if (!s->ways.p[i].skip) pdl_durable_again(d, pdl_str_of(s->ways.p[i].place));
+    if (s->problem.kind) pdl_err_copy(&d->problem, &s->problem);
+    *pdl_vec_push(&s->members) = d;
+    return d;
+}
+
+bool pdl_durable_join(pdl_durable *s, pdl_str key, pdl_str body, uint32_t index, pdl_durable **out,
+                      pdl_err *err) {
+    char hash[65], body_hash[65];
+    store_run r = {0};
+    key_hash(s, key, index, hash);
+    pdl_hash_hex(body, body_hash);
+    if (!find(s, key, index, &r, err)) return false;
+    int64_t run = r.id;
+    run_fini(&r);
+    bool is_new = !run;
+    if (is_new && !pdl_store_begin_run(s->store, pdl_str_of(hash), pdl_str_of(body_hash),
+                                       pdl_journal_wall(), &run, err))
+        return false;
+    if (!is_new) pdl_store_forget_keys(s->store);
+    pdl_durable *d = member_new(s, run, is_new);
+    if (is_new || (pdl_store_last(s->store, &d->last_row, err) && check_actions(d, err))) {
+        *out = d;
+        return true;
+    }
+    pdl_durable_close(d);
+    return false;
+}
+
+void pdl_durable_answered(pdl_durable *d, pdl_str answer, const pdl_err *why) {
+    pdl_err err = {0};
+    pdl_buf kept = PDL_BUF;
+    if (d->problem.kind) return;
+    if (answer.p) pdl_keyring_refer(&d->keys, answer, &kept);
+    bool ok = !why || pdl_durable_reopen_failure(d, why, &err);
+    if (!ok || !pdl_store_end_run(d->store, d->run, answer.p ? STORE_RUN_ENDED : STORE_RUN_FAILED,
+                                  answer.p ? pdl_journal_wall() : 0, pdl_buf_str(&kept), &err)) {
+        pdl_durable_note_problem(d->home, &err);
+        share_problem(d->home);
+    }
+    d->home->has_output = true;
+    pdl_buf_fini(&kept);
+}
+
+void pdl_durable_leave(pdl_durable *d) {
+    pdl_durable *s = d->home;
+    for (size_t i = 0; i < s->members.n; i++)
+        if (s->members.p[i] == d) s->members.p[i--] = s->members.p[--s->members.n];
+}
+
+/* --- the server's file ------------------------------------------------------------------------ */
+
+static bool make_server(pdl_str path, const pdl_durable_facts *facts, bool full, pdl_durable **out,
+                        pdl_buf *note, pdl_err *err) {
+    if (!pdl_durable_create(path, full, out, note, err)) return false;
+    if (pdl_store_put((*out)->store, "server", PDL_STR("yes"), err) &&
+        pdl_durable_begin(*out, facts, pdl_absent(), err))
+        return true;
+    pdl_durable_close(*out);
+    return false;
+}
+
+bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
+                             bool take_over, pdl_durable **out, pdl_buf *note, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    bool ok = access(name, F_OK) == 0 && !pdl_store_is_unbegun(path);
+    pdl_free(name);
+    if (!ok)
+        ok = make_server(path, facts, full, out, note, err);
+    else
+        ok = pdl_durable_reopen_server(path, full, take_over, out, err);
+    if (!ok) return false;
+    pdl_durable *s = *out;
+    s->is_server = true;
+    return true;
+}

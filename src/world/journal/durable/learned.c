@@ -1,0 +1,84 @@
+/* learned.c -- secrets that no variable names, which somebody said to the run.
+ *
+ * A key of the environment is in the file by its name (keyring.h). A token that a service makes
+ * while the run is in progress has no name that another process could look up, so a text that
+ * repeats it is in the file as it was said. Whoever shows the run later must know what to hide:
+ * each such secret is written, in the transaction of the first row that holds it, as a line of the
+ * fact `secrets`. One that no row holds is not written, so the file never reveals more than its
+ * rows do.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable/survive.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+#define FACT "secrets"
+
+static void read_lines(const pdl_durable *d, pdl_buf *out) {
+    pdl_err ignored = {0}; /* a file that cannot be read says so elsewhere */
+    if (!pdl_store_get(d->store, FACT, out, &ignored)) pdl_buf_clear(out);
+    pdl_err_fini(&ignored);
+}
+
+static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line), void *user) {
+    pdl_buf lines = PDL_BUF;
+    read_lines(d, &lines);
+    for (pdl_str rest = pdl_buf_str(&lines); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR("\n"), 0);
+        fn(user, pdl_str_sub(rest, 0, end));
+        rest = pdl_str_sub(rest, end == PDL_NOT_FOUND ? rest.n : end + 1, rest.n);
+    }
+    pdl_buf_fini(&lines);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct learned_finding {
+    pdl_durable *home; /* that has the file */
+    pdl_buf lines;     /* of the fact, as it is to be; empty: as it is */
+};
+
+static void remember(void *user, pdl_str line) {
+    (void)pdl_secrets_add_first(user, line);
+}
+
+static void on_secret(void *user, pdl_str found) {
+    struct learned_finding *f = user;
+    if (!f->home->learned) {
+        f->home->learned = pdl_secrets_new();
+        each_line(f->home, remember, f->home->learned);
+    }
+    if (!pdl_secrets_add_first(f->home->learned, found)) return;
+    if (!f->lines.len) read_lines(f->home, &f->lines);
+    pdl_buf_put(&f->lines, found);
+    pdl_buf_putc(&f->lines, '\n');
+}
+
+bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err) {
+    pdl_durable *home = d->home ? d->home : d;
+    struct learned_finding f = {home, PDL_BUF};
+    if (!pdl_secrets_any(d->opt.secrets)) return true;
+    pdl_secrets_each_in(d->opt.secrets, json, on_secret, &f);
+    bool ok = !f.lines.len || pdl_store_put(d->store, FACT, pdl_buf_str(&f.lines), err);
+    pdl_buf_fini(&f.lines);
+    return ok;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* A line is as a row has it, inside of a JSON string. */
+static void note_line(void *user, pdl_str line) {
+    pdl_buf quoted = PDL_BUF;
+    pdl_val v = pdl_absent();
+    pdl_err ignored = {0};
+    pdl_buf_putf(&quoted, "\"%.*s\"", PDL_FMT(line));
+    bool whole = pdl_json_read(pdl_buf_str(&quoted), 0, &v, NULL, &ignored) && pdl_is_str(v);
+    pdl_secrets_note(user, whole ? pdl_str_get(v) : line); /* else it ends within an escape */
+    pdl_drop(v);
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&quoted);
+}
+
+void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s) { each_line(d, note_line, s); }

@@ -1,0 +1,750 @@
+/* life.c -- the life of a durable run beside its world: made, opened, owned, ended.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/plain.h"
+#include "journal/durable/survive.h"
+#include "journal/run_lock.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+static const char *const state_names[] = {"running", "ended", "failed", "killed", "waiting"};
+const char *pdl_run_state_name(pdl_run_state s) { return state_names[s]; }
+
+pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->store); }
+const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->facts; }
+int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
+    const pdl_durable *d = user;
+    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
+    return (int64_t)(d->seen * 1e9);
+}
+
+bool pdl_durable_asks(const pdl_durable *d) { return d->use == PDL_DURABLE_CONTINUE; }
+bool pdl_durable_is(pdl_str path) { return pdl_store_is(path); }
+uint64_t pdl_durable_printed(const pdl_durable *d) { return d->printed_before; }
+const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) { return &d->earlier_ns; }
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+/* Name in the table, place in the facts. */
+static const struct {
+    const char *key;
+    size_t at;
+} fact_rows[] = {
+    {"id", offsetof(pdl_durable_facts, id)},
+    {"file", offsetof(pdl_durable_facts, file)},
+    {"text", offsetof(pdl_durable_facts, text)},
+    {"folder", offsetof(pdl_durable_facts, folder)},
+    {"options", offsetof(pdl_durable_facts, options)},
+    {"version", offsetof(pdl_durable_facts, version)},
+};
+enum { N_FACTS = sizeof fact_rows / sizeof fact_rows[0] };
+
+static pdl_str *fact(pdl_durable_facts *f, size_t i) {
+    return (pdl_str *)(void *)((char *)f + fact_rows[i].at);
+}
+
+static void keep_fact(pdl_durable *d, size_t i, pdl_str text) {
+    char *copy = pdl_str_dup(text);
+    *pdl_vec_push(&d->texts) = copy;
+    *fact(&d->facts, i) = (pdl_str){copy, text.n};
+}
+
+static bool read_facts(pdl_durable *d, pdl_err *err) {
+    for (size_t i = 0; i < N_FACTS; i++) {
+        pdl_buf b = PDL_BUF;
+        bool ok = pdl_store_get(d->store, fact_rows[i].key, &b, err);
+        if (ok) keep_fact(d, i, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static double get_number(pdl_store *s, const char *key) {
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    double n = 0;
+    if (!pdl_store_get(s, key, &b, &ignored) || !pdl_num_read_double(pdl_buf_str(&b), &n)) n = 0;
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&b);
+    return n >= 0 && n < 1e15 ? n : 0;
+}
+
+static bool put_number(pdl_store *s, const char *key, double n, pdl_err *err) {
+    char text[40];
+    snprintf(text, sizeof text, "%.6f", n);
+    return pdl_store_put(s, key, pdl_str_of(text), err);
+}
+
+static bool get_text(pdl_store *s, const char *key, char *out, size_t size, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_store_get(s, key, &b, err);
+    snprintf(out, size, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* --- one owner -------------------------------------------------------------------------------- */
+
+static void put_boot(pdl_buf *out) {
+    char text[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f && fgets(text, sizeof text, f)) text[strcspn(text, "\n")] = 0;
+    if (f) fclose(f);
+    pdl_buf_put(out, pdl_str_of(text));
+}
+
+static void put_host(pdl_buf *out) {
+    struct utsname u;
+    if (uname(&u) == 0) pdl_buf_put(out, pdl_str_of(u.nodename));
+}
+
+static bool put_owner(pdl_durable *d, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%ld %.3f ", (long)getpid(), pdl_journal_wall());
+    put_boot(&b);
+    pdl_buf_putc(&b, ' ');
+    put_host(&b);
+    bool ok = pdl_store_put(d->store, "owner", pdl_buf_str(&b), err);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* "process 17 of HOST, since TIME" out of the row. */
+static void put_owner_shown(pdl_store *s, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    long pid = 0;
+    double start = 0;
+    char boot[64] = "", host[128] = "", when[40] = "";
+    if (pdl_store_get(s, "owner", &b, &ignored) &&
+        sscanf(pdl_buf_z(&b), "%ld %lf %63s %127s", &pid, &start, boot, host) >= 2) {
+        time_t t = (time_t)start;
+        struct tm tm;
+        if (gmtime_r(&t, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+        pdl_buf_putf(out, "process %ld of %s, since %s", pid, host, when);
+    } else {
+        PDL_PUT(out, "another process");
+    }
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&b);
+}
+
+/* Does the row name this host? True also where it has no owner. */
+static bool is_of_this_host(pdl_store *s) {
+    pdl_buf row = PDL_BUF, here = PDL_BUF;
+    pdl_err ignored = {0};
+    bool ok = pdl_store_get(s, "owner", &row, &ignored);
+    pdl_buf_putc(&here, ' ');
+    put_host(&here);
+    bool same = !ok || !row.len || pdl_str_ends(pdl_buf_str(&row), pdl_buf_str(&here));
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&row);
+    pdl_buf_fini(&here);
+    return same;
+}
+
+static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
+    pdl_str path = pdl_store_path(d->store);
+    pdl_buf who = PDL_BUF;
+    lock_state l = pdl_lock_take(path, d->store, &d->lock);
+    bool far = !is_of_this_host(d->store), ok = l == LOCK_TAKEN && !far;
+    put_owner_shown(d->store, &who);
+    if (l == LOCK_OF_ANOTHER)
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s runs already: %s", path.p,
+                    pdl_buf_z(&who));
+    else if (!ok && !take_over)
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                    "it cannot be known whether %s still runs (%s): --take-over continues it here",
+                    path.p, pdl_buf_z(&who));
+    else
+        ok = true;
+    pdl_buf_fini(&who);
+    return ok;
+}
+
+/* --- making and opening ----------------------------------------------------------------------- */
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+pdl_durable *pdl_durable_new(pdl_durable_use use, bool full) {
+    pdl_durable *d = PDL_NEW(pdl_durable);
+    d->lock = -1;
+    d->use = use;
+    d->full = full;
+    d->start_ns = now_ns();
+    d->keys.lenient = use == PDL_DURABLE_REPLAY || use == PDL_DURABLE_SHOW;
+    for (size_t i = 0; i < KNOWN_LISTS; i++) d->lists[i].list = pdl_absent();
+    return d;
+}
+
+static bool make_salt(pdl_durable *d, pdl_err *err) {
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(d->salt + 2 * i, 3, "%02x", bytes[i]);
+    return pdl_store_put(d->store, "salt", pdl_str_of(d->salt), err);
+}
+
+static bool put_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
+    pdl_buf raw = PDL_BUF, text = PDL_BUF;
+    bool ok = pdl_is_absent(inputs) || pdl_effect_encode(inputs, &raw, err);
+    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_put(d->store, "inputs", pdl_buf_str(&text), err);
+    pdl_buf_fini(&raw);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err) {
+    return pdl_store_get(d->store, "guards", out, err);
+}
+
+bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err) {
+    return pdl_store_put(d->store, "guards", text, err);
+}
+
+bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
+    pdl_buf raw = PDL_BUF, text = PDL_BUF;
+    *out = pdl_absent();
+    bool ok = pdl_store_get(d->store, "inputs", &raw, err) &&
+              pdl_keyring_fill(&d->keys, pdl_buf_str(&raw), &text, err) &&
+              (!text.len || pdl_effect_decode(pdl_buf_str(&text), out, err));
+    if (ok && !pdl_is_absent(*out) && !pdl_is_dict(*out))
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: its inputs are no object",
+                         pdl_store_path(d->store).p);
+    pdl_buf_fini(&raw);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err) {
+    if (!pdl_durable_inputs(d, out, err)) return false;
+    if (pdl_is_absent(given)) return true;
+    pdl_val recorded = pdl_keep(*out);
+    *out = pdl_is_absent(*out) ? pdl_keep(given) : pdl_dict_merge(*out, given);
+    if (!pdl_val_eq(recorded, *out)) pdl_durable_is_other(d);
+    pdl_drop(recorded);
+    return true;
+}
+
+bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref inputs,
+                       pdl_err *err) {
+    for (size_t i = 0; i < N_FACTS; i++)
+        keep_fact(d, i, *fact((pdl_durable_facts *)(uintptr_t)facts, i));
+    for (size_t i = 0; i < N_FACTS; i++)
+        if (!pdl_store_put(d->store, fact_rows[i].key, *fact(&d->facts, i), err)) return false;
+    return put_inputs(d, inputs, err) && make_salt(d, err) && put_owner(d, err) &&
+           pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+           put_number(d->store, "started", pdl_journal_wall(), err) &&
+           pdl_store_commit(d->store, true, err);
+}
+
+/* Its maker was killed before the first row: nothing is lost with it. */
+static void remove_unbegun(pdl_str path) {
+    int fd = -1;
+    char *name = pdl_str_dup(path);
+    bool empty = access(name, R_OK | W_OK) == 0 && pdl_store_is_unbegun(path) &&
+                 pdl_lock_take(path, NULL, &fd) == LOCK_TAKEN && pdl_store_is_unbegun(path);
+    if (empty) {
+        static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+        for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+            pdl_buf b = PDL_BUF;
+            pdl_buf_putf(&b, "%s%s", name, beside[i]);
+            unlink(pdl_buf_z(&b));
+            pdl_buf_fini(&b);
+        }
+    }
+    if (fd >= 0) close(fd);
+    pdl_free(name);
+}
+
+bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note, pdl_err *err) {
+    pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
+    d->is_new = true;
+    remove_unbegun(path);
+    bool ok = pdl_store_create(path, full, &d->store, note, err);
+    if (ok && pdl_lock_take(pdl_store_path(d->store), NULL, &d->lock) == LOCK_OF_ANOTHER)
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already", PDL_FMT(path));
+    if (ok)
+        *out = d;
+    else
+        pdl_durable_close(d);
+    return ok;
+}
+
+static bool read_rest(pdl_durable *d, pdl_err *err) {
+    char redacted[8], started[40], other[8];
+    if (!read_facts(d, err) || !get_text(d->store, "salt", d->salt, sizeof d->salt, err) ||
+        !get_text(d->store, "redacted", redacted, sizeof redacted, err) ||
+        !get_text(d->store, "started", started, sizeof started, err) ||
+        !get_text(d->store, "other", other, sizeof other, err))
+        return false;
+    d->is_other = other[0] != 0 || !pdl_str_is(d->facts.version, PDL_VERSION);
+    d->replays_only = redacted[0] != 0;
+    d->seen = get_number(d->store, "started");
+    d->printed = d->printed_before = (uint64_t)get_number(d->store, "printed");
+    if (!started[0])
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "nothing was recorded in %s: its run ended before it began",
+                           pdl_store_path(d->store).p);
+    bool continues = d->use == PDL_DURABLE_CONTINUE || d->use == PDL_DURABLE_CHECK;
+    char server[8];
+    if (!get_text(d->store, "server", server, sizeof server, err)) return false;
+    if (d->is_server != (server[0] != 0))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           d->is_server ? "%s is the journal of one run: pdl resume continues it"
+                                        : "%s is the journal of a server: pdl serve --durable "
+                                          "continues it",
+                           pdl_store_path(d->store).p);
+    return !continues || !d->replays_only ||
+           pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                       "%s was redacted: it replays, but it cannot continue",
+                       pdl_store_path(d->store).p);
+}
+
+/* Rows of a table are no run. */
+static bool check_kind(const pdl_durable *d, pdl_err *err) {
+    char kind[8];
+    if (!get_text(d->store, "kind", kind, sizeof kind, err)) return false;
+    return strcmp(kind, "batch") != 0 ||
+           pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                       "%s is the journal of a batch: the command that began it continues it",
+                       pdl_store_path(d->store).p);
+}
+
+static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
+                     pdl_err *err) {
+    pdl_durable_use use = d->use;
+    bool full = d->full;
+    bool writes = use == PDL_DURABLE_CONTINUE;
+    if (pdl_store_is_unbegun(path)) {
+        pdl_durable_close(d);
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "nothing was recorded in %.*s: its run ended before it began",
+                           PDL_FMT(path));
+    }
+    bool ok = pdl_store_open(path, writes, full, &d->store, err) && check_kind(d, err) &&
+              read_rest(d, err) && (!writes || own(d, take_over, err));
+    if (ok)
+        *out = d;
+    else
+        pdl_durable_close(d);
+    return ok;
+}
+
+bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
+                      pdl_durable **out, pdl_err *err) {
+    return open_run(path, pdl_durable_new(use, full), take_over, out, err);
+}
+
+bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
+                               pdl_err *err) {
+    pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
+    d->is_server = true;
+    if (!open_run(path, d, take_over, out, err)) return false;
+    if (put_owner(d, err) && pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+        pdl_store_commit(d->store, true, err) && pdl_durable_cut_open_files(d, err))
+        return true;
+    pdl_durable_close(d);
+    return false;
+}
+
+void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value) {
+    pdl_keyring_add(&d->keys, name, value);
+}
+
+/* --- before it begins ------------------------------------------------------------------------- */
+
+void pdl_durable_again(pdl_durable *d, pdl_str place) {
+    *pdl_vec_push(&d->ways) = (way_out){.place = pdl_str_dup(place), .result = pdl_absent()};
+}
+
+bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err) {
+    pdl_val v;
+    if (!pdl_json_read(json, 0, &v, NULL, err)) {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "--skip %.*s: %s", PDL_FMT(place), err->msg);
+        pdl_err_reword(err, &why);
+        err->kind = PDL_E_usage;
+        return false;
+    }
+    *pdl_vec_push(&d->ways) = (way_out){.place = pdl_str_dup(place), .skip = true, .result = v};
+    return true;
+}
+
+/* The reply of an action whose result was given by hand. Takes v. */
+static pdl_val reply_of(pdl_str kind, pdl_val v) {
+    if (pdl_str_is(kind, "command")) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(3), "stdout", v);
+        d = pdl_dict_putz(d, "stderr", pdl_textz(""));
+        return pdl_dict_putz(d, "status", pdl_int(0));
+    }
+    if (pdl_str_is(kind, "code")) return pdl_dict_putz(pdl_dict_new(1), "result", v);
+    if (pdl_str_is(kind, "write")) {
+        pdl_drop(v);
+        return pdl_null();
+    }
+    return v;
+}
+
+bool pdl_durable_use_skip(way_out *w, pdl_str kind, pdl_err *err) {
+    if (w->used) return true;
+    w->used = true;
+    w->result = reply_of(kind, w->result);
+    return !pdl_str_is(kind, "command") || pdl_is_str(pdl_dict_getz(w->result, "stdout")) ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--skip %s: the result of a command is its standard output, a JSON string",
+                       w->place);
+}
+
+struct looking {
+    pdl_durable *d;
+    pdl_buf *wrong;
+    pdl_err *err;
+    bool ok;
+};
+
+/* Actions without an end. */
+static bool on_open(void *user, const store_effect *row) {
+    struct looking *l = user;
+    pdl_effect_kind kind;
+    if (!pdl_effect_kind_find(row->kind, &kind) || !pdl_effect_has(kind, PDL_EFFECT_ACTS) ||
+        kind == PDL_EFFECT_write || kind == PDL_EFFECT_input)
+        return true;
+    way_out *skip = pdl_durable_way(l->d, row->place, true),
+            *again = pdl_durable_way(l->d, row->place, false);
+    if (skip) l->ok = pdl_durable_use_skip(skip, row->kind, l->err);
+    if (again) again->used = true;
+    if (!skip && !again && !row->again)
+        pdl_buf_putf(l->wrong, "%s%.*s (%.*s)", l->wrong->len ? ", " : "", PDL_FMT(row->place),
+                     PDL_FMT(row->kind));
+    return l->ok;
+}
+
+struct known_place {
+    pdl_str name;
+    bool found, acts; /* acts: only actions count */
+};
+
+static bool on_place(void *user, const store_effect *row) {
+    struct known_place *x = user;
+    pdl_effect_kind kind;
+    x->found = pdl_str_eq(row->place, x->name) &&
+               (!x->acts ||
+                (pdl_effect_kind_find(row->kind, &kind) && pdl_durable_acts_outside(kind)));
+    return !x->found;
+}
+
+static bool on_file(void *user, const store_file *f) {
+    struct known_place *x = user;
+    if (pdl_str_eq(f->path, x->name)) x->found = true;
+    return true;
+}
+
+/* Does --again name something that the run has: an effect, or a file that it writes? */
+static bool check_again(const pdl_durable *d, const way_out *w, pdl_err *err) {
+    struct known_place x = {.name = pdl_str_of(w->place)};
+    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err) ||
+        (!x.found && !pdl_store_each_file(d->store, on_file, &x, err)))
+        return false;
+    if (x.found || d->is_other) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--again %s: the run has nothing of that name",
+                *w->place ? w->place : "''");
+    pdl_err_hint(err, "a place as pdl runs show prints it, a file that the run writes, or all");
+    return false;
+}
+
+/* A finished action is skipped where the program has it at another place now. */
+static bool check_skip(const pdl_durable *d, const way_out *w, pdl_err *err) {
+    struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
+    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err)) return false;
+    return x.found || d->is_other ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--skip %s: the run has no action of that place", w->place);
+}
+
+/* A place that was named by mistake would leave the user waiting for what does not come. The runs
+ * of a server have its ways, which may be of another one. */
+static bool check_ways(const pdl_durable *d, pdl_err *err) {
+    for (size_t i = 0; i < d->ways.n; i++) {
+        const way_out *w = &d->ways.p[i];
+        if (w->used || strcmp(w->place, "all") == 0) continue;
+        if (!w->skip && !d->home && !check_again(d, w, err)) return false;
+        if (!w->skip || strchr(w->place, '/')) continue;
+        if (!check_skip(d, w, err)) return false;
+    }
+    return true;
+}
+
+struct finding {
+    pdl_str place;
+    int64_t row, attempt; /* of the last action there; 0: none */
+};
+
+static bool on_done(void *user, const store_effect *row) {
+    struct finding *f = user;
+    pdl_effect_kind kind;
+    bool acts = pdl_effect_kind_find(row->kind, &kind) && pdl_effect_has(kind, PDL_EFFECT_ACTS) &&
+                kind != PDL_EFFECT_write && kind != PDL_EFFECT_input;
+    if (acts && pdl_str_eq(row->place, f->place)) f->row = row->id, f->attempt = row->attempt;
+    return true;
+}
+
+/* A run that failed over a command, code or a tool would fail over its recorded result for ever.
+ * The last action of a place that --again names is open again, also should this process be killed.
+ */
+static bool reopen_named(pdl_durable *d, pdl_err *err) {
+    char state[12];
+    if (!get_text(d->store, "state", state, sizeof state, err)) return false;
+    snprintf(d->was_state, sizeof d->was_state, "%s", state);
+    if (strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) != 0) return true;
+    for (size_t i = 0; i < d->ways.n; i++) {
+        way_out *w = &d->ways.p[i];
+        struct finding f = {.place = pdl_str_of(w->place)};
+        if (w->skip || w->used || strcmp(w->place, "all") == 0) continue;
+        if (!pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_done, &f, err)) return false;
+        store_effect row = {.id = f.row, .attempt = f.attempt, .state = STORE_OPEN};
+        if (f.row && !pdl_store_end(d->store, &row, err)) return false;
+    }
+    return true;
+}
+
+bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
+    pdl_buf open = PDL_BUF, files = PDL_BUF;
+    struct looking l = {d, &open, err, true};
+    bool checks = d->use == PDL_DURABLE_CHECK;
+    if (d->is_new) return true;
+    bool ok = pdl_store_last(d->store, &d->last_row, err) &&
+              pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
+              check_ways(d, err);
+    if (ok && open.len && !checks) {
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                         "it is not known whether this was done before the run ended: %s",
+                         pdl_buf_z(&open));
+        pdl_err_hint(err, "--again PLACE (or --again all) does it again; --skip PLACE=JSON gives "
+                          "its result without doing it");
+    }
+    ok = ok && pdl_durable_cut_files(d, &files, err);
+    if (ok && files.len && !checks) {
+        ok =
+            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                        "files that the run writes are not as it left them: %s", pdl_buf_z(&files));
+        pdl_err_hint(err, "--again FILE continues with a file as it is");
+    }
+    if (checks && open.len) pdl_durable_notef(d, "begun without an end: %s", pdl_buf_z(&open));
+    if (checks && files.len) pdl_durable_notef(d, "files: %s", pdl_buf_z(&files));
+    pdl_buf_fini(&open);
+    pdl_buf_fini(&files);
+    return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||
+                  (reopen_named(d, err) && put_owner(d, err) &&
+                   (!d->is_other || pdl_store_put(d->store, "other", PDL_STR("yes"), err)) &&
+                   pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+                   pdl_store_commit(d->store, true, err)));
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+struct refused {
+    int64_t row, attempt;
+    double end;
+};
+
+struct refusing {
+    pdl_durable *d;
+    const char *message;
+    double last_begun; /* when the last of the effects began that got an answer */
+    PDL_VEC(struct refused) rows;
+};
+
+static bool has_message(const struct refusing *r, pdl_str error) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    bool same = false;
+    if (pdl_effect_decode(error, &v, &ignored)) {
+        pdl_vref m = pdl_is_dict(v) ? pdl_dict_getz(v, "message") : pdl_absent();
+        same = pdl_is_str(m) && pdl_str_get(m).n && strstr(r->message, pdl_str_get(m).p);
+        pdl_drop(v);
+    }
+    pdl_err_fini(&ignored);
+    return same;
+}
+
+static bool on_ended(void *user, const store_effect *row) {
+    struct refusing *r = user;
+    pdl_effect_kind kind;
+    if (row->run != r->d->run) return true;
+    if (row->state == STORE_DONE && row->reply.p && row->start > r->last_begun)
+        r->last_begun = row->start;
+    bool asks = row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
+                (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed || kind == PDL_EFFECT_read);
+    if (asks && has_message(r, row->error))
+        *pdl_vec_push(&r->rows) = (struct refused){row->id, row->attempt, row->end};
+    return true;
+}
+
+/* Calls at the same time nearly always fail together, with the same words: all of them are asked
+ * again, else a map would take a resume for each. An equal failure after which something else was
+ * answered is one that the program has caught, and stays. */
+bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
+    struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
+    bool ok = pdl_store_each(d->store, STORE_ALL, d->first_row, on_ended, &r, err);
+    for (size_t i = 0; ok && i < r.rows.n; i++) {
+        const struct refused *x = &r.rows.p[i];
+        store_effect row = {.id = x->row, .attempt = x->attempt, .state = STORE_REFUSED};
+        if (i + 1 < r.rows.n && x->end < r.last_begun) continue;
+        ok = pdl_store_end(d->store, &row, err);
+    }
+    pdl_vec_fini(&r.rows);
+    return ok;
+}
+
+static pdl_run_state state_of(const pdl_durable *d, const pdl_err *why) {
+    if (d->parked) return PDL_RUN_WAITING;
+    if (!why) return PDL_RUN_ENDED;
+    return why->kind == PDL_E_interrupt || why->kind == PDL_E_terminated ? PDL_RUN_KILLED
+                                                                         : PDL_RUN_FAILED;
+}
+
+bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
+    if (d->use != PDL_DURABLE_CONTINUE) return true;
+    if (!why) pdl_durable_decide(d);
+    pdl_durable_flush(d);
+    if (!why && !d->parked) pdl_durable_note_left(d);
+    if (d->problem.kind) {
+        pdl_err_copy(err, &d->problem);
+        return false;
+    }
+    const char *state = pdl_run_state_name(state_of(d, why));
+    bool ok = !why || d->parked || pdl_durable_reopen_failure(d, why, err);
+    ok = ok && pdl_store_put(d->store, "state", pdl_str_of(state), err) &&
+         put_number(d->store, "ended", d->parked ? 0 : pdl_journal_wall(), err) &&
+         pdl_store_put(d->store, "owner", PDL_STR(""), err) &&
+         pdl_store_commit(d->store, true, err);
+    d->is_whole = ok;
+    return ok;
+}
+
+void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
+    if (d->use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
+    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->n_reused, d->n_asked);
+    for (size_t i = 0; i < d->notes.n; i++) pdl_buf_putf(out, "\n  %s", d->notes.p[i]);
+    if (d->n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->n_unlisted);
+}
+
+bool pdl_durable_has_changes(const pdl_durable *d) {
+    return d->n_moved || d->n_changed || d->n_replaced || d->n_left;
+}
+
+void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
+
+bool pdl_durable_runs_text(pdl_durable *d, pdl_str text) {
+    bool same = pdl_str_eq(text, pdl_durable_get_facts(d)->text);
+    if (!same) pdl_durable_is_other(d);
+    return same;
+}
+
+bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
+    return put_inputs(d, inputs, err) && pdl_store_commit(d->store, d->full, err);
+}
+
+void pdl_durable_questions(const pdl_durable *d,
+                           void (*fn)(void *user, pdl_str place, pdl_str text), void *user) {
+    for (size_t i = 0; i < d->asking.n; i++) {
+        const pdl_effect *e = d->asking.p[i]->e;
+        pdl_buf place = PDL_BUF;
+        pdl_vref prompt =
+            pdl_dict_getz(e->request, e->kind == PDL_EFFECT_approval ? "text" : "prompt");
+        pdl_path_text(e->place, &place);
+        fn(user, pdl_buf_str(&place), pdl_is_str(prompt) ? pdl_str_get(prompt) : PDL_STR(""));
+        pdl_buf_fini(&place);
+    }
+}
+
+static void drop_list(pending_effect **list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i]) pdl_durable_drop_open(list[i]);
+}
+
+static void drop_pending(pdl_durable *d) {
+    for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
+        pending_effect *o = pdl_idmap_at(&d->open, i);
+        size_t k = 0;
+        while (k < d->asking.n && d->asking.p[k] != o) k++;
+        if (o && k == d->asking.n) pdl_durable_drop_open(o);
+    }
+    pdl_idmap_fini(&d->open);
+    drop_list(d->asking.p, d->asking.n);
+    drop_list(d->held.p, d->held.n);
+    drop_list(d->answered.p + d->answered_head, d->answered.n - d->answered_head);
+    drop_list(d->recorded_code.p, d->recorded_code.n);
+    drop_list(d->after_rebuild.p, d->after_rebuild.n);
+    pdl_vec_fini(&d->asking);
+    pdl_vec_fini(&d->held);
+    drop_list(d->waiting.p, d->waiting.n);
+    pdl_vec_fini(&d->waiting);
+    pdl_vec_fini(&d->answered);
+    pdl_vec_fini(&d->recorded_code);
+    pdl_vec_fini(&d->after_rebuild);
+}
+
+void pdl_durable_close(pdl_durable *d) {
+    if (!d) return;
+    drop_pending(d);
+    pdl_idmap_fini(&d->used);
+    pdl_idmap_fini(&d->noted);
+    pdl_durable_actions_free(d->actions);
+    pdl_idmap_fini(&d->places);
+    for (size_t i = 0; i < KNOWN_LISTS; i++) {
+        pdl_drop(d->lists[i].list);
+        pdl_vec_fini(&d->lists[i].nodes);
+    }
+    for (size_t i = 0; i < d->ways.n; i++) {
+        pdl_free(d->ways.p[i].place);
+        pdl_drop(d->ways.p[i].result);
+    }
+    pdl_vec_fini(&d->ways);
+    for (size_t i = 0; i < d->texts.n; i++) pdl_free(d->texts.p[i]);
+    for (size_t i = 0; i < d->notes.n; i++) pdl_free(d->notes.p[i]);
+    for (size_t i = 0; i < d->begun.n; i++) pdl_free(d->begun.p[i]);
+    for (size_t i = 0; i < d->left.n; i++) pdl_free(d->left.p[i]);
+    pdl_vec_fini(&d->left);
+    for (size_t i = 0; i < d->objects.n; i++) pdl_drop(d->objects.p[i]);
+    pdl_vec_fini(&d->objects);
+    for (size_t i = 0; i < d->doubtful.n; i++) pdl_free(d->doubtful.p[i]);
+    pdl_vec_fini(&d->doubtful);
+    pdl_vec_fini(&d->texts);
+    pdl_vec_fini(&d->notes);
+    pdl_vec_fini(&d->begun);
+    pdl_keyring_fini(&d->keys);
+    pdl_secrets_free(d->learned);
+    pdl_err_fini(&d->problem);
+    pdl_free(d->dir);
+    pdl_vec_fini(&d->members);
+    if (d->home)
+        pdl_durable_leave(d);
+    else
+        pdl_store_close(d->store, d->is_whole);
+    if (d->lock >= 0) close(d->lock);
+    pdl_free(d);
+}

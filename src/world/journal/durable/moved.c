@@ -1,0 +1,247 @@
+/* moved.c -- what a run that continues does not find at the place where it was recorded.
+ *
+ * An action that has no row at its place may be one that was done already, at a place that the
+ * program had for it then: done again it would be there twice, and nobody would hear of it. So the
+ * recorded actions that nothing has matched are searched first, and one with the same request stops
+ * the run, unless the user has said what is to happen. An action that may be such a one waits until
+ * all that is recorded has been given: another branch of the program may be the one that did it.
+ *
+ * At the end all rows that nothing has matched are noted; with --changed fail that is decided
+ * before anything is done.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable/survive.h"
+
+#include "base/banned.h"
+
+/* --- recorded actions by what was asked ------------------------------------------------------- */
+
+/* Chains of rows with the same request, in their order. Numbers are places in `rows`, from 1. */
+typedef struct recorded_action {
+    int64_t row, key;
+    size_t next; /* 0: none */
+} recorded_action;
+
+struct recorded_actions {
+    PDL_VEC(recorded_action) rows;
+    pdl_idmap first;
+};
+
+struct recorded_search {
+    const pdl_durable *d;
+    recorded_actions *all;
+};
+
+static bool is_used(const pdl_durable *d, int64_t row) {
+    return pdl_idmap_find(&d->used, (uintptr_t)row) != NULL;
+}
+
+static bool on_action(void *user, const store_effect *row) {
+    struct recorded_search *x = user;
+    pdl_effect_kind kind;
+    if (row->id > x->d->last_row) return false; /* of this process */
+    if (row->run == x->d->run && pdl_effect_kind_find(row->kind, &kind) &&
+        pdl_durable_acts_outside(kind))
+        *pdl_vec_push(&x->all->rows) = (recorded_action){
+            .row = row->id, .key = pdl_durable_request_key(row->kind, row->hash)};
+    return true;
+}
+
+static bool read_actions(pdl_durable *d, pdl_err *err) {
+    if (d->actions) return true;
+    recorded_actions *all = d->actions = PDL_NEW(recorded_actions);
+    struct recorded_search x = {d, all};
+    if (!pdl_store_each(d->store, STORE_BRIEF, d->first_row, on_action, &x, err)) return false;
+    for (size_t i = all->rows.n; i > 0; i--) {
+        recorded_action *a = &all->rows.p[i - 1];
+        a->next = (size_t)(uintptr_t)pdl_idmap_find(&all->first, (uintptr_t)a->key);
+        pdl_idmap_put(&all->first, (uintptr_t)a->key, (void *)(uintptr_t)i);
+    }
+    return true;
+}
+
+void pdl_durable_actions_free(recorded_actions *all) {
+    if (!all) return;
+    pdl_vec_fini(&all->rows);
+    pdl_idmap_fini(&all->first);
+    pdl_free(all);
+}
+
+/* The first row of this request that nothing has matched; 0: none. Used rows leave their chain. */
+static bool find_action(pdl_durable *d, const pending_effect *o, const identity *id, int64_t *row,
+                        pdl_err *err) {
+    *row = 0;
+    if (d->is_new || !pdl_durable_acts_outside(o->e->kind)) return true;
+    if (!read_actions(d, err)) return false;
+    pdl_str kind = pdl_str_of(pdl_effect_kind_name(o->e->kind));
+    int64_t key = pdl_durable_request_key(kind, pdl_str_of(id->hash));
+    recorded_actions *all = d->actions;
+    size_t first = (size_t)(uintptr_t)pdl_idmap_find(&all->first, (uintptr_t)key), i = first;
+    while (i && is_used(d, all->rows.p[i - 1].row)) i = all->rows.p[i - 1].next;
+    if (i != first && i) pdl_idmap_put(&all->first, (uintptr_t)key, (void *)(uintptr_t)i);
+    if (first && !i) pdl_idmap_del(&all->first, (uintptr_t)key);
+    if (i) *row = all->rows.p[i - 1].row;
+    return true;
+}
+
+/* --- an action that may have been done -------------------------------------------------------- */
+
+typedef struct found_action {
+    int64_t row, attempt;
+    store_state state;
+    pdl_buf place;
+    bool again;
+} found_action;
+
+static bool on_found(void *user, const store_effect *row) {
+    found_action *f = user;
+    f->row = row->id;
+    f->attempt = row->attempt;
+    f->state = row->state;
+    f->again = row->again;
+    pdl_buf_clear(&f->place);
+    pdl_buf_put(&f->place, row->place);
+    return false;
+}
+
+/* Code that was refused before any of it ran was not done. */
+static bool find_done(pdl_durable *d, const pending_effect *o, const identity *id,
+                      found_action *out, pdl_err *err) {
+    int64_t row;
+    *out = (found_action){.place = PDL_BUF};
+    if (o->row || pdl_durable_may_repeat(d, o->e)) return true;
+    for (;;) {
+        if (!find_action(d, o, id, &row, err)) return false;
+        if (!row) return true;
+        if (!pdl_store_each(d->store, STORE_BY_ID, row, on_found, out, err)) return false;
+        if (out->row && out->state != STORE_REFUSED && !out->again) return true;
+        pdl_idmap_put(&d->used, (uintptr_t)row, d);
+        out->row = 0;
+    }
+}
+
+/* What the user says of the place where it was done, or of the one where it would be. */
+static way_out *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
+    way_out *w = pdl_durable_way(d, here, skip);
+    if (w && strcmp(w->place, "all") != 0) return w;
+    return pdl_durable_way(d, pdl_buf_str(&f->place), skip);
+}
+
+static void stop(pending_effect *o, found_action *f, pdl_str here) {
+    const char *kind = pdl_effect_kind_name(o->e->kind), *was = pdl_buf_z(&f->place);
+    if (f->state == STORE_DONE)
+        pdl_err_set(&o->err, PDL_E_runtime, o->e->loc,
+                    "the %s at %.*s was done before, at %s, which is another place of the program",
+                    kind, PDL_FMT(here), was);
+    else
+        pdl_err_set(&o->err, PDL_E_runtime, o->e->loc,
+                    "the %s at %.*s began before, at %s, and it is not known whether it was done",
+                    kind, PDL_FMT(here), was);
+    pdl_err_hint(&o->err, "--again %s does it again, --skip %s=JSON gives its result", was, was);
+    o->err.uncatchable = true;
+}
+
+/* The row is that of the effect from now on, at its place. */
+static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
+                     pdl_err *err) {
+    store_effect row = {.id = f->row,
+                        .key = id->key,
+                        .kin = id->kin,
+                        .place = pdl_buf_str(&id->place),
+                        .seq = o->e->seq,
+                        .attempt = f->attempt,
+                        .state = STORE_OPEN};
+    pdl_idmap_put(&d->used, (uintptr_t)f->row, d);
+    o->row = f->row;
+    o->attempt = f->attempt;
+    return pdl_store_move(d->store, &row, err) && pdl_store_end(d->store, &row, err);
+}
+
+struct reading {
+    pdl_durable *d;
+    pending_effect *o;
+    pdl_err *err;
+    bool ok;
+};
+
+static bool on_recorded(void *user, const store_effect *row) {
+    struct reading *r = user;
+    r->ok = pdl_durable_read_answer(r->d, row, r->o->e, r->o, r->err);
+    return false;
+}
+
+static bool reuse_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
+                      pdl_err *err) {
+    struct reading r = {d, o, err, false};
+    return pdl_store_each(d->store, STORE_BY_ID, f->row, on_recorded, &r, err) && r.ok &&
+           move_row(d, o, id, f, err);
+}
+
+done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    found_action f;
+    pdl_str here = pdl_buf_str(&id->place);
+    done_kind result = DONE_NOWHERE;
+    bool ok = find_done(d, o, id, &f, &err);
+    way_out *skip = ok && f.row ? way_of(d, &f, here, true) : NULL;
+    way_out *again = ok && f.row ? way_of(d, &f, here, false) : NULL;
+    if (ok && f.row && f.state == STORE_DONE && d->opt.reuse_moved) {
+        ok = reuse_row(d, o, id, &f, &err);
+        result = DONE_SKIPPED;
+    } else if (skip) {
+        pdl_str kind = pdl_str_of(pdl_effect_kind_name(o->e->kind));
+        ok = pdl_durable_use_skip(skip, kind, &err) && move_row(d, o, id, &f, &err);
+        o->value = pdl_keep(skip->result);
+        o->has_reply = true;
+        result = DONE_SKIPPED;
+    } else if (again) {
+        again->used = true;
+        ok = move_row(d, o, id, &f, &err);
+    } else if (ok && f.row) {
+        stop(o, &f, here);
+        result = DONE_STOPS;
+    }
+    if (!ok) {
+        pdl_durable_note_problem(d, &err);
+        pdl_err_copy(&o->err, &d->problem);
+        result = DONE_STOPS;
+    }
+    pdl_buf_fini(&f.place);
+    return result;
+}
+
+bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    found_action f;
+    if (!find_done(d, o, id, &f, &err)) pdl_durable_note_problem(d, &err);
+    if (f.row && d->use == PDL_DURABLE_CHECK)
+        pdl_durable_notef(d, "%.*s: the same %s was recorded at %s",
+                          PDL_FMT(pdl_buf_str(&id->place)), pdl_effect_kind_name(o->e->kind),
+                          pdl_buf_z(&f.place));
+    pdl_buf_fini(&f.place);
+    return f.row != 0;
+}
+
+/* --- what was not reused ---------------------------------------------------------------------- */
+
+static bool on_left(void *user, const store_effect *row) {
+    pdl_durable *d = user;
+    if (row->id > d->last_row) return false;
+    if (row->run != d->run || row->state != STORE_DONE || is_used(d, row->id) ||
+        pdl_idmap_find(&d->noted, (uintptr_t)row->id))
+        return true;
+    d->n_left++;
+    pdl_idmap_put(&d->noted, (uintptr_t)row->id, d);
+    pdl_durable_notef(d, "%.*s: what was recorded there (%.*s) was not reused", PDL_FMT(row->place),
+                      PDL_FMT(row->kind));
+    return true;
+}
+
+void pdl_durable_note_left(pdl_durable *d) {
+    pdl_err ignored = {0};
+    bool differs = d->is_other || d->n_moved || d->n_replaced;
+    if (d->is_new || !differs) return;
+    if (!pdl_store_each(d->store, STORE_BRIEF, d->first_row, on_left, d, &ignored))
+        pdl_err_fini(&ignored);
+}

@@ -1,0 +1,204 @@
+/* rebuild.c -- the worker that earlier processes of a run had, made again.
+ *
+ * Results of code come from the journal, but what code left in Python (objects, PDL_SESSION, module
+ * globals) died with its process. When later code needs that, the code and object effects that were
+ * answered from rows run again, in their order, before it; their JSON results must be the same.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/ident.h"
+#include "journal/durable/survive.h"
+#include "value/handle.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* --- the worker that earlier processes had ---------------------------------------------------- */
+
+static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
+
+/* The class of the error of code that the worker has not run, for what it needs (worker.h). */
+#define NEEDS_SESSION "PDLNeedsSession"
+/* The name for what code that failed has left: nothing is known of it. */
+#define UNKNOWN "?"
+
+/* Does it look at what earlier blocks left in the worker? Of modules the worker knows it. */
+static bool needs_session(const pdl_effect *e) {
+    pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
+    if (e->kind == PDL_EFFECT_object) return true;
+    return (pdl_is_str(code) &&
+            pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"))) ||
+           pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
+}
+
+static void add_left(pdl_durable *d, pdl_str name) {
+    for (size_t i = 0; i < d->left.n; i++)
+        if (pdl_str_is(name, d->left.p[i])) return;
+    *pdl_vec_push(&d->left) = pdl_str_dup(name);
+}
+
+/* Modules in which code left something, as the worker has reported. */
+static void remember_left(pdl_durable *d, const pending_effect *o) {
+    pdl_vref left = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "left") : pdl_absent();
+    pdl_vref code = pdl_dict_getz(o->e->request, "code");
+    for (size_t i = 0; pdl_is_list(left) && i < pdl_list_len(left); i++)
+        if (pdl_is_str(pdl_list_at(left, i))) add_left(d, pdl_str_get(pdl_list_at(left, i)));
+    bool failed = o->err.kind && pdl_is_str(code);
+    if (failed && pdl_ident_is_in(pdl_str_get(code), PDL_STR("import")))
+        add_left(d, PDL_STR(UNKNOWN));
+}
+
+/* The worker refuses code that uses one of these modules before anything of it runs. */
+void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin) {
+    if (o->rebuilds || d->rebuilt || !d->left.n || twin->kind != PDL_EFFECT_code) return;
+    pdl_val list = pdl_list_new(d->left.n);
+    for (size_t i = 0; i < d->left.n; i++) list = pdl_list_push(list, pdl_textz(d->left.p[i]));
+    twin->request = pdl_dict_putz(twin->request, "left", list);
+}
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    (void)user;
+    (void)e;
+    (void)r;
+}
+
+/* What was answered from a row is kept until it is known whether it must run again. */
+void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt) return;
+    const pdl_effect *e = o->e;
+    remember_left(d, o);
+    pdl_effect_sink nobody = {.piece = no_piece, .reply = no_reply};
+    pdl_effect *copy = pdl_effect_forward(e, nobody);
+    pending_effect *r = pdl_durable_pending_new(d, copy);
+    r->rebuilds = true;
+    r->expected = o->err.kind ? pdl_absent() : pdl_keep(o->value);
+    *pdl_vec_push(&d->recorded_code) = r;
+}
+
+/* Objects are not compared, but the machine has them by number: each must be where it was. */
+static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
+    if (!holds_handle(was) && !holds_handle(is)) return pdl_val_eq(was, is);
+    if (pdl_is(was, PDL_V_HANDLE) && pdl_is(is, PDL_V_HANDLE))
+        return pdl_handle_of(was)->id == pdl_handle_of(is)->id;
+    bool lists = pdl_is_list(was) && pdl_is_list(is) && pdl_list_len(was) == pdl_list_len(is);
+    bool dicts = pdl_is_dict(was) && pdl_is_dict(is) && pdl_dict_len(was) == pdl_dict_len(is);
+    bool same = depth > 0 && (lists || dicts);
+    for (size_t i = 0; same && lists && i < pdl_list_len(was); i++)
+        same = same_objects(pdl_list_at(was, i), pdl_list_at(is, i), depth - 1);
+    for (size_t i = 0; same && dicts && i < pdl_dict_len(was); i++)
+        same = same_objects(pdl_dict_val_at(was, i), pdl_dict_val_at(is, i), depth - 1);
+    return same;
+}
+
+/* What code gave before and gives now. */
+static bool same_result(const pending_effect *o) {
+    if (pdl_is_absent(o->expected)) return true;
+    pdl_vref was = o->expected, is = o->value;
+    if (o->e->kind == PDL_EFFECT_code && pdl_is_dict(was) && pdl_is_dict(is)) {
+        was = pdl_dict_getz(was, "result");
+        is = pdl_dict_getz(is, "result");
+    }
+    enum { DEEPEST = 100 };
+    return same_objects(was, is, DEEPEST);
+}
+
+static void end_rebuild(pdl_durable *d) {
+    d->rebuilding = false;
+    d->rebuilt = true;
+    for (size_t i = 0; i < d->after_rebuild.n; i++) {
+        pending_effect *o = d->after_rebuild.p[i];
+        if (d->problem.kind)
+            pdl_durable_refuse(d, o);
+        else
+            *pdl_vec_push(&d->held) = o;
+    }
+    d->after_rebuild.n = 0;
+}
+
+static void differs(pdl_durable *d, const pending_effect *o) {
+    pdl_buf place = PDL_BUF, was = PDL_BUF, is = PDL_BUF;
+    enum { SHOWN_CP = 200 };
+    pdl_err err = {0};
+    pdl_path_text(o->e->place, &place);
+    pdl_val_show(o->expected, true, SHOWN_CP, &was);
+    if (o->err.kind)
+        pdl_buf_putf(&is, "an error: %s", o->err.msg);
+    else
+        pdl_val_show(o->value, true, SHOWN_CP, &is);
+    pdl_err_set(&err, PDL_E_code, o->e->loc,
+                "code at %s gave another result when it ran again: %s, and before %s",
+                pdl_buf_z(&place), pdl_buf_z(&is), pdl_buf_z(&was));
+    pdl_durable_note_problem(d, &err);
+    pdl_buf_fini(&place);
+    pdl_buf_fini(&was);
+    pdl_buf_fini(&is);
+}
+
+/* One after the other, in the order in which they were asked. done: the one that ended. */
+void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
+    if (done) {
+        bool failed = done->err.kind && !pdl_is_absent(done->expected);
+        if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
+        /* The machine has its objects by the numbers of before: these keep them alive. */
+        if (holds_handle(done->value)) *pdl_vec_push(&d->objects) = pdl_keep(done->value);
+        pdl_durable_drop_open(done);
+    }
+    if (d->problem.kind || d->next_code >= d->recorded_code.n) {
+        end_rebuild(d);
+        return;
+    }
+    pending_effect *o = d->recorded_code.p[d->next_code];
+    d->recorded_code.p[d->next_code++] = NULL;
+    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* above all that a run gives */
+    pdl_durable_send(d, o);
+}
+
+/* What ran where nothing can come out may run again. */
+static bool all_harmless(const pdl_durable *d) {
+    for (size_t i = 0; i < d->recorded_code.n; i++)
+        if (!pdl_durable_may_repeat(d, d->recorded_code.p[i]->e)) return false;
+    return true;
+}
+
+static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
+    pdl_err err = {0};
+    if (d->rebuilding || d->opt.rebuild || all_harmless(d)) return true;
+    pdl_err_set(&err, PDL_E_runtime, o->e->loc,
+                "this code needs what earlier blocks left in Python, which ended with the process");
+    pdl_err_hint(&err, "--rebuild runs them again, in their order");
+    pdl_durable_note_problem(d, &err);
+    return false;
+}
+
+bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o) {
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt || !d->recorded_code.n) return false;
+    return (d->rebuilding || needs_session(o->e)) && may_rebuild(d, o);
+}
+
+void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o) {
+    *pdl_vec_push(&d->after_rebuild) = o;
+    if (d->rebuilding) return;
+    d->rebuilding = true;
+    pdl_durable_pump_rebuild(d, NULL);
+}
+
+bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply) {
+    pdl_err err = {0};
+    if (!reply->err.py_class || strcmp(reply->err.py_class, NEEDS_SESSION) != 0)
+        return false;
+    if (may_rebuild(d, o)) {
+        pdl_durable_rebuild_first(d, o);
+        return true;
+    }
+    store_effect row = {.id = o->row, .attempt = o->attempt, .state = STORE_REFUSED};
+    if (o->row && !(pdl_store_end(d->store, &row, &err) && pdl_store_commit(d->store, true, &err)))
+        pdl_durable_note_problem(d, &err);
+    pdl_durable_refuse(d, o);
+    return true;
+}

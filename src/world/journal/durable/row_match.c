@@ -1,0 +1,197 @@
+/* row_match.c -- which recorded row answers an effect of a run that continues.
+ *
+ * By place and request; else by request alone, where it is the only one of that request among the
+ * children of its parent, so that a line inserted above costs nothing below. An action is reused at
+ * its own place alone: that something like it was done elsewhere is no reason to leave it out, but
+ * one to ask (moved.c).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable/survive.h"
+
+#include "base/banned.h"
+
+void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
+    enum { MOST = 1000 };
+    if (d->notes.n >= MOST) d->n_unlisted++;
+    if (d->notes.n >= MOST) return;
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    *pdl_vec_push(&d->notes) = pdl_buf_take(&b);
+}
+
+way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip) {
+    way_out *all = NULL; /* the place itself counts first */
+    for (size_t i = 0; i < d->ways.n; i++) {
+        way_out *w = &d->ways.p[i];
+        if (w->skip != skip) continue;
+        if (pdl_str_is(place, w->place)) return w;
+        if (strcmp(w->place, "all") == 0) all = w;
+    }
+    return all;
+}
+
+struct row_search {
+    pdl_durable *d;
+    pending_effect *o;
+    const identity *id;
+    bool by_kin;
+    size_t n; /* rows of this request */
+    int64_t found;
+    match_kind result;
+    pdl_err *err;
+};
+
+static bool is_used(const pdl_durable *d, int64_t row) {
+    return row <= 0 || pdl_idmap_find(&d->used, (uintptr_t)row);
+}
+
+static bool is_of_kind(const struct row_search *x, const store_effect *row) {
+    return row->run == x->d->run && pdl_str_is(row->kind, pdl_effect_kind_name(x->o->e->kind)) &&
+           pdl_str_is(row->hash, x->id->hash);
+}
+
+bool pdl_durable_acts_outside(pdl_effect_kind k) {
+    return pdl_effect_has(k, PDL_EFFECT_ACTS) && k != PDL_EFFECT_input;
+}
+
+bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
+    return e->repeatable || (d->opt.is_harmless && d->opt.is_harmless(d->opt.owner, e));
+}
+
+/* The action that began and has no end: what is to be done about it was said before the run. */
+static match_kind unfinished(struct row_search *x, const store_effect *row) {
+    pdl_durable *d = x->d;
+    pending_effect *o = x->o;
+    /* Files were cut to what was acknowledged: a write continues after that. */
+    bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
+                row->state != STORE_REFUSED;
+    way_out *skip = acts ? pdl_durable_way(d, row->place, true) : NULL;
+    if (skip) {
+        o->value = pdl_keep(skip->result);
+        o->has_reply = true;
+        o->row = row->id;
+        return MATCH_AGAIN; /* with its reply: the row is completed */
+    }
+    if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
+        !pdl_durable_way(d, row->place, false)) {
+        pdl_err_set(&o->err, PDL_E_runtime, o->e->loc,
+                    "the %s at %.*s began, and it is not known whether it was done",
+                    pdl_effect_kind_name(o->e->kind), PDL_FMT(row->place));
+        pdl_err_hint(&o->err, "--again %.*s does it again, --skip %.*s=JSON gives its result",
+                     PDL_FMT(row->place), PDL_FMT(row->place));
+        o->err.uncatchable = true;
+        return MATCH_FAILED;
+    }
+    o->row = row->id;
+    o->attempt = row->attempt;
+    o->begin_clock = row->begin_clock;
+    o->begun = row->start;
+    return MATCH_AGAIN;
+}
+
+static void take(struct row_search *x, const store_effect *row) {
+    pdl_durable *d = x->d;
+    pdl_idmap_put(&d->used, (uintptr_t)row->id, d);
+    way_out *again = row->error.p ? pdl_durable_way(d, row->place, false) : NULL;
+    bool named = again && strcmp(again->place, "all") != 0;
+    if (row->state != STORE_DONE || named || !(row->reply.p || row->error.p)) {
+        x->result = unfinished(x, row);
+        return;
+    }
+    x->o->row = row->id;
+    x->result = MATCH_ANSWERED;
+    if (!pdl_durable_read_answer(d, row, x->o->e, x->o, x->err)) x->result = MATCH_FAILED;
+    if (row->end > d->seen) d->seen = row->end;
+    double ahead = row->end_clock - pdl_durable_clock(d);
+    if (ahead > 0 && ahead < 1e9) d->earlier_ns += (uint64_t)(ahead * 1e9);
+}
+
+static bool on_row(void *user, const store_effect *row) {
+    struct row_search *x = user;
+    if (is_used(x->d, row->id) || !is_of_kind(x, row) || row->seq != x->o->e->seq ||
+        !pdl_str_eq(row->place, pdl_buf_str(&x->id->place)))
+        return true;
+    take(x, row);
+    return false;
+}
+
+static bool on_kin(void *user, const store_effect *row) {
+    struct row_search *x = user;
+    if (!is_of_kind(x, row)) return true;
+    x->n++;
+    if (row->state == STORE_DONE && !is_used(x->d, row->id)) x->found = row->id;
+    return x->n < 2;
+}
+
+static bool on_found(void *user, const store_effect *row) {
+    struct row_search *x = user;
+    take(x, row);
+    if (x->result == MATCH_ANSWERED) {
+        x->d->n_moved++;
+        pdl_durable_notef(x->d, "%.*s: the answer recorded at %.*s",
+                          PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
+    }
+    return false;
+}
+
+static bool look(struct row_search *x) {
+    pdl_durable *d = x->d;
+    if (!pdl_store_each(d->store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
+    if (x->result != MATCH_NONE || pdl_durable_acts_outside(x->o->e->kind)) return true;
+    if (!pdl_store_each(d->store, STORE_BY_KIN, x->id->kin, on_kin, x, x->err)) return false;
+    return x->n != 1 || !x->found ||
+           pdl_store_each(d->store, STORE_BY_ID, x->found, on_found, x, x->err);
+}
+
+match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    struct row_search x = {.d = d, .o = o, .id = id, .err = &err};
+    bool ok = look(&x);
+    if (ok && !err.kind) return x.result;
+    pdl_drop(o->value);
+    pdl_drop(o->pieces);
+    pdl_err_fini(&o->err);
+    o->value = o->pieces = pdl_absent();
+    if (err.kind == PDL_E_config || !ok)
+        pdl_err_move(&o->err, &err);
+    else
+        pdl_err_set(&o->err, PDL_E_replay, (pdl_loc){0}, "%.*s is damaged: %s",
+                    PDL_FMT(pdl_store_path(d->store)), err.msg);
+    pdl_err_fini(&err);
+    o->err.uncatchable = true;
+    return MATCH_FAILED;
+}
+
+/* --- what was not reused ------------------------------ */
+
+static bool on_place(void *user, const store_effect *row) {
+    pdl_durable *d = user;
+    if (row->run == d->run && row->state == STORE_DONE)
+        pdl_idmap_put(&d->places,
+                      (uintptr_t)pdl_durable_place_key(d, row->place, row->seq, row->kind),
+                      (void *)(uintptr_t)row->id);
+    return true;
+}
+
+/* The rows are looked through once, and only for a program or inputs that are others: a run that is
+ * as it was asks again what nothing was recorded for. */
+void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
+    pdl_err ignored = {0};
+    if (!d->is_other) return;
+    if (!d->knows_places &&
+        !pdl_store_each(d->store, STORE_ALL, d->first_row, on_place, d, &ignored))
+        pdl_err_fini(&ignored);
+    d->knows_places = true;
+    pdl_str place = pdl_buf_str(&id->place);
+    int64_t key = pdl_durable_place_key(d, place, o->e->seq,
+                                        pdl_str_of(pdl_effect_kind_name(o->e->kind)));
+    void *row = pdl_idmap_find(&d->places, (uintptr_t)key);
+    if (!row || is_used(d, (int64_t)(uintptr_t)row)) return;
+    d->n_replaced++;
+    pdl_idmap_put(&d->noted, (uintptr_t)row, d);
+    pdl_durable_notef(d, "%.*s: something else was recorded there", PDL_FMT(place));
+}

@@ -1,0 +1,341 @@
+/* runs.c -- see runs.h. The index is a file runs.db beside the journals: a row for each with what a
+ * look into it gave, and the size and time of the file then. A row whose file is another now is
+ * made again; an index that cannot be read is thrown away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/runs.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "sqlite/sql.h"
+
+#include "base/banned.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Folders above it as well; each is for its owner alone. */
+static bool make_folder(char *path, pdl_err *err) {
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = 0;
+        (void)mkdir(path, 0700);
+        *p = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot make the folder %s: %s", path,
+                       strerror(errno));
+}
+
+/* Its name; NULL where the environment names none. Owned. */
+static char *folder_name(void) {
+    static const struct {
+        const char *variable, *behind;
+    } places[] = {
+        {"PDL_RUNS", ""}, {"XDG_STATE_HOME", "/pdl/runs"}, {"HOME", "/.local/state/pdl/runs"}};
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !b.len; i++) {
+        const char *v = getenv(places[i].variable);
+        if (v && *v) pdl_buf_putf(&b, "%s%s", v, places[i].behind);
+    }
+    return b.len ? pdl_buf_take(&b) : NULL;
+}
+
+bool pdl_runs_folder(char **out, pdl_err *err) {
+    *out = folder_name();
+    if (!*out)
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                           "there is no folder for runs: set PDL_RUNS");
+    if (make_folder(*out, err)) return true;
+    pdl_free(*out);
+    *out = NULL;
+    return false;
+}
+
+bool pdl_runs_folder_there(char **out) {
+    struct stat st;
+    *out = folder_name();
+    if (*out && stat(*out, &st) == 0 && S_ISDIR(st.st_mode)) return true;
+    pdl_free(*out);
+    *out = NULL;
+    return false;
+}
+
+bool pdl_runs_is_id(pdl_str id) {
+    enum { LONGEST = 100 };
+    if (!id.n || id.n > LONGEST || id.p[0] == '.' || id.p[0] == '-') return false;
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && c != '.' && c != '-' && c != '_') return false;
+    }
+    return true;
+}
+
+void pdl_runs_make_id(char out[40]) {
+    unsigned char chance[3] = {0};
+    struct tm tm;
+    time_t now = time(NULL);
+    char when[24] = "run";
+    if (gmtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
+    (void)!getrandom(chance, sizeof chance, 0);
+    snprintf(out, 40, "%s-%02x%02x%02x", when, chance[0], chance[1], chance[2]);
+}
+
+#define SUFFIX ".journal"
+
+char *pdl_runs_path(const char *folder, pdl_str id) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%.*s" SUFFIX, folder, PDL_FMT(id));
+    return pdl_buf_take(&b);
+}
+
+/* The journal of the run with this id; NULL: there is none. Owned. */
+static char *find_run(pdl_str id) {
+    char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
+    char *path = folder ? pdl_runs_path(folder, id) : NULL;
+    pdl_free(folder);
+    if (path && access(path, F_OK) == 0) return path;
+    pdl_free(path);
+    return NULL;
+}
+
+bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
+    char *file = pdl_str_dup(name), *folder = NULL;
+    bool is_path = strchr(file, '/') != NULL;
+    *out = is_path ? NULL : find_run(name);
+    if (!*out && (is_path || access(file, F_OK) == 0)) {
+        *out = file;
+        return true;
+    }
+    pdl_free(file);
+    if (*out) return true;
+    if (!pdl_runs_is_id(name))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
+    if (!pdl_runs_folder(&folder, err)) return false;
+    char *path = pdl_runs_path(folder, name);
+    int why = access(path, F_OK) == 0 ? ENOENT : errno; /* nothing is known of a closed folder */
+    if (why == ENOENT)
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
+                    folder);
+    else
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder, strerror(why));
+    pdl_free(path);
+    pdl_free(folder);
+    return false;
+}
+
+/* --- the index -------------------------------------------------------------------------------- */
+
+#define TABLE                                                                                      \
+    "CREATE TABLE runs(name TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, "   \
+    "state INTEGER NOT NULL, id TEXT NOT NULL, file TEXT NOT NULL, place TEXT, started REAL, "     \
+    "ended REAL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL, effects INTEGER NOT NULL, "      \
+    "cost REAL NOT NULL) WITHOUT ROWID"
+static const sql_object objects[] = {{"runs", TABLE}};
+
+typedef enum { ST_ALL, ST_PUT, ST_DROP, ST_COUNT } statement;
+static const char *const texts[] = {
+    [ST_ALL] = ("SELECT name, size, changed, state, id, file, place, started, ended, calls, "
+                "tokens, effects, cost FROM runs"),
+    [ST_PUT] = "INSERT OR REPLACE INTO runs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [ST_DROP] = "DELETE FROM runs WHERE name = ?",
+};
+static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
+static const sql_use use = {PDL_E_io, "the index ", " cannot be used", texts, ST_COUNT};
+
+static bool open_once(pdl_str path, sql **out, pdl_err *err) {
+    bool empty = false, ours = false;
+    if (!pdl_sql_make(path, NULL, err) || !pdl_sql_open(path, &use, out, err)) return false;
+    bool ok = pdl_sql_is_empty(*out, &empty, err) &&
+              (!empty || pdl_sql_exec(*out,
+                                      "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; PRAGMA "
+                                      "application_id = 1346653266; " TABLE "; COMMIT;",
+                                      err));
+    ok = ok && pdl_sql_is_ours(*out, objects, 1, &ours, err) && ours &&
+         pdl_sql_exec(*out, "PRAGMA synchronous = OFF", err);
+    if (ok) return true;
+    pdl_sql_close(*out);
+    *out = NULL;
+    return false;
+}
+
+/* NULL where there can be none: everything is examined then. */
+static sql *open_index(const char *folder) {
+    pdl_buf path = PDL_BUF;
+    pdl_err err = {0};
+    sql *q = NULL;
+    pdl_buf_putf(&path, "%s/runs.db", folder);
+    if (!open_once(pdl_buf_str(&path), &q, &err)) {
+        pdl_err_fini(&err);
+        unlink(pdl_buf_z(&path));
+        if (!open_once(pdl_buf_str(&path), &q, &err)) q = NULL;
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&path);
+    return q;
+}
+
+typedef struct indexed {
+    pdl_str name;
+    int64_t size, changed;
+    pdl_durable_summary s; /* texts in the arena */
+    char *path;
+} indexed;
+
+struct index_listing {
+    pdl_arena *arena;
+    pdl_map known; /* name -> indexed * */
+    PDL_VEC(indexed *) all;
+};
+
+static char *keep(pdl_arena *a, pdl_str s) { return (char *)(uintptr_t)pdl_arena_str(a, s).p; }
+
+static bool on_row(void *user, sql *q, sql_row *row) {
+    struct index_listing *l = user;
+    indexed *x = pdl_arena_new(l->arena, indexed);
+    int64_t state = pdl_sql_int(q, row, 3);
+    pdl_str place = pdl_sql_text(q, row, 6);
+    *x = (indexed){
+        .name = pdl_arena_str(l->arena, pdl_sql_text(q, row, 0)),
+        .size = pdl_sql_int(q, row, 1),
+        .changed = pdl_sql_int(q, row, 2),
+        .s = {.state =
+                  state >= 0 && state <= PDL_RUN_WAITING ? (pdl_run_state)state : PDL_RUN_KILLED,
+              .id = keep(l->arena, pdl_sql_text(q, row, 4)),
+              .file = keep(l->arena, pdl_sql_text(q, row, 5)),
+              .place = place.p ? keep(l->arena, place) : NULL,
+              .started = pdl_sql_num(q, row, 7),
+              .ended = pdl_sql_num(q, row, 8),
+              .calls = pdl_sql_int(q, row, 9),
+              .tokens = pdl_sql_int(q, row, 10),
+              .effects = pdl_sql_int(q, row, 11),
+              .cost = pdl_sql_num(q, row, 12)},
+    };
+    pdl_map_put(&l->known, x->name, x);
+    return true;
+}
+
+static int64_t changed_ns(const struct stat *st) {
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static void put_row(sql *q, pdl_str name, const struct stat *st, const pdl_durable_summary *s) {
+    pdl_err ignored = {0};
+    sql_arg args[] = {SQL_S(name),
+                      SQL_I(st->st_size),
+                      SQL_I(changed_ns(st)),
+                      SQL_I(s->state),
+                      SQL_S(pdl_str_of(s->id)),
+                      SQL_S(pdl_str_of(s->file)),
+                      SQL_S(s->place ? pdl_str_of(s->place) : (pdl_str){0}),
+                      SQL_D(s->started),
+                      SQL_D(s->ended),
+                      SQL_I(s->calls),
+                      SQL_I(s->tokens),
+                      SQL_I(s->effects),
+                      SQL_D(s->cost)};
+    if (!pdl_sql_run(q, ST_PUT, args, sizeof args / sizeof *args, NULL, NULL, &ignored))
+        pdl_err_fini(&ignored);
+}
+
+static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_durable_summary *to) {
+    *to = *from;
+    to->id = keep(a, pdl_str_of(from->id));
+    to->file = keep(a, pdl_str_of(from->file));
+    to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
+}
+
+/* What the index says of the file, or a look into it. A log beside it: it runs, or was killed. */
+static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
+    pdl_str name = pdl_str_of(file);
+    pdl_buf path = PDL_BUF, log = PDL_BUF;
+    struct stat st, beside;
+    pdl_buf_putf(&path, "%s/%s", folder, file);
+    pdl_buf_putf(&log, "%s-wal", pdl_buf_z(&path));
+    indexed *x = pdl_map_find(&l->known, name);
+    bool there = stat(pdl_buf_z(&path), &st) == 0 && S_ISREG(st.st_mode);
+    bool fits = there && x && x->size == st.st_size && x->changed == changed_ns(&st) &&
+                stat(pdl_buf_z(&log), &beside) != 0;
+    if (there && !fits) {
+        pdl_durable_summary s;
+        pdl_err err = {0};
+        x = NULL;
+        if (pdl_durable_summary_read(pdl_buf_str(&path), &s, &err)) {
+            x = pdl_arena_new(l->arena, indexed);
+            copy_summary(l->arena, &s, &x->s);
+            if (q && s.state != PDL_RUN_RUNNING && stat(pdl_buf_z(&path), &st) == 0)
+                put_row(q, name, &st, &s);
+            pdl_durable_summary_fini(&s);
+        }
+        pdl_err_fini(&err);
+    }
+    if (there && x) {
+        x->path = keep(l->arena, pdl_buf_str(&path));
+        *pdl_vec_push(&l->all) = x;
+    }
+    pdl_buf_fini(&path);
+    pdl_buf_fini(&log);
+}
+
+static int newest_first(const void *a, const void *b) {
+    double x = (*(indexed *const *)a)->s.started, y = (*(indexed *const *)b)->s.started;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+bool pdl_runs_each(const char *folder,
+                   bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s), void *user,
+                   pdl_err *err) {
+    DIR *d = opendir(folder);
+    if (!d)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder,
+                           strerror(errno));
+    struct index_listing l = {.arena = pdl_arena_make()};
+    pdl_err ignored = {0};
+    sql *q = open_index(folder);
+    if (q && !(pdl_sql_run(q, ST_ALL, NULL, 0, on_row, &l, &ignored) &&
+               pdl_sql_exec(q, "BEGIN", &ignored)))
+        pdl_err_fini(&ignored);
+    for (struct dirent *x; (x = readdir(d));)
+        if (pdl_str_ends(pdl_str_of(x->d_name), PDL_STR(SUFFIX))) look_at(&l, q, folder, x->d_name);
+    closedir(d);
+    if (q && !pdl_sql_exec(q, "COMMIT", &ignored)) pdl_err_fini(&ignored);
+    pdl_sql_close(q);
+    if (l.all.n) qsort(l.all.p, l.all.n, sizeof *l.all.p, newest_first);
+    for (size_t i = 0; i < l.all.n; i++)
+        if (!fn(user, pdl_str_of(l.all.p[i]->path), &l.all.p[i]->s)) break;
+    pdl_vec_fini(&l.all);
+    pdl_map_fini(&l.known);
+    pdl_arena_free(l.arena);
+    return true;
+}
+
+void pdl_runs_note(const char *folder, pdl_str path) {
+    pdl_durable_summary s;
+    pdl_err ignored = {0};
+    struct stat st;
+    pdl_str name = pdl_file_name(path);
+    if (!pdl_durable_summary_read(path, &s, &ignored)) {
+        pdl_err_fini(&ignored);
+        return;
+    }
+    char *z = pdl_str_dup(path);
+    sql *q = s.state != PDL_RUN_RUNNING && stat(z, &st) == 0 ? open_index(folder) : NULL;
+    if (q) put_row(q, name, &st, &s);
+    pdl_sql_close(q);
+    pdl_free(z);
+    pdl_durable_summary_fini(&s);
+}

@@ -1,0 +1,42 @@
+/* server_list.h -- the configuration file of tool servers. Private to mcp.
+ *
+ *      {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
+ *                            | {"url": "...", "headers": {}}}}
+ *
+ * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds,
+ * "parallel": false for a server that gets one call at a time; for a command "sandbox": true or a
+ * profile, which confines the process, and adds to that of a run with a sandbox. ${NAME} in a text
+ * is replaced by the variable of that name. Unknown keys belong to other programs and are ignored.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_MCP_SERVER_LIST_H
+#define PDL_MCP_SERVER_LIST_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "mcp/mcp.h"
+
+/* One server. Everything lives in the caller's arena. */
+typedef struct server_config {
+    const char *name;
+    const char *const *argv; /* NULL-terminated; NULL: over HTTP */
+    const char *const *env;  /* NULL-terminated "NAME=value": all that the process sees */
+    const char *cwd;         /* NULL: ours */
+    const char *url;
+    const char *const *headers; /* n_headers lines "Name: value" */
+    size_t n_headers;
+    const pdl_str *allow; /* n_allow names or globs; NULL: every tool is allowed */
+    size_t n_allow;
+    uint64_t timeout_ms, start_ms;
+    const struct pdl_sandbox *sandbox; /* confines the process; borrowed; NULL: nothing does */
+    bool one_by_one;                   /* a call is sent when the one before has ended */
+} server_config;
+
+/* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and
+ * column, and what is wrong there. */
+PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
+                                  server_config *out, pdl_err *err);
+bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);
+
+#endif

@@ -1,0 +1,84 @@
+/* failure_advice.c -- what a person can do about a call that failed: the help after the message.
+ *
+ * The message of a failed call is what the service said. A newcomer needs more: which of the names
+ * that he wrote is unknown and what the right one may be, or where the key came from that was
+ * refused. Nothing of a key is shown, only the name of its variable.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/call/call.h"
+#include "model/call/life.h"
+#include "model/catalog.h"
+#include "model/providers.h"
+
+#include "base/banned.h"
+
+enum { SHOWN_PROVIDERS = 16 };
+
+static void advise_provider(pdl_str model, pdl_err *err) {
+    size_t n = 0;
+    pdl_buf known = PDL_BUF, near = PDL_BUF;
+    for (const pdl_provider *p; (p = pdl_provider_at(n)); n++)
+        if (n < SHOWN_PROVIDERS) pdl_buf_putf(&known, "%s%s", n ? ", " : "", p->prefix);
+    if (n > SHOWN_PROVIDERS) pdl_buf_putf(&known, " and %zu more", n - SHOWN_PROVIDERS);
+    pdl_model_near(model, &near);
+    if (pdl_str_starts(model, PDL_STR("$")))
+        pdl_err_hint(err,
+                     "no text takes a variable of the environment: start with -d model=\"%.*s\", "
+                     "and write model: ${ model }",
+                     PDL_FMT(model));
+    else if (near.len)
+        pdl_err_hint(err, "did you mean %s? Known are %s", pdl_buf_z(&near), pdl_buf_z(&known));
+    else if (!pdl_byte_in('/', model)) /* as people name the models on their own machine */
+        pdl_err_hint(err,
+                     "a model is named PROVIDER/MODEL; known providers are %s; a model of ollama "
+                     "is ollama_chat/%.*s",
+                     pdl_buf_z(&known), PDL_FMT(model));
+    else
+        pdl_err_hint(err, "a model is named PROVIDER/MODEL; known providers are %s",
+                     pdl_buf_z(&known));
+    pdl_buf_fini(&known);
+    pdl_buf_fini(&near);
+}
+
+/* The first variable of the list that is set; empty: none. */
+static pdl_str first_name(const char *names, const pdl_env *env) {
+    for (pdl_str rest = pdl_str_of(names); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
+        pdl_str word = pdl_str_sub(rest, 0, end);
+        char *z = pdl_str_dup(word);
+        const char *value = *z ? pdl_env_get(env, z) : NULL;
+        pdl_free(z);
+        if (value) return word;
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+    }
+    return (pdl_str){0};
+}
+
+static void advise_key(const pdl_call *c, pdl_err *err) {
+    const pdl_ask *a = &c->ask;
+    pdl_str base = pdl_buf_str(&c->route.base);
+    bool given = pdl_is_dict(a->given) && !pdl_is_absent(pdl_dict_getz(a->given, "api_key"));
+    pdl_str name = given ? PDL_STR("parameters.api_key") : first_name(a->provider->key_env, a->env);
+    if (!name.n) return;
+    pdl_err_hint(err, "the key is that of %.*s; it was refused by %.*s", PDL_FMT(name),
+                 PDL_FMT(base));
+}
+
+/* A server on this machine that does not answer has not been started, mostly. */
+static void advise_server(const pdl_call *c, pdl_err *err) {
+    pdl_str base = pdl_buf_str(&c->route.base);
+    bool is_local = pdl_str_find(base, PDL_STR("//localhost"), 0) != PDL_NOT_FOUND ||
+                    pdl_str_find(base, PDL_STR("//127.0.0.1"), 0) != PDL_NOT_FOUND;
+    bool is_refused =
+        pdl_str_find(pdl_str_of(err->msg), PDL_STR("Failed to connect"), 0) != PDL_NOT_FOUND;
+    if (is_local && is_refused && !err->hint)
+        pdl_err_hint(err, "nothing listens at %.*s on this machine: is the server started?",
+                     PDL_FMT(base));
+}
+
+void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
+    if (err->kind == PDL_E_unknown_provider) advise_provider(model, err);
+    if (err->kind == PDL_E_auth && err->has_status && c->ask.provider) advise_key(c, err);
+    if (err->kind == PDL_E_connection) advise_server(c, err);
+}

@@ -1,0 +1,368 @@
+/* reply_steps.c -- the steps that every reply passes, streamed or not; see reply_builder.h (spec
+ * providers 1-7, 4.6, 10, 15.3).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/wire/reply_builder.h"
+
+#include "model/ask/messages.h"
+#include "model/ask/strict.h"
+#include "model/wire/parts.h"
+#include "value/json_write.h"
+#include "value/member.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *said, *meant;
+} finish_reasons[] = {
+    {"stop", "stop"},
+    {"length", "length"},
+    {"tool_calls", "tool_calls"},
+    {"content_filter", "content_filter"},
+    {"function_call", "function_call"},
+    {"end_turn", "stop"},
+    {"stop_sequence", "stop"},
+    {"eos_token", "stop"},
+    {"eos", "stop"},
+    {"COMPLETE", "stop"},
+    {"STOP", "stop"},
+    {"FINISH_REASON_UNSPECIFIED", "stop"},
+    {"max_tokens", "length"},
+    {"MAX_TOKENS", "length"},
+    {"compaction", "length"},
+    {"cancelled", "length"},
+    {"time_limit", "length"},
+    {"token_limit", "length"},
+    {"model_context_window_exceeded", "length"},
+    {"tool_use", "tool_calls"},
+    {"refusal", "content_filter"},
+    {"content_filtered", "content_filter"},
+    {"guardrail_intervened", "content_filter"},
+    {"ERROR_TOXIC", "content_filter"},
+    {"SAFETY", "content_filter"},
+    {"RECITATION", "content_filter"},
+    {"LANGUAGE", "content_filter"},
+    {"OTHER", "content_filter"},
+    {"BLOCKLIST", "content_filter"},
+    {"PROHIBITED_CONTENT", "content_filter"},
+    {"SPII", "content_filter"},
+    {"sensitive", "content_filter"},
+};
+
+const char *pdl_finish_reason(pdl_str s) {
+    if (s.n == 0) return "stop";
+    for (size_t i = 0; i < sizeof finish_reasons / sizeof finish_reasons[0]; i++)
+        if (pdl_str_is(s, finish_reasons[i].said)) return finish_reasons[i].meant;
+    return pdl_str_starts(s, PDL_STR("IMAGE_")) ? "content_filter" : NULL;
+}
+
+static pdl_vref first_choice(pdl_vref raw) {
+    pdl_vref choices = pdl_member(raw, "choices");
+    return pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+}
+
+static pdl_vref text_of(pdl_vref message, const char *key) {
+    pdl_vref v = pdl_dict_getz(message, key);
+    return pdl_is_str(v) ? v : pdl_absent();
+}
+
+/* <think>...</think> at the start of the content is reasoning, unless the service has separated
+ * it. */
+static pdl_val split_thinking(pdl_val m) {
+    pdl_vref content = text_of(m, "content"), other = text_of(m, "reasoning");
+    if (!pdl_is_absent(text_of(m, "reasoning_content"))) return m;
+    if (!pdl_is_absent(other)) return pdl_dict_putz(m, "reasoning_content", pdl_keep(other));
+    if (pdl_is_absent(content)) return m;
+    pdl_str s = pdl_str_get(content), open = PDL_STR("<think>"), close = PDL_STR("</think>");
+    size_t end = pdl_str_starts(s, open) ? pdl_str_find(s, close, open.n) : PDL_NOT_FOUND;
+    if (end == PDL_NOT_FOUND) return m;
+    pdl_val thought = pdl_text(pdl_str_sub(s, open.n, end)),
+            rest = pdl_text(pdl_str_sub(s, end + close.n, s.n));
+    m = pdl_dict_putz(m, "reasoning_content", thought);
+    return pdl_dict_putz(m, "content", rest);
+}
+
+/* The forced call of the schema tool is the content. */
+static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0)))
+        return m;
+    pdl_vref f = pdl_dict_getz(pdl_list_at(calls, 0), "function");
+    if (!pdl_is_dict(f) || !pdl_text_is(pdl_dict_getz(f, "name"), PDL_SCHEMA_TOOL)) return m;
+    if (pdl_is_absent(text_of(f, "arguments"))) return m;
+    pdl_val args = pdl_keep(text_of(f, "arguments")), key = pdl_textz("tool_calls");
+    m = pdl_dict_putz(m, "content", args);
+    m = pdl_dict_del(m, key);
+    pdl_drop(key);
+    *unwrapped = true;
+    return m;
+}
+
+/* The content of a message as JSON; false when it is not JSON. */
+static bool content_as_json(pdl_vref m, pdl_val *out) {
+    pdl_vref content = text_of(m, "content");
+    pdl_err ignored = {0};
+    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)),
+                                                       PDL_JSON_PYTHON, out, NULL, &ignored);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
+/* {"value": x} -> x; other values are unchanged. */
+static pdl_val unwrap_value(pdl_val m, bool parsed) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (!content_as_json(m, &v)) return m;
+    pdl_vref x = pdl_is_dict(v) ? pdl_dict_getz(v, "value") : pdl_absent();
+    pdl_buf text = PDL_BUF;
+    if (pdl_is_str(x) && !parsed)
+        pdl_buf_put(&text, pdl_str_get(x));
+    else if (pdl_is_absent(x) || !pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
+        pdl_buf_put(&text, pdl_str_get(text_of(m, "content")));
+    pdl_err_fini(&err);
+    pdl_drop(v);
+    return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+}
+
+/* Removes the nulls that the strict form of the schema required. */
+static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (!content_as_json(m, &v)) return m;
+    pdl_buf text = PDL_BUF;
+    v = pdl_strict_undo(v, schema);
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err);
+    pdl_drop(v);
+    if (ok) return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&text);
+    return m;
+}
+
+/* An id in the form that all services take, those that want short ones, too. */
+static pdl_val made_id(unsigned how) {
+    pdl_val id = pdl_call_fresh_id();
+    if (!(how & PDL_REPLY_SHORT_IDS)) return id;
+    pdl_val out = pdl_id_short(pdl_str_get(id));
+    pdl_drop(id);
+    return out;
+}
+
+/* A call as programs read it: with an id, which is a text, and arguments, which some servers send
+ * as an object. */
+static pdl_val tidy_call(pdl_vref call, unsigned how) {
+    pdl_vref f = pdl_member(call, "function"), args = pdl_member(f, "arguments"),
+             id = pdl_member(call, "id");
+    if (!pdl_is_dict(call)) return pdl_keep(call);
+    pdl_val out = pdl_keep(call);
+    if (!pdl_is_str(id) || pdl_str_get(id).n == 0) {
+        pdl_buf text = PDL_BUF;
+        if (pdl_is(id, PDL_V_INT)) pdl_message_text(id, &text);
+        out = pdl_dict_putz(out, "id", text.len ? pdl_text_of_buf(&text) : made_id(how));
+        pdl_buf_fini(&text);
+    }
+    if (!pdl_is_dict(args)) return out;
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(args, &text);
+    pdl_val g = pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&text));
+    return pdl_dict_putz(out, "function", g);
+}
+
+static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
+    pdl_val list = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++)
+        list = pdl_list_push(list, tidy_call(pdl_list_at(calls, i), how));
+    return pdl_dict_putz(m, "tool_calls", list);
+}
+
+/* A content in parts becomes its text; thoughts and images of it stand beside it. */
+static pdl_val without_parts(pdl_val m) {
+    static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
+    pdl_vref content = pdl_dict_getz(m, "content");
+    pdl_reply_builder d;
+    if (!pdl_message_is_parts(content)) return m;
+    pdl_reply_builder_init(&d);
+    d.think = PDL_THINK_NONE;
+    pdl_reply_builder_parts(&d, content);
+    pdl_val raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
+    pdl_vref split = pdl_member(first_choice(raw), "message");
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        pdl_vref v = pdl_member(split, beside[i]), old = pdl_dict_getz(m, beside[i]);
+        bool given = i && !pdl_is_absent(old) && !pdl_is_null(old);
+        if (i == 0 && pdl_is_null(v)) m = pdl_dict_putz(m, "content", pdl_textz(""));
+        else if (!pdl_is_absent(v) && !given) m = pdl_dict_putz(m, beside[i], pdl_keep(v));
+    }
+    pdl_drop(raw);
+    return m;
+}
+
+/* Programs read these fields whether there are calls or not, as the reference allows. */
+static pdl_val with_nulls(pdl_val m) {
+    static const char *const names[] = {"tool_calls", "function_call"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_is_absent(pdl_dict_getz(m, names[i]))) m = pdl_dict_putz(m, names[i], pdl_null());
+    return m;
+}
+
+static bool has_tools(pdl_vref m) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    return pdl_is_list(calls) && pdl_list_len(calls) > 0;
+}
+
+/* Does it hold something: a text, a list or an object? A thought alone is no answer. */
+static bool says_something(pdl_vref m, bool thoughts) {
+    static const char *const keys[] = {"content", "tool_calls", "function_call",     "refusal",
+                                       "audio",   "images",     "reasoning_content", "reasoning"};
+    enum { N_KEYS = sizeof keys / sizeof keys[0], N_THOUGHTS = 2 };
+    for (size_t i = 0; i < (thoughts ? N_KEYS : N_KEYS - N_THOUGHTS); i++) {
+        pdl_vref v = pdl_member(m, keys[i]);
+        if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
+    }
+    return false;
+}
+
+/* An end for a reason that is no ordinary one is a failure where there is no answer (spec providers
+ * 10). */
+static bool check_end(pdl_vref choice, pdl_err *err) {
+    pdl_str said = pdl_member_str(choice, "finish_reason"),
+            why = pdl_member_str(choice, "finish_message");
+    if (pdl_finish_reason(said) || says_something(pdl_member(choice, "message"), false))
+        return true;
+    return pdl_err_set(err, PDL_E_server, (pdl_loc){0},
+                       "the model ended without an answer, with the reason %.*s%s%.*s",
+                       PDL_FMT(said), why.n ? ": " : "", PDL_FMT(why));
+}
+
+pdl_str pdl_reply_odd_reason(pdl_vref raw) {
+    pdl_str said = pdl_member_str(first_choice(raw), "finish_reason");
+    return pdl_finish_reason(said) ? (pdl_str){0} : said;
+}
+
+static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
+    pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
+    pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
+    const char *known = pdl_finish_reason(pdl_is_str(said) ? pdl_str_get(said) : (pdl_str){0}),
+               *reason = known ? known : "stop";
+    if (!known && pdl_is_absent(pdl_dict_getz(choice, "native_finish_reason")))
+        choice = pdl_dict_putz(choice, "native_finish_reason", pdl_keep(said));
+    bool unwrapped = false;
+    m = without_parts(m);
+    if (!(how & PDL_REPLY_PLAIN)) m = split_thinking(m);
+    if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
+    if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
+    if (how & PDL_REPLY_NULLS) m = without_nulls(m, schema);
+    m = with_tidy_calls(m, how);
+    if (has_tools(m))
+        reason = "tool_calls";
+    else if (unwrapped)
+        reason = "stop";
+    choice = pdl_dict_putz(choice, "message", with_nulls(m));
+    return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
+}
+
+/* The message for the background: a role, a content, what may be sent back to somebody (spec
+ * providers 4.5); no nulls. */
+static pdl_val tidy_message(pdl_vref m) {
+    pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
+    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",
+                                pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
+    bool none = pdl_is_absent(content) || pdl_is_null(content);
+    out = pdl_dict_putz(out, "content", none ? pdl_textz("") : pdl_keep(content));
+    for (size_t i = 0; i < pdl_dict_len(m); i++) {
+        pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
+        if (pdl_is_null(v) || pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
+        if (!pdl_is_str(k) || !pdl_message_is_reply_key(pdl_str_get(k))) continue;
+        out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
+    }
+    return out;
+}
+
+/* Moves the count of tokens read from a cache to where OpenAI has it. Takes raw. */
+static pdl_val with_cached(pdl_val raw) {
+    pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
+    if (!pdl_is_dict(usage)) return raw;
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details"),
+             n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
+    if (pdl_is_dict(details) && !pdl_is_absent(pdl_dict_getz(details, "cached_tokens"))) return raw;
+    if (pdl_is_absent(n) && pdl_is_dict(timings))
+        n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
+    if (!pdl_is(n, PDL_V_INT)) return raw;
+    pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1),
+                              "cached_tokens", pdl_keep(n));
+    return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
+}
+
+/* --- success needs a sign --------------------------------------------------------------------- */
+
+/* The message of a choice, or what some servers send in its place. */
+static pdl_val message_of(pdl_vref choice) {
+    pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
+             delta = pdl_member(choice, "delta");
+    if (pdl_is_dict(m) && pdl_dict_len(m)) return pdl_keep(m);
+    if (pdl_is_dict(delta) && pdl_dict_len(delta)) return pdl_keep(delta);
+    if (!pdl_is_str(text) && !pdl_is_str(m)) return pdl_absent();
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    return pdl_dict_putz(out, "content", pdl_keep(pdl_is_str(text) ? text : m));
+}
+
+static bool check_message(pdl_vref choice, pdl_vref m, pdl_err *err) {
+    if (pdl_is_absent(m))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no message");
+    return pdl_member_str(choice, "finish_reason").n || says_something(m, true) ||
+           pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the answer is empty and does not say that the model ended");
+}
+
+bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
+    pdl_vref first = first_choice(*raw);
+    if (!pdl_is_dict(first))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no choices");
+    pdl_val m = message_of(first);
+    bool ok = check_message(first, m, err);
+    pdl_drop(m);
+    if (!ok) return false;
+    pdl_val choices = pdl_keep(pdl_member(*raw, "choices"));
+    for (size_t i = 0; i < pdl_list_len(choices); i++) {
+        pdl_vref c = pdl_list_at(choices, i);
+        pdl_val own = message_of(c);
+        if (pdl_is_absent(own) || pdl_is_dict(pdl_member(c, "message")))
+            pdl_drop(own);
+        else
+            choices = pdl_list_set(choices, i, pdl_dict_putz(pdl_keep(c), "message", own));
+    }
+    *raw = pdl_dict_putz(*raw, "choices", choices);
+    return true;
+}
+
+/* --- every reply ------------------------------------------------------------------------------ */
+
+bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
+    if (!check_end(first_choice(raw), err)) {
+        pdl_drop(raw);
+        return false;
+    }
+    pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 ||
+        !pdl_is_dict(pdl_list_at(choices0, 0))) {
+        pdl_drop(raw);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no choices");
+    }
+    pdl_val choices = pdl_list_new(pdl_list_len(choices0));
+    for (size_t i = 0; i < pdl_list_len(choices0); i++) {
+        pdl_vref c = pdl_list_at(choices0, i);
+        choices = pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how, schema)
+                                                        : pdl_keep(c));
+    }
+    raw = with_cached(raw);
+    pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));
+    pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");
+    pdl_val reply = pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(content));
+    reply = pdl_dict_putz(reply, "message", message);
+    reply = pdl_dict_putz(reply, "usage", pdl_is_dict(usage) ? pdl_keep(usage) : pdl_null());
+    *out = pdl_dict_putz(reply, "raw", pdl_dict_putz(raw, "choices", choices));
+    return true;
+}

@@ -1,0 +1,451 @@
+/* policy_world.c -- the world that asks the policies (policy.h).
+ *
+ *   start -> the sinks that the effect would reach, one after the other
+ *         -> refused: answered with an error of kind policy; nothing has happened
+ *         -> to be approved: a question goes to the next world as an effect (approvals.c)
+ *         -> allowed: the labels that the reply will have are set; on to the next world
+ *
+ * It comes before journals, so a replay is judged again by the same rules and its questions are
+ * answered by the recording.
+ *
+ * What a process may remember is counted here too: a code worker (process_labels.c) and the file
+ * system forget nothing, so what comes out of them, and out of a process that may have read a file,
+ * has the labels of all that went in.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "policy/policy_impl.h"
+#include "value/member.h"
+
+#include "base/banned.h"
+
+typedef policy_room room;
+
+static room *of(pdl_world *w) { return (room *)(void *)w; }
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* asker: who is told of it; the sink of an effect that went on is not the asker's any more. */
+static void report_to(room *r, pdl_effect_sink asker, const pdl_effect *e,
+                      const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
+    pdl_label any = 0;
+    for (size_t i = 0; i < ask->n; i++) any |= pdl_label_origins(ask->args[i].label);
+    if (!asker.decided || (!any && d->verdict == PDL_VERDICT_ALLOW)) return;
+    pdl_val v = pdl_policy_decision_value(r->opt.policies, &r->sources, ask, d, outcome);
+    asker.decided(asker.user, e, v);
+    pdl_drop(v);
+}
+
+static void report(room *r, const pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
+                   const char *outcome) {
+    report_to(r, e->sink, e, ask, d, outcome);
+}
+
+void pdl_policy_refuse(room *r, judging *j, const char *outcome, const char *why) {
+    const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
+    pdl_err err = {0};
+    report(r, j->e, ask, &j->decision, outcome);
+    pdl_policy_refusal(r->opt.policies, &r->sources, ask, &j->decision, why, j->e->loc, &err);
+    pdl_asks_fini(&j->asks);
+    pdl_effect_refuse(j->e, &err);
+}
+
+/* Is the file another one than when the run began, or not there? */
+static bool has_changed(const room *r, pdl_str path) {
+    struct stat st;
+    char *z = pdl_str_dup(path);
+    bool ok = stat(z, &st) == 0;
+    pdl_free(z);
+    return !ok || st.st_ctim.tv_sec > r->began.tv_sec ||
+           (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
+}
+
+/* --- what remembers --------------------------------------------------------------------------- */
+
+static pdl_val full_path(pdl_str path) {
+    pdl_buf b = PDL_BUF;
+    pdl_policy_full_path((pdl_str){0}, path, true, &b);
+    return pdl_text_of_buf(&b);
+}
+
+static void note_write(room *r, const pdl_effect *e) {
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    pdl_label label = pdl_label_of(e->request) | e->control;
+    if (!label || !pdl_is_str(path)) return;
+    pdl_val key = full_path(pdl_str_get(path));
+    pdl_vref before = pdl_dict_find(r->written, key);
+    if (!pdl_is_absent(before)) label |= pdl_label_of(before);
+    r->written = pdl_dict_put(r->written, key, pdl_with_label(pdl_null(), label));
+    r->in_files |= label;
+}
+
+/* A file that was written here, or that a process may have written. */
+static pdl_label label_of_file(room *r, const pdl_effect *e) {
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    if (!pdl_is_str(path)) return r->from_files;
+    pdl_val key = full_path(pdl_str_get(path));
+    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    pdl_drop(key);
+    return label | r->from_files;
+}
+
+static void forget_flight(flight *f) {
+    flight **at = &f->room->flights;
+    while (*at != f) at = &(*at)->link;
+    *at = f->link;
+    pdl_free(f);
+}
+
+static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
+    flight *f = user;
+    if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
+}
+
+/* What went into a process may be in a file afterwards. */
+static void note_process(room *r, const pdl_effect *e, pdl_label label) {
+    if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
+}
+
+static void note_code(room *r, const pdl_effect *e, const flight *f, pdl_label label) {
+    pdl_policy_memory *m = r->opt.memory;
+    pdl_policy_process_learns(m, f->process, f->session, label);
+    note_process(r, e, label | m->processes.p[f->process].holds);
+}
+
+static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    note_code(f->room, e, f, pdl_label_of(e->request) | e->added_labels);
+    forget_flight(f);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+static void watch_code(room *r, pdl_effect *e) {
+    pdl_policy_memory *m = r->opt.memory;
+    flight *f = PDL_NEW(flight);
+    size_t process = pdl_policy_process_of(m, e);
+    *f = (flight){.room = r,
+                  .asker = e->sink,
+                  .id = e->id,
+                  .session = e->session,
+                  .process = process,
+                  .link = r->flights};
+    r->flights = f;
+    e->sink.user = f;
+    e->sink.piece = code_piece;
+    e->sink.reply = code_reply;
+    e->sink.decided = NULL;
+    note_code(r, e, f, pdl_label_of(e->request) | e->control);
+    /* an object may be of any session */
+    e->added_labels |=
+        e->kind == PDL_EFFECT_object ? m->in_objects : m->processes.p[process].holds;
+    e->added_labels |= r->in_files | r->from_files;
+}
+
+/* --- files that become programs --------------------------------------------------------------- */
+
+/* A file that the run wrote is a computed program: what a model wrote into it would otherwise run
+ * as the author's words. Processes may have written any file, so those that changed since the run
+ * began count as written by them; of a run that is resumed the beginning is not known. */
+static bool may_be_written(const room *r, pdl_str path) {
+    return r->lasts || has_changed(r, path);
+}
+
+/* The text of a file that was searched for is {path, text}. */
+static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
+    pdl_vref path = pdl_member(pdl_is_dict(found) ? found : e->request, "path");
+    return pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){"", 0};
+}
+
+static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref found) {
+    if (pdl_is_null(found)) return 0;
+    pdl_str path = path_of_program(e, found);
+    pdl_val key = full_path(path);
+    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    pdl_drop(key);
+    if (r->from_files && may_be_written(r, path)) label |= r->from_files;
+    return pdl_label_built(label);
+}
+
+/* Judges the text of a program; no question is asked about it. */
+static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_policy_ask *ask,
+                       const char *why, pdl_err *err) {
+    ask->n = 1;
+    ask->folder = r->opt.folder;
+    pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
+    bool ok = d.verdict == PDL_VERDICT_ALLOW;
+    report_to(r, asker, e, ask, &d, ok ? "allow" : "deny");
+    if (!ok) pdl_policy_refusal(r->opt.policies, &r->sources, ask, &d, why, e->loc, err);
+    return ok;
+}
+
+/* A program from a file that the run may have written is judged like one that was computed. */
+static bool may_file_be_run(room *r, const pdl_effect *e, pdl_vref found, pdl_label label,
+                            pdl_err *err) {
+    pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
+    pdl_argument arg = {.name = PDL_STR("text"), .value = text, .label = label};
+    pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
+                          .name = path_of_program(e, found),
+                          .name_label = pdl_label_of(e->request),
+                          .args = &arg};
+    return may_be_run(r, e->sink, e, &ask, "the run may have written it", err);
+}
+
+static void program_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    pdl_effect *own = f->effect;
+    room *r = f->room;
+    pdl_label label = reply->err.kind ? 0 : label_of_program(r, e, reply->value);
+    pdl_reply refused = {.value = pdl_absent()};
+    forget_flight(f);
+    own->sink = asker; /* which hears of the decision */
+    own->added_labels |= label;
+    bool ok = !label || may_file_be_run(r, own, reply->value, label, &refused.err);
+    if (asker.reply) asker.reply(asker.user, e, ok ? reply : &refused);
+    pdl_err_fini(&refused.err);
+}
+
+pdl_label pdl_policy_label_of_code(const pdl_effect *code) {
+    return pdl_label_built(pdl_label_of(code->request) | code->control | code->added_labels);
+}
+
+bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text, pdl_err *err) {
+    room *r = of(w);
+    pdl_argument arg = {
+        .name = PDL_STR("text"), .value = text, .label = pdl_policy_label_of_code(code)};
+    pdl_policy_ask ask = {.sink = PDL_SINK_pdl, .args = &arg};
+    flight *f = r->flights;
+    while (f && f->id != code->id) f = f->link;
+    return may_be_run(r, f ? f->asker : (pdl_effect_sink){0}, code, &ask, "code made it", err);
+}
+
+/* Replies come to `reply` first, whose user is a flight. */
+static void watch(room *r, pdl_effect *e,
+                  void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
+    flight *f = PDL_NEW(flight);
+    *f = (flight){.room = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
+    r->flights = f;
+    e->sink.user = f;
+    e->sink.piece = code_piece;
+    e->sink.reply = reply;
+    e->sink.decided = NULL;
+}
+
+static void watch_program(room *r, pdl_effect *e) {
+    if (!r->from_files && !r->in_files) return; /* nothing untrusted is in a file */
+    watch(r, e, program_reply);
+}
+
+/* --- allowed ---------------------------------------------------------------------------------- */
+
+/* The labels that the reply will have beside those of its kind and request. */
+static void set_labels(room *r, pdl_effect *e) {
+    pdl_arena *arena = pdl_arena_make();
+    bool is_trusted = false;
+    pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
+                                            r->opt.folder, &is_trusted);
+    /* a path is trusted for what was there: not for what somebody copied to it meanwhile */
+    if (e->kind == PDL_EFFECT_read && is_trusted)
+        is_trusted = !has_changed(r, pdl_subject_of(e, arena));
+    pdl_arena_free(arena);
+    if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
+        /* a lock leaves only definitions that a person has looked at; names that a policy gives to
+         * what tools say are not for what their server says of them */
+        is_trusted = is_trusted || pdl_policies_have_locks(r->opt.policies);
+        named = 0;
+    }
+    e->is_trusted = is_trusted;
+    e->added_labels |= pdl_label_built(named);
+    if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);
+    if (e->kind == PDL_EFFECT_command) {
+        note_process(r, e, pdl_label_of(e->request) | e->control);
+        e->added_labels |= r->in_files | r->from_files;
+    }
+    pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
+    if (own || named)
+        e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
+}
+
+/* What went into the server, from this call or another one, before it answers. */
+static void add_server(room *r, pdl_effect *e, pdl_label label) {
+    pdl_vref server = pdl_dict_getz(e->request, "server");
+    if (pdl_is_str(server))
+        e->added_labels |= pdl_policy_server_learns(r->opt.memory, server, label);
+}
+
+static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    pdl_effect *own = f->effect;
+    room *r = f->room;
+    forget_flight(f);
+    own->sink = asker;
+    add_server(r, own, 0);
+    own->added_labels |= r->in_files | r->from_files;
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+static void watch_tool(room *r, pdl_effect *e) {
+    add_server(r, e, pdl_label_of(e->request) | e->control | e->chosen);
+    watch(r, e, tool_reply);
+}
+
+void pdl_policy_forward(room *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_tool) watch_tool(r, e);
+    if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
+    if (e->kind == PDL_EFFECT_source) watch_program(r, e);
+    r->behind->ops->start(r->behind, e);
+}
+
+/* Refuses what a durable journal must not hold. */
+static bool may_last(room *r, pdl_effect *e) {
+    pdl_label label = pdl_effect_label(e);
+    if (pdl_policies_allow_durable(r->opt.policies, label)) return true;
+    pdl_buf names = PDL_BUF;
+    pdl_err err = {0};
+    pdl_policies_put_label(r->opt.policies, pdl_label_origins(label), &names);
+    pdl_err_set(&err, PDL_E_policy, e->loc,
+                "the policy refuses that a durable run holds what comes from %s (durable: deny)",
+                pdl_buf_z(&names));
+    pdl_buf_fini(&names);
+    pdl_effect_refuse(e, &err);
+    return false;
+}
+
+static void let_pass(room *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_permit) {
+        pdl_label dropped = pdl_endorsed_labels(r->opt.policies, e);
+        pdl_effect_answer(e, dropped ? pdl_int((int64_t)dropped) : pdl_null(), 0);
+        return;
+    }
+    if (e->kind == PDL_EFFECT_write) note_write(r, e);
+    set_labels(r, e);
+    if (r->is_kept && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
+    if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+/* A server is examined until it may be started: then it runs. */
+static bool is_started(const room *r, const pdl_policy_ask *ask) {
+    return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
+}
+
+static void note_server(room *r, const pdl_policy_ask *ask) {
+    if (ask->sink == PDL_SINK_server)
+        r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
+}
+
+void pdl_policy_allow_ask(room *r, judging *j, const char *outcome) {
+    const pdl_policy_ask *ask = &j->asks.asks.p[j->next++];
+    report(r, j->e, ask, &j->decision, outcome);
+    note_server(r, ask);
+}
+
+void pdl_policy_continue(room *r, judging *j) {
+    while (j->next < j->asks.asks.n) {
+        const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
+        if (is_started(r, ask)) {
+            j->next++;
+            continue;
+        }
+        j->decision = pdl_policies_judge(r->opt.policies, ask);
+        if (j->decision.verdict == PDL_VERDICT_DENY) {
+            pdl_policy_refuse(r, j, "deny", NULL);
+            return;
+        }
+        if (j->decision.verdict == PDL_VERDICT_ALLOW)
+            pdl_policy_allow_ask(r, j, "allow");
+        else if (!pdl_policy_approve(r, j))
+            return;
+    }
+    pdl_asks_fini(&j->asks);
+    let_pass(r, j->e);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    room *r = of(w);
+    judging j = {.e = e};
+    pdl_asks_of(r->opt.policies, e, r->opt.folder, &j.asks);
+    pdl_policy_continue(r, &j);
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+static void cancel(pdl_world *w, uint32_t id) {
+    room *r = of(w);
+    if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
+    r->behind->ops->cancel(r->behind, id);
+    for (flight *f = r->flights; f; f = f->link) {
+        if (f->id != id) continue;
+        forget_flight(f);
+        return;
+    }
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    room *r = of(w);
+    return r->behind->ops->poll(r->behind, timeout_ms);
+}
+
+static void close_world(pdl_world *w) {
+    room *r = of(w);
+    pdl_approvals_close(r);
+    while (r->flights) forget_flight(r->flights);
+    pdl_lock_close(r);
+    pdl_sources_fini(&r->sources);
+    pdl_drop(r->answers);
+    pdl_drop(r->servers);
+    pdl_drop(r->accepted);
+    pdl_drop(r->written);
+    pdl_policy_memory_leave(r->opt.memory);
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind) {
+    room *r = PDL_NEW(room);
+    r->world.ops = &ops;
+    r->behind = behind;
+    r->opt = *opt;
+    r->answers = pdl_dict_new(0);
+    r->servers = pdl_dict_new(0);
+    r->accepted = pdl_dict_new(0);
+    r->written = pdl_dict_new(0);
+    clock_gettime(CLOCK_REALTIME_COARSE, &r->began); /* that of the times of files */
+    r->most_questions = MOST_APPROVALS;
+    for (size_t i = 0; i < opt->policies->all.n; i++) {
+        uint32_t n = opt->policies->all.p[i]->approvals;
+        if (i == 0 || n < r->most_questions) r->most_questions = n;
+    }
+    return &r->world;
+}
+
+void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
+    room *r = of(w);
+    pdl_policy_memory_leave(r->opt.memory);
+    r->opt.memory = memory;
+}
+
+void pdl_policy_world_is_kept(pdl_world *w) { of(w)->is_kept = true; }
+
+void pdl_policy_world_lasts(pdl_world *w) { of(w)->is_kept = of(w)->lasts = true; }
+
+pdl_label pdl_policy_world_in_code(const pdl_world *w) {
+    return ((const room *)(const void *)w)->opt.memory->in_objects;
+}
+
+pdl_world *pdl_policy_world_behind(const pdl_world *w) {
+    return ((const room *)(const void *)w)->behind;
+}
+
+void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind) {
+    ((room *)(void *)w)->behind = behind;
+}

@@ -1,0 +1,148 @@
+/* process_labels.c -- what the processes of code blocks and tool servers remember, for all runs
+ * that may share them.
+ *
+ * A process forgets nothing, so its label is the join of all that went in. It also outlives runs:
+ * rows of a batch, requests of a server, and tasks of an engine reach the same one. A list for each
+ * policy world lost the labels of earlier runs; so there is one for all that ask the same policies,
+ * and it numbers the processes. Each effect of code has the numbers of its process, and whoever
+ * starts processes goes by them alone: what is remembered here and what is alive there cannot
+ * differ, whatever a journal between them answers. Runs under other policies have other processes,
+ * since a label that a policy names means nothing to another one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/vec.h"
+#include "policy/policy_impl.h"
+
+#include "base/banned.h"
+
+struct pdl_policy_memories {
+    PDL_VEC(pdl_policy_memory *) all;
+    uint32_t n_processes;
+};
+
+enum { MOST_KEPT = 16 }; /* each may have a Python process */
+
+pdl_policy_memories *pdl_policy_memories_new(void) { return PDL_NEW(pdl_policy_memories); }
+
+static void free_memory(pdl_policy_memory *m) {
+    for (size_t i = 0; i < m->processes.n; i++) pdl_drop(m->processes.p[i].profiles);
+    pdl_vec_fini(&m->processes);
+    pdl_drop(m->policies);
+    pdl_drop(m->servers);
+    pdl_free(m);
+}
+
+void pdl_policy_memories_free(pdl_policy_memories *all) {
+    if (!all) return;
+    for (size_t i = 0; i < all->all.n; i++) free_memory(all->all.p[i]);
+    pdl_vec_fini(&all->all);
+    pdl_free(all);
+}
+
+/* A text that is equal for the same policies in the same order, which numbers their names. */
+static pdl_val key_of(const pdl_policies *p) {
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0; i < pdl_policies_count(p); i++)
+        pdl_buf_putf(&b, "%.*s\n", PDL_FMT(pdl_policies_digest(p, i)));
+    return pdl_text_of_buf(&b);
+}
+
+/* Empty processes in place of those that were. */
+static void begin_again(pdl_policy_memory *m) {
+    for (size_t i = 0; i < m->processes.n; i++) {
+        m->processes.p[i].holds = 0;
+        m->processes.p[i].session++;
+    }
+    m->in_objects = 0;
+    pdl_drop(m->servers);
+    m->servers = pdl_dict_new(0);
+}
+
+/* The bits of sources are those of one world; others could not name them. */
+static const pdl_label WITHOUT_SOURCES = ((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1;
+
+static void forget_sources(pdl_policy_memory *m) {
+    for (size_t i = 0; i < m->processes.n; i++) m->processes.p[i].holds &= WITHOUT_SOURCES;
+    m->in_objects &= WITHOUT_SOURCES;
+    pdl_val kept = pdl_dict_new(pdl_dict_len(m->servers));
+    for (size_t i = 0; i < pdl_dict_len(m->servers); i++) {
+        pdl_label label = pdl_label_of(pdl_dict_val_at(m->servers, i)) & WITHOUT_SOURCES;
+        kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(m->servers, i)),
+                            pdl_with_label(pdl_null(), label));
+    }
+    pdl_drop(m->servers);
+    m->servers = kept;
+}
+
+/* An unused one, where there are many; its processes begin again. */
+static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
+    for (size_t i = 0; all->all.n >= MOST_KEPT && i < all->all.n; i++) {
+        pdl_policy_memory *m = all->all.p[i];
+        if (m->n_users) continue;
+        begin_again(m);
+        pdl_drop(m->policies);
+        return m;
+    }
+    pdl_policy_memory *m = PDL_NEW(pdl_policy_memory);
+    *pdl_vec_push(&all->all) = m;
+    m->all = all;
+    m->servers = pdl_dict_new(0);
+    return m;
+}
+
+pdl_policy_memory *pdl_policy_memory_join(pdl_policy_memories *all, const pdl_policies *p) {
+    pdl_val key = key_of(p);
+    pdl_policy_memory *m = NULL;
+    for (size_t i = 0; i < all->all.n && !m; i++)
+        if (pdl_val_eq(all->all.p[i]->policies, key)) m = all->all.p[i];
+    if (m) {
+        forget_sources(m);
+        pdl_drop(key);
+    } else {
+        m = take_unused(all);
+        m->policies = key;
+    }
+    m->n_users++;
+    return m;
+}
+
+void pdl_policy_memory_leave(pdl_policy_memory *m) {
+    if (m) m->n_users--;
+}
+
+size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
+    size_t i = 0;
+    bool none = pdl_is_absent(e->sandbox);
+    while (i < m->processes.n && (pdl_is_absent(m->processes.p[i].profiles) != none ||
+                                  (!none && !pdl_val_eq(m->processes.p[i].profiles, e->sandbox))))
+        i++;
+    if (i == m->processes.n)
+        *pdl_vec_push(&m->processes) = (process_memory){.profiles = pdl_keep(e->sandbox),
+                                                        .number = ++m->all->n_processes};
+    process_memory *p = &m->processes.p[i];
+    if (pdl_effect_begins_session(e)) {
+        p->holds = 0;
+        p->session++;
+    }
+    e->process = p->number;
+    e->session = p->session;
+    return i;
+}
+
+void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
+                               pdl_label label) {
+    process_memory *p = &m->processes.p[process];
+    if (m->n_users > 1) label &= WITHOUT_SOURCES;
+    if (p->session == session) p->holds |= label;
+    m->in_objects |= label;
+}
+
+pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label) {
+    pdl_val key = pdl_relabelled(pdl_keep(server), 0);
+    pdl_vref before = pdl_dict_find(m->servers, key);
+    if (m->n_users > 1) label &= WITHOUT_SOURCES;
+    if (!pdl_is_absent(before)) label |= pdl_label_of(before);
+    m->servers = pdl_dict_put(m->servers, key, pdl_with_label(pdl_null(), label));
+    return label;
+}

@@ -1,0 +1,268 @@
+/* hidden_paths.c -- what of a folder that a profile grants is still not shown, or not changed:
+ * keys, files that programs run at their start, and sockets, which would be a way out.
+ *
+ * A repository of git needs no name for that: git takes each folder for one in which HEAD, objects
+ * and refs are (a bare repository), obeys its `config`, which names programs, and runs its `hooks`.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "io/file.h"
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+/* A project with the packages of Python and Node beside it has some 100 000; a million take a
+ * second. */
+enum { MOST_ENTRIES = 1000000 };
+
+static bool ends(const char *s, const char *suffix) {
+    return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
+}
+
+/* Has it certificates and no key? Those of authorities are public, and every library that opens a
+ * connection reads them: a virtual environment beside the program has several. */
+static bool has_certificates_only(const char *path) {
+    enum { MOST_BYTES = 4 << 20 };
+    struct stat st;
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) return false;
+    bool ok = pdl_file_read_found(path, 0, &text, &ignored) &&
+              pdl_str_find(pdl_buf_str(&text), PDL_STR("-----BEGIN CERTIFICATE-----"), 0) !=
+                  PDL_NOT_FOUND &&
+              pdl_str_find(pdl_buf_str(&text), PDL_STR("PRIVATE KEY"), 0) == PDL_NOT_FOUND;
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool is_secret(const char *folder, const char *name, const char *path) {
+    if (strncmp(name, ".env", 4) == 0 && (name[4] == 0 || name[4] == '.')) return true;
+    if (strcmp(name, ".netrc") == 0 || ends(name, ".journal")) return true;
+    if (ends(name, ".pem")) return !has_certificates_only(path);
+    if (strncmp(name, "id_", 3) == 0) return true;
+    return strcmp(name, "config") == 0 && ends(folder, "/.git");
+}
+
+/* Read at the start of shells, editors and other programs of the user. */
+static const char *const start_files[] = {
+    ".git/",     ".env",     ".bashrc", ".bash_profile", ".bash_login", ".profile",       ".zshrc",
+    ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
+    ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
+    ".claude/",  ".cursor/", ".ssh/",   ".inputrc",      ".vimrc",      ".gdbinit",
+};
+enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
+
+static bool is_start_file(const char *name) {
+    for (size_t i = 0; i < N_START_FILES; i++) {
+        size_t n = strlen(start_files[i]);
+        if (start_files[i][n - 1] == '/') n--;
+        if (strlen(name) == n && strncmp(name, start_files[i], n) == 0) return true;
+    }
+    return strncmp(name, ".env.", 5) == 0;
+}
+
+/* What a bare repository is known by, and what of it steers git: `commondir` names the folder whose
+ * `config` and `hooks` are obeyed instead. */
+enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
+static const struct {
+    const char *name;
+    unsigned part;
+} repository_parts[] = {
+    {"HEAD", HAS_HEAD},        {"objects", HAS_OBJECTS}, {"refs", HAS_REFS},
+    {"commondir", HAS_COMMON}, {"config", HAS_CONFIG},
+};
+static const char *const repository_starts[] = {"config", "hooks/", "config.worktree"};
+
+static unsigned repository_part(const char *name) {
+    for (size_t i = 0; i < sizeof repository_parts / sizeof repository_parts[0]; i++)
+        if (strcmp(repository_parts[i].name, name) == 0) return repository_parts[i].part;
+    return 0;
+}
+
+static bool is_repository(unsigned parts) {
+    enum { WHOLE = HAS_HEAD | HAS_OBJECTS | HAS_REFS, LINKED = HAS_HEAD | HAS_COMMON };
+    return (parts & WHOLE) == WHOLE || (parts & LINKED) == LINKED;
+}
+
+static void add_below(path_list *to, const char *folder, const char *name) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", folder, name);
+    pdl_paths_add(to, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static bool has_below(const char *folder, const char *name) {
+    struct stat st;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", folder, name);
+    bool has = lstat(pdl_buf_z(&b), &st) == 0;
+    pdl_buf_fini(&b);
+    return has;
+}
+
+/* In a folder that may be written; made and mounted over while the command runs. */
+static void note_placeholders(const char *folder, walk_result *out) {
+    for (size_t i = 0; i < N_START_FILES; i++)
+        if (!has_below(folder, start_files[i]))
+            add_below(&out->placeholders, folder, start_files[i]);
+}
+
+/* Its `config` holds names and passwords of servers, as that of .git does. One below a folder to
+ * write is kept as a whole, since there is more than one way to bring another `config` into it; of
+ * one that the profile names itself, what steers git is. */
+static void note_repository(const char *root, const char *folder, bool writable, unsigned parts,
+                            walk_result *out) {
+    bool is_git = ends(folder, "/.git");
+    if (parts & HAS_CONFIG && !is_git) add_below(&out->masked, folder, "config");
+    if (!writable) return;
+    if (strcmp(root, folder) != 0) {
+        if (is_git || strstr(folder, "/.git/")) return; /* kept by its name */
+        pdl_paths_add(&out->kept, pdl_str_of(folder));
+        pdl_paths_add(&out->starts, pdl_str_of(folder));
+        return;
+    }
+    pdl_paths_add(&out->starts, pdl_str_of(folder));
+    if (parts & HAS_COMMON) add_below(&out->starts, folder, "commondir");
+    for (size_t i = 0; i < sizeof repository_starts / sizeof repository_starts[0]; i++) {
+        bool has = has_below(folder, repository_starts[i]);
+        if (!has || i > 0)
+            add_below(has ? &out->kept : &out->placeholders, folder, repository_starts[i]);
+    }
+}
+
+/* What a link names is read, or run, as what has the name itself. */
+static void note_target(const char *root, const char *path, bool hidden, bool starts,
+                        walk_result *out) {
+    char real[PATH_MAX];
+    if (!realpath(path, real) || !pdl_path_is_under(real, root) || strcmp(real, root) == 0) return;
+    if (hidden && !(ends(path, ".pem") && has_certificates_only(real)))
+        pdl_paths_add(&out->masked, pdl_str_of(real));
+    else if (starts)
+        pdl_paths_add(&out->kept, pdl_str_of(real));
+}
+
+/* False: more to hide than the kernel takes, or than is compared in a moment. */
+static bool note(const char *root, const char *folder, const char *name, unsigned char type,
+                 bool writable, const char *path, walk_result *out) {
+    enum { MOST_NOTED = 4000 };
+    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, name, path);
+    bool starts = writable && is_start_file(name);
+    if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(path));
+    if (starts) pdl_paths_add(&out->starts, pdl_str_of(path));
+    if (starts && !hidden) pdl_paths_add(&out->kept, pdl_str_of(path));
+    if (type == DT_LNK && (starts || hidden)) note_target(root, path, hidden, starts, out);
+    return out->masked.n + out->kept.n <= MOST_NOTED;
+}
+
+static walk_end look_at(const char *root, const char *folder, const struct dirent *e, bool writable,
+                        path_list *folders, walk_result *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", folder, e->d_name);
+    const char *path = pdl_buf_z(&b);
+    struct stat st;
+    unsigned char type = e->d_type;
+    if (type == DT_UNKNOWN && lstat(path, &st) == 0)
+        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
+    bool ok = note(root, folder, e->d_name, type, writable, path, out);
+    if (type == DT_DIR) pdl_paths_add(folders, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return ok ? WALK_DONE : WALK_TOO_MANY_HIDDEN;
+}
+
+/* What cannot be read here cannot be read inside, but for a path that is only too long, and a
+ * folder that may be written by its owner, who can allow it: nothing of it is shown. */
+static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
+    struct stat st;
+    if (errno == ENAMETOOLONG) return WALK_TOO_DEEP;
+    if (writable && errno == EACCES && lstat(folder, &st) == 0 && st.st_uid == geteuid()) {
+        pdl_paths_add(&out->masked, pdl_str_of(folder));
+        pdl_paths_add(&out->closed, pdl_str_of(folder));
+    }
+    return WALK_DONE;
+}
+
+/* Folders below are added to the list. */
+static walk_end look(const char *root, const char *folder, bool writable, path_list *folders,
+                     walk_result *out) {
+    DIR *d = opendir(folder);
+    walk_end end = WALK_DONE;
+    unsigned parts = 0;
+    if (!d) return look_closed(folder, writable, out);
+    for (struct dirent *e; end == WALK_DONE && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        parts |= repository_part(e->d_name);
+        if (++out->n_entries > MOST_ENTRIES)
+            end = WALK_TOO_MANY;
+        else
+            end = look_at(root, folder, e, writable, folders, out);
+    }
+    closedir(d);
+    if (is_repository(parts)) note_repository(root, folder, writable, parts, out);
+    return end;
+}
+
+walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out) {
+    struct stat st;
+    path_list folders = {0};
+    walk_end end = WALK_DONE;
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) return WALK_DONE;
+    if (writable) note_placeholders(folder, out);
+    pdl_paths_add(&folders, pdl_str_of(folder));
+    while (end == WALK_DONE && folders.n) {
+        char *next = folders.p[--folders.n];
+        end = look(folder, next, writable, &folders, out);
+        pdl_free(next);
+    }
+    pdl_paths_fini(&folders);
+    return end;
+}
+
+bool pdl_walk_shown_empty(const char *path) { return ends(path, "/config"); }
+
+void pdl_walk_fini(walk_result *w) {
+    pdl_paths_fini(&w->masked);
+    pdl_paths_fini(&w->kept);
+    pdl_paths_fini(&w->placeholders);
+    pdl_paths_fini(&w->starts);
+    pdl_paths_fini(&w->closed);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_folders_above(path_list *to, const char *path, const char *root) {
+    size_t least = strlen(root) + 1;
+    for (size_t n = strlen(path); n > least; n--)
+        if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
+}
+
+/* Of what is masked, too, where it is run under its name. */
+static bool is_fixed(const char *path, bool masked) {
+    const char *slash = strrchr(path, '/');
+    return !masked || (slash && is_start_file(slash + 1));
+}
+
+void pdl_walk_above(const sandbox_spec *s, path_list *out) {
+    path_list all = {0};
+    for (size_t i = 0; i < s->kept.n + s->masked.n; i++) {
+        bool masked = i >= s->kept.n;
+        const char *path = masked ? s->masked.p[i - s->kept.n] : s->kept.p[i];
+        for (size_t k = 0; is_fixed(path, masked) && k < s->rw.n; k++)
+            if (pdl_path_is_under(path, s->rw.p[k])) add_folders_above(&all, path, s->rw.p[k]);
+    }
+    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_text);
+    for (size_t i = 0; i < all.n; i++)
+        if ((i == 0 || strcmp(all.p[i], all.p[i - 1]) != 0) && !pdl_paths_have(&s->rw, all.p[i]))
+            pdl_paths_add(out, pdl_str_of(all.p[i]));
+    pdl_paths_fini(&all);
+}

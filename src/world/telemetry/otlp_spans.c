@@ -1,0 +1,362 @@
+/* otlp_spans.c -- events of a run become spans: the run, blocks that have a name, effects.
+ *
+ * A block has a span when it has `def` or `description`, or is the body of a function. The parent
+ * of a span is the innermost of these whose place (a chain of shared parts) is around its own. A
+ * block may end before the answer that it has asked for is there (values are waited for where they
+ * are used); its span ends with the last one inside of it. Effects are also found under blocks that
+ * have ended, when a queue let them go later; only as many of these are remembered as calls can
+ * wait.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/clock.h"
+#include "telemetry/parts.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { ENDED_BLOCKS = 1024, CLIENT = 3, INTERNAL = 1 };
+
+typedef struct span {
+    pdl_otlp_run *run;
+    struct span *up; /* that waits for its end; NULL: the run itself */
+    char parent[17]; /* id of the span around it; empty: none */
+    pdl_path *place; /* of a block: kept, the key under which it is found */
+    char id[17];
+    int kind;
+    int64_t start, end;
+    uint32_t n_open; /* spans inside of it that are open */
+    bool is_over, failed;
+    pdl_buf name, facts;
+} span;
+
+/* What is left of a block's span. */
+typedef struct ended_block {
+    pdl_path *place;
+    char id[17];
+} ended_block;
+
+struct pdl_otlp_run {
+    pdl_otlp *o;
+    const pdl_mask *mask;
+    char trace[33];
+    span *root; /* NULL before the run begins and after it */
+    char *file, *id;
+    pdl_idmap blocks;    /* place -> span */
+    pdl_idmap effects;   /* id -> span */
+    pdl_idmap functions; /* body -> name, owned */
+    ended_block ended[ENDED_BLOCKS];
+    size_t n_ended;
+    pdl_idmap ended_at; /* place -> its entry of ended */
+};
+
+/* --- spans ------------------------------------------------------------------------------------ */
+
+/* parent: id of the span around it; NULL: of up. */
+static span *span_new(pdl_otlp_run *r, span *up, const char *parent, int kind, int64_t start) {
+    span *s = PDL_NEW(span);
+    *s = (span){.run = r, .up = up, .kind = kind, .start = start, .end = start};
+    s->name = s->facts = PDL_BUF;
+    pdl_otlp_make_id(r->o, s->id);
+    if (!parent) parent = up ? up->id : r->o->config.parent;
+    snprintf(s->parent, sizeof s->parent, "%s", parent);
+    if (up) up->n_open++;
+    return s;
+}
+
+static void write_span(const span *s) {
+    pdl_otlp *o = s->run->o;
+    if (!o->config.sampled) return;
+    pdl_buf *b = pdl_otlp_span_room(o);
+    pdl_buf_putf(b, "{\"traceId\":\"%s\",\"spanId\":\"%s\",", s->run->trace, s->id);
+    if (*s->parent) pdl_buf_putf(b, "\"parentSpanId\":\"%s\",", s->parent);
+    if (o->config.state) {
+        PDL_PUT(b, "\"traceState\":");
+        pdl_json_quote(pdl_str_of(o->config.state), 0, b);
+        pdl_buf_putc(b, ',');
+    }
+    PDL_PUT(b, "\"name\":");
+    pdl_json_quote(pdl_buf_str(&s->name), 0, b);
+    pdl_buf_putf(b,
+                 ",\"kind\":%d,\"startTimeUnixNano\":\"%lld\",\"endTimeUnixNano\":\"%lld\","
+                 "\"attributes\":[",
+                 s->kind, (long long)s->start, (long long)s->end);
+    pdl_buf_put(b, pdl_buf_str(&s->facts));
+    pdl_buf_put(b, pdl_str_of(s->failed ? "],\"status\":{\"code\":2}}" : "]}"));
+    pdl_otlp_span_done(o);
+}
+
+static void forget_ended(pdl_otlp_run *r, ended_block *e) {
+    if (!e->place) return;
+    if (pdl_idmap_find(&r->ended_at, (uintptr_t)e->place) == e)
+        pdl_idmap_del(&r->ended_at, (uintptr_t)e->place);
+    pdl_path_drop(e->place);
+    e->place = NULL;
+}
+
+static void remember_ended(span *s) {
+    pdl_otlp_run *r = s->run;
+    ended_block *e = &r->ended[r->n_ended++ % ENDED_BLOCKS];
+    forget_ended(r, e);
+    e->place = s->place;
+    memcpy(e->id, s->id, sizeof e->id);
+    pdl_idmap_put(&r->ended_at, (uintptr_t)s->place, e);
+}
+
+/* Writes it once all inside of it is over, and then perhaps those around it. */
+static void settle(span *s) {
+    while (s && s->is_over && !s->n_open) {
+        span *up = s->up;
+        write_span(s);
+        if (up) {
+            up->n_open--;
+            if (up->is_over && up->end < s->end) up->end = s->end;
+        }
+        if (s->place && pdl_idmap_find(&s->run->blocks, (uintptr_t)s->place) == s)
+            pdl_idmap_del(&s->run->blocks, (uintptr_t)s->place);
+        if (s->place) remember_ended(s);
+        pdl_buf_fini(&s->name);
+        pdl_buf_fini(&s->facts);
+        pdl_free(s);
+        s = up;
+    }
+}
+
+static void over(span *s, int64_t end) {
+    s->is_over = true;
+    if (end > s->end) s->end = end;
+    settle(s);
+}
+
+/* Facts of a span; label: of the texts that are content. */
+static pdl_otlp_facts facts_of(span *s, pdl_label label) {
+    const pdl_otlp_run *r = s->run;
+    bool content = r->o->opt.content && !pdl_mask_hides(r->mask, label);
+    return (pdl_otlp_facts){&s->facts, r->mask, content};
+}
+
+/* e: what failed, whose request the message may repeat; NULL: no effect. */
+static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
+    pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
+    pdl_otlp_facts to = facts_of(s, 0);
+    s->failed = true;
+    pdl_otlp_put_text(&s->facts, "error.type", pdl_str_of(pdl_err_kind_name(err->kind)));
+    if (to.content && err->msg)
+        pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
+}
+
+/* The innermost span around a place; *id: of one that has ended, NULL: it is open. */
+static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
+    *id = NULL;
+    for (const pdl_path *p = place; p; p = p->up) {
+        span *s = pdl_idmap_find(&r->blocks, (uintptr_t)p);
+        const ended_block *e = s ? NULL : pdl_idmap_find(&r->ended_at, (uintptr_t)p);
+        if (s) return s;
+        if (e) {
+            *id = e->id;
+            return r->root;
+        }
+    }
+    return r->root;
+}
+
+/* label: of the text in which the block is written, whose keys are in the place. */
+static void put_place(const pdl_path *place, pdl_label label, pdl_otlp_facts *to) {
+    pdl_buf text = PDL_BUF;
+    pdl_path_text(place, &text);
+    if (text.len) pdl_otlp_put_shown(to, "pdl.place", pdl_buf_str(&text), label);
+    pdl_buf_fini(&text);
+}
+
+static void put_block_name(span *s, pdl_str name, pdl_label label) {
+    if (pdl_mask_hides(s->run->mask, label))
+        pdl_mask_put(s->run->mask, label, &s->name);
+    else
+        pdl_buf_put(&s->name, name);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void begin_run(pdl_otlp_run *r, const pdl_event *e) {
+    r->root = span_new(r, NULL, NULL, INTERNAL, e->nanos);
+    pdl_buf_putf(&r->root->name, "pdl %s", r->file);
+    pdl_otlp_put_text(&r->root->facts, "pdl.program", pdl_str_of(r->file));
+    if (*r->id) pdl_otlp_put_text(&r->root->facts, "pdl.run.id", pdl_str_of(r->id));
+}
+
+/* `def`, or the key in the `defs` of the block around it: "defs.NAME.KIND" is its place then. */
+static pdl_str variable_of(const pdl_event *e) {
+    const pdl_path *up = e->path ? e->path->up : NULL;
+    if (e->block->def.s.n) return e->block->def.s;
+    bool named = e->entry == PDL_ENTRY_DEF && up && up->name && !up->numbered;
+    return named ? pdl_str_of(up->name) : (pdl_str){0};
+}
+
+/* Functions are known by their bodies, which the events of their calls name. */
+static void note_function(pdl_otlp_run *r, const pdl_event *e) {
+    pdl_str name = variable_of(e);
+    const pdl_b_function *f = pdl_block_as(e->block, PDL_BLOCK_function);
+    if (!name.n || !f->body || pdl_idmap_find(&r->functions, (uintptr_t)f->body)) return;
+    pdl_idmap_put(&r->functions, (uintptr_t)f->body, pdl_str_dup(name));
+}
+
+static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
+    const pdl_block *b = e->block;
+    const char *function = pdl_idmap_find(&r->functions, (uintptr_t)b), *id;
+    pdl_str def = variable_of(e), description = b->rare->description.s;
+    if (b->kind == PDL_BLOCK_function) {
+        note_function(r, e);
+        return;
+    }
+    if (!r->root || !(function || def.n || description.n)) return;
+    span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
+    if (old && !old->is_over) over(old, e->nanos); /* a further attempt at the same place */
+    span *up = around(r, e->path->up, &id);
+    span *s = span_new(r, up, id, INTERNAL, e->nanos);
+    s->place = pdl_path_keep(e->path);
+    pdl_idmap_put(&r->blocks, (uintptr_t)s->place, s);
+    pdl_otlp_facts to = facts_of(s, 0);
+    put_block_name(s, function ? pdl_str_of(function) : def.n ? def : description, e->label);
+    pdl_otlp_put_text(&s->facts, "pdl.block", pdl_str_of(pdl_block_name(b->kind)));
+    put_place(e->path, e->label, &to);
+    if (description.n) pdl_otlp_put_shown(&to, "pdl.description", description, e->label);
+}
+
+static void end_block(pdl_otlp_run *r, const pdl_event *e) {
+    span *s = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
+    if (!s || s->is_over) return;
+    if (e->err) fail(s, e->err, NULL);
+    over(s, e->nanos);
+}
+
+static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
+    const pdl_effect *f = e->effect;
+    const char *id;
+    if (!r->root || !pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
+    bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed;
+    span *up = around(r, e->path, &id);
+    span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
+    pdl_otlp_facts to = facts_of(s, pdl_effect_label(f));
+    pdl_otlp_put_name(f, r->mask, &s->name);
+    pdl_otlp_put_request(f, &to);
+    put_place(f->place, e->label, &to);
+    pdl_idmap_put(&r->effects, f->id, s);
+    pdl_idmap_put(&r->o->effects, f->id, s);
+}
+
+static void end_effect(pdl_otlp_run *r, span *s, uint32_t id, int64_t end) {
+    pdl_idmap_del(&r->effects, id);
+    if (pdl_idmap_find(&r->o->effects, id) == s) pdl_idmap_del(&r->o->effects, id);
+    over(s, end);
+}
+
+static void reply(pdl_otlp_run *r, const pdl_event *e) {
+    span *s = pdl_idmap_find(&r->effects, e->effect->id);
+    if (!s) return;
+    pdl_otlp_facts to = facts_of(s, pdl_effect_label(e->effect));
+    pdl_otlp_put_reply(e->effect, e->reply, &to);
+    if (e->reply->err.kind) fail(s, &e->reply->err, e->effect);
+    end_effect(r, s, e->effect->id, e->nanos);
+}
+
+/* What was cancelled has no reply. */
+static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
+    if (!r->root) return;
+    for (size_t i = 0; i < pdl_idmap_places(&r->effects); i++) {
+        span *s = pdl_idmap_at(&r->effects, i);
+        if (!s) continue;
+        uint32_t id = (uint32_t)r->effects.keys[i];
+        if (pdl_idmap_find(&r->o->effects, id) == s) pdl_idmap_del(&r->o->effects, id);
+        pdl_otlp_put_text(&s->facts, "error.type", PDL_STR("cancelled"));
+        s->failed = true;
+        over(s, now);
+    }
+    pdl_idmap_fini(&r->effects);
+    r->effects = (pdl_idmap){0};
+    PDL_VEC(span *) open = {0};
+    for (size_t i = 0; i < pdl_idmap_places(&r->blocks); i++)
+        if (pdl_idmap_at(&r->blocks, i)) *pdl_vec_push(&open) = pdl_idmap_at(&r->blocks, i);
+    for (size_t i = 0; i < open.n; i++)
+        open.p[i]->n_open++; /* none goes while the others are named */
+    for (size_t i = 0; i < open.n; i++) open.p[i]->is_over = true;
+    for (size_t i = 0; i < open.n; i++) {
+        if (open.p[i]->end < now) open.p[i]->end = now;
+        open.p[i]->n_open--;
+        settle(open.p[i]);
+    }
+    pdl_vec_fini(&open);
+    if (err && err->kind) fail(r->root, err, NULL);
+    span *root = r->root;
+    r->root = NULL;
+    over(root, now);
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_otlp_run *r = user;
+    switch (e->kind) {
+    case PDL_EVENT_run_begin: begin_run(r, e); return;
+    case PDL_EVENT_run_end: end_run(r, e->nanos, e->err); return;
+    case PDL_EVENT_block_begin: begin_block(r, e); return;
+    case PDL_EVENT_block_end:
+    case PDL_EVENT_block_fail: end_block(r, e); return;
+    case PDL_EVENT_effect: begin_effect(r, e); return;
+    case PDL_EVENT_reply: reply(r, e); return;
+    case PDL_EVENT_field:
+    case PDL_EVENT_attempt:
+    case PDL_EVENT_text:
+    case PDL_EVENT_message:
+    case PDL_EVENT_out:
+    case PDL_EVENT_piece:
+    case PDL_EVENT_extra:
+    case PDL_EVENT_usage:
+    case PDL_EVENT_decision:
+    case PDL_EVENT_note:
+    case PDL_EVENT_COUNT: return;
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+bool pdl_otlp_traceparent(const pdl_otlp *o, uint32_t effect, char out[PDL_TRACEPARENT_SIZE]) {
+    const span *s = pdl_idmap_find(&o->effects, effect);
+    if (!s) return false;
+    snprintf(out, PDL_TRACEPARENT_SIZE, "00-%s-%s-0%d", s->run->trace, s->id, o->config.sampled);
+    return true;
+}
+
+const char *pdl_otlp_tracestate(const pdl_otlp *o) { return o->config.state; }
+
+pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_mask *mask, pdl_str file, pdl_str id) {
+    pdl_otlp_run *r = PDL_NEW(pdl_otlp_run);
+    r->o = o;
+    r->mask = mask;
+    r->file = pdl_str_dup(file);
+    r->id = pdl_str_dup(id);
+    if (*o->config.trace) {
+        memcpy(r->trace, o->config.trace, sizeof r->trace);
+        return r;
+    }
+    pdl_otlp_make_id(o, r->trace);
+    pdl_otlp_make_id(o, r->trace + 16);
+    return r;
+}
+
+pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r) { return (pdl_sink){r, on_event, true}; }
+
+void pdl_otlp_run_free(pdl_otlp_run *r) {
+    if (!r) return;
+    end_run(r, pdl_clock_wall_ns(), NULL);
+    for (size_t i = 0; i < ENDED_BLOCKS; i++) forget_ended(r, &r->ended[i]);
+    for (size_t i = 0; i < pdl_idmap_places(&r->functions); i++)
+        pdl_free(pdl_idmap_at(&r->functions, i));
+    pdl_idmap_fini(&r->functions);
+    pdl_idmap_fini(&r->ended_at);
+    pdl_idmap_fini(&r->blocks);
+    pdl_idmap_fini(&r->effects);
+    pdl_free(r->file);
+    pdl_free(r->id);
+    pdl_free(r);
+}
