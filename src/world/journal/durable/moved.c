@@ -158,7 +158,7 @@ static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, cons
     return pdl_store_move(d->store, &row, err) && pdl_store_end(d->store, &row, err);
 }
 
-struct reading {
+struct reading_moved {
     pdl_durable *d;
     pending_effect *o;
     pdl_err *err;
@@ -166,14 +166,14 @@ struct reading {
 };
 
 static bool on_recorded(void *user, const store_effect *row) {
-    struct reading *r = user;
+    struct reading_moved *r = user;
     r->ok = pdl_durable_read_answer(r->d, row, r->o->e, r->o, r->err);
     return false;
 }
 
 static bool reuse_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                       pdl_err *err) {
-    struct reading r = {d, o, err, false};
+    struct reading_moved r = {d, o, err, false};
     return pdl_store_each(d->store, STORE_BY_ID, f->row, on_recorded, &r, err) && r.ok &&
            move_row(d, o, id, f, err);
 }
