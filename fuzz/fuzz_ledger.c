@@ -13,7 +13,8 @@ static const char *const facts[] = {"program", "columns", "written"};
 static void make_good(const char *path) {
     pdl_ledger *l;
     pdl_err err = {0};
-    FUZZ_MUST(pdl_ledger_create(pdl_str_of(path), &l, &err));
+    bool is_new;
+    FUZZ_MUST(pdl_ledger_take(pdl_str_of(path), false, &l, &is_new, &err));
     for (int i = 0; i < 3; i++) FUZZ_MUST(pdl_ledger_put_fact(l, facts[i], PDL_STR("12"), &err));
     for (int64_t i = 1; i <= 40; i++) {
         pdl_ledger_row r = {.number = i,
@@ -105,7 +106,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_folder f = fuzz_folder_new();
     char *path = fuzz_file(&f, "l");
     fuzz_write(path, pdl_buf_str(&bytes));
-    if (ended(pdl_ledger_open(pdl_str_of(path), &l, &err), &err)) {
+    bool is_new;
+    if (ended(pdl_ledger_take(pdl_str_of(path), false, &l, &is_new, &err), &err)) {
         read_all(l);
         pdl_ledger_close(l, true);
     }

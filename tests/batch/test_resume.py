@@ -4,8 +4,11 @@
 Each round kills a batch again and again until it ends. After the end each row is in the output exactly once, and the service, which counts, has
 answered each row once, and at most `jobs` rows once more for each kill."""
 import contextlib
+import fcntl
 import json
+import os
 import random
+import socket
 import sqlite3
 import subprocess
 import time
@@ -235,6 +238,28 @@ def test_stream():
     t.check("stream: rows more with --changed reuse", code == 0 and t.lines("out.jsonl") == expected(words(7)) and sum(t.service.asked.values()) == 7, err)
 
 
+def test_one_instant():
+    """Of processes that begin at once one works; the lock is taken before anybody looks at the journal."""
+    args = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 2)
+    t.begin({"in.jsonl": jsonl(words(4))})
+    journal = t.folder / "out.jsonl.journal"
+    for size in (0, 100):  # one that begins, and one that is damaged
+        journal.write_bytes(b"x" * size)
+        with open(journal, "rb") as f:
+            fcntl.flock(f, fcntl.LOCK_EX)
+            for more in ((), ("--overwrite",)):
+                code, _, err = t.run(*args, *more)
+                t.check("somebody has it: %d bytes %s" % (size, more), code == 2 and "is in use by process %d" % os.getpid() in err
+                        and journal.stat().st_size == size and not t.service.asked, (code, err))
+        journal.unlink()
+    t.begin({"in.jsonl": jsonl(words(8))}, lambda prompt: time.sleep(0.05))
+    both = [t.start(*args) for _ in range(3)]
+    ends = sorted((p.communicate(timeout=60)[1].decode(), p.returncode) for p in both)
+    t.check("three at once: one works, the others name it", sorted(code for _, code in ends) == [0, 2, 2] and
+            all("is in use by process" in err for err, code in ends if code), ends)
+    t.check("and each row is asked once", set(t.service.answered.values()) == {1} and t.lines("out.jsonl") == expected(words(8)), t.service.answered)
+
+
 def test_owner():
     t.begin({"in.jsonl": jsonl(words(50))}, lambda prompt: time.sleep(0.2))
     args = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 2)
@@ -246,6 +271,7 @@ def test_owner():
     t.check("one process at a time", code == 2 and "is in use by process %d" % p.pid in err, err)
     code, _, err = t.run(*args, "--overwrite")
     t.check("nor does another begin it anew", code == 2 and "is in use by process %d" % p.pid in err and (t.folder / "out.jsonl.journal").exists(), err)
+    t.check("and says since when", "of %s, since" % socket.gethostname() in err, err)
     p.terminate()
     _, err = p.communicate(timeout=60)
     t.check("SIGTERM: 143, and it says how to continue", p.returncode == 143 and b"the same command continues" in err, err)

@@ -229,6 +229,23 @@ def test_output(t):
 # --- 8: one owner ---
 
 
+def test_one_instant(t):
+    """Of runs of one name that begin at once one begins: the lock is taken before anybody looks at the file."""
+    f = t.folder("text: {model: openai/m, input: x}\n")
+    f.journal.parent.mkdir()
+    with open(f.journal, "w", encoding="utf-8") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        for args in (["--durable", "--id", "r", "main.pdl"], ["--durable", "--record", str(f.journal), "main.pdl"], ["resume", "r"],
+                     ["serve", "--port", "0", "--durable", "--id", "r", "main.pdl"]):
+            code, out, err = f.run(*args)
+            check("somebody begins it: %s" % args, code == 1 and "is in use by process %d" % os.getpid() in err and f.journal.stat().st_size == 0,
+                  (code, out, err))
+    runs = [f.start(["--durable", "--id", "r", "main.pdl"]) for _ in range(3)]
+    ends = [(p.communicate(timeout=SECONDS)[1].decode(), p.returncode) for p in runs]
+    check("three at once: one runs", sorted(code for _, code in ends) == [0, 1, 1] and t.service.asked["x"] == 1, ends)
+    check("the others say so", all("there is a run r already" in err for err, code in ends if code), ends)
+
+
 def test_owner(t):
     f = t.folder("text: [%s, {model: openai/m, input: x}]\n" % STOP)
     p = f.start(["--durable", "--id", "r", "main.pdl"])

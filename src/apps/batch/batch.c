@@ -242,20 +242,6 @@ static bool make_scratch(batch *b, pdl_err *err) {
     return true;
 }
 
-/* Not under the hands of a process that works on it; what is no journal is removed, too. */
-static bool remove_journal(const batch *b, pdl_err *err) {
-    pdl_ledger *there = NULL;
-    pdl_err why = {0};
-    if (exists(b->journal) && !pdl_ledger_open(pdl_str_of(b->journal), &there, &why) &&
-        why.kind == PDL_E_runtime) {
-        pdl_err_move(err, &why);
-        return false;
-    }
-    pdl_err_fini(&why);
-    pdl_ledger_close(there, false);
-    return pdl_ledger_remove(pdl_str_of(b->journal), err);
-}
-
 static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf name = PDL_BUF;
     if (appends_to_input(&b->o->input, &b->o->output))
@@ -276,7 +262,7 @@ static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf_put(&name, b->o->output.name);
     PDL_PUT(&name, ".journal");
     b->journal = pdl_buf_take(&name);
-    return !b->o->overwrite || remove_journal(b, err);
+    return true;
 }
 
 static bool begin_journal(batch *b, pdl_err *err) {
@@ -293,8 +279,7 @@ static bool begin_journal(batch *b, pdl_err *err) {
         pdl_err_hint(err, "--overwrite begins it anew");
         return false;
     }
-    b->made = pdl_ledger_create(pdl_str_of(b->journal), &b->ledger, err);
-    return b->made && record_identity(b, err) && pdl_ledger_commit(b->ledger, err);
+    return record_identity(b, err) && pdl_ledger_commit(b->ledger, err);
 }
 
 /* --- continuing ------------------------------------------------------------------------------- */
@@ -428,15 +413,6 @@ static bool check_input(batch *b, pdl_err *err) {
     return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
-/* A damaged one, or another file of that name: a person decides what becomes of it. */
-static bool open_ledger(batch *b, pdl_err *err) {
-    if (pdl_ledger_open(pdl_str_of(b->journal), &b->ledger, err)) return true;
-    if (err->kind != PDL_E_replay) return false;
-    err->kind = PDL_E_usage;
-    pdl_err_hint(err, "--overwrite begins anew");
-    return false;
-}
-
 static const char retry_key[] = "retry"; /* "yes" from --retry-errors to the end of the input */
 
 /* What failed is asked again. When all rows were finished, nothing of earlier uploads is needed;
@@ -457,7 +433,7 @@ static bool begin_retry(batch *b, pdl_err *err) {
 static bool continue_journal(batch *b, pdl_err *err) {
     b->window.o = b->o;
     b->window.rows = b->rows;
-    if (!open_ledger(b, err) || !check_identity(b, err) || !check_input(b, err)) return false;
+    if (!check_identity(b, err) || !check_input(b, err)) return false;
     if (b->o->retry_errors && !begin_retry(b, err)) return false;
     if (b->o->reuse_changed && !record_identity(b, err)) return false;
     bool ok = pdl_ledger_each(b->ledger, 0, on_finished, b, err);
@@ -465,13 +441,16 @@ static bool continue_journal(batch *b, pdl_err *err) {
     return ok;
 }
 
+/* It is taken before anything is looked at: of two processes on one output one is refused. A broken
+ * one, or another file of that name: a person decides what becomes of it. */
 static bool open_journal(batch *b, pdl_err *err) {
-    pdl_str path = pdl_str_of(b->journal);
-    if (!b->scratch && exists(b->journal)) {
-        if (!pdl_ledger_is_unbegun(path)) return continue_journal(b, err);
-        if (!pdl_ledger_remove(path, err)) return false;
-    }
-    return begin_journal(b, err);
+    bool replace = b->scratch || b->o->overwrite;
+    if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err))
+        return b->made ? begin_journal(b, err) : continue_journal(b, err);
+    if (err->kind != PDL_E_replay) return false;
+    err->kind = PDL_E_usage;
+    pdl_err_hint(err, "--overwrite begins anew");
+    return false;
 }
 
 /* The mark, unless the output is shorter than it says: then it is written again. */
@@ -639,10 +618,10 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     if (b.writer.sheet) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);
     pdl_batch_writer_close(&b.writer);
-    pdl_ledger_close(b.ledger, true);
-    pdl_err ignored = {0};
-    bool leave = !b.journal || (!b.scratch && (t->begun || !b.made)); /* a refusal leaves nothing */
-    if (!leave && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
+    if (b.scratch || (b.made && !t->begun)) /* a refusal leaves nothing */
+        pdl_ledger_discard(b.ledger);
+    else
+        pdl_ledger_close(b.ledger, true);
     pdl_rows_close(b.rows);
     if (!pdl_is_absent(b.first)) pdl_drop(b.first);
     pdl_vec_fini(&b.columns);

@@ -5,7 +5,6 @@
 #include "batch/ledger.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,28 +18,6 @@ struct pdl_ledger {
     int lock; /* -1: none. Closed after SQLite has closed the file: closing gives back its locks */
 };
 
-/* One process at a time; that of another one is named. */
-static bool own(pdl_ledger *l, pdl_err *err) {
-    pdl_str path = pdl_store_path(l->store);
-    char who[64];
-    lock_state state = pdl_lock_take(path, l->store, &l->lock);
-    if (l->lock < 0)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", path.p,
-                           strerror(errno));
-    if (state == LOCK_OF_ANOTHER) {
-        pdl_buf b = PDL_BUF;
-        pdl_err ignored = {0};
-        bool known = pdl_store_get(l->store, "owner", &b, &ignored) && b.len;
-        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s is in use by %s%s", path.p,
-                    known ? "process " : "another process", pdl_buf_z(&b));
-        pdl_err_fini(&ignored);
-        pdl_buf_fini(&b);
-        return false;
-    }
-    snprintf(who, sizeof who, "%ld", (long)getpid());
-    return pdl_store_put(l->store, "owner", pdl_str_of(who), err);
-}
-
 static bool opened(pdl_ledger *l, bool ok, pdl_ledger **out) {
     if (ok)
         *out = l;
@@ -49,41 +26,53 @@ static bool opened(pdl_ledger *l, bool ok, pdl_ledger **out) {
     return ok;
 }
 
-bool pdl_ledger_create(pdl_str path, pdl_ledger **out, pdl_err *err) {
+bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new, pdl_err *err) {
     pdl_ledger *l = PDL_NEW(pdl_ledger);
     l->lock = -1;
-    bool ok = pdl_store_create(path, false, &l->store, NULL, err) && own(l, err);
-    return opened(l, ok, out);
+    claim_state c = pdl_lock_claim(path, replace, &l->lock, err);
+    bool ok = c != CLAIM_FAILED;
+    *is_new = c == CLAIM_NEW;
+    if (ok && l->lock < 0)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %.*s: %s", PDL_FMT(path),
+                         strerror(errno));
+    else if (ok && *is_new)
+        ok = pdl_store_create(path, false, &l->store, NULL, err);
+    else if (ok)
+        ok = pdl_store_open(path, true, false, &l->store, err);
+    return opened(l, ok && pdl_lock_write_owner(l->store, err), out);
 }
 
-bool pdl_ledger_open(pdl_str path, pdl_ledger **out, pdl_err *err) {
-    pdl_ledger *l = PDL_NEW(pdl_ledger);
-    l->lock = -1;
-    bool ok = pdl_store_open(path, true, false, &l->store, err) && own(l, err);
-    return opened(l, ok, out);
+static void close_store(pdl_ledger *l, bool whole) {
+    pdl_store_close(l->store, whole);
+    l->store = NULL;
 }
-
-bool pdl_ledger_is_unbegun(pdl_str path) { return pdl_store_is_unbegun(path); }
 
 void pdl_ledger_close(pdl_ledger *l, bool whole) {
     if (!l) return;
-    pdl_store_close(l->store, whole);
+    close_store(l, whole);
     if (l->lock >= 0) close(l->lock);
     pdl_free(l);
 }
 
-bool pdl_ledger_remove(pdl_str path, pdl_err *err) {
+static void remove_files(pdl_str path) {
     static const char *const parts[] = {"", "-wal", "-shm", "-journal"};
-    bool ok = true;
-    for (size_t i = 0; ok && i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         pdl_buf name = PDL_BUF;
         pdl_buf_putf(&name, "%.*s%s", PDL_FMT(path), parts[i]);
-        ok = unlink(pdl_buf_z(&name)) == 0 || errno == ENOENT ||
-             pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %s: %s", pdl_buf_z(&name),
-                         strerror(errno));
+        unlink(pdl_buf_z(&name));
         pdl_buf_fini(&name);
     }
-    return ok;
+}
+
+/* Removed while the lock is still there: whoever gets it next looks for a file of that name. */
+void pdl_ledger_discard(pdl_ledger *l) {
+    pdl_buf path = PDL_BUF;
+    if (!l) return;
+    pdl_buf_put(&path, pdl_store_path(l->store));
+    close_store(l, false);
+    remove_files(pdl_buf_str(&path));
+    pdl_buf_fini(&path);
+    pdl_ledger_close(l, false);
 }
 
 bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, pdl_err *err) {

@@ -25,17 +25,15 @@ typedef struct pdl_ledger_row {
     pdl_str output;    /* JSON: the row of the output */
 } pdl_ledger_row;
 
-/* A new file, owned by this process until close. Errors: usage when it exists, io. */
-PDL_MUST bool pdl_ledger_create(pdl_str path, pdl_ledger **out, pdl_err *err);
-/* One that is there. Errors: io, replay (no journal, damaged), runtime (another process owns it).
- */
-PDL_MUST bool pdl_ledger_open(pdl_str path, pdl_ledger **out, pdl_err *err);
-/* Is it a file whose maker ended before anything was in it? */
-bool pdl_ledger_is_unbegun(pdl_str path);
+/* The file, owned by this process until close. It is made when it is not there or when its maker
+ * ended before anything was in it; replace: what is there is removed. *is_new: it was made. Errors:
+ * io, replay (no journal, damaged), runtime (another process owns it, which is named). */
+PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new,
+                              pdl_err *err);
 /* Commits; whole: one file is left. NULL is fine. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
-/* Removes the file and those beside it; a file that is not there is fine. Error: io. */
-PDL_MUST bool pdl_ledger_remove(pdl_str path, pdl_err *err);
+/* Closes it and removes the file. NULL is fine. */
+void pdl_ledger_discard(pdl_ledger *l);
 
 /* Facts about the batch; a fact that is not there is empty. */
 PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, pdl_err *err);

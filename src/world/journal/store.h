@@ -25,6 +25,8 @@ PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **o
 bool pdl_store_is(pdl_str path);
 /* The same, or a recording of schema 1. */
 bool pdl_store_is_ours(pdl_str path);
+/* Is there a log of SQLite beside it? */
+bool pdl_store_has_log(pdl_str path);
 /* Is it a file whose maker ended before anything was in it? */
 bool pdl_store_is_unbegun(pdl_str path);
 /* Commits. whole: the log is taken in, so that one file is left. NULL is fine. */

@@ -229,14 +229,16 @@ static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
 
 /* A name is in use: that is no wrong command line, the run cannot begin. */
 static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
-    if (err->kind != PDL_E_usage) return;
+    bool in_use = err->kind == PDL_E_runtime;
+    if (err->kind != PDL_E_usage && !in_use) return;
     err->kind = PDL_E_io;
     if (a->given[OPT_record]) return;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b,
-                 "there is a run %s already: pdl resume %s continues it, pdl runs rm %s "
-                 "removes it",
-                 l->id, l->id, l->id);
+    pdl_buf_putf(&b, "there is a run %s already: ", l->id);
+    if (in_use)
+        pdl_buf_put(&b, pdl_str_of(err->msg));
+    else
+        pdl_buf_putf(&b, "pdl resume %s continues it, pdl runs rm %s removes it", l->id, l->id);
     pdl_err_reword(err, &b);
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,57 +101,13 @@ static bool get_text(pdl_store *s, const char *key, char *out, size_t size, pdl_
 
 /* --- one owner -------------------------------------------------------------------------------- */
 
-static void put_boot(pdl_buf *out) {
-    char text[64] = "";
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (f && fgets(text, sizeof text, f)) text[strcspn(text, "\n")] = 0;
-    if (f) fclose(f);
-    pdl_buf_put(out, pdl_str_of(text));
-}
-
-static void put_host(pdl_buf *out) {
-    struct utsname u;
-    if (uname(&u) == 0) pdl_buf_put(out, pdl_str_of(u.nodename));
-}
-
-static bool put_owner(pdl_durable *d, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%ld %.3f ", (long)getpid(), pdl_journal_wall());
-    put_boot(&b);
-    pdl_buf_putc(&b, ' ');
-    put_host(&b);
-    bool ok = pdl_store_put(d->store, "owner", pdl_buf_str(&b), err);
-    pdl_buf_fini(&b);
-    return ok;
-}
-
-/* "process 17 of HOST, since TIME" out of the row. */
-static void put_owner_shown(pdl_store *s, pdl_buf *out) {
-    pdl_buf b = PDL_BUF;
-    pdl_err ignored = {0};
-    long pid = 0;
-    double start = 0;
-    char boot[64] = "", host[128] = "", when[40] = "";
-    if (pdl_store_get(s, "owner", &b, &ignored) &&
-        sscanf(pdl_buf_z(&b), "%ld %lf %63s %127s", &pid, &start, boot, host) >= 2) {
-        time_t t = (time_t)start;
-        struct tm tm;
-        if (gmtime_r(&t, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
-        pdl_buf_putf(out, "process %ld of %s, since %s", pid, host, when);
-    } else {
-        PDL_PUT(out, "another process");
-    }
-    pdl_err_fini(&ignored);
-    pdl_buf_fini(&b);
-}
-
 /* Does the row name this host? True also where it has no owner. */
 static bool is_of_this_host(pdl_store *s) {
     pdl_buf row = PDL_BUF, here = PDL_BUF;
     pdl_err ignored = {0};
     bool ok = pdl_store_get(s, "owner", &row, &ignored);
     pdl_buf_putc(&here, ' ');
-    put_host(&here);
+    pdl_lock_put_host(&here);
     bool same = !ok || !row.len || pdl_str_ends(pdl_buf_str(&row), pdl_buf_str(&here));
     pdl_err_fini(&ignored);
     pdl_buf_fini(&row);
@@ -165,7 +120,7 @@ static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
     pdl_buf who = PDL_BUF;
     lock_state l = pdl_lock_take(path, d->store, &d->lock);
     bool far = !is_of_this_host(d->store), ok = l == LOCK_TAKEN && !far;
-    put_owner_shown(d->store, &who);
+    pdl_lock_put_owner(path, d->store, &who);
     if (l == LOCK_OF_ANOTHER)
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s runs already: %s", path.p,
                     pdl_buf_z(&who));
@@ -254,38 +209,17 @@ bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref 
         keep_fact(d, i, *fact((pdl_durable_facts *)(uintptr_t)facts, i));
     for (size_t i = 0; i < N_FACTS; i++)
         if (!pdl_store_put(d->store, fact_rows[i].key, *fact(&d->facts, i), err)) return false;
-    return put_inputs(d, inputs, err) && make_salt(d, err) && put_owner(d, err) &&
+    return put_inputs(d, inputs, err) && make_salt(d, err) && pdl_lock_write_owner(d->store, err) &&
            pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
            put_number(d->store, "started", pdl_journal_wall(), err) &&
            pdl_store_commit(d->store, true, err);
 }
 
-/* Its maker was killed before the first row: nothing is lost with it. */
-static void remove_unbegun(pdl_str path) {
-    int fd = -1;
-    char *name = pdl_str_dup(path);
-    bool empty = access(name, R_OK | W_OK) == 0 && pdl_store_is_unbegun(path) &&
-                 pdl_lock_take(path, NULL, &fd) == LOCK_TAKEN && pdl_store_is_unbegun(path);
-    if (empty) {
-        static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-        for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-            pdl_buf b = PDL_BUF;
-            pdl_buf_putf(&b, "%s%s", name, beside[i]);
-            unlink(pdl_buf_z(&b));
-            pdl_buf_fini(&b);
-        }
-    }
-    if (fd >= 0) close(fd);
-    pdl_free(name);
-}
-
 bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note, pdl_err *err) {
     pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
     d->is_new = true;
-    remove_unbegun(path);
-    bool ok = pdl_store_create(path, full, &d->store, note, err);
-    if (ok && pdl_lock_take(pdl_store_path(d->store), NULL, &d->lock) == LOCK_OF_ANOTHER)
-        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already", PDL_FMT(path));
+    bool ok = pdl_lock_claim(path, false, &d->lock, err) != CLAIM_FAILED &&
+              pdl_store_create(path, full, &d->store, note, err);
     if (ok)
         *out = d;
     else
@@ -339,13 +273,15 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
     bool full = d->full;
     bool writes = use == PDL_DURABLE_CONTINUE;
     if (pdl_store_is_unbegun(path)) {
+        bool begins = pdl_lock_is_held(path);
         pdl_durable_close(d);
+        if (begins) return pdl_lock_refuse(path, err);
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "nothing was recorded in %.*s: its run ended before it began",
                            PDL_FMT(path));
     }
     bool ok = pdl_store_open(path, writes, full, &d->store, err) && check_kind(d, err) &&
-              read_rest(d, err) && (!writes || own(d, take_over, err));
+              (!writes || own(d, take_over, err)) && read_rest(d, err);
     if (ok)
         *out = d;
     else
@@ -363,7 +299,8 @@ bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_dura
     pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
     d->is_server = true;
     if (!open_run(path, d, take_over, out, err)) return false;
-    if (put_owner(d, err) && pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+    if (pdl_lock_write_owner(d->store, err) &&
+        pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
         pdl_store_commit(d->store, true, err) && pdl_durable_cut_open_files(d, err))
         return true;
     pdl_durable_close(d);
@@ -557,7 +494,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
     return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||
-                  (reopen_named(d, err) && put_owner(d, err) &&
+                  (reopen_named(d, err) && pdl_lock_write_owner(d->store, err) &&
                    (!d->is_other || pdl_store_put(d->store, "other", PDL_STR("yes"), err)) &&
                    pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
                    pdl_store_commit(d->store, true, err)));

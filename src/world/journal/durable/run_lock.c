@@ -13,7 +13,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +37,75 @@ static bool has_ended(long pid) {
     return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
+/* --- the owner -------------------------------------------------------------------------------- */
+
+static void put_boot(pdl_buf *out) {
+    char text[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f && fgets(text, sizeof text, f)) text[strcspn(text, "\n")] = 0;
+    if (f) fclose(f);
+    pdl_buf_put(out, pdl_str_of(text));
+}
+
+void pdl_lock_put_host(pdl_buf *out) {
+    struct utsname u;
+    if (uname(&u) == 0) pdl_buf_put(out, pdl_str_of(u.nodename));
+}
+
+bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
+    struct timespec now;
+    pdl_buf b = PDL_BUF;
+    clock_gettime(CLOCK_REALTIME, &now);
+    pdl_buf_putf(&b, "%ld %lld.%03ld ", (long)getpid(), (long long)now.tv_sec,
+                 now.tv_nsec / 1000000);
+    put_boot(&b);
+    pdl_buf_putc(&b, ' ');
+    pdl_lock_put_host(&b);
+    bool ok = pdl_store_put(s, "owner", pdl_buf_str(&b), err);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* The process that has the lock on the file, as the kernel lists it; 0: not known. The row of an
+ * owner is written after the lock was taken. */
+static long holder(pdl_str path) {
+    struct stat st;
+    char *name = pdl_str_dup(path), line[256];
+    FILE *f = stat(name, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    long found = 0;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        long pid = 0;
+        unsigned long long inode = 0;
+        bool is_flock = sscanf(line, "%*s FLOCK %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2;
+        if (is_flock && pid > 0 && inode == (unsigned long long)st.st_ino) found = pid;
+    }
+    if (f) fclose(f);
+    pdl_free(name);
+    return found;
+}
+
+void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    long now = holder(path), pid = 0;
+    double start = 0;
+    char boot[64] = "", host[128] = "", when[40] = "";
+    bool known = s && pdl_store_get(s, "owner", &b, &ignored) &&
+                 sscanf(pdl_buf_z(&b), "%ld %lf %63s %127s", &pid, &start, boot, host) == 4 &&
+                 (!now || now == pid || now == (long)getpid());
+    time_t t = (time_t)start;
+    struct tm tm;
+    if (known && gmtime_r(&t, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+    if (known)
+        pdl_buf_putf(out, "process %ld of %s, since %s", pid, host, when);
+    else if (now)
+        pdl_buf_putf(out, "process %ld", now);
+    else
+        PDL_PUT(out, "another process");
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&b);
+}
+
 bool pdl_lock_owner_is_gone(pdl_store *s) {
     pdl_buf row = PDL_BUF;
     pdl_err ignored = {0};
@@ -48,6 +119,102 @@ bool pdl_lock_owner_is_gone(pdl_store *s) {
     pdl_err_fini(&ignored);
     pdl_buf_fini(&row);
     return gone;
+}
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+/* Is the file that was opened still the one of this name? Its owner may have removed it. */
+static bool is_still(const char *name, int fd) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && stat(name, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static void remove_all(const char *name) {
+    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%s%s", name, beside[i]);
+        unlink(pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+}
+
+/* What is in a file that another process has; NULL: nothing yet. */
+static pdl_store *peek(pdl_str path) {
+    pdl_store *s = NULL;
+    pdl_err ignored = {0};
+    if (!pdl_store_is_unbegun(path) && !pdl_store_open(path, false, false, &s, &ignored))
+        pdl_err_fini(&ignored);
+    return s;
+}
+
+/* Does a child that was about to start have it? See above. */
+static bool will_be_free(pdl_str path) {
+    long pid = holder(path);
+    if (pid) return has_ended(pid);
+    pdl_store *s = peek(path);
+    bool gone = s && pdl_lock_owner_is_gone(s);
+    pdl_store_close(s, false);
+    return gone;
+}
+
+bool pdl_lock_refuse(pdl_str path, pdl_err *err) {
+    pdl_buf who = PDL_BUF, name = PDL_BUF;
+    pdl_store *s = peek(path);
+    pdl_buf_put(&name, path);
+    pdl_lock_put_owner(path, s, &who);
+    pdl_store_close(s, false);
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s is in use by %s",
+                pdl_buf_z(&name), pdl_buf_z(&who));
+    pdl_buf_fini(&who);
+    pdl_buf_fini(&name);
+    return false;
+}
+
+static bool lock_soon(pdl_str path, int fd) {
+    static const struct timespec pause = {0, PAUSE_MS * 1000000L};
+    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK) return true; /* there are no locks here */
+        if (i == MOST_PAUSES || !will_be_free(path)) return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* One look at the file of which this process has the lock; FAILED: it was removed. */
+static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;
+    if (st.st_size == 0 && !pdl_store_has_log(path)) return CLAIM_NEW;
+    if (!replace && !pdl_store_is_unbegun(path)) return CLAIM_THERE;
+    remove_all(name);
+    return CLAIM_FAILED;
+}
+
+claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err) {
+    enum { MOST = 100 };
+    char *name = pdl_str_dup(path);
+    claim_state result = CLAIM_FAILED;
+    for (int i = 0; i < MOST && result == CLAIM_FAILED; i++) {
+        *fd = open(name, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        if (*fd < 0) {
+            result = CLAIM_THERE;
+        } else if (!lock_soon(path, *fd)) {
+            (void)pdl_lock_refuse(path, err);
+            close(*fd);
+            break;
+        } else if (is_still(name, *fd)) {
+            result = look(path, name, replace, *fd);
+        }
+        if (result == CLAIM_FAILED) close(*fd);
+    }
+    if (result == CLAIM_FAILED && !err->kind)
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                    "%s cannot be taken: other processes make and remove it", name);
+    if (result == CLAIM_FAILED) *fd = -1;
+    pdl_free(name);
+    return result;
 }
 
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd) {

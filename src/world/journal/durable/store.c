@@ -263,7 +263,7 @@ static bool is_by_log(pdl_str path) {
     return ok && id == APPLICATION_ID && version >= SCHEMA_VERSION;
 }
 
-static bool has_log(pdl_str path) {
+bool pdl_store_has_log(pdl_str path) {
     pdl_buf log = PDL_BUF;
     pdl_buf_putf(&log, "%.*s-wal", PDL_FMT(path));
     bool there = access(pdl_buf_z(&log), R_OK) == 0;
@@ -284,7 +284,7 @@ static bool is_since(pdl_str path, unsigned char first) {
     if (n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
         memcmp(head + 60, version, 4) >= 0)
         return true;
-    return n > 0 && has_log(path) && is_by_log(path);
+    return n > 0 && pdl_store_has_log(path) && is_by_log(path);
 }
 
 bool pdl_store_is(pdl_str path) { return is_since(path, SCHEMA_VERSION); }
