@@ -8,8 +8,8 @@
 
 #include "api/find.h"
 #include "api/policy.h"
+#include "api/policy_check.h"
 #include "check/report.h"
-#include "cli/check_policy.h"
 #include "cli/cli.h"
 #include "cli/terminal/python_check.h"
 #include "io/file.h"
@@ -149,7 +149,7 @@ static void check_policy(checker *c, pdl_program *p) {
         pdl_cli_print_option_error(c->a, &err, c->session);
         pdl_err_fini(&err);
     } else if (policies) {
-        pdl_cli_check_policy(p, policies, pdl_file_folder(c->file));
+        pdl_policies_check_program(p, policies, pdl_file_folder(c->file));
         pdl_program_settle(p, c->config.levels);
     }
     pdl_policies_free(policies);

@@ -1,4 +1,4 @@
-/* check_policy.c -- pdl check --policy: what a policy will do to a program, as far as that can be
+/* policy_check.c -- pdl check --policy: what a policy will do to a program, as far as that can be
  * known without running it. Files that it includes or imports take part, with places in them.
  *
  * Files that are connected by `include` share their variables; an imported file has its own. Such a
@@ -15,7 +15,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/check_policy.h"
+#include "api/policy_check.h"
 
 #include <string.h>
 
@@ -733,7 +733,7 @@ static void use_file(checker *c) {
 
 static void close_file(checker *c) { pdl_map_fini(&c->file->names); }
 
-void pdl_cli_check_policy(pdl_program *p, const pdl_policies *policies, pdl_str folder) {
+void pdl_policies_check_program(pdl_program *p, const pdl_policies *policies, pdl_str folder) {
     if (!p->main) return;
     checker c = {.p = p, .policies = policies, .folder = folder};
     pdl_policies_each_rule(policies, count_rule, &c.n_rules);
