@@ -16,7 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 LIBS = "-luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
-FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-Ifuzz", "-g", *subprocess.run(["sh", str(ROOT / "tools" / "sources"), "--includes"], capture_output=True, text=True, check=True).stdout.split()] + ['-DPDL_VERSION="fuzz"']
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-Ifuzz", "-g", *subprocess.run(["sh", str(ROOT / "tools" / "sources"), "--includes"], capture_output=True, text=True, check=True).stdout.split()]
 # The files that the binary carries stand in meson.build, a symbol and a path each.
 EMBEDDED = re.findall(r"\['(pdl_\w+)', '(src/[^']+|lib/[^']+)'\]", (ROOT / "meson.build").read_text())
 # Libraries that only a target needs, as something to compare with; without its header there is no such target.

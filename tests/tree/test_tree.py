@@ -124,3 +124,11 @@ def test_later():
     """What suites.LATER moves to a later tier is there."""
     for path in suites.LATER:
         check("%s is in the tree" % path, (ROOT / path).exists())
+
+
+def test_version(pdl):
+    """meson.build says the version, and src/ nothing of it: base/version.h is made from meson.build."""
+    version = re.search(r"^ *version: '([^']+)',", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
+    checks.same(subprocess.run([pdl, "--version"], capture_output=True, text=True, check=True).stdout, "PDL %s\n" % version, "pdl --version")
+    found = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src").rglob("*.[ch]")) if re.search(r"define PDL_VERSION\b|\"%s\"" % re.escape(version), p.read_text("utf-8"))]
+    checks.same(found, [], "files with a version of their own")

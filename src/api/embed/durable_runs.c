@@ -11,13 +11,10 @@
 #include <unistd.h>
 
 #include "api/handles.h"
+#include "base/version.h"
 #include "journal/runs.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 /* --- what was printed ------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "api/policy.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "check/report.h"
 #include "io/file.h"
 #include "io/loop.h"
@@ -17,10 +18,6 @@
 #include "value/int.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 const char *pdl_version(void) { return PDL_VERSION; }
 

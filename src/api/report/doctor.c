@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/session/session_impl.h"
+#include "base/version.h"
 #include "io/file.h"
 #include "io/http.h"
 #include "journal/runs.h"
@@ -17,10 +18,6 @@
 #include "value/text.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 enum { ASK_MS = 5000 };
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/session/session_impl.h"
+#include "base/version.h"
 #include "journal/durable.h"
 #include "journal/journal.h"
 #include "value/handle.h"

@@ -15,6 +15,7 @@
 #include "api/setup/folders.h"
 #include "api/setup/keys.h"
 #include "base/limits.h"
+#include "base/version.h"
 #include "budget/world.h"
 #include "cache/cache.h"
 #include "compile/compile.h"
@@ -42,9 +43,6 @@ const char *pdl_session_env_of(void *user, const char *name) {
     return pdl_environ_get(((pdl_session *)user)->env, name);
 }
 
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 static void find_path(pdl_session *s) {
     s->folders =
         pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path, s->opt.n_path);

@@ -7,14 +7,11 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "serve/tool.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 enum { NOT_JSON = -32700, NO_REQUEST = -32600, NO_METHOD = -32601, WRONG_PARAMS = -32602 };
 

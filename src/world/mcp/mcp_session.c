@@ -17,6 +17,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "io/clock.h"
 #include "mcp/server_session.h"
 #include "value/json_read.h"
@@ -27,10 +28,6 @@
 #include "base/banned.h"
 
 enum { MAX_PAGES = 200, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 /* The first is proposed (spec providers 19). */
 static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};

@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/pace.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "io/http.h"
@@ -37,10 +38,6 @@ enum {
     SHOWN = 200 /* bytes of what the collector says */
 };
 static const uint64_t PAUSE_NS = 5000000000u;
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 /* A batch that waits or is in flight. */
 typedef struct otlp_sending {

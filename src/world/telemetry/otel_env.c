@@ -6,15 +6,12 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/version.h"
 #include "telemetry/parts.h"
 #include "value/text.h"
 #include "value/val.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 static pdl_str get(const pdl_otlp_options *o, const char *name) {
     const char *v = o->env ? o->env(o->env_user, name) : NULL;

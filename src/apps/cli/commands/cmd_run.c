@@ -12,6 +12,7 @@
 
 #include "api/session.h"
 #include "base/pool.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/show_live.h"
@@ -23,10 +24,6 @@
 #include "value/text.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 /* PROGRAM_trace.json beside the program, without the program's suffix. */
 static char *trace_name(const arguments *a) {

@@ -11,16 +11,13 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "serve/serve.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 enum { DEFAULT_PORT = 8080, DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
 

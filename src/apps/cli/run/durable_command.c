@@ -13,6 +13,7 @@
 
 #include "base/utf8.h"
 #include "base/hash.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/term.h"
 #include "io/file.h"
@@ -21,10 +22,6 @@
 #include "value/json_write.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 /* --- options in the journal ------------------------------------------------------------------- */
 

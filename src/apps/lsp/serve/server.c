@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/utf8.h"
+#include "base/version.h"
 #include "lsp/features.h"
 #include "value/json_read.h"
 

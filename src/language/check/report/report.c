@@ -6,6 +6,7 @@
 
 #include "base/url.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"

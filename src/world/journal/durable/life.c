@@ -11,16 +11,13 @@
 
 #include "base/num.h"
 #include "base/plain.h"
+#include "base/version.h"
 #include "journal/durable/survive.h"
 #include "journal/run_lock.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
-
-#ifndef PDL_VERSION
-#define PDL_VERSION "0.1.0"
-#endif
 
 static const char *const state_names[] = {"running", "ended", "failed", "killed", "waiting"};
 const char *pdl_run_state_name(pdl_run_state s) { return state_names[s]; }
