@@ -93,8 +93,8 @@ debug: ## build-debug/: with assertions, and all that a debugger wants to know
 check-assertions: debug ## unit tests where assertions are on, without sanitizers, which have them on, too
 	@$(PY) -m pytest -n 4 --build $(BUILD)-debug tests/unit
 
-check-prose: ## doors of rooms explain themselves, lines have one width
-	@$(PY) tools/check-prose
+check-prose: ## doors of rooms explain themselves, comments are sentences, lines have one width; ARGS=--write lowers tools/offenders.txt
+	@$(PY) tools/check-prose $(ARGS)
 
 check-spec: ## citations of the specification lead to a section; ARGS=--cases counts the cases of each section
 	@$(PY) tools/check-spec $(ARGS)
@@ -158,8 +158,8 @@ check-layers: ## includes obey src/LAYERS
 check-sizes: ## files, headers and functions are short enough to be read at once
 	@$(PY) tools/check-sizes
 
-check-names: all ## external symbols have the prefix pdl_, tags one layout
-	@$(PY) tools/check-names $(BUILD)
+check-names: all ## external symbols have the prefix pdl_, tags one layout, replaced words do not come back; ARGS=--write
+	@$(PY) tools/check-names $(BUILD) $(ARGS)
 
 format: ## clang-format over the sources
 	@clang-format -i $$(sh tools/sources c h) tests/*.c tests/*/*.[ch] tools/*.c

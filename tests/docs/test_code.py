@@ -44,7 +44,8 @@ def exists(word, names, tails, rooms):
 
 def unknown_words(page, names, tails, rooms):
     """Words in inline code of a page that name nothing."""
-    text = re.sub(r"^(```.*?^```$|    .*?$)", "", page.read_text("utf-8"), flags=re.M | re.S)
+    text = re.sub(r"^\| in names \| in text \|.*?\n\n", "", page.read_text("utf-8"), flags=re.M | re.S)  # names that are not used any more
+    text = re.sub(r"^(```.*?^```$|    .*?$)", "", text, flags=re.M | re.S)
     words = {w for code in re.findall(r"`([^`\n]+)`", text) for w in re.findall(r"[A-Za-z_][\w./*-]*", code)}
     return sorted(w for w in words if not exists(w.rstrip("."), names, tails, rooms))
 

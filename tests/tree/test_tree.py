@@ -66,6 +66,49 @@ def test_citations():
     checks.same(tool.outline(text), (text, found), "anchors are written once")
 
 
+# a source in C, and what check-prose refuses in it
+COMMENTS = [
+    ("/* Returns false when it is over. */", []), ("int a; /* of the row */", ["fragment"]), ("int a; /* those that wait */", ["fragment"]),
+    ("int a; /* that are open */", ["fragment"]), ("/* What a run writes. */", ["fragment"]), ("/* As a computed one. */", ["fragment"]),
+    ("/* of what is walked */", ["fragment"]), ("/* What is left after a failure is dropped. */", []), ("/* Those without a name have no row. */", []),
+    ("/* That is an error. */", []), ("/* Off the end; offset of it */", []), ("int a; /* and of what ended it */", ["continues"]), ("/* The same by key. */", ["continues"]),
+    ("/* Also blank lines. */", ["continues"]), ("/* Order matters. */", []), ("/* One. */ /* Two. */", ["adjacent"]), ("/* One. */\n/* Two. */\nint a;", ["adjacent"]),
+    ("/* One. */\n\n/* Two. */", []), ("int a; /* one */\n/* Two. */\nint b;", []), ("/* --- part --- */\n/* One. */", []), ("/* One. */\nint a; /* two */", []),
+    ("int a; /* one\n        * two */", ["spill"]), ("/* One\n * two. */\nint a;", []), ("const char *a = \"/* of it */\";", []), ("/* clang-format off */\n/* One. */", []),
+]
+# a row of the table of words, a text, and how often it has the words
+WORDS = [("behind", "a behind b, Behind c", 2), ("behind", "the world behind it", 0), ("go-on", "goes on, go\n on; goes once", 2), ("go-on", "cargo only", 0),
+         ("what-is-none", "there is none; it is none of ours", 1), ("of-its-own", "a loop of its\n own", 1)]
+NAMES = [("lasting", "pdl_cli_lasting_begin", True), ("lasting", "everlasting", False), ("tell", "is_told_of", True), ("tell", "teller", False), ("hide", "hide", True),
+         ("c", "c_block", True), ("c", "emit_c_block", False), ("blk", "blk", True), ("blk", "a_blk", False), ("unwant", "token_unwanted", True), ("gave-up", "is_blind", True)]
+
+
+def test_prose(folder, monkeypatch):
+    tool = load("check-prose")
+    for text, want in COMMENTS:
+        checks.same([rule for _, rule, _ in tool.comments(None, text)], want, text)
+    prose = tool.prose
+    rows = {row.rule: row for row in prose.words()}
+    for rule, text, n in WORDS:
+        low, spans, marks = prose.prose_of(ROOT / "a.md", text.lower(), [])
+        checks.same(len(rows[rule].find(low, spans, marks)), n, text)
+    for rule, name, want in NAMES:
+        checks.check(name, bool(rows[rule].name.match(name)) == want)
+    for name, text, want in (("a.md", "x `goes on` y\n```sh\ngoes on\n```\ngoes on", 1), ("a.c", "int goes_on; /* goes\n * on */ f(\"goes on\"); /* on */ g(\"goes\")", 2),
+                             ("a.py", "x = 'goes on'  # goes on\n# what goes\n# on", 2), ("a.pdl", "text: goes on # goes on", 1)):
+        pieces = prose.c_pieces(text) if name == "a.c" else []
+        checks.same(len(rows["go-on"].find(*prose.prose_of(ROOT / name, text, pieces))), want, name + ": " + text)
+    monkeypatch.setattr(prose, "LIST", folder / "list")
+
+    def judge(n, *argv):
+        offenders = prose.Offenders({"fragment"})
+        for i in range(n):
+            offenders.add(ROOT / "src" / "a.c", i, "fragment", "of it")
+        return offenders.judge(["check-prose", *argv])[1]
+    checks.same([judge(1), judge(3, "--adopt", "fragment"), judge(3), judge(2), judge(4), judge(2, "--write"), judge(2), judge(3), judge(3, "--write"), judge(0, "--write"), judge(1)],
+                [1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1], "counts become smaller and never larger")
+
+
 def test_names(build):
     run(sys.executable, "tools/check-names", build)
 
