@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (pdl_policies_add(p, PDL_STR("p.yaml"), policy, false, &err)) {
         bool trusted;
         judge_all(p, rest);
-        (void)pdl_policies_label_of(p, PDL_EFFECT_read, rest, PDL_STR("/home"), &trusted);
+        (void)pdl_policies_label_of(p, PDL_EFFECT_read, rest, PDL_STR("/home"), 0, &trusted);
         (void)pdl_policies_have_tools(p, rest, NULL);
         if (pdl_policies_lock_path(p, &loc).n && !pdl_policies_lock(p, rest, rest, &err))
             FUZZ_MUST(err.msg);

@@ -20,6 +20,7 @@
 #include "journal/durable.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "yaml/yaml.h"
 
 #include "base/banned.h"
 
@@ -55,15 +56,19 @@ pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     return pdl_policy_memory_join(root->memories, s->policies);
 }
 
-/* The policies so far are in front of everything else. */
-void pdl_session_guard(pdl_session *s) {
-    if (!s->policies) return;
+static void set_masks(pdl_session *s) {
     for (int i = 0; i < PDL_SINK_COUNT; i++)
         s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
                                  .user = s->policies,
                                  .name = put_names};
     s->collected = s->masks[PDL_SINK_trace];
     s->collected.labels |= s->masks[PDL_SINK_output].labels;
+}
+
+/* The policies so far are in front of everything else. */
+void pdl_session_guard(pdl_session *s) {
+    if (!s->policies) return;
+    set_masks(s);
     pdl_policy_memory *memory = pdl_session_memory(s);
     if (s->guard) {
         pdl_policy_world_share(s->guard, memory);
@@ -120,6 +125,89 @@ bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err)
 bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
     if (!take_policy(s, s->program, s->opt.file, err)) return false;
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
+    return true;
+}
+
+/* --- policies of modules ---------------------------------------------------------------------- */
+
+enum { MOST_MODULES = 64 }; /* each has a bit */
+
+/* What the policy hides is hidden everywhere, whoever prints it. */
+static void guard_modules(pdl_session *s) {
+    if (s->guard) {
+        set_masks(s);
+        return;
+    }
+    pdl_session_guard(s);
+    pdl_policy_world_continues(s->guard);
+    if (s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
+}
+
+static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_vref key,
+                       uint64_t *bit, pdl_err *err) {
+    size_t before = s->policies ? pdl_policies_count(s->policies) : 0, n = pdl_dict_len(s->modules);
+    pdl_policy_source from = source_of(s);
+    if (file.n) from.folder = pdl_file_folder(file);
+    if (n == MOST_MODULES)
+        return pdl_err_set(err, PDL_E_limit, pdl_node_loc(p->main->rare->policy),
+                           "more than %d programs of a run have policies of their own",
+                           MOST_MODULES);
+    *bit = (uint64_t)1 << n;
+    bool ok = pdl_policies_read_node(&s->policies, &from, file, p->main->rare->policy, err);
+    if (s->policies) pdl_policies_scope(s->policies, before, *bit, from.folder);
+    if (!ok) return false;
+    s->modules = pdl_dict_put(s->modules, pdl_keep(key), pdl_int((int64_t)n));
+    if (pdl_policies_count(s->policies) > before) guard_modules(s);
+    return true;
+}
+
+/* The profile of the policies of the module; absent: they have none. Owned. */
+static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, pdl_err *err) {
+    const pdl_node *n = s->policies ? pdl_policies_sandbox_of(s->policies, bit) : NULL;
+    *out = pdl_absent();
+    if (n && !pdl_yaml_to_val(n, out, err)) return false;
+    if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);
+    return true;
+}
+
+bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_code *code,
+                             pdl_err *err) {
+    if (s->explain || !p->main || !p->main->rare->policy) return true;
+    int64_t n;
+    uint64_t bit = 0;
+    pdl_buf name = PDL_BUF;
+    pdl_buf_put(&name, file);
+    pdl_buf_putc(&name, '\n');
+    pdl_buf_put(&name, p->source->text);
+    pdl_val key = pdl_text_of_buf(&name);
+    if (pdl_is_absent(s->modules)) s->modules = pdl_dict_new(1);
+    pdl_vref known = pdl_dict_find(s->modules, key);
+    bool ok = true;
+    if (pdl_int_get(known, &n))
+        bit = (uint64_t)1 << n;
+    else
+        ok = add_module(s, p, file, key, &bit, err);
+    pdl_drop(key);
+    if (!ok || !profile_of_module(s, bit, &code->sandbox, err)) return false;
+    code->modules = bit;
+    return true;
+}
+
+/* A run whose world is none of the session's has a journal of its own in front of it. */
+bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
+    pdl_session *s = session;
+    if (!s->guard) return true;
+    if (o->world == pdl_policy_world_behind(s->guard)) o->world = s->guard;
+    if (!o->guarded && o->world != s->guard)
+        return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "the policy of an included or imported program cannot be in force in a "
+                           "durable run of a server; give it to the server with --policy");
+    o->guarded = true;
+    o->capacity = pdl_policies_capacity(s->policies);
+    o->mask = pdl_session_mask(s, PDL_SINK_output);
+    pdl_control control = pdl_policies_control(s->policies);
+    o->strict_control = o->strict_control || control == PDL_CONTROL_STRICT;
+    o->strict_plans = o->strict_plans || control == PDL_CONTROL_PLANS;
     return true;
 }
 

@@ -301,6 +301,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_policy_memories_free(s->memories);
     pdl_confined_free(s->confined);
     pdl_drop(s->profiles);
+    pdl_drop(s->modules);
     pdl_prices_free(s->prices);
     pdl_budget_drop(s->budget);
     close_own(s);

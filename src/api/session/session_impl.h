@@ -49,6 +49,7 @@ struct pdl_session {
     pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies;   /* NULL: none */
     pdl_world *guard;         /* that asks them; NULL: none */
+    pdl_val modules;          /* {name and text: bit} of those with a policy; absent: none */
     pdl_policy_memories *memories;  /* of it and its members; NULL: no policy was asked */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_mask collected; /* of a collector of telemetry: what traces or the output hide */
@@ -111,6 +112,12 @@ pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);
 
 /* guard.c: the policies of the command line and the environment; the world that asks them, around
  * all others; the policy of the program, when it begins. */
+/* A program was read that is not the main one, from this file (empty: its text was computed): its
+ * own policy is in force for what it does. Errors: io, syntax, schema, limit. */
+PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
+                                      pdl_code *code, pdl_err *err);
+/* What a run has to know of the policies, as pdl_run_options.guard. */
+bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 void pdl_session_guard(pdl_session *s);
 pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */

@@ -62,6 +62,9 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     if (ok) {
         *out = pdl_compile_module(p, s->names, trace);
         pdl_api_debug_code(s->opt.debug, *out);
+        ok = pdl_session_take_module(s, p, name, *out, err);
+        if (!ok) pdl_code_drop(*out);
+        if (!ok) *out = NULL;
     } else {
         load_failed(s, p, errors, err);
     }
@@ -117,6 +120,7 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .n_path = s->folders.n,
         .jobs = s->opt.jobs,
         .build = build,
+        .guard = pdl_session_guard_run,
         .build_user = s,
         .defaults = pdl_model_defaults_apply,
         .debug = s->opt.debug,
@@ -186,6 +190,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
     o.budget = code->budget;
     o.sandbox = code->sandbox;
+    o.modules = code->modules | built->modules;
     o.by_code = true;
     /* what the code got may be in the program that it made */
     pdl_label label = pdl_policy_label_of_code(code);

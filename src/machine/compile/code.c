@@ -57,6 +57,7 @@ void pdl_code_drop(pdl_code *c) {
     for (size_t i = 0; i < c->consts.n; i++) pdl_drop(c->consts.p[i]);
     pdl_vec_fini(&c->consts);
     pdl_drop(c->signatures);
+    pdl_drop(c->sandbox);
     pdl_vec_fini(&c->ins);
     pdl_vec_fini(&c->where);
     pdl_vec_fini(&c->sites);

@@ -160,6 +160,10 @@ struct pdl_code {
         signatures;
     /* of the text that it was made of, when that was computed; its constants too */
     pdl_label label;
+    /* of a module with a policy of its own: its bit among such modules, and the profile of that
+     * policy (absent: none); who builds it sets both */
+    uint64_t modules;
+    pdl_val sandbox;
     bool sees_context; /* an instruction reads the messages so far or hands them on */
     bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     bool traced;       /* has the instructions that report the values of fields */

@@ -164,6 +164,7 @@ struct pdl_fiber {
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
+    uint64_t modules; /* with policies, around what started the fiber */
     bool by_code;    /* code of a worker called a function, which this fiber runs */
     /* stacks */
     PDL_VEC(pdl_val) stack;

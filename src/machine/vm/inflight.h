@@ -65,6 +65,8 @@ bool pdl_inflight_ok(const pdl_inflight *c);
 /* Sends the request, or queues it when too many model calls are open. Takes request. */
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 /* The same with the caller's key in recordings. */
+/* The modules with policies of their own that the fiber is in now. */
+uint64_t pdl_inflight_modules(const pdl_fiber *f);
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */

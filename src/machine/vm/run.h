@@ -39,6 +39,7 @@ struct pdl_run {
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
     bool finished, failed, draining;
+    bool has_modules; /* code was built that has a policy of its own, or it is part of such */
     pdl_fiber *current;             /* the running fiber; NULL: none */
     pdl_cancel cancel;              /* entered while the run works */
     pdl_reserve *reserve;

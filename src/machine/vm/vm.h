@@ -55,6 +55,9 @@ typedef struct pdl_run_options {
     size_t n_path;
     uint32_t jobs; /* model calls open at a time; 0: the default limit */
     pdl_build_fn *build;
+    /* Code with a policy of its own was built: what a run with policies has other than one without
+     * goes into its options. NULL: never asked. */
+    bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */
@@ -71,6 +74,7 @@ typedef struct pdl_run_options {
         secrets;
     /* as of an effect: for a program that code of an effect executes; kept; absent: none */
     pdl_val sandbox;
+    uint64_t modules; /* likewise */
     bool by_code;
     pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */

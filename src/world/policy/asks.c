@@ -420,6 +420,7 @@ void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask
         size_t end = i + 1 < out->asks.n ? out->begins.p[i + 1] : out->args.n;
         ask->n = end - out->begins.p[i];
         ask->args = out->args.p + out->begins.p[i];
+        ask->modules = e->modules;
     }
 }
 

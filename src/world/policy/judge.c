@@ -39,7 +39,7 @@ static bool any_fits_tool(const policy *p, pdl_str tool) {
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     bool any = false;
     for (size_t i = 0; i < p->all.n; i++) {
-        if (p->all.p[i]->built_in) continue;
+        if (p->all.p[i]->built_in || p->all.p[i]->module) continue;
         if (!any_fits_tool(p->all.p[i], tool)) return false;
         any = true;
     }
@@ -98,6 +98,12 @@ static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask
     return pdl_glob_fits(r->matches, text, PDL_GLOB_ONE);
 }
 
+static bool in_force(const policy *p, uint64_t modules) {
+    return !p->module || p->module & modules;
+}
+
+static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p->folder : folder; }
+
 /* The rule that decides. *otherwise: its values are others, and what it says of them counts: at
  * once where it says so, else when no later rule is for this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
@@ -106,7 +112,7 @@ static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_
     *otherwise = false;
     for (size_t i = 0; i < p->rules.n; i++) {
         const rule *r = &p->rules.p[i];
-        if (r->sink != ask->sink || !name_fits(r, ask->name, ask->folder) ||
+        if (r->sink != ask->sink || !name_fits(r, ask->name, folder_of(p, ask->folder)) ||
             !(argument_fits(r, a->name) || is_of_host(r)))
             continue;
         if (r->only_reading && !pdl_policy_is_read_only(all, ask->name)) continue;
@@ -160,6 +166,7 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask) {
     pdl_decision worst = {.verdict = PDL_VERDICT_ALLOW};
     for (size_t i = 0; i < p->all.n; i++) {
+        if (!in_force(p->all.p[i], ask->modules)) continue;
         for (size_t k = 0; k < ask->n; k++) {
             pdl_decision d = judge_argument(p, p->all.p[i], ask, &ask->args[k]);
             if (d.verdict > worst.verdict) worst = d;
@@ -196,6 +203,12 @@ const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str
         *name = p->all.p[i]->name;
         return p->all.p[i]->sandbox;
     }
+    return NULL;
+}
+
+const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) {
+    for (size_t i = 0; i < p->all.n; i++)
+        if (p->all.p[i]->module == module && p->all.p[i]->sandbox) return p->all.p[i]->sandbox;
     return NULL;
 }
 
@@ -245,17 +258,20 @@ static bool trusts(const policy *p, pdl_effect_kind kind, pdl_str subject, pdl_s
 /* A label is given by either form of a path, with its links followed or not; trust by the real one
  * alone, and only when every policy that was given trusts it. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
-                                pdl_str folder, bool *is_trusted) {
+                                pdl_str from, uint64_t modules, bool *is_trusted) {
     pdl_label label = 0;
-    bool any = false, all = true;
+    bool any = false, all = true, only_modules = true;
+    for (size_t i = 0; i < p->all.n; i++) only_modules = only_modules && p->all.p[i]->module;
     for (size_t i = 0; i < p->all.n; i++) {
         const policy *one = p->all.p[i];
+        pdl_str folder = folder_of(one, from);
+        if (!in_force(one, modules)) continue;
         for (size_t k = 0; k < one->labels.n; k++)
             if (source_fits(&one->labels.p[k], kind, subject, folder, false) ||
                 source_fits(&one->labels.p[k], kind, subject, folder, true))
                 label |= one->labels.p[k].label;
         if (one->built_in) continue;
-        any = true;
+        any = any || !one->module || only_modules;
         all = all && trusts(one, kind, subject, folder);
     }
     *is_trusted = any && all;

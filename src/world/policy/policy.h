@@ -75,6 +75,9 @@ pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name);
  * of that policy; NULL: none. */
 const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name);
 
+/* That of the module with this bit; NULL: it has none. */
+const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module);
+
 /* A value that goes into a sink. */
 typedef struct pdl_argument {
     pdl_str name; /* "0", "text", "to.address"; empty: what happens, rather than a value */
@@ -82,6 +85,11 @@ typedef struct pdl_argument {
     pdl_label label;
     pdl_label name_label; /* of the name: keys of an object may be anybody's words */
 } pdl_argument;
+
+/* Policies from this number on are in force only for what the module with this bit does; their
+ * patterns of paths begin in its folder. They can make things stricter and nothing else: what they
+ * trust counts only where there are no other policies. */
+void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder);
 
 /* The path of the lock file that the policy added last names, as it is written; empty: none. Its
  * text is then given with pdl_policies_lock. */
@@ -106,6 +114,7 @@ typedef struct pdl_policy_ask {
     const pdl_argument *args;
     size_t n;
     pdl_str folder; /* where patterns of paths begin: that of the program */
+    uint64_t modules; /* with policies of their own, that it is part of */
 } pdl_policy_ask;
 
 /* Who decided, and about what. Borrowed from the policies and the ask. */
@@ -143,7 +152,7 @@ void pdl_policies_each_oddity(const pdl_policies *p,
 /* What the reply of an effect of this kind and subject gets: labels of patterns that fit, and
  * whether it is trusted. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
-                                pdl_str folder, bool *is_trusted);
+                                pdl_str folder, uint64_t modules, bool *is_trusted);
 /* Does the user say that this tool (SERVER/NAME) only looks? False where no policy says so. */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
 /* Is there a rule for tools of this server? Marks those that there are, as the next function. */
@@ -187,6 +196,8 @@ typedef struct pdl_policy_options {
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
 /* Another memory (joined) before the first effect, since a policy was added. */
 void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory);
+/* The run began without a policy: its processes stay, and of what they got nothing is known. */
+void pdl_policy_world_continues(pdl_world *w);
 /* A durable journal holds values as they are from here on: effects whose labels `durable: deny`
  * names are refused. lasts: and the run may have begun in an earlier process. */
 void pdl_policy_world_is_kept(pdl_world *w);

@@ -66,12 +66,12 @@ typedef struct policy {
     pdl_str name;
     char digest[65]; /* of its text */
     bool built_in;
+    uint64_t module; /* in force only for what it does; 0: for all */
+    pdl_str folder;  /* of the module */
     pdl_control control;
     pdl_label known; /* origins, and the names that it gives */
     pdl_verdict otherwise;
-    uint32_t otherwise_line;
-    uint32_t approvals;
-    uint32_t capacity;
+    uint32_t otherwise_line, approvals, capacity;
     const pdl_node *sandbox;
     pdl_str lock; /* path as written; p NULL: none */
     pdl_loc lock_loc;
@@ -204,6 +204,7 @@ struct pdl_policy_memory {
     pdl_label in_objects; /* of all that went into any of them */
     pdl_val servers;      /* name of a tool server -> null with the labels of what went in */
     uint32_t n_users;
+    bool continues; /* its processes have no numbers of their own */
 };
 /* The process that performs e, an empty one where e begins a new session; sets the numbers of e.
  * Returns its index. */

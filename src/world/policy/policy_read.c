@@ -750,6 +750,13 @@ pdl_policies *pdl_policies_new(pdl_label_names *names) {
     return p;
 }
 
+void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder) {
+    for (size_t i = from; i < p->all.n; i++) {
+        p->all.p[i]->module = module;
+        p->all.p[i]->folder = pdl_arena_str(p->arena, folder);
+    }
+}
+
 void pdl_policies_free(pdl_policies *p) {
     if (!p) return;
     for (size_t i = 0; i < p->all.n; i++) {

@@ -177,6 +177,7 @@ static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_
                        const char *why, pdl_err *err) {
     ask->n = 1;
     ask->folder = r->opt.folder;
+    ask->modules = e->modules;
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     bool ok = d.verdict == PDL_VERDICT_ALLOW;
     report_to(r, asker, e, ask, &d, ok ? "allow" : "deny");
@@ -249,7 +250,7 @@ static void set_labels(room *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
-                                            r->opt.folder, &is_trusted);
+                                            r->opt.folder, e->modules, &is_trusted);
     /* a path is trusted for what was there: not for what somebody copied to it meanwhile */
     if (e->kind == PDL_EFFECT_read && is_trusted)
         is_trusted = !has_changed(r, pdl_subject_of(e, arena));
@@ -433,6 +434,8 @@ void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
     pdl_policy_memory_leave(r->opt.memory);
     r->opt.memory = memory;
 }
+
+void pdl_policy_world_continues(pdl_world *w) { of(w)->opt.memory->continues = true; }
 
 void pdl_policy_world_is_kept(pdl_world *w) { of(w)->is_kept = true; }
 

@@ -44,7 +44,8 @@ void pdl_policy_memories_free(pdl_policy_memories *all) {
 static pdl_val key_of(const pdl_policies *p) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < pdl_policies_count(p); i++)
-        pdl_buf_putf(&b, "%.*s\n", PDL_FMT(pdl_policies_digest(p, i)));
+        pdl_buf_putf(&b, "%.*s%s\n", PDL_FMT(pdl_policies_digest(p, i)),
+                     p->all.p[i]->module ? " of a module" : "");
     return pdl_text_of_buf(&b);
 }
 
@@ -119,7 +120,9 @@ size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
         i++;
     if (i == m->processes.n)
         *pdl_vec_push(&m->processes) = (process_memory){.profiles = pdl_keep(e->sandbox),
-                                                        .number = ++m->all->n_processes};
+                                                        .number = m->continues
+                                                                      ? 0
+                                                                      : ++m->all->n_processes};
     process_memory *p = &m->processes.p[i];
     if (pdl_effect_begins_session(e)) {
         p->holds = 0;

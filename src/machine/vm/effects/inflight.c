@@ -264,19 +264,46 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
+/* Frames that hold no more than the first n blocks are left; takes the list. */
+static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
+                            pdl_val list) {
+    while (*frames && f->frames.p[*frames - 1].blocks >= n) {
+        const pdl_code *code = f->frames.p[--*frames].code;
+        e->modules |= code->modules;
+        if (!pdl_is_absent(code->sandbox)) list = add_profile(list, pdl_keep(code->sandbox));
+    }
+    return list;
+}
+
 /* What was made of the field `sandbox` of the blocks around the effect, also of those around the
- * map of which the fiber is an iteration, and of what started the fiber. */
+ * map of which the fiber is an iteration, and of what started the fiber; and the modules with
+ * policies of their own that it is part of. */
 static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
-    for (; f; root = f, f = f->parent)
-        for (size_t i = f->blocks.n; i-- > 0;)
+    for (; f; root = f, f = f->parent) {
+        size_t frames = f->run->has_modules ? f->frames.n : 0;
+        for (size_t i = f->blocks.n; i-- > 0;) {
+            list = leave_frames(f, &frames, i + 1, e, list);
             if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->sandbox)
                 list = add_profile(list, pdl_block_sandbox(f->blocks.p[i].info->block));
+        }
+        list = leave_frames(f, &frames, 0, e, list);
+    }
+    e->modules |= root->modules;
     for (size_t i = pdl_is_list(root->sandbox) ? pdl_list_len(root->sandbox) : 0; i-- > 0;)
         list = add_profile(list, pdl_keep(pdl_list_at(root->sandbox, i)));
     e->sandbox = list;
     e->by_code = root->by_code;
+}
+
+uint64_t pdl_inflight_modules(const pdl_fiber *f) {
+    uint64_t all = 0;
+    for (; f && f->run->has_modules; f = f->parent) {
+        for (size_t i = 0; i < f->frames.n; i++) all |= f->frames.p[i].code->modules;
+        all |= f->modules;
+    }
+    return all;
 }
 
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,

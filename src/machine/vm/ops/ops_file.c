@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "base/limits.h"
 #include "lang/toolbox.h"
 #include "value/context.h"
@@ -196,6 +198,15 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
+/* The policy of the program that was built is in force from now on for what it does; computed and
+ * included text is part of the module that it is in. */
+static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
+    pdl_run *r = f->run;
+    if (is_part) code->modules |= pdl_inflight_modules(f);
+    if (code->modules) r->has_modules = true;
+    return !code->modules || !r->opt.guard || r->opt.guard(r->opt.build_user, &r->opt, err);
+}
+
 /* The program in the text of a file. */
 static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path,
                        pdl_vref text, pdl_err *err) {
@@ -211,7 +222,9 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
                      err)) {
         /* constants of a file that the run may have written carry the labels of its text */
         if (pdl_label_of(text)) pdl_code_relabel(code, pdl_label_of(text));
-        return code;
+        if (guard(f, code, strcmp(verb, "include") == 0, err)) return code;
+        pdl_code_drop(code);
+        return NULL;
     }
     if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, b->loc);
     return NULL;
@@ -360,7 +373,8 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_code *code = NULL;
     bool ok = pdl_is_str(text)
                   ? f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text),
-                                      wants_blocks(f->run), &code, &errors, err)
+                                      wants_blocks(f->run), &code, &errors, err) &&
+                        guard(f, code, true, err)
                   : no_text(text, err);
     if (!ok) {
         pdl_buf m = PDL_BUF;
@@ -376,6 +390,7 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_err_set(err, PDL_E_code, b->head.loc, "%s", pdl_buf_z(&m));
         pdl_buf_fini(&m);
         pdl_drop(errors);
+        pdl_code_drop(code);
         return PDL_STEP_FAIL;
     }
     pdl_scope *vars =

@@ -452,6 +452,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     f->done_user = done_user;
     f->out = r->main->out;
     set_val(&f->sandbox, pdl_keep(code->sandbox));
+    f->modules = code->modules;
+    r->has_modules = r->has_modules || code->modules;
     f->by_code = true;
     pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));

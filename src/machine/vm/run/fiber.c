@@ -33,6 +33,7 @@ pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->background = pdl_absent();
     f->role = pdl_textz("user");
     f->sandbox = pdl_keep(r->opt.sandbox);
+    f->modules = r->opt.modules;
     f->by_code = r->opt.by_code;
     f->budget = pdl_budget_keep(r->opt.budget);
     pdl_vm_native_env_init(f);

@@ -55,6 +55,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->cancel = (pdl_cancel){options->cancel, check_run_time, r};
     pdl_path_keep(r->opt.place);
     (void)pdl_keep(r->opt.sandbox);
+    r->has_modules = r->opt.modules != 0;
     pdl_budget_keep(r->opt.budget);
     pdl_run_globals(r);
     return r;
