@@ -212,6 +212,44 @@ def test_live(b, folder):
     check("then the trace is shown", "boxes" in out[after] and out[problems] == [] and code == 0, (out[after], out[problems], code))
 
 
+def test_deep_runs(b, folder):
+    """Boxes in boxes are drawn forty deep, from there on a button goes further: Chromium ends a page that is nested much deeper."""
+    (folder / "deep.pdl").write_text("defs:\n  f:\n    function: {n: integer}\n    return:\n      if: ${ n > 0 }\n      then: {call: '${ f }', args: {n: '${ n - 1 }'}}\n"
+                                     "      else: [{read: , message: 'deep down? '}]\ncall: ${ f }\nargs: {n: 2000}\n")
+    p = subprocess.Popen([PDL, "--view", "deep.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    b.open(p.stderr.readline().split()[-1])
+    b.wait("form.question")  # the box that asks is shown, however deep
+    levels = b.evaluate("Math.max(...[...document.querySelectorAll('[role=treeitem]')].map((e) => { let n = 0; for (let x = e; x; x = x.parentElement) n++; return n; }))")
+    b.click(".deeper:text('around')")
+    b.pause(300)
+    around = b.count("[role=treeitem]")
+    problems = b.problems()
+    out = b.run()
+    p.terminate()
+    code = p.wait(20)
+    check("it is shown, and not too deep", isinstance(out[levels], int) and out[levels] < 300 and out[around] > 1, (out[levels], out[around]))
+    check("no problems", out[problems] == [] and code in (0, 143), (out[problems], code))
+
+
+def test_many_tabs(b, folder):
+    """A browser has six connections to a server for all its tabs."""
+    (folder / "tabs.pdl").write_text("text:\n- {read: , message: 'go on? ', def: x}\n- two\n")
+    p = subprocess.Popen([PDL, "--view", "tabs.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    b.open(p.stderr.readline().split()[-1])
+    shown = []
+    for _ in range(8):
+        b.tab()
+        shown.append(b.wait("form.question"))
+    b.click("form.question button")
+    b.wait("#box-0 [data-kind=data]:has-text('two')")
+    b.turn(5)
+    over = b.wait("#box-0 [data-kind=data]:has-text('two')")
+    out = b.run()
+    p.terminate()
+    p.wait(20)
+    check("the ninth tab shows the run, too", all(out[i] is True for i in shown) and out[over] is True, [out[i] for i in shown], out[over])
+
+
 def test_calls(b, folder):
     """The way of calls to a failure, and a server that vanishes."""
     (folder / "called.pdl").write_text("text:\n- call: ${ f }\n  args: {x: 0}\n")

@@ -738,3 +738,44 @@ def test_frames(folder):
     check("also while it runs", v.ask("/")[1]["Content-Security-Policy"].endswith("frame-ancestors vscode-webview:"))
     v.p.kill()
     v.p.wait(10)
+
+
+def test_many_tabs(folder):
+    """A browser has six connections to a server for all its tabs: three pages keep one, others are answered at once and ask again for what is new."""
+    (folder / "slow.pdl").write_text("text:\n- read:\n  message: 'go? '\n- done\n")
+    v = LiveView(None, folder / "slow.pdl", stdin=subprocess.PIPE)
+    v.open()
+
+    def ask(**headers):
+        c = http.client.HTTPConnection("127.0.0.1", v.port, timeout=20)
+        c.request("GET", "/api/events", headers={"Cookie": v.cookie, **headers})
+        return c.getresponse()
+    streams = [ask() for _ in range(3)]
+    for s in streams:
+        check("the first pages are told", s.readline().startswith(b"id: "))
+    whole = ask().read().decode()
+    check("another page gets all that there is, and its connection ends", '"kind":"text"' in whole and whole.endswith("event: later\ndata: {}\n\n") and "retry: " in whole, whole)
+    last = re.findall(r"^id: (\S+)$", whole, re.M)[-1]
+    check("it asks for what is new", '"kind"' not in ask(**{"Last-Event-ID": last}).read().decode())
+    check("of another run it is told that it is over", all(ask(**{"Last-Event-ID": x}).read().startswith(b"event: over") for x in ("9.1", "1.99999999", "1.x", "-1.0")))
+    v.p.stdin.write("yes\n")
+    v.p.stdin.close()
+    check("all are told of the end", all(b"event: over" in s.read() for s in streams))
+    check("and so are those that ask again", ask(**{"Last-Event-ID": last}).read().startswith(b"event: over"))
+    v.p.terminate()
+    v.p.wait(20)
+
+
+def test_pages_are_as_long_as_their_traces(folder):
+    """A block in blocks is not written again for each of them."""
+    def nested(depth):
+        b = {"kind": "data", "pdl__timing": {"start_nanos": 1, "end_nanos": 2}, "data": "x" * 10, "pdl__result": "x" * 10}
+        for _ in range(depth):
+            b = {"kind": "text", "pdl__timing": {"start_nanos": 1, "end_nanos": 2}, "text": [b], "pdl__result": "x" * 10}
+        return b
+    sizes = []
+    for depth in (100, 400):
+        (folder / "t.json").write_text(json.dumps(nested(depth)))
+        subprocess.run([PDL, "view", folder / "t.json", "--html", folder / "t.html"], check=True, timeout=60)
+        sizes.append((folder / "t.html").stat().st_size)
+    check("four times as deep is at most four times as long", sizes[1] < 4 * sizes[0], sizes)

@@ -8,6 +8,8 @@
 
 #include "base/banned.h"
 
+enum { MOST_LEVELS = 16 /* of lists and dicts of a block that is shown apart: some six blocks */ };
+
 /* Members that a trace writes though the program did not say them: the key and the JSON of the
  * value, which is the default of the language. */
 static const struct {
@@ -74,7 +76,8 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
     return data;
 }
 
-pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, 0); }
+/* A block of a page is in the text of few others, so that a page is as long as its trace. */
+pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, PDL_MAX_JSON_DEPTH - MOST_LEVELS); }
 
 void pdl_view_source_write(pdl_vref block, pdl_buf *out) {
     pdl_err err = {0};

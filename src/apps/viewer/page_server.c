@@ -32,6 +32,8 @@ enum {
     BOXES_AT_ONCE = 500,
     FRAME_MS = 33,            /* between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
+    MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
+    MOST_LISTS = 200,         /* of changes in one answer to another page */
     QUIET_FRAMES = 450,       /* without changes, before a page hears that the server is there */
 };
 
@@ -50,6 +52,7 @@ struct pdl_viewer {
     pdl_timer *frame; /* NULL: no page watches */
     void (*make)(void *user); /* what shows the run that is over; NULL: it is made */
     void *make_user;
+    unsigned n_lives; /* runs in progress that there were */
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -215,12 +218,19 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
 
 /* --- changes of a run in progress ------------------------------------------------------------ */
 
-/* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again. */
-static void send_changes(const pdl_viewer *v, watcher *w) {
+/* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again.
+ * Whether there was something. */
+static bool send_changes(const pdl_viewer *v, watcher *w) {
     pdl_buf list = PDL_BUF;
-    if (pdl_exchange_pending(w->x) > MAX_PENDING) return;
-    if (pdl_live_json(v->opt.live, &w->from, BOXES_AT_ONCE, &list)) {
+    char id[40];
+    if (pdl_exchange_pending(w->x) > MAX_PENDING) return false;
+    bool any = pdl_live_json(v->opt.live, &w->from, BOXES_AT_ONCE, &list);
+    if (any) {
+        pdl_buf head = pdl_buf_in(id, sizeof id, PDL_BUF.limit);
+        pdl_buf_putf(&head, "id: %u.%zu\n", v->n_lives, w->from);
         w->quiet = 0;
+        pdl_exchange_put(w->x, pdl_buf_str(&head));
+        pdl_buf_fini(&head);
         pdl_exchange_put(w->x, PDL_STR("data: "));
         pdl_exchange_put(w->x, pdl_buf_str(&list));
         pdl_exchange_put(w->x, PDL_STR("\n\n"));
@@ -229,28 +239,56 @@ static void send_changes(const pdl_viewer *v, watcher *w) {
         pdl_exchange_put(w->x, PDL_STR(":\n\n"));
     }
     pdl_buf_fini(&list);
+    return any;
 }
 
 static void on_frame(void *user) {
     pdl_viewer *v = user;
     v->frame = NULL;
-    for (size_t i = 0; i < v->watchers.n; i++) send_changes(v, &v->watchers.p[i]);
+    for (size_t i = 0; i < v->watchers.n; i++) (void)send_changes(v, &v->watchers.p[i]);
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
+}
+
+/* What a page knows that asks again, with the number of the run. False: of another run. */
+static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
+    pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
+    size_t dot = pdl_str_find(last, PDL_STR("."), 0);
+    int64_t run = 0, n = 0;
+    if (dot == PDL_NOT_FOUND) return true;
+    bool read = pdl_num_read_int(pdl_str_sub(last, 0, dot), &run) &&
+                pdl_num_read_int(pdl_str_sub(last, dot + 1, last.n), &n) && n >= 0;
+    if (!read || run != v->n_lives || (uint64_t)n > pdl_live_changes(v->opt.live)) return false;
+    *from = (size_t)n;
+    return true;
+}
+
+/* All that there is now; the page asks again. */
+static void answer_changes(const pdl_viewer *v, watcher w) {
+    pdl_exchange_put(w.x, PDL_STR("retry: 500\n\n"));
+    for (size_t i = 0; i < MOST_LISTS && send_changes(v, &w); i++) continue;
+    pdl_exchange_put(w.x, PDL_STR("event: later\ndata: {}\n\n"));
+    pdl_exchange_end(w.x);
 }
 
 static void begin_events(pdl_viewer *v, pdl_exchange *x) {
     pdl_access_begin(x, "text/event-stream");
-    if (!v->opt.live) {
+    watcher w = {.x = x};
+    if (!v->opt.live || !known_to(v, x, &w.from)) {
         pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
         pdl_exchange_end(x);
         return;
     }
-    *pdl_vec_push(&v->watchers) = (watcher){.x = x};
+    if (v->watchers.n >= MOST_STREAMS) {
+        answer_changes(v, w);
+        return;
+    }
+    *pdl_vec_push(&v->watchers) = w;
     if (!v->frame) v->frame = pdl_timer_start(v->opt.loop, 0, on_frame, v);
 }
 
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program) {
     v->opt.live = live;
+    v->n_lives++;
     v->opt.live_name = name;
     v->opt.program = program;
 }
@@ -289,7 +327,7 @@ void pdl_viewer_leave(pdl_viewer *v, const char *why) {
     v->frame = NULL;
     while (v->watchers.n) {
         watcher w = v->watchers.p[--v->watchers.n];
-        send_changes(v, &w);
+        (void)send_changes(v, &w);
         pdl_exchange_put(w.x, pdl_buf_str(&event));
         pdl_exchange_end(w.x);
     }

@@ -75,6 +75,7 @@ export class LiveTree extends Tree {
   constructor(...args) {
     super(...args);
     this.follows = true;
+    this.asking = new Set(); // boxes whose question is not shown yet
     this.touched = -TOUCH_MS;
     this.end = 0; // where the newest box was scrolled to
     for (const type of ["wheel", "touchmove", "pointerdown", "keydown"])
@@ -102,11 +103,23 @@ export class LiveTree extends Tree {
       const [box, isNew] = this.run.take(news);
       if (isNew) this.add(box, follows);
       else this.redraw(box);
-      if (box.asks) this.showQuestion(box);
+      if (box.asks) this.asking.add(box);
       if (box.state === "failed") this.onFailure?.();
     }
+    this.showQuestions();
     this.scrollToEnd();
     requestAnimationFrame(() => this.scrollToEnd());
+  }
+
+  // The boxes around one that asks may come later than it, where many come.
+  showQuestions() {
+    for (const box of this.asking) {
+      let up = box;
+      while (up && up.parent !== undefined) up = this.run.boxes.get(up.parent);
+      if (!up) continue;
+      this.asking.delete(box);
+      if (box.asks) this.showQuestion(box);
+    }
   }
 
   async showQuestion(box) {
@@ -116,13 +129,15 @@ export class LiveTree extends Tree {
 
   add(box, follows) {
     if (box.parent === undefined) {
-      const root = this.item(box);
-      root.tabIndex = 0;
-      this.element.replaceChildren(root);
+      this.drawFrom(box);
       return;
     }
     const up = this.element.querySelector(`#box-${box.parent}`);
     if (!up) return;
+    if (this.isDeepest(up.box)) {
+      if (!up.querySelector(":scope > .deeper")) up.append(this.fromHere(up.box));
+      return;
+    }
     this.giveGroup(up);
     const rest = up.group.querySelector(":scope > .rest:last-child:not(.earlier)");
     const isFull = this.shown >= MOST_SHOWN;
@@ -265,8 +280,15 @@ function noteOver(tree) {
 export function follow(tree, report) {
   const events = new EventSource("/api/events");
   let failed = false;
+  let isLater = false;
+  // Browsers hold six connections to a server, whatever the number of tabs: the server ends those of most, which ask again.
+  events.addEventListener("later", () => (isLater = true));
   events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
   events.addEventListener("error", () => {
+    if (isLater && events.readyState !== EventSource.CLOSED) {
+      isLater = false;
+      return;
+    }
     failed = true;
     report("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
     if (events.readyState === EventSource.CLOSED) awaitServer(report); // it answered, but with a refusal

@@ -9,6 +9,7 @@ import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
 const PAGE = 100; // children that are asked for at once
+const DEEPEST = 40; // boxes in boxes that are drawn at once: each takes width, and browsers give up when a page is nested some hundred times
 const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
 
 // The variable of a box, or the key that it has in an object or among definitions.
@@ -50,6 +51,7 @@ export class Tree {
     this.onChoose = onChoose;
     this.chosen = null;
     this.shown = 0;
+    this.top = null; // the outermost box that is drawn
     this.moment = null;
     this.loading = new IntersectionObserver((entries) => {
       for (const e of entries) if (e.isIntersecting) e.target.click();
@@ -59,9 +61,7 @@ export class Tree {
   }
 
   async start() {
-    const root = this.item(await this.run.box(0));
-    root.tabIndex = 0;
-    this.element.replaceChildren(root);
+    const root = this.drawFrom(await this.run.box(0));
     const queue = [root];
     while (queue.length && this.shown < OPEN_AT_FIRST) {
       const item = queue.shift();
@@ -74,6 +74,38 @@ export class Tree {
     }
   }
 
+  drawFrom(box) {
+    this.top = box;
+    this.shown = 0;
+    const root = this.item(box);
+    root.tabIndex = 0;
+    const back = box.parent === undefined ? [] : [this.deeper("the boxes around it", async () => this.chooseId(box.parent))];
+    this.element.replaceChildren(...back, root);
+    return root;
+  }
+
+  isDeepest(box) {
+    return box.depth - this.top.depth >= DEEPEST;
+  }
+
+  // The button that draws the tree from another box.
+  deeper(text, go) {
+    const button = make("button", { type: "button", class: "rest deeper" }, text);
+    button.addEventListener("click", (e) => {
+      e.stopPropagation();
+      go();
+    });
+    return button;
+  }
+
+  fromHere(box) {
+    return this.deeper("the boxes inside", async () => {
+      const root = this.drawFrom(box);
+      await this.open(root);
+      this.choose(root);
+    });
+  }
+
   item(box) {
     const item = make("div", {
       role: "treeitem", class: "box", tabindex: "-1", id: `box-${box.id}`,
@@ -82,7 +114,8 @@ export class Tree {
       "aria-expanded": box.n ? "false" : null,
     }, title(box), shownText(box));
     item.box = box;
-    if (box.n) item.append((item.group = make("div", { role: "group", hidden: true })));
+    if (box.n && this.isDeepest(box)) item.append(this.fromHere(box));
+    else if (box.n) item.append((item.group = make("div", { role: "group", hidden: true })));
     this.dim(item);
     this.shown++;
     return item;
@@ -133,8 +166,13 @@ export class Tree {
   // Opens everything from the root to a box, which may stand far behind what was asked for.
   async show(way) {
     const ids = way.toReversed();
-    let item = this.element.querySelector("#box-0");
-    for (const id of ids.slice(1)) {
+    let at = ids.indexOf(this.top.id);
+    if (at < 0 || ids.length - 1 - at > DEEPEST) {
+      at = Math.max(0, ids.length - 1 - DEEPEST / 2);
+      this.drawFrom(await this.run.box(ids[at]));
+    }
+    let item = this.element.querySelector(`#box-${ids[at]}`);
+    for (const id of ids.slice(at + 1)) {
       await this.open(item);
       item = this.element.querySelector(`#box-${id}`) ?? (await this.insert(item, id));
     }
@@ -200,7 +238,7 @@ export class Tree {
   }
 
   onKey(e) {
-    const item = this.chosen ?? this.element.querySelector("#box-0");
+    const item = this.chosen ?? this.element.querySelector(`#box-${this.top.id}`);
     const isOpen = item.getAttribute("aria-expanded") === "true";
     const go = (to) => to && this.choose(to);
     const keys = {
