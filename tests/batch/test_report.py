@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress, reports, estimates, budgets, cache, order of waiting rows."""
+import csv
 import json
 import re
+import subprocess
 import threading
 import time
 
+import pytest
+
+from ..checks import skip
 from .kit import jsonl, t, words
 
 ARGS = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
@@ -113,3 +118,39 @@ def test_full_disk():
     (t.folder / "out.jsonl").unlink()
     code, out, err = t.run(*ARGS)
     t.check("with room it continues", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == [1, 2, 3], err)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_disk_fills_up(form):
+    """The output holds whole rows, whatever part of a row the disk took."""
+    t.begin({"in.jsonl": jsonl([{"id": i, "word": "w" * 1000} for i in range(20)])})
+    out = "out." + form
+    (t.folder / "disk").mkdir(exist_ok=True)
+    (t.folder / out).symlink_to("disk/" + out)
+    script = "mount -t tmpfs -o size=8k tmpfs disk && { %s batch p.pdl -i in.jsonl -o %s; echo $?; cat disk/%s > seen; }" % (t.pdl, out, out)
+    p = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=t.folder, env=t.env(), capture_output=True, text=True, timeout=120, check=False)
+    if not (t.folder / "seen").exists():
+        skip("a disk that fills up", "no mounts here: %s" % p.stderr[:200])
+        return
+    seen = (t.folder / "seen").read_text()
+    whole = seen.endswith("\n") and all(json.loads(x) for x in seen.splitlines()) if form == "jsonl" else len({len(r) for r in csv.reader(seen.splitlines())}) == 1
+    t.check("it is told, and the last row is whole", p.stdout == "1\n" and "No space left" in p.stderr and (not seen or whole), (p.stdout, p.stderr, seen[-200:]))
+    (t.folder / out).unlink()
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out)
+    t.check("with room it continues", code == 0 and len((t.folder / out).read_text().splitlines()) == 20 + (form == "csv"), (code, err))
+
+
+def test_output_is_removed():
+    """Rows that go into a file without a name are lost: that is told, and the journal has them."""
+    for form in ("jsonl", "csv", "db:said"):
+        out, name = "gone." + form, "gone." + form.split(":")[0]
+        t.begin({"in.jsonl": jsonl(words(6))}, lambda prompt: time.sleep(0.03))
+        p = t.start("p.pdl", "-i", "in.jsonl", "-o", out, "--jobs", 1)
+        deadline = time.monotonic() + 60
+        while not (t.service.answered and (t.folder / name).exists()) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        (t.folder / name).unlink()
+        _, err = p.communicate(timeout=60)
+        t.check("%s is removed" % out, p.returncode == 1 and (b"%s was removed while the batch worked" % out.encode() in err or b"cannot write gone.db" in err), (p.returncode, err))
+        code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out)
+        t.check("%s is written again, nothing is asked again" % out, code == 0 and (t.folder / name).exists() and sum(t.service.answered.values()) == 6, (code, err))

@@ -137,6 +137,33 @@ def test_folder(t):
         check("a folder of runs that is none: %s" % command, p.returncode == 1 and "cannot open" in p.stderr and "Not a directory" in p.stderr, p.stderr)
 
 
+def flip(text, word):
+    """A bit of the word is another."""
+    at = text.index(word.encode())
+    return text[:at] + bytes([text[at] ^ 1]) + text[at + 1:]
+
+
+def test_flipped_bits(t):
+    """A bit that is another in a kept answer is seen, and the file stays as it is."""
+    for word in ("ONE", "TWO"):
+        data = flip(t.whole, word + ' "')
+        t.put(data)
+        before = (t.f.path / "j.journal").read_bytes()
+        for command in (["resume", "./j.journal", "--again", "all", "--again", "out.txt"], ["trace", "./j.journal"], ["resume", "./j.journal", "--check"]):
+            code, out, err = t.f.run(*command)
+            shown = command[0] == "trace"  # as far as it goes, with the error in it
+            check("an answer with another bit: %s %s" % (word, command), code == (0 if shown else 1) and "is not what was written" in (out if shown else err), (code, out, err))
+        check("the file is as it was", all(a == b for a, b in zip(rows_of(before, t.f.path), rows_of((t.f.path / "j.journal").read_bytes(), t.f.path))))
+
+
+def rows_of(data, folder):
+    (folder / "look.db").write_bytes(data)
+    db = sqlite3.connect(folder / "look.db")
+    rows = db.execute("select * from effects").fetchall() + db.execute("select value from run where key = 'state'").fetchall()
+    db.close()
+    return rows
+
+
 def test_disks(t):
     if os.geteuid() != 0 or not shutil.which("unshare"):
         skip("disks that are full or read-only", "they need root")

@@ -94,6 +94,16 @@ def test_other_branch(pdl, service):
     f.remove()
 
 
+def test_closed_files(pdl, service):
+    """A run that parks closes its files; that it does so at another place in the end is no second action."""
+    f = parked(pdl, service, text(NOTE, ASK, "end", head=WRITES))
+    code, out, _ = f.run("resume", "r", "--check")
+    check("nothing is asked", code == 0 and "the same" not in out, out)
+    code, out, err = f.run("resume", "r")
+    check("it ends", code == 0 and f.acts() == {"did": 1} and "was done before" not in err, (code, out, err))
+    f.remove()
+
+
 def test_left(pdl, service):
     """Every recorded answer that is not reused is in the note, also one whose block is gone."""
     ask = "{model: openai/m, input: %s}"

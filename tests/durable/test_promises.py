@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -227,6 +228,34 @@ def test_output(t):
     check("a run that ended is printed again", code == 0 and out == "beforeX went\nafter\n" or out == "beforeXwent\nafter\n", out)
 
 # --- 8: one owner ---
+
+
+def test_copies(t):
+    """A copy of the journal of a run that goes on is another run only when that is said; each is listed by the name of its file."""
+    f = t.folder("text: [%s, \" end\"]\n" % STOP)
+    p = f.start(["--durable", "--id", "r", "main.pdl"])
+    wait_for(f.path / "here")
+    for name in ("r.journal", "r.journal-wal"):
+        shutil.copy(f.journal.parent / name, f.journal.parent / name.replace("r.", "copy.", 1))
+    code, _, err = f.run("resume", "copy")
+    check("a copy of a run that goes on", code == 1 and "copy of the journal of a run that is at work (process %d" % p.pid in err and "--take-over" in err, err)
+    f.kill(p)
+    p.communicate(timeout=SECONDS)
+    (f.path / "go").touch()
+    code, out, err = f.run("resume", "copy")
+    check("of one that ended it continues", code == 0 and out == "went\n end\n", (code, out, err))
+    f.journal.with_name("empty.journal").touch()
+    newer = bytearray(f.journal.with_name("copy.journal").read_bytes())
+    newer[60:64] = b"\0\0\0\x09"
+    f.journal.with_name("newer.journal").write_bytes(newer)
+    code, out, err = f.run("runs", "--json")
+    check("the list names files", {r["id"]: r["state"] for r in json.loads(out)} == {"r": "killed", "copy": "ended", "empty": "killed"}, out)
+    check("and what it cannot read", "newer.journal is left out" in err and "format 9" in err and "pdl runs rm newer" in err, err)
+    for name in ("r", "copy", "empty", "newer"):
+        os.utime(f.journal.with_name(name + ".journal"), (1, 1))
+    f.run("runs", "prune", "--keep", "1s")
+    check("prune removes what nothing is in, and leaves what it cannot read",
+          not f.journal.with_name("empty.journal").exists() and f.journal.with_name("newer.journal").exists())
 
 
 def test_one_instant(t):

@@ -177,7 +177,8 @@ pdl_value *pdl_runs_list(pdl_error **error) {
     char *folder = NULL;
     pdl_err err = {0};
     pdl_val list = pdl_list_new(0);
-    bool ok = pdl_runs_folder(&folder, &err) && pdl_runs_each(folder, add_summary, &list, &err);
+    pdl_runs_use use = {.run = add_summary, .user = &list};
+    bool ok = pdl_runs_folder(&folder, &err) && pdl_runs_each(folder, &use, &err);
     pdl_free(folder);
     if (ok) return pdl_value_box(list);
     pdl_drop(list);

@@ -445,8 +445,9 @@ static bool continue_journal(batch *b, pdl_err *err) {
  * one, or another file of that name: a person decides what becomes of it. */
 static bool open_journal(batch *b, pdl_err *err) {
     bool replace = b->scratch || b->o->overwrite;
-    if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err))
-        return b->made ? begin_journal(b, err) : continue_journal(b, err);
+    if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err) &&
+        (b->made ? begin_journal(b, err) : continue_journal(b, err)))
+        return true;
     if (err->kind != PDL_E_replay) return false;
     err->kind = PDL_E_usage;
     pdl_err_hint(err, "--overwrite begins anew");

@@ -126,6 +126,38 @@ static void find_inside(sheet *s) {
     pdl_map_fini(&taken);
 }
 
+/* The file of the name that the rows go to. */
+static bool find_file(const sheet *s, struct stat *st) {
+    char *path = s->table.form == PDL_TABLE_parquet ? pdl_str_dup(pdl_str_of(s->path))
+                                                    : pdl_str_dup(s->table.path);
+    bool there = !s->table.standard && !s->table.is_open && stat(path, st) == 0 &&
+                 S_ISREG(st->st_mode);
+    pdl_free(path);
+    return there;
+}
+
+static void note_file(sheet *s) {
+    struct stat st;
+    if (!find_file(s, &st)) return;
+    s->device = (uint64_t)st.st_dev;
+    s->inode = (uint64_t)st.st_ino;
+}
+
+/* Rows that went into a file without a name are lost, however well they were written. */
+static bool check_there(const sheet *s, pdl_err *err) {
+    struct stat st;
+    if (!s->inode) return true;
+    bool there = find_file(s, &st);
+    if (there && (uint64_t)st.st_dev == s->device && (uint64_t)st.st_ino == s->inode) return true;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s was %s while the batch worked",
+                PDL_FMT(s->table.name), there ? "replaced by another file" : "removed");
+    pdl_err_hint(err, "%s", there ? "the rows are in its journal: move that file away and give the "
+                                    "same command, which writes them again"
+                                  : "the rows are in its journal: the same command writes them "
+                                    "again");
+    return false;
+}
+
 bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
                           sheet **out, pdl_err *err) {
     for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
@@ -146,6 +178,7 @@ bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, 
         *out = s;
     else
         pdl_batch_sheet_close(s);
+    if (ok) note_file(s);
     return ok;
 }
 
@@ -166,7 +199,8 @@ bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err) {
 }
 
 bool pdl_batch_sheet_finish(sheet *s, bool changed, pdl_err *err) {
-    return s->table.form != PDL_TABLE_parquet || pdl_batch_parquet_finish(s, changed, err);
+    return check_there(s, err) &&
+           (s->table.form != PDL_TABLE_parquet || pdl_batch_parquet_finish(s, changed, err));
 }
 
 void pdl_batch_sheet_close(sheet *s) {

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch/sheet_impl.h"
@@ -88,8 +89,14 @@ static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
 /* --- the file --------------------------------------------------------------------------------- */
 
 static bool write_out(sheet_file *s, pdl_err *err) {
+    struct stat st;
     if (!s->buf.len) return true;
-    if (!pdl_file_write_named(s->fd, s->sheet.path, pdl_buf_str(&s->buf), err)) return false;
+    bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (!pdl_file_write_named(s->fd, s->sheet.path, pdl_buf_str(&s->buf), err)) {
+        /* A full disk takes a part of a row: whoever reads the file finds whole rows. */
+        if (regular && ftruncate(s->fd, st.st_size) == 0) (void)lseek(s->fd, st.st_size, SEEK_SET);
+        return false;
+    }
     s->sheet.size += s->buf.len;
     pdl_buf_clear(&s->buf);
     return true;

@@ -25,6 +25,7 @@ struct batch_sheet {
     PDL_VEC(char *) inside;
     PDL_VEC(char *) types;   /* of the first columns, as DuckDB names them; owned */
     pdl_str source;          /* the Parquet file that the columns come from; empty: another form */
+    uint64_t device, inode;  /* the file that is written; inode 0: it has no name */
     uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
 };
 

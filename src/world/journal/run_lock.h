@@ -18,6 +18,8 @@ void pdl_lock_put_host(pdl_buf *out);
 /* Who has the file: "process 17 of HOST, since TIME", as far as it can be known. s: NULL: nobody
  * may look into the file yet. */
 void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out);
+/* Was the file copied from that of a run which its owner still has? */
+bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s);
 /* The error: it is in use by its owner. Returns false. */
 bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 

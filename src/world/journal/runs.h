@@ -23,10 +23,17 @@ char *pdl_runs_path(const char *folder, pdl_str id);
  * usage (neither), runtime (there is no such run), those of the folder. */
 PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 
-/* Every run of the folder, newest first. Files that are no journals are left out. Error: io. */
-PDL_MUST bool pdl_runs_each(const char *folder,
-                            bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s),
-                            void *user, pdl_err *err);
+/* A look at the runs of a folder calls these. */
+typedef struct pdl_runs_use {
+    /* Until it returns false. Its id is the name of its file. */
+    bool (*run)(void *user, pdl_str path, const pdl_durable_summary *s);
+    /* A journal that this version cannot read, and why. NULL: it is left out. */
+    void (*unreadable)(void *user, pdl_str path, const char *why);
+    void *user;
+} pdl_runs_use;
+/* Every run of the folder, newest first; one that was killed before its first row has only its
+ * name. Error: io. */
+PDL_MUST bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err);
 /* Reports to the index what became of a run, so that listing need not look: best effort. */
 void pdl_runs_note(const char *folder, pdl_str path);
 

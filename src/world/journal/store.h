@@ -119,6 +119,7 @@ typedef struct store_run {
     store_run_state state;
     double start, end;
     pdl_buf body, answer; /* owned */
+    bool is_damaged;      /* the answer is not what was written */
 } store_run;
 PDL_MUST bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err);
 PDL_MUST bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start,

@@ -155,13 +155,16 @@ static int finish(runner *r, pdl_step step) {
 }
 
 /* --check: what was noted is the output, what the program would print is not. */
-static int report_check(const runner *r) {
+static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
     pdl_durable_report(r->lasting->run, &b);
     pdl_buf_putc(&b, '\n');
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    return code;
+    const pdl_err *e = step == PDL_STEP_FAIL ? pdl_run_error(pdl_session_get(r->session)) : NULL;
+    if (!e || e->kind != PDL_E_replay) return code;
+    pdl_cli_print_error(e, r->session); /* a damaged journal says nothing of the program */
+    return 1;
 }
 
 static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
@@ -211,7 +214,7 @@ static int run_loaded(runner *r) {
     r->term.on_broken = on_broken;
     r->term.user = r;
     pdl_step step = pdl_cli_progress_run(&r->progress, r->session);
-    int code = r->a->given[OPT_check] ? report_check(r) : finish(r, step);
+    int code = r->a->given[OPT_check] ? report_check(r, step) : finish(r, step);
     pdl_signals_stop(watch);
     return code;
 }

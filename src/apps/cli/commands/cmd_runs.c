@@ -82,6 +82,14 @@ static bool put_line(void *user, pdl_str path, const pdl_durable_summary *s) {
     return true;
 }
 
+/* Nothing is done with it without a word: it may be of a newer version, and wait for an answer. */
+static void note_unreadable(void *user, pdl_str path, const char *why) {
+    (void)user;
+    pdl_str name = pdl_file_name(path);
+    pdl_cli_note("pdl: note: %.*s is left out: %s; pdl runs rm %.*s removes it", PDL_FMT(name), why,
+                 (int)(name.n - (sizeof ".journal" - 1)), name.p);
+}
+
 static bool prune_one(void *user, pdl_str path, const pdl_durable_summary *s) {
     listing *l = user;
     bool over =
@@ -100,7 +108,8 @@ static int list(const arguments *a, pdl_err *err) {
     listing l = {.out = PDL_BUF, .err = err, .ok = true};
     bool json = a->given[OPT_json];
     if (!pdl_runs_folder(&folder, err)) return 1;
-    bool ok = pdl_runs_each(folder, json ? put_json : put_line, &l, err);
+    pdl_runs_use use = {json ? put_json : put_line, note_unreadable, &l};
+    bool ok = pdl_runs_each(folder, &use, err);
     pdl_free(folder);
     if (json) pdl_buf_put(&l.out, pdl_str_of(l.any ? "]\n" : "[]\n"));
     int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&l.out)) : 1;
@@ -142,7 +151,8 @@ static int prune(const arguments *a, pdl_err *err) {
                                  "--keep 30d");
     if (!pdl_runs_folder(&folder, err)) return 1;
     listing l = {.before = (double)(time(NULL) - age), .out = PDL_BUF, .err = err, .ok = true};
-    bool ok = pdl_runs_each(folder, prune_one, &l, err) && l.ok;
+    pdl_runs_use use = {prune_one, note_unreadable, &l};
+    bool ok = pdl_runs_each(folder, &use, err) && l.ok;
     pdl_free(folder);
     pdl_buf_putf(&l.out, "%zu %s removed\n", l.removed, l.removed == 1 ? "run" : "runs");
     int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&l.out)) : 1;

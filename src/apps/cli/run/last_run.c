@@ -108,7 +108,8 @@ static void find(newest_run *s) {
     s->folder = folder;
     pdl_file_each(folder, on_entry, s);
     s->n = 0;
-    if (pdl_runs_folder_there(&runs) && !pdl_runs_each(runs, on_run, s, &ignored))
+    pdl_runs_use use = {.run = on_run, .user = s};
+    if (pdl_runs_folder_there(&runs) && !pdl_runs_each(runs, &use, &ignored))
         pdl_err_fini(&ignored);
     pdl_free(runs);
     pdl_free(folder);

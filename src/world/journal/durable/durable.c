@@ -405,6 +405,14 @@ static void forget_attempt(pdl_durable *d) {
         pdl_durable_note_problem(d, &err);
 }
 
+void pdl_durable_give_up(pdl_durable *d, const pdl_err *why) {
+    pdl_err copy = {0};
+    if (d->problem.kind || d->use != PDL_DURABLE_CONTINUE || d->home) return;
+    forget_attempt(d);
+    pdl_err_copy(&copy, why);
+    pdl_durable_note_problem(d, &copy);
+}
+
 void pdl_durable_decide(pdl_durable *d) {
     pdl_err err = {0};
     if (!d->undecided) return;

@@ -117,10 +117,16 @@ static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
     pdl_buf who = PDL_BUF;
     lock_state l = pdl_lock_take(path, d->store, &d->lock);
     bool far = !is_of_this_host(d->store), ok = l == LOCK_TAKEN && !far;
+    bool copy = ok && pdl_lock_is_copy_of_live(path, d->store);
     pdl_lock_put_owner(path, d->store, &who);
     if (l == LOCK_OF_ANOTHER)
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s runs already: %s", path.p,
                     pdl_buf_z(&who));
+    else if (copy && !take_over)
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                         "%s is a copy of the journal of a run that is at work (%s): --take-over "
+                         "continues it here",
+                         path.p, pdl_buf_z(&who));
     else if (!ok && !take_over)
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                     "it cannot be known whether %s still runs (%s): --take-over continues it here",

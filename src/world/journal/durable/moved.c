@@ -110,7 +110,7 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
                       found_action *out, pdl_err *err) {
     int64_t row;
     *out = (found_action){.place = PDL_BUF};
-    if (o->row || pdl_durable_may_repeat(d, o->e)) return true;
+    if (o->row || pdl_durable_may_repeat(d, o->e) || pdl_durable_closes(o->e)) return true;
     for (;;) {
         if (!find_action(d, o, id, &row, err)) return false;
         if (!row) return true;
@@ -225,10 +225,16 @@ bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *
 
 /* --- what was not reused ---------------------------------------------------------------------- */
 
+/* That a file was closed, wherever the run ended or parked then, is no answer. */
+static bool is_closing(const store_effect *row) {
+    return pdl_str_is(row->kind, "write") &&
+           pdl_str_find(row->request, PDL_STR("\"close\":true"), 0) != PDL_NOT_FOUND;
+}
+
 static bool on_left(void *user, const store_effect *row) {
     pdl_durable *d = user;
     if (row->id > d->last_row) return false;
-    if (row->run != d->run || row->state != STORE_DONE || is_used(d, row->id) ||
+    if (row->run != d->run || row->state != STORE_DONE || is_used(d, row->id) || is_closing(row) ||
         pdl_idmap_find(&d->noted, (uintptr_t)row->id))
         return true;
     d->n_left++;
@@ -242,6 +248,6 @@ void pdl_durable_note_left(pdl_durable *d) {
     pdl_err ignored = {0};
     bool differs = d->is_other || d->n_moved || d->n_replaced;
     if (d->is_new || !differs) return;
-    if (!pdl_store_each(d->store, STORE_BRIEF, d->first_row, on_left, d, &ignored))
+    if (!pdl_store_each(d->store, STORE_ALL, d->first_row, on_left, d, &ignored))
         pdl_err_fini(&ignored);
 }

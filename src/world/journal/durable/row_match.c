@@ -163,6 +163,7 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
                     PDL_FMT(pdl_store_path(d->store)), err.msg);
     pdl_err_fini(&err);
     o->err.uncatchable = true;
+    pdl_durable_give_up(d, &o->err);
     return MATCH_FAILED;
 }
 

@@ -54,6 +54,7 @@ void pdl_lock_put_host(pdl_buf *out) {
 
 bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     struct timespec now;
+    struct stat st;
     pdl_buf b = PDL_BUF;
     clock_gettime(CLOCK_REALTIME, &now);
     pdl_buf_putf(&b, "%ld %lld.%03ld ", (long)getpid(), (long long)now.tv_sec,
@@ -62,26 +63,55 @@ bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     pdl_buf_putc(&b, ' ');
     pdl_lock_put_host(&b);
     bool ok = pdl_store_put(s, "owner", pdl_buf_str(&b), err);
+    pdl_buf_clear(&b);
+    if (stat(pdl_store_path(s).p, &st) == 0)
+        pdl_buf_putf(&b, "%llu", (unsigned long long)st.st_ino);
+    ok = ok && pdl_store_put(s, "inode", pdl_buf_str(&b), err);
     pdl_buf_fini(&b);
     return ok;
 }
 
-/* The process that has the lock on the file, as the kernel lists it; 0: not known. The row of an
- * owner is written after the lock was taken. */
-static long holder(pdl_str path) {
-    struct stat st;
-    char *name = pdl_str_dup(path), line[256];
-    FILE *f = stat(name, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+/* The process that has a lock on the file with this number, as the kernel lists it; 0: not known.
+ * The row of an owner is written after the lock was taken. */
+static long holder_of(unsigned long long inode) {
+    char line[256];
+    FILE *f = fopen("/proc/locks", "re");
     long found = 0;
     while (f && !found && fgets(line, sizeof line, f)) {
         long pid = 0;
-        unsigned long long inode = 0;
-        bool is_flock = sscanf(line, "%*s FLOCK %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2;
-        if (is_flock && pid > 0 && inode == (unsigned long long)st.st_ino) found = pid;
+        unsigned long long i = 0;
+        bool is_flock = sscanf(line, "%*s FLOCK %*s %*s %ld %*x:%*x:%llu", &pid, &i) == 2;
+        if (is_flock && pid > 0 && i == inode) found = pid;
     }
     if (f) fclose(f);
-    pdl_free(name);
     return found;
+}
+
+static long holder(pdl_str path) {
+    struct stat st;
+    char *name = pdl_str_dup(path);
+    long pid = stat(name, &st) == 0 ? holder_of((unsigned long long)st.st_ino) : 0;
+    pdl_free(name);
+    return pid;
+}
+
+bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s) {
+    struct stat st;
+    pdl_buf row = PDL_BUF, owner = PDL_BUF;
+    pdl_err ignored = {0};
+    unsigned long long inode = 0;
+    long pid = 0;
+    char *name = pdl_str_dup(path);
+    bool is_copy = stat(name, &st) == 0 && pdl_store_get(s, "inode", &row, &ignored) &&
+                   pdl_store_get(s, "owner", &owner, &ignored) &&
+                   sscanf(pdl_buf_z(&row), "%llu", &inode) == 1 &&
+                   sscanf(pdl_buf_z(&owner), "%ld", &pid) == 1 &&
+                   inode != (unsigned long long)st.st_ino && holder_of(inode) == pid;
+    pdl_free(name);
+    pdl_buf_fini(&row);
+    pdl_buf_fini(&owner);
+    pdl_err_fini(&ignored);
+    return is_copy;
 }
 
 void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out) {

@@ -20,6 +20,8 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "journal/run_lock.h"
+#include "journal/store.h"
 #include "sqlite/sql.h"
 
 #include "base/banned.h"
@@ -155,11 +157,11 @@ static const char *const texts[] = {
     [ST_DROP] = "DELETE FROM runs WHERE name = ?",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
-static const sql_use use = {PDL_E_io, "the index ", " cannot be used", texts, ST_COUNT};
+static const sql_use index_use = {PDL_E_io, "the index ", " cannot be used", texts, ST_COUNT};
 
 static bool open_once(pdl_str path, sql **out, pdl_err *err) {
     bool empty = false, ours = false;
-    if (!pdl_sql_make(path, NULL, err) || !pdl_sql_open(path, &use, out, err)) return false;
+    if (!pdl_sql_make(path, NULL, err) || !pdl_sql_open(path, &index_use, out, err)) return false;
     bool ok = pdl_sql_is_empty(*out, &empty, err) &&
               (!empty || pdl_sql_exec(*out,
                                       "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; PRAGMA "
@@ -197,6 +199,7 @@ typedef struct indexed {
 } indexed;
 
 struct index_listing {
+    const pdl_runs_use *use;
     pdl_arena *arena;
     pdl_map known; /* name -> indexed * */
     PDL_VEC(indexed *) all;
@@ -259,6 +262,23 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
     to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
 }
 
+/* Its maker was killed before its first row: it is listed by its name and age, so that it can be
+ * removed. */
+static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str path) {
+    indexed *x = pdl_arena_new(l->arena, indexed);
+    *x = (indexed){.s = {.state = pdl_lock_is_held(path) ? PDL_RUN_RUNNING : PDL_RUN_KILLED,
+                         .id = keep(l->arena, PDL_STR("")),
+                         .file = keep(l->arena, PDL_STR("?"))}};
+    x->s.started = (double)st->st_mtim.tv_sec;
+    return x;
+}
+
+/* A run is known by the name of its file: that of a copy is another than the one inside. */
+static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
+    pdl_str name = pdl_str_sub(file, 0, file.n - (sizeof SUFFIX - 1));
+    if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
+}
+
 /* What the index says of the file, or a look into it. A log beside it: it runs, or was killed. */
 static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);
@@ -280,10 +300,16 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
             if (q && s.state != PDL_RUN_RUNNING && stat(pdl_buf_z(&path), &st) == 0)
                 put_row(q, name, &st, &s);
             pdl_durable_summary_fini(&s);
+        } else if (!st.st_size || pdl_store_is_unbegun(pdl_buf_str(&path))) {
+            x = unbegun(l, &st, pdl_buf_str(&path));
+        } else if (l->use->unreadable) {
+            l->use->unreadable(l->use->user, pdl_buf_str(&path), err.msg);
         }
+        if (x && x->s.started <= 0) x->s.started = (double)st.st_mtim.tv_sec;
         pdl_err_fini(&err);
     }
     if (there && x) {
+        name_run(l, x, name);
         x->path = keep(l->arena, pdl_buf_str(&path));
         *pdl_vec_push(&l->all) = x;
     }
@@ -296,14 +322,12 @@ static int newest_first(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-bool pdl_runs_each(const char *folder,
-                   bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s), void *user,
-                   pdl_err *err) {
+bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err) {
     DIR *d = opendir(folder);
     if (!d)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder,
                            strerror(errno));
-    struct index_listing l = {.arena = pdl_arena_make()};
+    struct index_listing l = {.use = use, .arena = pdl_arena_make()};
     pdl_err ignored = {0};
     sql *q = open_index(folder);
     if (q && !(pdl_sql_run(q, ST_ALL, NULL, 0, on_row, &l, &ignored) &&
@@ -316,7 +340,7 @@ bool pdl_runs_each(const char *folder,
     pdl_sql_close(q);
     if (l.all.n) qsort(l.all.p, l.all.n, sizeof *l.all.p, newest_first);
     for (size_t i = 0; i < l.all.n; i++)
-        if (!fn(user, pdl_str_of(l.all.p[i]->path), &l.all.p[i]->s)) break;
+        if (!use->run(use->user, pdl_str_of(l.all.p[i]->path), &l.all.p[i]->s)) break;
     pdl_vec_fini(&l.all);
     pdl_map_fini(&l.known);
     pdl_arena_free(l.arena);

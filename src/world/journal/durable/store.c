@@ -418,9 +418,30 @@ bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err) {
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
+/* The answer of a row with its checksums. */
+typedef struct sealed_texts {
+    pdl_buf pieces, reply, error;
+} sealed_texts;
+
+static store_effect sealed(const store_effect *e, sealed_texts *t) {
+    store_effect out = *e;
+    out.pieces = pdl_store_seal(e->pieces, &t->pieces);
+    out.reply = pdl_store_seal(e->reply, &t->reply);
+    out.error = pdl_store_seal(e->error, &t->error);
+    return out;
+}
+
+static void sealed_fini(sealed_texts *t) {
+    pdl_buf_fini(&t->pieces);
+    pdl_buf_fini(&t->reply);
+    pdl_buf_fini(&t->error);
+}
+
 bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *err) {
     bool open = e->state == STORE_OPEN;
     sql_arg none = SQL_S(((pdl_str){0}));
+    sealed_texts t;
+    store_effect x = sealed(e, &t);
     sql_arg args[] = {SQL_I(e->run),
                       SQL_I(e->key),
                       SQL_I(e->kin),
@@ -437,21 +458,26 @@ bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *
                       SQL_I(e->state),
                       SQL_I(e->attempt),
                       SQL_I(e->again),
-                      SQL_S(e->pieces),
-                      SQL_S(e->reply),
-                      SQL_S(e->error),
+                      SQL_S(x.pieces),
+                      SQL_S(x.reply),
+                      SQL_S(x.error),
                       SQL_I(e->tokens),
                       SQL_D(e->cost)};
-    if (!pdl_store_write(s, ST_START, args, sizeof args / sizeof *args, err)) return false;
-    *id = pdl_sql_last_id(s->q);
-    return true;
+    bool ok = pdl_store_write(s, ST_START, args, sizeof args / sizeof *args, err);
+    if (ok) *id = pdl_sql_last_id(s->q);
+    sealed_fini(&t);
+    return ok;
 }
 
 bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),   SQL_D(e->end_clock), SQL_I(e->state),
-                      SQL_S(e->pieces),  SQL_S(e->reply), SQL_S(e->error),     SQL_I(e->tokens),
+    sealed_texts t;
+    store_effect x = sealed(e, &t);
+    sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),  SQL_D(e->end_clock), SQL_I(e->state),
+                      SQL_S(x.pieces),   SQL_S(x.reply), SQL_S(x.error),      SQL_I(e->tokens),
                       SQL_D(e->cost),    SQL_I(e->id)};
-    return pdl_store_write(s, ST_END, args, sizeof args / sizeof *args, err);
+    bool ok = pdl_store_write(s, ST_END, args, sizeof args / sizeof *args, err);
+    sealed_fini(&t);
+    return ok;
 }
 
 bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err) {
@@ -470,7 +496,8 @@ bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, 
 struct each_effect {
     store_fn *fn;
     void *user;
-    bool more;
+    bool more, damaged;
+    pdl_buf place; /* damaged: of the row */
 };
 
 static bool on_effect(void *user, sql *q, sql_row *row) {
@@ -499,6 +526,12 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
         .cost = pdl_sql_num(q, row, 20),
         .run = pdl_sql_int(q, row, 21),
     };
+    if (!pdl_store_unseal(&e.pieces) || !pdl_store_unseal(&e.reply) ||
+        !pdl_store_unseal(&e.error)) {
+        x->damaged = true;
+        pdl_buf_put(&x->place, e.place);
+        return x->more = false;
+    }
     x->more = x->fn(x->user, &e);
     return x->more;
 }
@@ -559,18 +592,23 @@ static bool each_keyed(pdl_store *s, const row_keys *k, int64_t x, struct each_e
 }
 
 bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user, pdl_err *err) {
-    struct each_effect each = {fn, user, true};
-    if (by == STORE_BY_KEY || by == STORE_BY_KIN)
-        return read_keys(s, err) &&
-               each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_kin, x, &each, err);
+    struct each_effect each = {.fn = fn, .user = user, .more = true, .place = PDL_BUF};
     static const statement statements[] = {[STORE_BY_STATE] = ST_BY_STATE,
                                            [STORE_BY_ID] = ST_BY_ID,
                                            [STORE_BY_ERROR] = ST_BY_ERROR,
                                            [STORE_ALL] = ST_ALL,
                                            [STORE_BRIEF] = ST_BRIEF};
     sql_arg arg = SQL_I(x);
-    return pdl_sql_run(s->q, statements[by], &arg, 1, by == STORE_BRIEF ? on_brief : on_effect,
-                       &each, err);
+    bool ok = by == STORE_BY_KEY || by == STORE_BY_KIN
+                  ? read_keys(s, err) &&
+                        each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_kin, x, &each, err)
+                  : pdl_sql_run(s->q, statements[by], &arg, 1,
+                                by == STORE_BRIEF ? on_brief : on_effect, &each, err);
+    if (ok && each.damaged)
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                         "what was answered at %s is not what was written", pdl_buf_z(&each.place));
+    pdl_buf_fini(&each.place);
+    return ok;
 }
 
 static bool on_last(void *user, sql *q, sql_row *row) {
@@ -692,62 +730,4 @@ bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const store_file *
 bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err) {
     sql_arg args[] = {SQL_D(at), SQL_S(place), SQL_S(text)};
     return pdl_store_write(s, ST_DECIDE, args, 3, err);
-}
-
-/* --- rewriting -------------------------------------------------------------------------------- */
-
-struct rewriting {
-    pdl_store *s;
-    void (*fn)(void *user, pdl_str text, pdl_buf *out);
-    void *user;
-    pdl_err *err;
-    bool ok;
-};
-
-/* NULL stays NULL. */
-static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
-    *out = PDL_BUF;
-    if (!text.p) return text;
-    r->fn(r->user, text, out);
-    return pdl_buf_str(out);
-}
-
-static bool on_texts(void *user, sql *q, sql_row *row) {
-    struct rewriting *r = user;
-    pdl_buf b[4];
-    sql_arg args[5];
-    for (int i = 0; i < 4; i++) args[i] = SQL_S(rewritten(r, pdl_sql_text(q, row, i + 1), &b[i]));
-    args[4] = SQL_I(pdl_sql_int(q, row, 0));
-    r->ok = pdl_store_write(r->s, ST_REWRITE, args, 5, r->err);
-    for (size_t i = 0; i < 4; i++) pdl_buf_fini(&b[i]);
-    return r->ok;
-}
-
-static bool on_message_text(void *user, sql *q, sql_row *row) {
-    struct rewriting *r = user;
-    pdl_buf b;
-    sql_arg args[] = {SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b)),
-                      SQL_I(pdl_sql_int(q, row, 0))};
-    r->ok = pdl_store_write(r->s, ST_REWRITE_MESSAGE, args, 2, r->err);
-    pdl_buf_fini(&b);
-    return r->ok;
-}
-
-static bool on_fact(void *user, sql *q, sql_row *row) {
-    struct rewriting *r = user;
-    pdl_buf b;
-    sql_arg args[] = {SQL_S(pdl_sql_text(q, row, 0)),
-                      SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b))};
-    r->ok = pdl_store_write(r->s, ST_PUT, args, 2, r->err);
-    pdl_buf_fini(&b);
-    return r->ok;
-}
-
-bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_buf *out), void *user,
-                       pdl_err *err) {
-    struct rewriting r = {s, fn, user, err, true};
-    return pdl_sql_exec(s->q, "PRAGMA secure_delete = ON", err) &&
-           pdl_sql_run(s->q, ST_TEXTS, NULL, 0, on_texts, &r, err) && r.ok &&
-           pdl_sql_run(s->q, ST_MESSAGE_TEXTS, NULL, 0, on_message_text, &r, err) && r.ok &&
-           pdl_sql_run(s->q, ST_FACTS, NULL, 0, on_fact, &r, err) && r.ok;
 }

@@ -79,6 +79,11 @@ struct pdl_store {
     log_room room;
 };
 
+/* seal.c: the text with its checksum, in out; nothing where there is none. */
+pdl_str pdl_store_seal(pdl_str text, pdl_buf *out);
+/* Takes the checksum off; false: the text is not what was written. */
+PDL_MUST bool pdl_store_unseal(pdl_str *text);
+
 /* Runs a statement that changes the file, inside of a transaction. */
 PDL_MUST bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n,
                               pdl_err *err);

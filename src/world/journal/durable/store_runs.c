@@ -17,13 +17,19 @@ static bool on_run(void *user, sql *q, sql_row *row) {
     r->start = pdl_sql_num(q, row, 2);
     r->end = pdl_sql_num(q, row, 3);
     pdl_buf_put(&r->body, pdl_sql_text(q, row, 4));
-    pdl_buf_put(&r->answer, pdl_sql_text(q, row, 5));
+    pdl_str answer = pdl_sql_text(q, row, 5);
+    r->is_damaged = !pdl_store_unseal(&answer);
+    pdl_buf_put(&r->answer, answer);
     return false;
 }
 
 bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err) {
     *out = (store_run){.body = PDL_BUF, .answer = PDL_BUF};
-    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err);
+    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err) &&
+           (!out->is_damaged ||
+            pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                        "%s is damaged: a kept answer is not what was written",
+                        pdl_store_path(s).p));
 }
 
 bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, int64_t *id,
@@ -36,8 +42,11 @@ bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, 
 
 bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double at, pdl_str answer,
                        pdl_err *err) {
-    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(answer), SQL_I(id)};
-    return pdl_store_write(s, ST_END_RUN, args, 4, err);
+    pdl_buf b;
+    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(pdl_store_seal(answer, &b)), SQL_I(id)};
+    bool ok = pdl_store_write(s, ST_END_RUN, args, 4, err);
+    pdl_buf_fini(&b);
+    return ok;
 }
 
 bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err) {
@@ -62,18 +71,23 @@ bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err) {
 /* --- runs of one file: the rows of a batch ---------------------------------------------------- */
 
 bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
-    sql_arg args[] = {SQL_I(r->number), SQL_S(r->facts), SQL_S(r->hash),  SQL_I(r->failed ? 2 : 1),
-                      SQL_D(r->start),  SQL_D(r->end),   SQL_S(r->answer)};
-    return pdl_store_write(s, ST_PUT_ROW, args, sizeof args / sizeof *args, err);
+    pdl_buf b;
+    pdl_str answer = pdl_store_seal(r->answer, &b);
+    sql_arg args[] = {SQL_I(r->number), SQL_S(r->facts), SQL_S(r->hash), SQL_I(r->failed ? 2 : 1),
+                      SQL_D(r->start),  SQL_D(r->end),   SQL_S(answer)};
+    bool ok = pdl_store_write(s, ST_PUT_ROW, args, sizeof args / sizeof *args, err);
+    pdl_buf_fini(&b);
+    return ok;
 }
 
 typedef struct row_reader {
     store_row_fn *fn;
     void *user;
+    int64_t damaged; /* number of the row; 0: none */
 } row_reader;
 
 static bool on_row(void *user, sql *q, sql_row *row) {
-    const row_reader *r = user;
+    row_reader *r = user;
     store_row out = {
         .number = pdl_sql_int(q, row, 0),
         .facts = pdl_sql_text(q, row, 1),
@@ -83,17 +97,29 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .end = pdl_sql_num(q, row, 5),
         .answer = pdl_sql_text(q, row, 6),
     };
+    if (!pdl_store_unseal(&out.answer)) {
+        r->damaged = out.number;
+        return false;
+    }
     return r->fn(r->user, &out);
 }
 
+static bool is_sound(const pdl_store *s, const row_reader *r, pdl_err *err) {
+    return !r->damaged || pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                                      "%s is damaged: row %lld is not what was written",
+                                      pdl_store_path(s).p, (long long)r->damaged);
+}
+
 bool pdl_store_find_row(pdl_store *s, int64_t number, store_row_fn *fn, void *user, pdl_err *err) {
-    row_reader r = {fn, user};
-    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, on_row, &r, err);
+    row_reader r = {fn, user, 0};
+    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, on_row, &r, err) &&
+           is_sound(s, &r, err);
 }
 
 bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, void *user, pdl_err *err) {
-    row_reader r = {fn, user};
-    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, on_row, &r, err);
+    row_reader r = {fn, user, 0};
+    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, on_row, &r, err) &&
+           is_sound(s, &r, err);
 }
 
 bool pdl_store_forget_failed(pdl_store *s, pdl_err *err) {

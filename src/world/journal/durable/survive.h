@@ -192,6 +192,8 @@ void pdl_durable_actions_free(recorded_actions *all); /* NULL is fine */
 void pdl_durable_settle(pdl_durable *d);
 /* --changed fail: may the run go on, as far as can be seen before anything is done? */
 void pdl_durable_decide(pdl_durable *d);
+/* The file is left as it was before this process, as far as nothing was done. */
+void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
@@ -231,6 +233,7 @@ PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over,
                                         pdl_err *err);
 
 /* written_files.c: files that the program writes */
+bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);
 PDL_MUST bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err);

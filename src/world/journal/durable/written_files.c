@@ -52,9 +52,13 @@ static void forget_begun(pdl_durable *d, size_t i) {
     d->begun.p[i] = d->begun.p[--d->begun.n];
 }
 
-void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e) {
+bool pdl_durable_closes(const pdl_effect *e) {
     pdl_vref close = pdl_dict_getz(e->request, "close");
-    bool closes = pdl_is_bool(close) && pdl_bool_of(close);
+    return e->kind == PDL_EFFECT_write && pdl_is_bool(close) && pdl_bool_of(close);
+}
+
+void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e) {
+    bool closes = pdl_durable_closes(e);
     size_t i = begun_at(d, path_of(e));
     if (closes && i < d->begun.n) forget_begun(d, i);
     if (!closes && i == d->begun.n) *pdl_vec_push(&d->begun) = pdl_str_dup(path_of(e));

@@ -1,0 +1,41 @@
+/* seal.c -- checksums of the answers in a journal, which would be believed if a bit of them were
+ * another. Each is followed by a line with its checksum, which JSON never has. Disks and memory flip
+ * bits now and then; SQLite notices that in what it needs to find a row, not in the text of one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "journal/durable/store_impl.h"
+
+#include "base/banned.h"
+
+enum { SEAL = 18 }; /* bytes of "\n#" and sixteen digits */
+
+/* FNV-1a: each byte changes all bits that follow. The checksum does not keep a person from changing
+ * an answer. */
+static void put_seal(pdl_str text, char out[SEAL + 1]) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < text.n; i++) h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
+    snprintf(out, SEAL + 1, "\n#%016llx", (unsigned long long)h);
+}
+
+pdl_str pdl_store_seal(pdl_str text, pdl_buf *out) {
+    char seal[SEAL + 1];
+    *out = PDL_BUF;
+    if (!text.p) return text;
+    put_seal(text, seal);
+    pdl_buf_put(out, text);
+    pdl_buf_put(out, (pdl_str){seal, SEAL});
+    return pdl_buf_str(out);
+}
+
+bool pdl_store_unseal(pdl_str *text) {
+    char seal[SEAL + 1];
+    if (!text->p || text->n < SEAL || text->p[text->n - SEAL] != '\n') return true; /* has none */
+    pdl_str whole = pdl_str_sub(*text, 0, text->n - SEAL),
+            kept = pdl_str_sub(*text, text->n - SEAL, text->n);
+    put_seal(whole, seal);
+    *text = whole;
+    return pdl_str_eq(kept, (pdl_str){seal, SEAL});
+}
