@@ -530,6 +530,9 @@ typedef struct pdl_task_options {
      * within the sandbox of the engine. NULL and "": nothing more. A handler of the engine that
      * runs code itself is asked all the same, and declines */
     const char *sandbox;
+    /* The trace has whole lists of messages and no member that the reference does not write, for
+     * programs that were made for its traces. */
+    bool trace_whole;
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,

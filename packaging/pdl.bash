@@ -54,7 +54,7 @@ _pdl() {
         case $prev in
         esac ;;
     resume)
-        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min '
+        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --changed) values='reuse fail' ;;
         --stream) values='result context none' ;;
@@ -125,7 +125,7 @@ _pdl() {
         case $prev in
         esac ;;
     *)
-        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version '
+        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --whole --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version '
         case $prev in
         --sandbox-min) values='full process' ;;
         --stream) values='result context none' ;;

@@ -67,6 +67,6 @@ class Engine:
     def start(self, what: "Program | Handle", inputs: "dict[str, Any] | tuple[list[Any], dict[str, Any]]", output: int,
               text: Optional[Callable[[str], object]], error_text: Optional[Callable[[str], object]],
               message: Optional[Callable[[tuple[str, bytes]], object]], done: Optional[Callable[[None], object]],
-              record: Optional[str] = ..., replay: Optional[str] = ..., trace: bool = ..., cache: Optional[str] = ...,
+              record: Optional[str] = ..., replay: Optional[str] = ..., trace: int = ..., cache: Optional[str] = ...,
               budget: Optional[str] = ..., shown: Optional[Callable[[tuple[str, str, bytes, int]], object]] = ...,
               alone: bool = ..., context: "Optional[Context]" = ..., policies: list[str] = ..., sandbox: Optional[str] = ...) -> Run: ...

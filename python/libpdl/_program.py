@@ -131,7 +131,7 @@ def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _er
 class Job:
     """A run in progress, of a program, or of a call of one of its functions."""
 
-    def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: bool,
+    def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: int,
                  write: Optional[Callable[[str], object]] = None,
                  shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None,
                  **more: Any) -> None:

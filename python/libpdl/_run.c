@@ -227,7 +227,8 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     }
     pdlpy_sweep(e);
     o.output = (pdl_output)output;
-    o.trace = trace;
+    o.trace = trace != 0;
+    o.trace_whole = trace > 1;
     o.alone = alone;
     keep(&r->text, text);
     keep(&r->error_text, error_text);

@@ -62,6 +62,7 @@ typedef struct pdl_session_options {
     void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
     bool alone;        /* there is no outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
+    bool trace_whole;  /* with nothing but what the reference writes, lists of messages whole */
     bool trace_later;  /* when it is asked for, so that the run takes no time for it */
     bool all_blocks;   /* the sink hears of plain values, too, as of the blocks that they are */
     bool labels;       /* it says where values came from, as it does where policies are asked */

@@ -20,7 +20,7 @@ SECONDS = 120  # for one run of the command
 @pytest.mark.sampled
 @pytest.mark.parametrize("area", AREAS)
 def test_program(area, pdl):
-    server, runner = run.Server(), run.subprocess_runner(pdl)
+    server, runner = run.Server(), run.subprocess_runner(pdl, whole=True)
     for one in run.load_cases([run.DEFAULT_ROOT], [area]):
         whole = taken(one.id, EVERY) and Choice.tier != "check"
         if whole or not Choice.rest:

@@ -74,7 +74,7 @@ class Pair:
         self.lines = lines
         self.server = kit.Server()
         self.reference = make_goldens.in_process_runner()
-        self.ours = kit.subprocess_runner(command)
+        self.ours = kit.subprocess_runner(command, whole=True)
         self.timeout = timeout
 
     def compare(self, case):

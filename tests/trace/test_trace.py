@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_trace.py -- what traces hold, as the reference writes it."""
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -122,6 +124,99 @@ text:
     equal(inputs[3], [{"role": "user", "content": "plain"}])
 
 
+# --- calls in expressions -----------------------------------------------------------------------------------------------
+
+CALLING = """
+defs:
+  f:
+    function: {q: string}
+    return:
+      lastOf:
+      - {model: openai/m, input: "${ q }", parameters: {mock_response: "[${ q }]"}, contribute: []}
+      - "${ q }!"
+  add: {function: {a: string, b: string}, return: "${ f(a) ~ b }"}
+  judge: {function: {expectation: string, response: string}, return: {lastOf: ["${ f('j') }", {object: {met: true}}]}}
+text:
+- "${ f('text') }"
+- {if: "${ f('if') }", then: "x"}
+- {repeat: "r", until: "${ f('until') }"}
+- {for: {i: "${ [f('for')] }"}, repeat: "${ i }"}
+- {for: {i: [a, b]}, map: "${ i }", join: {reduce: "${ add }"}}
+- {call: "${ add }", args: {a: "${ f('arg') }", b: b}}
+- {model: openai/m, input: "${ f('input') }", parameters: {mock_response: "m"}}
+- {lang: jinja, code: "{{ f('jinja') }}"}
+- {lang: pdl, code: "text: [\\"${ f('pdl') }\\", {model: openai/m, parameters: {mock_response: \\"m\\"}}]"}
+- {data: "x", def: "g", expectations: [{expect: good, feedback: "${ judge }"}]}
+- {defs: {z: "${ f('defs') }"}, text: "${ z }"}
+- {match: "${ f('match') }", with: [{case: "match!", if: "${ f('guard') }", then: "t"}]}
+- {lang: python, code: "result = f(q='python')"}
+- {data: "y", retry: 1, parser: json, fallback: "${ f('fallback') }"}
+"""
+# where the blocks with the models of CALLING are, in the words of a journal
+PLACES = ["text.call0.lastOf.0.model", "text.1.if.call0.lastOf.0.model", "text.2.repeat.call0.lastOf.0.model",
+          "text.3.repeat.call0.lastOf.0.model", "text.4.map.call0.call0.lastOf.0.model", "text.5.call.call1.lastOf.0.model",
+          "text.5.call.call0.lastOf.0.model", "text.6.model", "text.6.model.call0.lastOf.0.model", "text.7.code.call0.lastOf.0.model",
+          "text.8.code.call0.lastOf.0.model", "text.8.code.text.1.model", "text.9.data.call0.lastOf.call0.lastOf.0.model",
+          "text.10.text.call0.lastOf.0.model", "text.11.match.call0.lastOf.0.model", "text.11.match.call1.lastOf.0.model"]
+
+
+def executed(v, kind):
+    """The blocks of a kind that a trace says were executed, in the order of the text."""
+    if isinstance(v, list):
+        return [b for x in v for b in executed(x, kind)]
+    if not isinstance(v, dict):
+        return []
+    own = [v] if v.get("kind") == kind and "pdl__timing" in v else []
+    return own + [b for x in v.values() for b in executed(x, kind)]
+
+
+def test_calls_in_expressions_are_in_the_trace(pdl, folder):
+    (folder / "main.pdl").write_text(CALLING)
+    argv = [pdl.pdl, "--no-sandbox", "--verbose", "--record", "j", "main.pdl", "-t", "t.json"]
+    p = subprocess.run(argv, cwd=folder, capture_output=True, timeout=TIMEOUT_S, env={"PATH": "/usr/bin:/bin"})
+    equal(p.returncode, 0, p.stderr.decode())
+    models = executed(json.loads((folder / "t.json").read_bytes()), "model")
+    equal(sum(m["pdl__usage"]["model_calls"] for m in models), p.stderr.decode().count("model openai/m,"))
+    with contextlib.closing(sqlite3.connect(folder / "j")) as db:
+        journal = [place for (place,) in db.execute("select place from effects where kind = 'model'")]
+    equal(sorted(m["pdl__id"] for m in models), sorted(journal))
+    missing = set(PLACES) - set(journal)
+    assert not missing, missing
+    q = subprocess.run([pdl.pdl, "--replay", "j", "--whole", "main.pdl", "-t", "whole.json"], cwd=folder, capture_output=True,
+                       timeout=TIMEOUT_S, env={"PATH": "/usr/bin:/bin"})
+    equal(q.returncode, 0, q.stderr.decode())
+    assert b"pdl__calls" not in (folder / "whole.json").read_bytes()
+
+
+def test_a_call_in_an_expression_is_a_call_block(pdl, folder):
+    t = pdl.trace(folder, """
+defs: {f: {function: {q: string}, return: {text: ["${ q }", b]}}}
+text: "${ f('a') ~ f(q='c') }"
+""")
+    calls = t["text"]["pdl__calls"]
+    equal([(c["kind"], c["pdl__id"], c["call"], c["args"]["pdl__result"], c["pdl__result"]) for c in calls],
+          [("call", "text.call0", "f", {"q": "a"}, "ab"), ("call", "text.call1", "f", {"q": "c"}, "cb")])
+    equal([b["pdl__id"] for b in calls[1]["pdl__trace"]["text"][:1]], ["text.call1.text.0.data"])
+
+
+def test_a_failure_in_a_call_of_an_expression_is_where_it_happened(pdl, folder):
+    t = pdl.trace(folder, 'defs: {f: {function: {}, return: {text: [a, "${ nope }"]}}}\ntext: ["${ f() }"]\n', status=1)
+    outer = t["text"][0]
+    equal(outer["kind"], "error")
+    inner = outer["program"]["pdl__calls"][0]["pdl__trace"]["text"][1]
+    equal((inner["kind"], inner["program"], "nope" in inner["msg"]), ("error", "${ nope }", True))
+
+
+def test_ten_thousand_calls_of_one_expression(pdl, folder):
+    t = pdl.trace(folder, """
+defs: {f: {function: {i: integer}, return: {text: ["${ i }", b]}}}
+data:
+  lang: jinja
+  code: "{% for i in range(10000) %}{% if f(i) == '' %}x{% endif %}{% endfor %}"
+""".replace("data:\n  lang", "lang").replace("\n  code", "\ncode"))
+    equal([c["args"]["pdl__result"]["i"] for c in t["pdl__calls"]], list(range(10000)))
+
+
 # --- long traces: what is over is put aside ---------------------------------------------------------------------------
 
 LOOP = """
@@ -228,7 +323,7 @@ def without_times(x):
         return {k: 0 if k.endswith("_nanos") else without_times(v) for k, v in x.items()}
     if isinstance(x, list):
         return [without_times(v) for v in x]
-    return re.sub(r"^text\.0\.repeat\.\d+", "text.0.repeat.N", x) if isinstance(x, str) else x
+    return re.sub(r"^text\.0\.repeat\.(call)?\d+", r"text.0.repeat.\1N", x) if isinstance(x, str) else x
 
 
 # name: body of a loop whose i is 0 for all iterations, so that all of them are alike

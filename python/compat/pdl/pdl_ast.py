@@ -265,6 +265,7 @@ _PLAIN_DEFAULTS = {"raw": False, "resample": True, "structuredDecoding": True}
 _NAMES = {"if": "condition", "match": "match_", "pdl__usage": "pdl__usage"}
 _TRACE: dict[str, tuple[Any, Optional[Callable[[Any], Any]]]] = {
     "pdl__id": ("", None), "pdl__context": ([], None), "pdl__trace": (None, lambda v: _each(_block, v) if isinstance(v, list) else _block(v)),
+    "pdl__calls": (None, lambda v: v and _each(_block, v)),
     "pdl__usage": (None, lambda v: PdlUsage(**v) if isinstance(v, dict) else v),
     "pdl__timing": (None, lambda v: PdlTiming(**v) if isinstance(v, dict) else v),
     "pdl__location": (None, lambda v: PdlLocationType(**v) if isinstance(v, dict) else v)}

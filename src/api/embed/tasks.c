@@ -47,7 +47,8 @@ static void report(const pdl_task *t, const pdl_event *e) {
     const pdl_err *why = e->err ? e->err : e->reply && e->reply->err.kind ? &e->reply->err : NULL;
     pdl_error *error = why ? pdl_error_make(why, t->session) : NULL;
     pdl_loc loc = e->effect ? e->effect->loc : e->block ? e->block->loc : (pdl_loc){0};
-    pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
+    const pdl_path *at = e->place ? e->place : e->path;
+    pdl_path_text(at ? at : e->effect ? e->effect->place : NULL, &place);
     pdl_buf_put(&text, e->kind == PDL_EVENT_field ? e->key : e->text);
     pdl_buf_put(&role, e->role);
     if (loc.src) pdl_buf_put(&file, loc.src->name);
@@ -209,6 +210,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .replay = pdl_str_of(t->replay),
         .jobs = t->engine->jobs,
         .trace = t->opt.trace,
+        .trace_whole = t->opt.trace_whole,
         .sink = {t, on_event, t->opt.blocks},
         .path = t->engine->paths.p,
         .n_path = t->engine->paths.n,

@@ -359,6 +359,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->opt.trace) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_fold_mask(s->fold, pdl_session_mask(s, PDL_SINK_trace));
+        if (s->opt.trace_whole) pdl_fold_whole(s->fold);
         if (s->opt.labels || s->policies) pdl_fold_labels(s->fold, put_origin, s);
         if (s->opt.trace_later) s->later = pdl_later_new(pdl_fold_sink(s->fold));
         pdl_sinks_add(sinks, s->later ? pdl_later_sink(s->later) : pdl_fold_sink(s->fold));

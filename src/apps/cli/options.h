@@ -29,6 +29,7 @@ typedef enum {
     OPT_data_file,
     OPT_stream,
     OPT_trace,
+    OPT_whole,
     OPT_record,
     OPT_replay,
     OPT_cache,

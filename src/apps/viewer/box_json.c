@@ -85,7 +85,7 @@ static pdl_vref result_of(const pdl_box *b) {
     return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
 }
 
-/* A function's value is the function itself. */
+/* A function's value is the function itself; pdl_live shows it likewise. */
 void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_vref p = pdl_box_get(b, "function");
     pdl_buf_putc(out, '(');
@@ -205,9 +205,10 @@ static void put_detail(pdl_buf *out, pdl_str name, pdl_vref v) {
 /* A member that is no fact is a part of the source: only what has no blocks in it, which have boxes
  * of their own, is a detail. */
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
-    if (pdl_str_is(key, "kind") || pdl_str_is(key, "pdl__id") || pdl_str_is(key, "pdl__trace") ||
-        pdl_str_is(key, "pdl__timing") || pdl_str_is(key, "pdl__is_leaf"))
-        return false;
+    static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
+                                                  "pdl__calls", "pdl__timing", "pdl__is_leaf"};
+    for (size_t i = 0; i < sizeof shown_elsewhere / sizeof *shown_elsewhere; i++)
+        if (pdl_str_is(key, shown_elsewhere[i])) return false;
     if (pdl_doc_is_fact(key) || !(pdl_is_dict(v) || pdl_is_list(v))) return true;
     for (uint32_t i = b->first; i < b->first + b->n_children; i++) {
         pdl_str step = d->boxes.p[i].step;
@@ -259,7 +260,7 @@ void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out) {
     for (size_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
         pdl_vref usage = pdl_box_get(b, "pdl__usage");
-        failed += b->state == PDL_BOX_FAILED;
+        failed += b->counts;
         calls += count_of(usage, "model_calls");
         prompt += count_of(usage, "prompt_tokens");
         completion += count_of(usage, "completion_tokens");

@@ -104,7 +104,7 @@ static bool defines(const pdl_box *b, pdl_str name) {
 }
 
 static bool fits_state(const pdl_box *b, pdl_str state) {
-    if (pdl_str_is(state, "failed")) return b->state == PDL_BOX_FAILED;
+    if (pdl_str_is(state, "failed")) return b->counts;
     return pdl_str_is(state, "recovered") ? b->state == PDL_BOX_RECOVERED
                                           : b->state == PDL_BOX_DONE;
 }

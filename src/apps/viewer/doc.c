@@ -168,6 +168,8 @@ static void add_children(pdl_doc *d, uint32_t i) {
         } else if (pdl_text_is(key, "pdl__trace")) {
             walk_trace(&w, block, trace);
             pdl_buf_clear(&w.step);
+        } else if (pdl_text_is(key, "pdl__calls")) {
+            walk_part(&w, PDL_STR("calls"), pdl_dict_val_at(block, k), 0);
         } else if (may_hold_blocks(block, pdl_str_get(key), !pdl_is_absent(trace))) {
             walk_part(&w, pdl_str_get(key), pdl_dict_val_at(block, k), 0);
         }
@@ -175,6 +177,22 @@ static void add_children(pdl_doc *d, uint32_t i) {
     pdl_buf_fini(&w.step);
     d->boxes.p[i].first = (uint32_t)first;
     d->boxes.p[i].n_children = (uint32_t)(d->boxes.n - first);
+}
+
+/* --- failures --------------------------------------------------------------------------------- */
+
+/* A failure ends the blocks around it, too; it counts where it happened. Boxes come after those
+ * around them, so each is examined before these. */
+static void count_failures(pdl_doc *d) {
+    bool *below = PDL_NEW_N(bool, d->boxes.n);
+    for (size_t i = d->boxes.n; i-- > 0;) {
+        pdl_box *b = &d->boxes.p[i];
+        const pdl_box *up = &d->boxes.p[b->parent];
+        bool in_error = i && pdl_str_is(up->kind, "error"); /* the message is there */
+        b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
+        if (i && (b->counts || below[i])) below[b->parent] = true;
+    }
+    pdl_free(below);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -218,6 +236,7 @@ bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
     if (!pdl_doc_is_block(d->trace))
         note(d, "This is JSON, but no trace of a program: it names no kind of block.");
     for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);
+    count_failures(d);
     if (d->cut) note(d, "The trace has more blocks than can be shown; the first 5 000 000 are.");
     *out = d;
     return true;

@@ -34,6 +34,7 @@ typedef struct pdl_box {
     pdl_str step;        /* from the block around it to this one in the source: "text.0" */
     int64_t start, end;  /* ns since the epoch; 0: not known */
     pdl_box_state state;
+    bool counts; /* it failed, and no block in it did: one failure is counted once */
 } pdl_box;
 
 typedef struct pdl_doc {

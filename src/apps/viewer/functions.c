@@ -70,12 +70,12 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module) {
     pdl_vec_fini(&w.left);
 }
 
-/* The name in "${ name }". */
+/* The name in "${ name }", or that of a call in an expression, which is the name itself. */
 static pdl_str called_name(const pdl_box *call) {
     pdl_vref v = pdl_box_get(call, "call");
     if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");
     pdl_str s = pdl_is_str(v) ? pdl_str_trim(pdl_str_get(v)) : (pdl_str){0};
-    if (!pdl_str_starts(s, PDL_STR("${")) || !pdl_str_ends(s, PDL_STR("}"))) return (pdl_str){0};
+    if (!pdl_str_starts(s, PDL_STR("${")) || !pdl_str_ends(s, PDL_STR("}"))) return s;
     return pdl_str_trim(pdl_str_sub(s, 2, s.n - 1));
 }
 

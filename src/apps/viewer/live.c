@@ -11,6 +11,7 @@
 #include "effect/effect.h"
 #include "lang/program.h"
 #include "trace/sink.h"
+#include "value/func.h"
 #include "value/json_write.h"
 #include "value/promise.h"
 #include "viewer/box_json.h"
@@ -96,11 +97,30 @@ static void add_text(live_box *b, pdl_str piece) {
     b->tail = true;
 }
 
+/* A function is shown by the names of its parameters. */
+static void show_function(live_box *b, pdl_vref v) {
+    const pdl_func *f = pdl_func_of(v);
+    const pdl_b_function *function = f->block ? pdl_block_as(f->block, PDL_BLOCK_function) : NULL;
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putc(&text, '(');
+    for (uint32_t i = 0; function && i < function->params.n; i++) {
+        if (i) PDL_PUT(&text, ", ");
+        pdl_buf_put(&text, function->params.names[i]);
+    }
+    pdl_buf_putc(&text, ')');
+    set_text(b, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
 /* The beginning of a value that is ready. */
 static void show_value(live_box *b, pdl_vref v) {
     pdl_buf json = PDL_BUF, fixed = PDL_BUF;
     pdl_err err = {0};
     if (pdl_is_absent(v)) return;
+    if (pdl_is(v, PDL_V_FUNC)) {
+        show_function(b, v);
+        return;
+    }
     if (pdl_is_str(v)) {
         set_text(b, pdl_str_get(v));
         return;
@@ -168,9 +188,10 @@ static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
 
 static bool is_kind(const live_box *b, pdl_block_kind kind) { return b->block->kind == kind; }
 
-/* Blocks that an expression or code runs are not shown, as in traces; nor what is too much. */
+/* A box is hidden where there are too many, and where the code that called it has ended. */
 static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
-    return e->entry == PDL_ENTRY_SILENT || (up && up->hidden) || l->boxes.n >= PDL_LIVE_MAX_BOXES;
+    return (!up && e->entry == PDL_ENTRY_SILENT) || (up && up->hidden) ||
+           l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
 /* The text of what it is is made when a page asks for it: most boxes are replaced by those of the
@@ -178,7 +199,8 @@ static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e)
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;
-    b->place = e->path ? pdl_path_keep(e->path) : NULL;
+    pdl_path *place = e->place ? e->place : e->path;
+    b->place = place ? pdl_path_keep(place) : NULL;
     b->file = PDL_VIEW_NO_FILE;
     if (!e->block->loc.src) return;
     if (e->block->loc.src != l->source) {
@@ -263,8 +285,8 @@ static void on_field(pdl_live *l, const pdl_event *e) {
 }
 
 static void on_piece(pdl_live *l, const pdl_event *e) {
-    if (e->effect->place != l->stream) {
-        l->stream = e->effect->place;
+    if (e->caller != l->stream) {
+        l->stream = e->caller;
         l->streams = pdl_idmap_find(&l->calls, (uintptr_t)l->stream);
     }
     live_box *b = l->streams;
@@ -282,7 +304,7 @@ static void on_usage(pdl_live *l, const pdl_event *e) {
 
 /* The answer is the value of the box and of those around it that ended with it. */
 static void on_reply(pdl_live *l, const pdl_event *e) {
-    live_box *b = e->path ? pdl_idmap_find(&l->calls, (uintptr_t)e->path) : NULL;
+    live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
     b->end = e->nanos;
     b->failed = e->err != NULL;

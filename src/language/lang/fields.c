@@ -138,6 +138,7 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__structured", BIT(model)},
     {"pdl__decisions", UINT32_MAX},
     {"pdl__labels", UINT32_MAX},
+    {"pdl__calls", UINT32_MAX},
     {"pdl__score", BIT(factor)},
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");

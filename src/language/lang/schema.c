@@ -134,14 +134,17 @@ static const struct {
     {"OptionalPdlLocationType", "{'anyOf': [@PdlLocationType, {'type': 'null'}]}"},
     {"PdlTiming",
      "{'type': 'object', 'properties': {'start_nanos': @OptionalInt, 'end_nanos': @OptionalInt, "
-     "'first_use_nanos': @OptionalInt, 'timezone':"
-     " @OptionalStr}, 'additionalProperties': false}"},
+     "'first_use_nanos': @OptionalInt, 'sent_nanos': @OptionalInt, 'first_token_nanos': "
+     "@OptionalInt, 'timezone': @OptionalStr}, 'additionalProperties': false}"},
     {"PdlUsage",
      "{'type': 'object', 'properties': {'model_calls': {'type': 'integer'}, 'completion_tokens': "
      "{'type': 'integer'}, 'prompt_tokens': {'type':"
-     " 'integer'}}}"},
+     " 'integer'}, 'cost': {'type': 'number'}}}"},
     {"OptionalModelInput",
-     "{'anyOf': [{'type': 'array', 'items': {'type': 'object'}}, {'type': 'null'}]}"},
+     "{'anyOf': [{'type': 'array', 'items': {'type': 'object'}}, {'type': 'object', 'properties': "
+     "{'pdl__same': {'type': 'string'}, 'pdl__more': {'type': 'array', 'items': {'type': "
+     "'object'}}}, 'required': ['pdl__same', 'pdl__more'], 'additionalProperties': false}, "
+     "{'type': 'null'}]}"},
     {"Program", "@BlockType"},
     {"PdlBlock", "@BlockType"},
 };
@@ -218,6 +221,7 @@ static const struct {
     {"pdl__structured", "{}"},
     {"pdl__decisions", "{}"},
     {"pdl__labels", "{}"},
+    {"pdl__calls", "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

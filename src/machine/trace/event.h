@@ -32,16 +32,24 @@ typedef struct pdl_event {
     pdl_event_kind kind;
     pdl_entry entry; /* block_begin */
     uint32_t fiber;  /* 1: the main fiber */
-    /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
+    /* block_begin: the fiber that runs the map of which this fiber is an iteration, or the code
+     * that called the function that this fiber runs; 0: none */
     uint32_t parent;
     /* block_begin: the program that the block belongs to; NULL: unknown */
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    pdl_vref value; /* absent: no value */
+    /* blocks: their path with the calls from expressions that led there, as a journal names it;
+     * NULL: no call did, path says it */
+    pdl_path *place;
+    /* piece, reply, decision: the path of the block that asked; NULL: unknown */
+    pdl_path *caller;
+    /* absent: no value. block_begin: the arguments of the function, by name, where an expression
+     * or code called it; key is its name then */
+    pdl_vref value;
     /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none */
     pdl_vref context;
-    pdl_str key; /* field */
+    pdl_str key; /* field, block_begin */
     pdl_str text;
     pdl_str role; /* message */
     /* attempt; index of a case from 1; number of an iteration; descriptor of out */

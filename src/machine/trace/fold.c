@@ -30,10 +30,14 @@ static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) {
         pdl_idmap_del(&f->tops, (uintptr_t)fiber);
 }
 
-static void set_path(fold_node *n, pdl_path *p) {
+static void set(pdl_path **to, pdl_path *p) {
     pdl_path *kept = p ? pdl_path_keep(p) : NULL;
-    pdl_path_drop(n->path);
-    n->path = kept;
+    pdl_path_drop(*to);
+    *to = kept;
+}
+static void set_path(fold_node *n, const pdl_event *e) {
+    set(&n->path, e->path);
+    if (e->place) set(&n->place, e->place);
 }
 
 /* Are both places in iterations of one loop, and is the second one earlier? The iterations of a map
@@ -54,10 +58,9 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* Returns true when the block is run by the block around it, not called from inside of one of its
- * expressions. */
-static bool shows(const fold_node *parent, const pdl_event *e) {
-    if (e->entry == PDL_ENTRY_SILENT) return false;
+/* The reference does not show what is called from inside of an expression. */
+static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
+    if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
     if (!parent) return e->fiber == 1;
     if (parent->silent) return false;
     pdl_block_kind k = parent->block->kind;
@@ -78,6 +81,7 @@ static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *the
 /* Containers of the JSON between the node of a block and that of a part. */
 static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry entry) {
     if (entry == PDL_ENTRY_DEF) return 2;
+    if (entry == PDL_ENTRY_SILENT) return 3;
     if (entry != PDL_ENTRY_PART || part == b->rare->fallback) return 1;
     for (uint32_t i = 0; i < b->rare->expectations.n; i++)
         if (b->rare->expectations.p[i].feedback_block == part) return 3;
@@ -94,7 +98,21 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
     }
 }
 
-static void begin_node(fold_node *n, const pdl_event *e) {
+static const char *intern_key(pdl_fold *f, pdl_str key) {
+    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: a few */
+        if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
+    return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
+}
+
+/* The body of a function that an expression calls, or a program of `lang: pdl`. */
+static void begin_call(pdl_fold *f, fold_node *n, const pdl_event *e) {
+    n->number = n->parent->calls.begun++;
+    if (pdl_is_absent(e->value)) return;
+    pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_CALL_NAME)), 0, pdl_text(e->key));
+    pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_CALL_ARGS)), 0, pdl_keep(e->value));
+}
+
+static void begin_node(pdl_fold *f, fold_node *n, const pdl_event *e) {
     fold_node *up = n->parent;
     n->block = e->block;
     n->entry = e->entry;
@@ -102,9 +120,12 @@ static void begin_node(fold_node *n, const pdl_event *e) {
     n->number = e->number;
     n->level = up ? up->level + levels_to(up->block, e->block, e->entry) : 0;
     n->start = e->nanos;
-    n->silent = !shows(up, e) || n->depth > FOLD_DEEPEST;
-    if (up && up->block->kind == PDL_BLOCK_repeat && pdl_fold_is_loop_body(up->block, e->block))
-        n->number = up->begun++;
+    n->silent = !shows(f, up, e) || n->depth > FOLD_DEEPEST;
+    if (e->entry == PDL_ENTRY_SILENT && !n->silent)
+        begin_call(f, n, e);
+    else if (up && up->block->kind == PDL_BLOCK_repeat &&
+             pdl_fold_is_loop_body(up->block, e->block))
+        n->number = up->rounds.begun++;
     if (n->silent && up && up->fiber != e->fiber)
         n->parent = NULL; /* the parent may be freed before n ends */
     if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
@@ -115,8 +136,8 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     if (!up && e->parent) up = top_of(f, e->parent);
     fold_node *n = pdl_fold_node_new(f, up);
     pdl_programs_add(&f->programs, e->program);
-    begin_node(n, e);
-    set_path(n, e->path);
+    begin_node(f, n, e);
+    set_path(n, e);
     executed(f, e->block, e->path);
     if (up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
     if (!n->silent && up)
@@ -137,7 +158,8 @@ static fold_node *leave(pdl_fold *f, const pdl_event *e) {
 }
 
 static bool has_fallback_run(const fold_node *n) {
-    return n->block->rare->fallback && n->last && n->last->block == n->block->rare->fallback;
+    const fold_node *last = n->block->rare->fallback ? pdl_fold_last_part(n) : NULL;
+    return last && last->block == n->block->rare->fallback;
 }
 
 static void on_end(pdl_fold *f, const pdl_event *e) {
@@ -155,7 +177,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->answer_failed = NULL;
     }
     if (n->path != e->path) {
-        set_path(n, e->path); /* with the attempt that succeeded */
+        set_path(n, e); /* with the attempt that succeeded */
         executed(f, e->block, e->path);
     }
     pdl_fold_node_over(f, n);
@@ -183,16 +205,24 @@ static void note_failure(const pdl_fold *f, fold_node *n, const pdl_event *e) {
 static void on_fail(pdl_fold *f, const pdl_event *e) {
     fold_node *n = leave(f, e);
     if (!n) return;
-    if (n->parent && !n->silent) n->parent->part_failed = true;
+    if (n->parent && !n->silent && n->entry != PDL_ENTRY_SILENT) n->parent->part_failed = true;
     note_failure(f, n, e);
     pdl_fold_node_over(f, n);
+}
+
+static bool stays_for_all_attempts(const char *key) {
+    static const char *const keys[] = {"pdl__attempts", "pdl__decisions", FOLD_CALL_NAME,
+                                       FOLD_CALL_ARGS};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0) return true;
+    return false;
 }
 
 /* Removes what the failed attempt left; definitions were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
-    set_path(n, e->path); /* with its attempt */
+    set_path(n, e); /* with its attempt */
     executed(f, e->block, e->path);
     pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;
@@ -201,18 +231,12 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     size_t kept_facts = 0; /* the requests of a failed model call are shown for all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
         const char *key = n->facts.p[i].key;
-        if (strcmp(key, "pdl__attempts") == 0 || strcmp(key, "pdl__decisions") == 0)
+        if (stays_for_all_attempts(key))
             n->facts.p[kept_facts++] = n->facts.p[i];
         else
             pdl_drop(n->facts.p[i].value);
     }
     pdl_fold_facts_cut(n, kept_facts);
-}
-
-static const char *intern_key(pdl_fold *f, pdl_str key) {
-    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: a few */
-        if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
-    return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
 }
 
 static void on_field(pdl_fold *f, const pdl_event *e) {
@@ -222,7 +246,7 @@ static void on_field(pdl_fold *f, const pdl_event *e) {
         pdl_idmap_put(&f->funcs, (uintptr_t)n->block, (void *)(uintptr_t)n->block);
     if (n->silent) return;
     if (pdl_str_is(e->key, "pdl__model_input") && e->path) {
-        set_path(n, e->path);
+        set(&n->path, e->path);
         pdl_fold_set_call(f, n, e->path);
     }
     const char *key = intern_key(f, e->key);
@@ -264,7 +288,7 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
 /* A model block ends before its reply arrives. A failure that is not handled is reported by no
  * block that still runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = e->path && e->block ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
+    fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (!n) return;
     n->end = e->nanos;
     n->waits = false;
@@ -276,13 +300,13 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
 }
 
 static void on_piece(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = pdl_idmap_find(&f->calls, (uintptr_t)e->effect->place);
+    fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
 /* What a policy decided about an effect of the block. */
 static void on_decision(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = e->path ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
+    fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (!n) n = top_of(f, e->fiber);
     if (!n || n->silent) return;
     fold_fact *old = pdl_fold_fact(n, "pdl__decisions", 0);
@@ -317,6 +341,8 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
 }
 
 void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask) { f->mask = mask; }
+
+void pdl_fold_whole(pdl_fold *f) { f->whole = true; }
 
 void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user) {
     f->put_label = put;

@@ -28,6 +28,10 @@ void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 /* Values that the mask (borrowed until free) hides are not in the trace. Before the first event. */
 void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask);
 
+/* The trace has only what the reference writes: no calls in expressions, lists of messages whole.
+ * Before the first event. */
+void pdl_fold_whole(pdl_fold *f);
+
 /* The trace names where values came from, as `pdl__labels`; put appends the name of one origin.
  * Before the first event. */
 typedef void pdl_fold_label_fn(const void *user, pdl_label origin, pdl_buf *out);

@@ -32,11 +32,24 @@ fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
     n->parent = up;
     n->depth = up ? up->depth + 1 : 0;
     n->context = pdl_absent();
-    n->text = n->items = PDL_BUF;
+    n->text = n->rounds.items = n->calls.items = PDL_BUF;
     n->older = f->all;
     if (f->all) f->all->newer = n;
     f->all = n;
     return n;
+}
+
+fold_node *pdl_fold_last_part(const fold_node *n) {
+    fold_node *c = n->last;
+    while (c && c->entry == PDL_ENTRY_SILENT) c = c->prev;
+    return c;
+}
+
+fold_series *pdl_fold_series_of(const fold_node *n) {
+    fold_node *up = n->parent;
+    if (!up) return NULL;
+    if (n->entry == PDL_ENTRY_SILENT) return &up->calls;
+    return pdl_fold_is_loop_body(up->block, n->block) ? &up->rounds : NULL;
 }
 
 void pdl_fold_node_link(fold_node *n) {
@@ -113,12 +126,14 @@ static void ahead_free(fold_ahead *a) {
     pdl_free(a);
 }
 
-static void all_ahead_free(fold_node *loop) {
-    for (size_t i = 0; i < pdl_idmap_places(&loop->ahead); i++) {
-        fold_ahead *a = pdl_idmap_at(&loop->ahead, i);
+static void series_clear(fold_series *s) {
+    for (size_t i = 0; i < pdl_idmap_places(&s->ahead); i++) {
+        fold_ahead *a = pdl_idmap_at(&s->ahead, i);
         if (a) ahead_free(a);
     }
-    pdl_idmap_fini(&loop->ahead);
+    pdl_idmap_fini(&s->ahead);
+    pdl_buf_fini(&s->items);
+    *s = (fold_series){.items = PDL_BUF};
 }
 
 void pdl_fold_forget_values(fold_node *n) {
@@ -134,11 +149,10 @@ static void release_content(pdl_fold *f, fold_node *n) {
     pdl_fold_forget_values(n);
     pdl_fold_set_call(f, n, NULL);
     pdl_path_drop(n->path);
-    n->path = NULL;
-    pdl_buf_fini(&n->items);
-    n->items = PDL_BUF;
-    n->items_aside = 0;
-    all_ahead_free(n);
+    pdl_path_drop(n->place);
+    n->path = n->place = NULL;
+    series_clear(&n->rounds);
+    series_clear(&n->calls);
 }
 
 static void node_free(pdl_fold *f, fold_node *n) {
@@ -176,12 +190,8 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
         give_up(f, c);
     }
     n->cursor = NULL;
-    n->begun = n->collected = 0;
-    pdl_buf_fini(&n->items);
-    n->items = PDL_BUF;
-    n->items_aside = 0;
-    n->gathered = false;
-    all_ahead_free(n);
+    series_clear(&n->rounds);
+    series_clear(&n->calls);
 }
 
 void pdl_fold_nodes_free(pdl_fold *f) {
@@ -228,6 +238,7 @@ static bool is_ready(const fold_node *n) {
 static void write_now(pdl_fold *f, fold_node *n) {
     pdl_cancel_enter_grace(&f->grace);
     pdl_fold_node_write(f, n);
+    if (n->entry == PDL_ENTRY_SILENT) pdl_fold_call_write(f, n);
     pdl_cancel_leave_grace(&f->grace);
     n->written = true;
     release_content(f, n);
@@ -250,31 +261,31 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* Adds those of the loop that follow the ones in its items without a gap. */
-static void add_ahead(pdl_fold *f, fold_node *loop) {
-    for (fold_ahead *a; (a = pdl_idmap_find(&loop->ahead, (uintptr_t)loop->collected + 1));) {
-        pdl_fold_add_item(f, loop, &a->text);
-        pdl_idmap_del(&loop->ahead, (uintptr_t)loop->collected + 1);
+/* Adds those that follow the ones in items without a gap. */
+static void add_ahead(pdl_fold *f, fold_series *s) {
+    for (fold_ahead *a; (a = pdl_idmap_find(&s->ahead, (uintptr_t)s->collected + 1));) {
+        pdl_fold_add_item(f, s, &a->text);
+        pdl_idmap_del(&s->ahead, (uintptr_t)s->collected + 1);
         ahead_free(a);
-        loop->collected++;
+        s->collected++;
     }
 }
 
-/* An iteration is written: it is the next item of its loop, or waits for an earlier one. Its node
- * is freed in both cases, so that what waits takes little memory. */
-static void collect(pdl_fold *f, fold_node *loop, fold_node *n) {
-    if (n->number == loop->collected) {
-        pdl_fold_add_item(f, loop, &n->text);
-        loop->collected++;
-        add_ahead(f, loop);
+/* An iteration or a call is written: it is the next item of its series, or waits for an earlier
+ * one. Its node is freed in both cases, so that what waits takes little memory. */
+static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
+    if (n->number == s->collected) {
+        pdl_fold_add_item(f, s, &n->text);
+        s->collected++;
+        add_ahead(f, s);
     } else {
         fold_ahead *a = PDL_NEW(fold_ahead);
         *a = (fold_ahead){n->number, n->text};
         n->text = PDL_BUF;
         pdl_fold_put_aside(f, &a->text);
-        pdl_idmap_put(&loop->ahead, (uintptr_t)a->number + 1, a);
+        pdl_idmap_put(&s->ahead, (uintptr_t)a->number + 1, a);
     }
-    unlink_child(loop, n);
+    unlink_child(n->parent, n);
     give_up(f, n);
 }
 
@@ -291,7 +302,8 @@ static void write_if_ready(pdl_fold *f, fold_node *n) {
         write_now(f, n);
         if (!up) return;
         up->n_left--;
-        if (pdl_fold_is_loop_body(up->block, n->block)) collect(f, up, n);
+        fold_series *series = pdl_fold_series_of(n);
+        if (series) collect(f, series, n);
         n = up;
     }
 }

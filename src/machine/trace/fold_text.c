@@ -181,10 +181,10 @@ bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return pdl_json_write_part(v, &json_of_trace, out, err);
 }
 
-void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const pdl_buf *text) {
-    if (loop->items.len) PDL_PUT(&loop->items, ", ");
-    pdl_buf_put(&loop->items, pdl_buf_str(text));
-    loop->items_aside = pdl_fold_shorten(f, &loop->items, loop->items_aside);
+void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text) {
+    if (to->items.len) PDL_PUT(&to->items, ", ");
+    pdl_buf_put(&to->items, pdl_buf_str(text));
+    to->aside = pdl_fold_shorten(f, &to->items, to->aside);
 }
 
 /* --- secrets that became known when text was written already ---------------------------------- */

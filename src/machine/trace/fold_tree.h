@@ -13,6 +13,10 @@
 #include "trace/spill.h"
 #include "value/json_write.h"
 
+/* Facts of the body of a function that an expression called. */
+#define FOLD_CALL_NAME "pdl__call"
+#define FOLD_CALL_ARGS "pdl__call_args"
+
 /* Nested executions that are shown; each level is up to three levels of the JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 
@@ -30,6 +34,16 @@ typedef struct fold_ahead {
     pdl_buf text; /* refers to the spill */
 } fold_ahead;
 
+/* Texts in the order of their numbers: iterations of a loop, calls in the expressions of a block.
+ * All-zero but for items is empty. */
+typedef struct fold_series {
+    uint32_t begun, collected; /* how many began, and are in items */
+    pdl_buf items;             /* the first ones */
+    size_t aside;              /* this part of items refers to spilled text already */
+    pdl_idmap ahead;           /* number + 1 -> fold_ahead, owned */
+    bool gathered;             /* all of them are in items */
+} fold_series;
+
 /* Invariants: a node that is written has text and neither facts nor children; n_left children are
  * not written. */
 typedef struct fold_node {
@@ -42,13 +56,13 @@ typedef struct fold_node {
     uint64_t due;                                 /* in the queue: not examined before this event */
     pdl_entry entry;
     uint32_t fiber;
-    uint32_t number;           /* of an iteration */
-    uint32_t begun, collected; /* of a loop: iterations that began (repeat), that are in items */
+    uint32_t number; /* of an iteration, or of a call in an expression */
     uint32_t n_left;
     unsigned depth; /* executions around it */
     unsigned level; /* containers of the JSON around it */
     unsigned tries;
     pdl_path *path;
+    pdl_path *place; /* path with the calls from expressions around it; NULL: none */
     pdl_path *call; /* a model: its place in calls, kept; NULL: none */
     int64_t start, end;
     int64_t first_piece; /* a model: when it arrived; 0: the answer came at once */
@@ -59,16 +73,14 @@ typedef struct fold_node {
     char *failure;      /* owned: the innermost block that failed */
     char *answer_failed; /* owned: a model: its answer, an error, that came before its end */
     pdl_buf text;        /* its JSON with holes (fold_text.c) */
-    pdl_buf items;       /* of a loop: the first iterations, likewise */
-    pdl_idmap ahead;     /* of a loop: number + 1 -> fold_ahead, owned */
-    size_t items_aside;  /* this part of items refers to spilled text: it is not spilled again */
+    fold_series rounds;  /* of a loop */
+    fold_series calls;   /* in its expressions */
     bool over;           /* ended or failed */
     bool part_failed;
     bool fell_back; /* its fallback produced the result */
     bool silent;    /* does not show */
     bool waits;     /* a model: for its reply */
     bool queued, written;
-    bool gathered; /* a loop: all its iterations are in its items */
     bool given_up; /* belongs to an attempt that failed: freed once nothing refers to it */
 } fold_node;
 
@@ -88,6 +100,7 @@ struct pdl_fold {
     const void *label_user;
     size_t n_secrets; /* size of the register when the first node was written */
     bool began;       /* a node was written */
+    bool whole;       /* nothing is written that the reference does not write */
     fold_node *root;
     fold_node *all;
     fold_node *queue, *queue_end;
@@ -111,6 +124,10 @@ struct pdl_fold {
 
 /* A node below up (NULL: none) for an execution that begins. Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
+/* The last child that is a part of n, no call in one of its expressions; NULL: none. */
+fold_node *pdl_fold_last_part(const fold_node *n);
+/* The series of its parent that n belongs to; NULL: it is a part. */
+fold_series *pdl_fold_series_of(const fold_node *n);
 /* Link n as the last child of its parent. */
 void pdl_fold_node_link(fold_node *n);
 /* n has ended: writes it and the nodes that become complete with it, or queues it. Frees a node
@@ -139,6 +156,8 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* The JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
                                     pdl_err *err);
+/* n is written: the body of a function that an expression called becomes the text of that call. */
+void pdl_fold_call_write(pdl_fold *f, fold_node *n);
 /* Is child an iteration of the loop b? */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
@@ -172,7 +191,7 @@ PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
 /* Spills the whole text, also a short one, unless it is a reference already. */
 void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text);
-/* The text as the next item of a loop. */
-void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const pdl_buf *text);
+/* The text as the next item of a series. */
+void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text);
 
 #endif

@@ -152,11 +152,13 @@ static pdl_val add(const view_of *v, pdl_val dict, const char *key, pdl_val x) {
 static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
     char room[PDL_SHORT_TEXT];
     pdl_buf id = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
-    if (b->kind != PDL_BLOCK_function) pdl_path_end(p, PDL_MAX_ID_SEGMENTS, &id);
+    if (!b || b->kind != PDL_BLOCK_function) pdl_path_end(p, PDL_MAX_ID_SEGMENTS, &id);
     pdl_val v = pdl_text(pdl_buf_str(&id));
     pdl_buf_fini(&id);
     return v;
 }
+
+static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
 /* A function in defs has the name of its entry. */
 static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
@@ -279,7 +281,7 @@ static pdl_val default_input(const view_of *v) {
     const fold_node *n = v->node;
     pdl_val messages = settled(v->fold, n->context);
     if (pdl_is_absent(messages)) messages = pdl_list_new(0);
-    pdl_path *up = n->path ? pdl_path_name(n->path, "input") : NULL,
+    pdl_path *place = place_of(n), *up = place ? pdl_path_name(place, "input") : NULL,
              *id = up ? pdl_path_name(up, "data") : NULL;
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data"));
     d = pdl_dict_putz(d, "pdl__id", id_of(n->block, id));
@@ -323,23 +325,28 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Iterations in the order of their numbers: the collected ones, then the rest. */
-static pdl_val iterations(const view_of *v) {
-    fold_node *n = v->node;
-    if (n->gathered) return pdl_fold_hole_items(&n->items);
-    n->gathered = true;
+/* Iterations or calls in the order of their numbers: the collected ones, then the rest. */
+static pdl_val items_of(const view_of *v, fold_series *s) {
+    const fold_node *n = v->node;
+    if (s->gathered) return pdl_fold_hole_items(&s->items);
+    s->gathered = true;
     PDL_VEC(iteration) list = {0};
     for (fold_node *c = n->first; c; c = c->next)
-        if (pdl_fold_is_loop_body(n->block, c->block))
-            *pdl_vec_push(&list) = (iteration){c->number, &c->text};
-    for (size_t i = 0; i < pdl_idmap_places(&n->ahead); i++) {
-        const fold_ahead *a = pdl_idmap_at(&n->ahead, i);
+        if (pdl_fold_series_of(c) == s) *pdl_vec_push(&list) = (iteration){c->number, &c->text};
+    for (size_t i = 0; i < pdl_idmap_places(&s->ahead); i++) {
+        const fold_ahead *a = pdl_idmap_at(&s->ahead, i);
         if (a) *pdl_vec_push(&list) = (iteration){a->number, &a->text};
     }
     if (list.n) qsort(list.p, list.n, sizeof *list.p, by_number);
-    for (size_t i = 0; i < list.n; i++) pdl_fold_add_item(v->fold, n, list.p[i].text);
+    for (size_t i = 0; i < list.n; i++) pdl_fold_add_item(v->fold, s, list.p[i].text);
     pdl_vec_fini(&list);
-    return pdl_fold_hole_items(&n->items);
+    return pdl_fold_hole_items(&s->items);
+}
+
+/* The calls of functions in the expressions of the block. */
+static pdl_val calls_of(const view_of *v) {
+    fold_series *s = &v->node->calls;
+    return s->begun ? items_of(v, s) : pdl_absent();
 }
 
 /* Body of the called function, main block of the file. */
@@ -366,7 +373,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
 /* Cases after the one that failed are not shown. */
 static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
     const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
-    const fold_node *failed = n->part_failed ? n->last : NULL;
+    const fold_node *failed = n->part_failed ? pdl_fold_last_part(n) : NULL;
     if (!failed) return dict;
     pdl_vref list = pdl_dict_getz(dict, "with");
     for (uint32_t i = 0; i < cases->n; i++) {
@@ -393,8 +400,9 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_import: return called(v, dict);
     case PDL_BLOCK_repeat:
     case PDL_BLOCK_map:
-        return n->failure && !n->first && !n->items.len ? dict
-                                                        : add(v, dict, "pdl__trace", iterations(v));
+        return n->failure && !pdl_fold_last_part(n) && !n->rounds.items.len
+                   ? dict
+                   : add(v, dict, "pdl__trace", items_of(v, &v->node->rounds));
     case PDL_BLOCK_factor:
         return add(v, dict, "pdl__score", settled(v->fold, fact_of(n, "factor", 0)));
     case PDL_BLOCK_match: return cut_cases(n, dict);
@@ -414,7 +422,7 @@ static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {
 }
 
 static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
-    dict = add(v, dict, "pdl__id", id_of(b, v->node->path));
+    dict = add(v, dict, "pdl__id", id_of(b, place_of(v->node)));
     bool empty = !pdl_is(v->node->context, PDL_V_CONTEXT) || pdl_context_is_empty(v->node->context);
     return empty ? dict : add(v, dict, "pdl__context", settled(v->fold, v->node->context));
 }
@@ -444,6 +452,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     case PDL_DUMP_TAIL: {
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
         if (!pdl_is_absent(decisions)) dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
+        dict = add(v, dict, "pdl__calls", calls_of(v));
         return add_timing(v, labels(v, dict));
     }
     }
@@ -465,7 +474,7 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
 /* Where the reference drops the block around a failure: definitions, and a text of one block, not
  * of a list. */
 static bool is_lost(const fold_node *n) {
-    const fold_node *c = n->last;
+    const fold_node *c = pdl_fold_last_part(n);
     if (!n->part_failed || !c || !(c->failure || c->part_failed)) return false;
     if (c->entry == PDL_ENTRY_DEF) return true;
     const pdl_blocks *text =
@@ -486,8 +495,8 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
     view_of v = {f, n, n->block->kind == PDL_BLOCK_function ? def_name(n) : (pdl_str){0}, NULL};
     pdl_dump_view view = {&v, part, value, more};
     if (!n->failure) return pdl_block_dump(n->block, &view);
-    return error_block(n,
-                       pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
+    bool bare = n->block->kind == PDL_BLOCK_scalar && !n->calls.begun;
+    return error_block(n, pdl_block_dump(n->block, bare ? NULL : &view));
 }
 
 /* Whether the dump of n is what fold_form.c needs: models add much that depends on how the call
@@ -528,12 +537,53 @@ static bool put_node(pdl_fold *f, fold_node *n) {
     return ok;
 }
 
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* A `call` block around the body, as a program would have it that calls the function by a block. */
+static pdl_val call_value(const view_of *v) {
+    const fold_node *n = v->node;
+    pdl_vref name = fact_of(n, FOLD_CALL_NAME, 0);
+    pdl_val func = pdl_is_str(name) && pdl_str_get(name).n ? pdl_keep(name) : pdl_textz("function");
+    pdl_path *place = place_of(n);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(10), "kind", pdl_textz("call"));
+    d = pdl_dict_putz(d, "pdl__id", id_of(NULL, place ? place->up : NULL));
+    d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "call", func);
+    pdl_val args = settled(v->fold, fact_of(n, FOLD_CALL_ARGS, 0));
+    d = put_recorded(d, "args", pdl_dict_new(0), pdl_is_absent(args) ? pdl_null() : args);
+    d = pdl_dict_putz(d, "pdl__trace", pdl_fold_hole_text(&n->text));
+    pdl_val result = settled(v->fold, fact_of(n, "pdl__result", 0));
+    bool ok = !n->failure && !n->part_failed;
+    if (ok && !pdl_is_absent(result))
+        d = pdl_dict_putz(d, "pdl__result", result);
+    else
+        pdl_drop(result);
+    d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
+    return pdl_dict_putz(add_timing(v, d), "pdl__is_leaf", pdl_bool(true));
+}
+
+/* The program of a block `lang: pdl` is in its block as it is. */
+void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
+    view_of of = {f, n, (pdl_str){0}, NULL};
+    pdl_buf text = PDL_BUF;
+    if (f->err.kind || pdl_is_absent(fact_of(n, FOLD_CALL_NAME, 0))) return;
+    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, call_value(&of)));
+    if (!pdl_fold_put_node(f, v, n->level ? n->level - 1 : 0, &text)) PDL_PUT(&text, "null");
+    pdl_drop(v);
+    pdl_buf_fini(&n->text);
+    n->text = text;
+    (void)pdl_fold_shorten(f, &n->text, 0);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
 /* Once the run is cancelled and the grace is over, a node whose values are long is written without
  * them: the trace stays whole. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (is_lost(n)) { /* the text of the last part takes its place */
-        pdl_buf text = n->last->text;
-        n->last->text = n->text;
+        fold_node *last = pdl_fold_last_part(n);
+        pdl_buf text = last->text;
+        last->text = n->text;
         n->text = text;
         return;
     }

@@ -22,7 +22,7 @@ enum {
 };
 
 /* What a fold uses of an event. There are four for each block, so what few have is in events of
- * their own before it: AT_CONTEXT and AT_ERROR. */
+ * their own before it: AT_CONTEXT, AT_ERROR, AT_PLACE and, of a call, AT_NAME. */
 typedef struct later_event {
     const pdl_block *block; /* of a program that is kept */
     pdl_path *path;         /* kept; NULL: none */
@@ -35,8 +35,8 @@ typedef struct later_event {
     uint32_t fiber, number;
     uint64_t what; /* 5 bits: kind, 3 bits: entry, 56 bits: ns after the first event, two years */
 } later_event;
-enum { AT_CONTEXT = PDL_EVENT_COUNT, AT_ERROR };
-static_assert(AT_ERROR < 1 << 5 && PDL_ENTRY_SILENT < 1 << 3, "bits of what");
+enum { AT_CONTEXT = PDL_EVENT_COUNT, AT_ERROR, AT_PLACE, AT_NAME };
+static_assert(AT_NAME < 1 << 5 && PDL_ENTRY_SILENT < 1 << 3, "bits of what");
 
 static uint64_t what(unsigned kind, unsigned entry, int64_t nanos) {
     return kind | (uint64_t)entry << 5 | (uint64_t)nanos << 8;
@@ -131,14 +131,29 @@ static void keep_error(pdl_later *l, const pdl_err *err) {
     *more(l) = (later_event){.what = AT_ERROR, .value = pdl_absent(), .u.err = copy};
 }
 
+static void keep_place(pdl_later *l, const pdl_event *e) {
+    if (e->place)
+        *more(l) = (later_event){
+            .what = AT_PLACE, .value = pdl_absent(), .path = pdl_path_keep(e->place)};
+    if (e->kind == PDL_EVENT_block_begin && e->key.n)
+        *more(l) = (later_event){.what = AT_NAME, .value = pdl_text(e->key)};
+}
+
+/* The path by which the fold finds the block of an answer is that of who asked. */
+static bool is_of_caller(pdl_event_kind k) {
+    return k == PDL_EVENT_piece || k == PDL_EVENT_reply || k == PDL_EVENT_decision;
+}
+
 static bool keep(pdl_later *l, const pdl_event *e) {
+    pdl_path *path = is_of_caller(e->kind) ? e->caller : e->path;
     if (!l->zero) l->zero = e->nanos;
     keep_context(l, e);
     keep_error(l, e->err);
+    keep_place(l, e);
     later_event *x = more(l);
     *x = (later_event){
         .block = e->block,
-        .path = e->path ? pdl_path_keep(e->path) : NULL,
+        .path = path ? pdl_path_keep(path) : NULL,
         .value = pdl_keep(e->value),
         .fiber = e->fiber,
         .number = e->number,
@@ -154,8 +169,12 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* --- handing on ------------------------------------------------------------------------------- */
 
-static void give(const pdl_later *l, const later_event *x, pdl_vref context, const pdl_err *err) {
-    const pdl_effect piece_of = {.place = x->path};
+/* What an event has besides itself. */
+typedef struct besides {
+    later_event context, error, place, name; /* all-zero but for the value: none */
+} besides;
+
+static void give(const pdl_later *l, const later_event *x, const besides *b) {
     pdl_event e = {
         .kind = (pdl_event_kind)kind_of(x),
         .entry = (pdl_entry)entry_of(x),
@@ -163,14 +182,16 @@ static void give(const pdl_later *l, const later_event *x, pdl_vref context, con
         .number = x->number,
         .block = x->block,
         .path = x->path,
+        .place = b->place.path,
+        .caller = is_of_caller((pdl_event_kind)kind_of(x)) ? x->path : NULL,
         .value = x->value,
-        .context = context,
-        .err = err,
+        .context = b->context.value,
+        .err = b->error.u.err,
         .nanos = l->zero + nanos_of(x),
     };
     if (e.kind == PDL_EVENT_field) e.key = pdl_str_of(x->u.key);
     if (e.kind == PDL_EVENT_block_begin) e.parent = x->u.parent;
-    if (e.kind == PDL_EVENT_piece) e.effect = &piece_of;
+    if (pdl_is_str(b->name.value)) e.key = pdl_str_get(b->name.value);
     l->next.event(l->next.user, &e);
 }
 
@@ -182,15 +203,17 @@ static void event_fini(later_event *x) {
     pdl_free(x->u.err);
 }
 
-/* What an event has besides itself. */
-typedef struct besides {
-    later_event context, error; /* all-zero but for the value: none */
-} besides;
+static besides nothing_besides(void) {
+    const later_event none = {.value = pdl_absent()};
+    return (besides){none, none, none, none};
+}
 
 static void besides_fini(besides *b) {
     event_fini(&b->context);
     event_fini(&b->error);
-    *b = (besides){{.value = pdl_absent()}, {.value = pdl_absent()}};
+    event_fini(&b->place);
+    event_fini(&b->name);
+    *b = nothing_besides();
 }
 
 static void take(const pdl_later *l, later_event *x, besides *b) {
@@ -198,16 +221,20 @@ static void take(const pdl_later *l, later_event *x, besides *b) {
         b->context = *x;
     } else if (kind_of(x) == AT_ERROR) {
         b->error = *x;
+    } else if (kind_of(x) == AT_PLACE) {
+        b->place = *x;
+    } else if (kind_of(x) == AT_NAME) {
+        b->name = *x;
     } else {
-        give(l, x, b->context.value, b->error.u.err);
+        give(l, x, b);
         event_fini(x);
-        if (b->context.what || b->error.what) besides_fini(b);
+        if (b->context.what || b->error.what || b->place.what || b->name.what) besides_fini(b);
     }
 }
 
 /* Empties the list. */
 static void take_all(pdl_later *l, bool hand_on) {
-    besides b = {{.value = pdl_absent()}, {.value = pdl_absent()}};
+    besides b = nothing_besides();
     for (chunk *c = l->first, *next; c; c = next) {
         next = c->next;
         for (size_t i = 0; i < c->n; i++) {
@@ -244,10 +271,7 @@ static void end_stream(pdl_later *l, pdl_path *place) {
 }
 
 static void on_piece(pdl_later *l, const pdl_event *e) {
-    pdl_event first = *e;
-    if (!is_first_piece(l, e->effect->place)) return;
-    first.path = e->effect->place;
-    (void)keep(l, &first);
+    if (is_first_piece(l, e->caller)) (void)keep(l, e);
 }
 
 static bool is_full(const pdl_later *l) {
@@ -260,7 +284,7 @@ static void on_event(void *user, const pdl_event *e) {
     switch ((int)e->kind) {
     case PDL_EVENT_piece: on_piece(l, e); return;
     case PDL_EVENT_reply:
-        end_stream(l, e->path);
+        end_stream(l, e->caller);
         may_keep = keep(l, e);
         may_keep = add_size(l, e->reply ? e->reply->value : pdl_absent()) && may_keep;
         break;

@@ -166,6 +166,7 @@ struct pdl_fiber {
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
     uint64_t modules; /* with policies, around what started the fiber */
     bool by_code;    /* code of a worker called a function, which this fiber runs */
+    uint32_t caller; /* fiber of the code that called it; 0: none, or it has ended */
     /* stacks */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_vm_frame) frames;

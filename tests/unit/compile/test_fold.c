@@ -93,9 +93,14 @@ static const struct {
      "{\"kind\":\"text\",\"pdl__id\":\"text\",\"defs\":{\"f\":{\"kind\":\"function\",\"pdl__id\":"
      "\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\","
      "\"def\":\"f\",\"pdl__result\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":"
-     "\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":[" DATA(
-         "text.0.data", "\"${ f(2) }\"",
-         "2") ",{\"kind\":\"call\",\"pdl__id\":\"text.1.call\",\"call\":\"${ f "
+     "\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":["
+     "{\"kind\":\"data\",\"pdl__id\":\"text.0.data\",\"data\":{\"pdl__expr\":\"${ f(2) }\","
+     "\"pdl__result\":2},\"pdl__result\":2,\"pdl__calls\":[{\"kind\":\"call\",\"pdl__id\":"
+     "\"text.call0\",\"call\":\"f\",\"args\":{\"pdl__expr\":{},\"pdl__result\":{\"x\":2}},"
+     "\"pdl__trace\":" DATA(
+         "text.call0.data", "\"${ x }\"",
+         "2") ",\"pdl__result\":2}]},{\"kind\":\"call\",\"pdl__id\":\"text.1.call\","
+              "\"call\":\"${ f "
               "}\",\"args\":{\"pdl__expr\":{\"x\":1},"
               "\"pdl__result\":{\"x\":1}},\"pdl__trace\":" DATA(
                   "text.1.call.data", "\"${ x }\"",

@@ -389,6 +389,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .replay = a->value[OPT_replay],
         .own_files = (const char *const *)r->own_files,
         .trace = a->given[OPT_trace] || a->given[OPT_view],
+        .trace_whole = a->given[OPT_whole],
         .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
         .labels = a->given[OPT_view],
         .sink = pdl_cli_term_sink(&r->term),

@@ -66,6 +66,12 @@ pdl_path *pdl_vm_place_of(pdl_fiber *f) {
     return p;
 }
 
+pdl_path *pdl_vm_place_in_calls(pdl_fiber *f) {
+    pdl_path *own = pdl_vm_block_path(f), *from;
+    pdl_path *chain = enclosing(f, &from);
+    return from ? pdl_path_rebase(chain, own, from) : NULL;
+}
+
 void pdl_vm_place_child(pdl_fiber *f, pdl_fiber *child) {
     pdl_path *from;
     child->base = pdl_path_keep(enclosing(f, &from));

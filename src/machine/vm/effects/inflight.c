@@ -55,6 +55,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
         pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                           .kind = PDL_EVENT_piece,
                                           .effect = e,
+                                          .caller = c->path,
                                           .text = text,
                                           .value = pdl_absent(),
                                           .context = pdl_absent(),
@@ -105,6 +106,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .block = c ? c->block : NULL,
                                                .handled = c && c->handled,
                                                .path = e->place,
+                                               .caller = c ? c->path : NULL,
                                                .err = reply->err.kind ? &reply->err : NULL,
                                                .value = notes,
                                                .context = pdl_absent()});
@@ -122,6 +124,7 @@ static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
                                       .effect = e,
                                       .block = c ? c->block : NULL,
                                       .path = e->place,
+                                      .caller = c ? c->path : NULL,
                                       .value = decision,
                                       .context = pdl_absent(),
                                   });

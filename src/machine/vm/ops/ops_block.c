@@ -7,6 +7,7 @@
 #include "value/context.h"
 #include "value/text.h"
 #include "vm/closure.h"
+#include "vm/effect_key.h"
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/out.h"
@@ -22,7 +23,7 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
     /* after the record of the call */
-    bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR ? 2u : 1u);
+    bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR || f->done ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
     case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
@@ -37,6 +38,32 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     PDL_BUG("frame kind %d", (int)fr->kind);
 }
 
+/* The arguments of the function whose body begins; owned. */
+static pdl_val arguments_of(const pdl_fiber *f, const pdl_closure *c) {
+    pdl_val args = pdl_dict_new(c->info->n_params);
+    for (uint32_t i = 0; i < c->info->n_params; i++) {
+        pdl_vref v = pdl_scope_find(f->scope, c->info->params[i]);
+        if (!pdl_is_absent(v))
+            args = pdl_dict_puts(args, c->info->block->params.names[i], pdl_keep(v));
+    }
+    return args;
+}
+
+/* A block that begins. Returns the arguments, which the event borrows (owned); absent: none. */
+static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl_event *e) {
+    pdl_val args = pdl_absent();
+    pdl_vref func = f->frames.p[f->frames.n - 1].func;
+    e->entry = entry_of(f, info);
+    e->parent = f->parent ? f->parent->id : f->caller;
+    e->number = (uint32_t)f->index;
+    e->program = f->code->program;
+    if (e->entry != PDL_ENTRY_SILENT || !pdl_is(func, PDL_V_FUNC)) return args;
+    e->key = closure_of(func)->info->name_text;
+    args = arguments_of(f, closure_of(func));
+    e->value = args;
+    return args;
+}
+
 void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *info, pdl_vref value,
                        const pdl_err *err) {
     pdl_event e = {
@@ -44,20 +71,20 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
         .fiber = f->id,
         .block = info->block,
         .path = pdl_vm_block_path(f),
+        .place = pdl_vm_place_in_calls(f),
         .value = value,
         .context = kind == PDL_EVENT_block_end ? f->background : f->ctx,
         .err = err,
         .label = f->code->label,
     };
-    if (kind == PDL_EVENT_block_begin) {
-        e.entry = entry_of(f, info);
-        e.parent = f->parent ? f->parent->id : 0;
-        e.number = (uint32_t)f->index;
-        e.program = f->code->program;
-    } else if (kind == PDL_EVENT_attempt) {
+    pdl_val args = pdl_absent();
+    if (kind == PDL_EVENT_block_begin)
+        args = describe_begin(f, info, &e);
+    else if (kind == PDL_EVENT_attempt)
         e.number = (uint32_t)block(f)->attempts->done;
-    }
     pdl_sinks_send(&f->run->opt.sinks, &e);
+    pdl_drop(args);
+    pdl_path_drop(e.place);
 }
 
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) {

@@ -14,6 +14,7 @@
 #include "vm/effects/result_check.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
 #include "vm/ops.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
@@ -455,6 +456,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     f->modules = code->modules;
     r->has_modules = r->has_modules || code->modules;
     f->by_code = true;
+    pdl_inflight *asked = pdl_idmap_find(&r->calls, code->id);
+    f->caller = asked ? asked->fiber : 0;
     pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
     pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
