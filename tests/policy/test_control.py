@@ -132,3 +132,36 @@ def test_control(pdl, part):
             check("%s: data" % name, ran or "%A" not in block, told)
             ran, told = run(pdl, d, "strict")
             check("%s: strict" % name, not ran and "policy p.yaml, line 1, refuses" in told and "from model" in told, told)
+
+
+# x is `ba`, of a file. One choice among the constants of the program is as bounded as what made it; several that are joined are a text.
+SEVERAL = {
+    "concatenated": "('a' if x[0] == 'a' else 'b') ~ ('a' if x[1] == 'a' else 'b')", "added": "('a' if x[0] == 'a' else 'b') + ('a' if x[1] == 'a' else 'b')",
+    "joined": "[('a' if x[0] == 'a' else 'b'), ('a' if x[1] == 'a' else 'b')] | join", "and, or": "(x[0] == 'a' and 'a' or 'b') ~ (x[1] == 'a' and 'a' or 'b')",
+    "formatted": "'%s%s' % (('a' if x[0] == 'a' else 'b'), ('a' if x[1] == 'a' else 'b'))", "format()": "'{}{}'.format(('a' if x[0] == 'a' else 'b'), ('a' if x[1] == 'a' else 'b'))",
+    "replaced": "'12'.replace('1', 'a' if x[0] == 'a' else 'b').replace('2', 'a' if x[1] == 'a' else 'b')", "default": "(('a' if x[0] == 'a') | default('b')) ~ (('a' if x[1] == 'a') | default('b'))",
+    "lists": "((['a'] if x[0] == 'a' else ['b']) + (['a'] if x[1] == 'a' else ['b'])) | join", "numbers": "'%d' % ((1 if x[0] == 'b' else 0) * 10 + (1 if x[1] == 'b' else 0))",
+    "in an argument": "f('a' if x[0] == 'a' else 'b') ~ f('a' if x[1] == 'a' else 'b')", "of a function": "g(x[0]) ~ g(x[1])",
+    "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}{% if x[1] == 'a' %}a{% else %}b{% endif %}",
+    "a loop of a template": "{% for i in [0, 1] %}{% if x[i] == 'a' %}a{% else %}b{% endif %}{% endfor %}",
+    "a namespace": "{% set n = namespace(t='') %}{% for i in [0, 1] %}{% set n.t = n.t ~ ('a' if x[i] == 'a' else 'b') %}{% endfor %}{{ n.t }}",
+}
+ONE = {
+    "one": "'a' if x[0] == 'a' else 'b'", "a chain": "'a' if x[0] == 'a' else 'b' if x[0] == 'b' else 'c'", "and": "x[0] == 'b' and 'y'", "of two": "'a' if x[0] == 'a' or x[1] == 'a' else 'b'",
+    "nested": "('aa' if x[1] == 'a' else 'ab') if x[0] == 'a' else ('ba' if x[1] == 'a' else 'bb')", "beside text": "('a' if 1 == 1 else 'b') ~ ('c' if true else 'd')",
+    "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}",
+}
+
+
+def test_several_choices_are_a_text(build):
+    functions = {"f": {"function": {"v": None}, "return": "${ v }"}, "g": {"function": {"v": None}, "return": {"if": "${ v == 'a' }", "then": "a", "else": "b"}}}
+    with tempfile.TemporaryDirectory() as d:
+        Path(d, "x.txt").write_text("ba")
+        Path(d, "p.yaml").write_text("{policy: 1, control: strict, rules: [{sink: command, allow: [bounded]}], otherwise: allow}")
+        for rows, passes in ((SEVERAL, False), (ONE, True)):
+            for name, text in rows.items():
+                value = {"lang": "jinja", "code": text} if "{%" in text else {"data": "${ %s }" % text}
+                blocks = [{"def": "x", "read": "./x.txt", "contribute": []}, {"def": "y", **value, "contribute": []}, {"args": ["echo", "got", "${ y }"]}]
+                Path(d, "a.pdl").write_text(json.dumps({"defs": functions, "text": blocks}))
+                p = subprocess.run([build / "pdl", "--policy", "p.yaml", "a.pdl"], cwd=d, capture_output=True, text=True, timeout=60, check=False)
+                check("%s, %s" % (name, "passes" if passes else "is refused"), ("got " in p.stdout) == passes and (passes or "refuses argument" in p.stderr), (p.stdout, p.stderr))

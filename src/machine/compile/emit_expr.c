@@ -177,6 +177,7 @@ static void emit_logic(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     pdl_xkind kind = x->kind;
     for (; x->kind == kind; x = x->u.op.a) *pdl_vec_push(&e->spine) = x;
+    emit_CHOICE(e);
     pdl_emit_xnode(e, x);
     while (e->spine.n > base) {
         const pdl_xnode *op = e->spine.p[--e->spine.n];
@@ -186,6 +187,7 @@ static void emit_logic(pdl_emit *e, const pdl_xnode *x) {
         pdl_emit_xnode(e, op->u.op.b);
         pdl_emit_patch(e, out);
     }
+    emit_CHOSEN(e);
 }
 
 static void emit_undefined(pdl_emit *e, const char *why) {
@@ -196,6 +198,7 @@ static void emit_undefined(pdl_emit *e, const char *why) {
  * value, which is an error where a value is needed and empty where it becomes text. */
 static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
     PDL_VEC(uint32_t) overs = {0};
+    emit_CHOICE(e);
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         pdl_emit_xnode(e, x->u.cond.test);
         pdl_emit_set_span(e, x);
@@ -213,6 +216,7 @@ static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
             e, "the inline if-expression evaluated to false and no else section was defined.");
     for (size_t i = 0; i < overs.n; i++) pdl_emit_patch(e, overs.p[i]);
     pdl_vec_fini(&overs);
+    emit_CHOSEN(e);
 }
 
 static void emit_for_text(pdl_emit *e, const pdl_xnode *x) {

@@ -67,6 +67,7 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     size_t n = 0, count = 0;
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, count);
+    emit_CHOICE(e);
     for (;;) {
         pdl_emit_xnode(e, x->u.cond.test);
         pdl_emit_set_span(e, x);
@@ -82,6 +83,7 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
         x = x->u.cond.no;
     }
     while (n-- > 0) pdl_emit_patch(e, outs[n]);
+    emit_CHOSEN_TEXT(e);
 }
 
 /* Filters the text of a body on the stack. Where output is escaped the text is safe, since its

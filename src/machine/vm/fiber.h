@@ -32,7 +32,8 @@ enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
     pdl_buf text;
-    pdl_label label; /* of the parts that were appended */
+    pdl_label label;  /* of the parts that were appended */
+    pdl_label chosen; /* of what chose constants in it */
 } pdl_outbuf;
 
 typedef enum {
@@ -157,6 +158,7 @@ struct pdl_fiber {
     uint8_t print;
     bool autoescape;
     pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
+    uint32_t choices;  /* made where control is strict, by values with an origin */
     /* of what chose the functions that are running, and of the text that their code is made of */
     pdl_label chosen;
     /* of what could have ended the attempt in which this is; it lasts until the attempt ends */

@@ -154,6 +154,23 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
     f->control |= f->survived;
 }
 
+/* One of a few constants, chosen by a bounded value, is bounded as that is. Text that is made of
+ * several such is not: each choice labels its own result, so that joining them is seen. */
+void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
+
+void pdl_op_CHOSEN(pdl_fiber *f) {
+    pdl_val v = pop(f);
+    if (PDL_UNLIKELY(pdl_int_of(*top(f)) != f->choices)) v = pdl_with_label(v, f->control);
+    set_top(f, v);
+}
+
+void pdl_op_CHOSEN_TEXT(pdl_fiber *f) {
+    pdl_vref before = pop(f);
+    pdl_outbuf *to = outbuf(f);
+    if (PDL_UNLIKELY(pdl_int_of(before) != f->choices))
+        to->chosen = pdl_label_combined(to->chosen, f->control);
+}
+
 void pdl_op_DISCARD_RESULT(pdl_fiber *f) {
     pdl_op_SURVIVED(f);
     set_top(f, pdl_textz(""));

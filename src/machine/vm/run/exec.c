@@ -36,8 +36,10 @@ static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pd
     bool truth;
     pdl_step s = pdl_vm_truth(f, &truth, err);
     if (s != PDL_STEP_DONE) return s;
-    if (PDL_UNLIKELY(pdl_vm_is_strict(f)))
+    if (PDL_UNLIKELY(pdl_vm_is_strict(f))) {
         f->control |= pdl_label_of_truth(pdl_label_of(*top(f)));
+        f->choices += pdl_label_origins(pdl_label_of(*top(f))) != 0;
+    }
     if (truth == when) {
         f->pc = i->c;
         if (keep) return PDL_STEP_DONE;
@@ -185,7 +187,8 @@ static void rot3(pdl_fiber *f) {
 
 static void op_buf_pop(pdl_fiber *f, bool macro) {
     pdl_outbuf *b = &f->bufs.p[--f->bufs.n];
-    pdl_val v = pdl_with_label(pdl_text_of_buf(&b->text), pdl_label_built(b->label));
+    pdl_label label = pdl_label_combined(pdl_label_built(b->label), b->chosen);
+    pdl_val v = pdl_with_label(pdl_text_of_buf(&b->text), label);
     pdl_buf_fini(&b->text);
     push(f, macro && f->autoescape ? pdl_with_flags(v, PDL_F_SAFE) : v);
 }
