@@ -77,7 +77,7 @@ ROWS = [
     ('{lang: python, code: "${ 5 }"}',
      '! Python Code error: Traceback (most recent call last):\nTypeError: compile() arg 1 must be a string, bytes or AST object'),
     ('{lang: python, code: "x = 1"}',
-     "! Python Code error: Traceback (most recent call last):\nAttributeError: 'types.SimpleNamespace' object has no attribute 'result'"),
+     "! Python Code error: the code never sets `result`, which is the value of the block\nAttributeError: 'types.SimpleNamespace' object has no attribute 'result'"),
     ('{lang: command, code: "${ 5 }"}',
      '! Shell Code error: AttributeError("\'int\' object has no attribute \'read\'")'),
     ('{args: ["${ 5 }"]}',

@@ -8,6 +8,7 @@
 
 #include "api/report/stage_dump.h"
 #include "api/session/compose.h"
+#include "api/find.h"
 #include "api/setup/keys.h"
 #include "compile/compile.h"
 #include "lang/load.h"
@@ -109,6 +110,13 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
     world->ops->start(world, e);
 }
 
+static void advise_source(void *user, pdl_str from, pdl_str path, bool import, pdl_err *err) {
+    const pdl_session *s = user;
+    pdl_finder finder = {.file = s->opt.file};
+    finder.path = pdl_session_path(s, &finder.n_path);
+    pdl_find_advise(&finder, from, path, import, err);
+}
+
 enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
 
 pdl_run_options pdl_session_run_options(pdl_session *s) {
@@ -122,6 +130,7 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .build = build,
         .guard = pdl_session_guard_run,
         .build_user = s,
+        .source_advice = advise_source,
         .defaults = pdl_model_defaults_apply,
         .debug = s->opt.debug,
         .secrets = s->secrets,

@@ -96,8 +96,7 @@ static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
-/* The folders that were looked in, and a file of a similar name in them. */
-static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
+void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     pdl_buf folders = PDL_BUF, near = PDL_BUF;
     put_folder(pdl_file_folder(f->file), &folders);
     put_folder(pdl_file_folder(from), &folders);
@@ -123,7 +122,7 @@ bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf 
                    pdl_buf *bytes, pdl_err *err) {
     if (!find(user, from, path, import, name)) {
         pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
-        advise(user, from, path, import, err);
+        pdl_find_advise(user, from, path, import, err);
         return false;
     }
     if (pdl_file_read(pdl_buf_z(name), bytes, err)) return true;

@@ -71,6 +71,9 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
 /* Last message; false when empty. Cheap. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);
 
+/* The hint for a number where messages or a text are expected. */
+#define PDL_CONTEXT_NUMBER "a number is no message: write ${ ... | string } to send it as text"
+
 /* A context from what users write: a context, a message dict (role, content, ...), a list of such,
  * a tuple. A string is not accepted here. Error: TypeError "'<class 'int'>' object is not a valid
  * context". */

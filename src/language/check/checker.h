@@ -112,9 +112,9 @@ const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_t
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 void pdl_checker_params(pdl_checker *c, const pdl_params *p);
 /* A value that becomes messages: a message, or a list of such values. n: where it is written, or
- * NULL. */
+ * NULL. takes_text: a text would do, too. */
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
-                         pdl_loc mark);
+                         pdl_loc mark, bool takes_text);
 /* The result of iterations or blocks with this type each. */
 const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
                                  bool may_be_empty);
@@ -135,10 +135,10 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t);
 
-/* sent_objects.c: messages; a parameter that services get as it is written. n and tree may be
- * NULL. */
+/* sent_objects.c: messages; a parameter that services get as it is written. n and tree may be NULL.
+ * False: what is wrong with its type has been reported. */
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
-void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
+bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc);
 
 /* calls.c: calls of functions of the program */

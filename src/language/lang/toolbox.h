@@ -15,6 +15,11 @@
 /* In front of the name in `import`. */
 #define PDL_TOOLS_PREFIX "mcp:"
 
+/* What is wrong with a text among the tools of a request; the hint where it names a function, with
+ * brackets where there is no list around it. */
+#define PDL_TOOL_IS_TEXT "a tool is a function or an object, and this is the text '%.*s'"
+#define PDL_TOOL_BY_NAME "a function is not named but given: write %s\"${ %.*s }\"%s"
+
 /* Writes the program for the tools (a list in the form of servers) of a server. *taken, a dict, has
  * the names by which models call the tools of other servers; this server's names are added,
  * prefixed with the server's name where they are taken. Result, owned: dict from the name of a tool

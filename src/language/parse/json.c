@@ -37,20 +37,33 @@ static void unescape(pdl_str text, pdl_buf *out) {
     }
 }
 
-static bool read_level(pdl_str text, unsigned level, pdl_val *out, pdl_err *err) {
+/* *n: how many values *out is the list of; 1: *out is the value. */
+static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
+    *n = 1;
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
     if (err->kind == PDL_E_limit || err->uncatchable) return false;
     pdl_err_fini(err);
-    if (level == MOST_LEVELS || !is_escaped(text)) return pdl_repair_text(text, out, err);
+    if (level == MOST_LEVELS || !is_escaped(text)) return pdl_repair_text(text, n, out, err);
     pdl_buf plain = PDL_BUF;
     unescape(text, &plain);
-    bool ok = read_level(pdl_buf_str(&plain), level + 1, out, err);
+    bool ok = read_level(pdl_buf_str(&plain), level + 1, n, out, err);
     pdl_buf_fini(&plain);
     return ok;
 }
 
 bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err) {
-    return read_level(pdl_utf8_unmarked(text), 0, out, err);
+    size_t n;
+    return read_level(pdl_utf8_unmarked(text), 0, &n, out, err);
+}
+
+bool pdl_json_is_several(pdl_str text) {
+    size_t n;
+    pdl_val v;
+    pdl_err err = {0};
+    bool ok = read_level(pdl_utf8_unmarked(text), 0, &n, &v, &err);
+    if (ok) pdl_drop(v);
+    pdl_err_fini(&err);
+    return ok && n > 1;
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {

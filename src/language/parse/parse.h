@@ -68,5 +68,7 @@ PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_e
 
 /* The tolerant JSON reader: strict first, else repaired; fails only on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
+/* Does it find more than one value in a text, so that the result is the list of them? */
+bool pdl_json_is_several(pdl_str text);
 
 #endif

@@ -731,13 +731,13 @@ static void fini(reader *r) {
     pdl_buf_fini(&r->rp.text);
 }
 
-bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err) {
+bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
     if (read_braceless(text, out)) return true;
     pdl_val found = pdl_list_new(0);
     bool ok = read_all(&r, &found);
-    size_t n = pdl_list_len(found);
-    if (ok) *out = n > 1 ? pdl_keep(found) : n ? pdl_keep(pdl_list_at(found, 0)) : pdl_textz("");
+    *n = pdl_list_len(found);
+    if (ok) *out = *n > 1 ? pdl_keep(found) : *n ? pdl_keep(pdl_list_at(found, 0)) : pdl_textz("");
     pdl_drop(found);
     fini(&r);
     return ok;

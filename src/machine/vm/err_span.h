@@ -13,6 +13,9 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
+/* Of the expression of `call` that gives a method: where the object has a function of its name. */
+void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
+
 /* advise.c: adds how a shell is had, where the command looks as if one read it. */
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
 /* advise.c: adds why a name is unknown to Python code that ${ } put there. */

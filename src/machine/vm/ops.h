@@ -46,7 +46,7 @@ bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
 /* ops_file.c: was there a file? The path and its text stay for INCLUDE or IMPORT. */
 bool pdl_vm_source_found(pdl_fiber *f);
 /* ops_tools.c: declares the functions in the parameter `tools` to the model. */
-PDL_MUST bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err);
+PDL_MUST bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err);
 /* ops_expr.c */
 void pdl_vm_native_env_init(pdl_fiber *f);
 pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);

@@ -337,10 +337,14 @@ static void on_fail(job *j, pdl_vref m) {
     pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
                      : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
                                                      : PDL_E_code;
-    pdl_err_set(&err, k, (pdl_loc){0}, "%.*s", PDL_FMT(msg));
+    bool none = pdl_str_ends(msg, PDL_STR("object has no attribute 'result'"));
+    size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
+    /* Python's words say nothing of what to do, so they come last */
+    pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",
+                none ? "the code never sets `result`, which is the value of the block\n" : "",
+                PDL_FMT(last == PDL_NOT_FOUND ? msg : pdl_str_sub(msg, last + 1, msg.n)));
     if (py_class.n) err.py_class = pdl_str_dup(py_class);
-    if (pdl_str_find(msg, PDL_STR("object has no attribute 'result'"), 0) != PDL_NOT_FOUND)
-        pdl_err_hint(&err, "assign to `result`: it is the value of the block");
+    if (none) pdl_err_hint(&err, "write `result = ...`");
     if (pdl_str_find(msg, PDL_STR("'return' outside function"), 0) != PDL_NOT_FOUND)
         pdl_err_hint(&err, "write `result = ...`: it is the value of the block");
     if (k == PDL_E_exit) {

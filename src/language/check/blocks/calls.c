@@ -304,7 +304,7 @@ static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function
     pdl_diag *d = NULL;
     pdl_loc key = arg_loc(b, name, true), value = arg_loc(b, name, false);
     if (pdl_str_is(name, "pdl_context")) {
-        pdl_checker_context(c, t, NULL, value, value);
+        pdl_checker_context(c, t, NULL, value, value, false);
         return;
     }
     pdl_buf problem = PDL_BUF;
@@ -364,7 +364,11 @@ static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t)
     bool native = t->kinds == PDL_TY_NATIVE;
     pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call",
                              native ? "needs a function of a program" : "needs a function", t);
-    if (native) pdl_checker_hint(c, d, "call it in an expression: ${ f(x) }");
+    pdl_str hidden;
+    if (pdl_checker_hides_field(c, t, &hidden))
+        pdl_checker_hint_method(c, d, t);
+    else if (native)
+        pdl_checker_hint(c, d, "call it in an expression: ${ f(x) }");
     if (!d || !t->has_value || !pdl_is_str(t->value)) return;
     pdl_str name = pdl_str_get(t->value);
     const pdl_binding *f = pdl_scope_binding(&c->scope, name);

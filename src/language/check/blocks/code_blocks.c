@@ -228,9 +228,9 @@ static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, p
         c->quiet = quiet;
         if (t->kind == PDL_TREE_CONST && !pdl_is_absent(pdl_dict_gets(t->value, name)))
             type = pdl_ty_of_value(pdl_checker_arena(c), pdl_dict_gets(t->value, name));
-        pdl_checker_parameter(c, n->pairs[i].value, model, name, type);
-        pdl_checker_sent(c, name, entries ? t->items[i] : NULL, type, n->pairs[i].value,
-                         pdl_node_loc(n->pairs[i].value));
+        if (pdl_checker_sent(c, name, entries ? t->items[i] : NULL, type, n->pairs[i].value,
+                             pdl_node_loc(n->pairs[i].value)))
+            pdl_checker_parameter(c, n->pairs[i].value, model, name, type);
     }
 }
 

@@ -448,7 +448,7 @@ static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model 
     const pdl_ty *input = check_alone(c, &b->head);
     if (input && !(input->kinds & PDL_TY_STR))
         pdl_checker_context(c, input, data_of(b->input), pdl_field_loc(&b->head, "input"),
-                            pdl_checker_value_loc(&b->head, "input"));
+                            pdl_checker_value_loc(&b->head, "input"), true);
     pdl_checker_model(c, b);
     if (b->response.s.p)
         pdl_checker_define(c, PDL_DEF_RESPONSE, b->response.s, &pdl_ty_any,

@@ -9,7 +9,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "check/checker.h"
+#include "lang/toolbox.h"
 #include "lang/walk.h"
 
 #include "base/banned.h"
@@ -179,14 +181,15 @@ static bool is_name(pdl_str s) {
 
 /* {name, description, parameters}: what `function` of a tool is. */
 static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing *tool) {
-    static const char *const names[] = {"name", "description", "parameters", "strict", "run"};
-    static const keys all = {PDL_RULE_parameter_value, "the declaration of a tool", names, 5};
+    static const char *const names[] = {"name",   "description", "parameters",
+                                        "strict", "run",         "tool_api"};
+    static const keys all = {PDL_RULE_parameter_value, "the declaration of a tool", names, 6};
     outgoing part, type;
     if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT, "`function` of a tool", "an object"))
         return;
     if (s->t->kinds != PDL_TY_DICT) return;
     bool misspelt = check_keys(c, &all, s);
-    if (!misspelt && lacks(c, s, PDL_STR("name")))
+    if (!misspelt && lacks(c, s, PDL_STR("name")) && lacks(c, s, PDL_STR("name_for_model")))
         report(c, PDL_RULE_parameter_value, s->n ? s : tool,
                "the declaration of a tool has no name");
     if (find(c, s, "name", &part) &&
@@ -195,10 +198,23 @@ static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing 
         report(c, PDL_RULE_parameter_value, &part,
                "the name of a tool has letters, digits, _ and -, and nothing else");
     if (find(c, s, "parameters", &part) &&
-        !refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_DICT, "`parameters` of a tool",
-                "a JSON Schema") &&
+        !refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_DICT | (s == tool ? PDL_TY_LIST : 0),
+                "`parameters` of a tool", "a JSON Schema") &&
         find(c, &part, "type", &type) && text_of(&type).n && !pdl_str_is(text_of(&type), "object"))
         report(c, PDL_RULE_parameter_value, &type, "`parameters` of a tool are of type object");
+}
+
+/* A text that names a function of the program means the function. */
+static bool refuse_text(pdl_checker *c, const outgoing *s, bool in_list) {
+    pdl_str text = text_of(s);
+    if (!text.n) return false;
+    const pdl_binding *b = pdl_scope_binding(&c->scope, text);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, s->loc, s->loc, PDL_TOOL_IS_TEXT,
+                                   PDL_FMT(pdl_utf8_cut(text, 60)));
+    if (b && pdl_scope_type(&c->scope, b)->kinds == PDL_TY_FUNC)
+        pdl_checker_hint(c, d, PDL_TOOL_BY_NAME, in_list ? "" : "[", PDL_FMT(text),
+                         in_list ? "" : "]");
+    return true;
 }
 
 /* An object without `function` and `name` is a tool of the service, which knows its form. */
@@ -206,6 +222,7 @@ static void check_tool(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"type", "function"};
     static const keys all = {PDL_RULE_parameter_value, "a tool", names, 2};
     outgoing type, part;
+    if (refuse_text(c, s, true)) return;
     if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT | PDL_TY_FUNC, "a tool",
                "a function or an object"))
         return;
@@ -219,7 +236,8 @@ static void check_tool(pdl_checker *c, const outgoing *s) {
                    "a tool with `function` is of type function");
         return;
     }
-    if (!lacks(c, s, PDL_STR("run")) && !find(c, s, "type", &type)) {
+    bool runs = !lacks(c, s, PDL_STR("run")) || !lacks(c, s, PDL_STR("tool_api"));
+    if (runs && !find(c, s, "type", &type)) {
         check_declaration(c, s, s);
         return;
     }
@@ -284,11 +302,21 @@ static void check_format(pdl_checker *c, const outgoing *s) {
     }
 }
 
-void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
+/* One tool without a list around it. */
+static bool refuse_one(pdl_checker *c, const outgoing *s) {
+    if (s->t->kinds != PDL_TY_FUNC) return refuse_text(c, s, false);
+    pdl_diag *d = report(c, PDL_RULE_parameter_value, s, "'tools' takes a list, not one function");
+    pdl_checker_hint(c, d, "write it into a list: [...]");
+    return true;
+}
+
+bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc) {
     outgoing s = make(t, n, loc);
-    if (c->opt->no_lint) return;
+    if (c->opt->no_lint) return true;
+    if (pdl_str_is(name, "tools") && refuse_one(c, &s)) return false;
     if (pdl_str_is(name, "tools")) check_tools(c, tree, &s);
     if (pdl_str_is(name, "tool_choice")) check_choice(c, &s);
     if (pdl_str_is(name, "response_format")) check_format(c, &s);
+    return true;
 }

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/regex.h"
 #include "check/checker.h"
+#include "value/context.h"
 
 #include "base/banned.h"
 
@@ -87,7 +88,10 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        return pdl_ty_of_value(a, *v);
+        /* a spec may be about one of several values */
+        bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
+                       pdl_json_is_several(pdl_str_get(text));
+        return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);
     }
     pdl_checker_diag(c, PDL_RULE_parser_type, b->rare->parser->loc, b->rare->parser->loc, "%s",
                      err.msg);
@@ -192,7 +196,7 @@ enum {
 };
 
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
-                         pdl_loc mark) {
+                         pdl_loc mark, bool takes_text) {
     if (t->kinds & MESSAGES) {
         bool filled = t->kinds == PDL_TY_LIST && (t->least || t->has_value);
         const pdl_ty *item = filled ? pdl_ty_items(pdl_checker_arena(c), t) : &pdl_ty_any;
@@ -206,7 +210,9 @@ void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_context_type, loc, mark,
                                    "messages are expected here, and this is %.*s",
                                    PDL_FMT(pdl_buf_str(&shown)));
-    pdl_checker_hint(c, d, "a message is {role: user, content: text}");
+    bool number = takes_text && !(t->kinds & ~(uint32_t)PDL_TY_NUMBER);
+    pdl_checker_hint(c, d, "%s",
+                     number ? PDL_CONTEXT_NUMBER : "a message is {role: user, content: text}");
     pdl_buf_fini(&shown);
 }
 

@@ -1,8 +1,9 @@
 /* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers: reading a
  * model's tool call, and the effects of a server's functions (mcp/mcp.h has their requests).
  *
- * A tool is a PDL function; or a record with `run`, whose name is in `name` or in `function.name`;
- * or an imported tool server, an object with `tools` and `call_tool`.
+ * A tool is a PDL function; or a record with `run` or `tool_api`, whose name is in `name`, in
+ * `name_for_model` or in `function.name`; or an imported tool server, an object with `tools` and
+ * `call_tool`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -135,7 +136,8 @@ bool pdl_g_tool_text(PDL_ARGS) {
 static pdl_str name_of(pdl_vref tool) {
     pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_about(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
-    return pdl_member_str(pdl_is_dict(inner) ? inner : d, "name");
+    pdl_str qwen = pdl_is_dict(d) ? pdl_member_str(d, "name_for_model") : (pdl_str){0};
+    return qwen.n ? qwen : pdl_member_str(pdl_is_dict(inner) ? inner : d, "name");
 }
 
 /* Functions of the host program are handles; they take the arguments by name. */
@@ -144,6 +146,12 @@ static bool is_host_function(pdl_vref v) {
 }
 
 static bool is_runnable(pdl_vref v) { return pdl_is(v, PDL_V_FUNC) || is_host_function(v); }
+
+/* The function of a record; absent: none. */
+static pdl_vref run_of(pdl_vref record) {
+    pdl_vref run = pdl_dict_getz(record, "run");
+    return pdl_given(run) ? run : pdl_dict_getz(record, "tool_api");
+}
 
 static bool server_has(pdl_vref server, pdl_str name) {
     pdl_vref list = pdl_dict_getz(server, "tools");
@@ -170,7 +178,7 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
             if (server_has(t, name)) return true;
         } else if (pdl_str_eq(own, name)) {
             f->how = pdl_is(t, PDL_V_FUNC) ? "named" : "value";
-            f->run = pdl_is(t, PDL_V_FUNC) ? t : pdl_dict_getz(t, "run");
+            f->run = pdl_is(t, PDL_V_FUNC) ? t : run_of(t);
             if (is_host_function(f->run)) f->how = "host";
             return true;
         }
@@ -247,14 +255,39 @@ bool pdl_g_tool_error(PDL_ARGS) {
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
+/* The JSON Schema of parameters that are told as a list of {name, schema or type, required}. */
+static pdl_val schema_of(pdl_vref list) {
+    pdl_val props = pdl_dict_new(pdl_list_len(list)), required = pdl_list_new(0);
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref one = pdl_list_at(list, i), name = pdl_member(one, "name"),
+                 schema = pdl_member(one, "schema"), type = pdl_member(one, "type"),
+                 about = pdl_member(one, "description"), must = pdl_member(one, "required");
+        if (!pdl_is_str(name)) continue;
+        pdl_val s = pdl_is_dict(schema) ? pdl_keep(schema) : pdl_dict_new(2);
+        if (!pdl_is_dict(schema) && pdl_is_str(type))
+            s = pdl_dict_putz(s, "type", pdl_keep(type));
+        if (pdl_is_str(about) && pdl_is_absent(pdl_dict_getz(s, "description")))
+            s = pdl_dict_putz(s, "description", pdl_keep(about));
+        props = pdl_dict_put(props, pdl_keep(name), s);
+        if (pdl_is_bool(must) && pdl_bool_of(must))
+            required = pdl_list_push(required, pdl_keep(name));
+    }
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "type", pdl_textz("object"));
+    d = pdl_dict_putz(d, "properties", props);
+    return pdl_with_label(pdl_dict_putz(d, "required", required), pdl_label_of_part(list));
+}
+
 static pdl_val declaration_of(pdl_vref tool) {
     pdl_vref inner = pdl_dict_getz(tool, "function");
-    pdl_vref params = pdl_dict_getz(tool, "parameters"), about = pdl_dict_getz(tool, "description");
+    pdl_vref params = pdl_dict_getz(tool, "parameters"),
+             about = pdl_dict_getz(tool, "description_for_model");
+    if (!pdl_is_str(about)) about = pdl_dict_getz(tool, "description");
     pdl_val f = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(3);
     if (!pdl_is_dict(inner)) {
         f = pdl_dict_putz(f, "name", pdl_text(name_of(tool)));
         if (pdl_is_str(about)) f = pdl_dict_putz(f, "description", pdl_keep(about));
         if (pdl_is_dict(params)) f = pdl_dict_putz(f, "parameters", pdl_keep(params));
+        if (pdl_is_list(params)) f = pdl_dict_putz(f, "parameters", schema_of(params));
     }
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
     return pdl_with_label(pdl_dict_putz(d, "function", f), pdl_label_of(tool));
@@ -272,7 +305,7 @@ static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
         if (!pdl_is_list(more)) return true;
         *list = pdl_with_label(pdl_list_concat(*list, more), pdl_label_of_part(tool));
         return true;
-    } else if (pdl_is_dict(tool) && is_runnable(pdl_dict_getz(tool, "run"))) {
+    } else if (pdl_is_dict(tool) && is_runnable(run_of(tool))) {
         d = declaration_of(tool);
     } else {
         d = pdl_keep(tool);

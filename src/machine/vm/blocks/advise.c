@@ -102,6 +102,18 @@ static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
     return is_item ? settled(pdl_list_at(of, (size_t)i)) : pdl_absent();
 }
 
+/* `call: ${ x.get }` of an object with a function `get` is about the method of objects. */
+void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
+    const pdl_xnode *x = e->is_unread ? NULL : e->root;
+    if (!x || x->kind != PDL_X_ATTR) return;
+    const pdl_xnode *of = x->u.access.obj;
+    pdl_vref obj = value_of(f, of, MOST_DEPTH);
+    pdl_str name = x->u.access.name, own = of->kind == PDL_X_NAME ? of->u.name : PDL_STR("x");
+    if (!pdl_is_dict(obj) || pdl_is_absent(pdl_dict_gets(obj, name))) return;
+    pdl_err_hint(err, "%.*s.%.*s is a method of objects: write ${ %.*s['%.*s'] }", PDL_FMT(own),
+                 PDL_FMT(name), PDL_FMT(own), PDL_FMT(name));
+}
+
 struct wanted {
     const pdl_fiber *f;
     pdl_str name;

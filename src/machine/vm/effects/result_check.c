@@ -18,6 +18,31 @@
 
 static const char spec_checking[] = "during spec checking";
 
+static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
+    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_problems problems = {0};
+    pdl_err err = {0};
+    bool fits = false, done = pdl_type_check(t, v, NULL, r->scratch, &fits, &problems, &err);
+    pdl_err_fini(&err);
+    pdl_arena_reset(r->scratch, m);
+    return done && fits;
+}
+
+/* A reply with several JSON values (thoughts, an example, the answer) has one that the spec is
+ * about: where the list of all does not fit, the last one that does is taken. *v: what the parser
+ * gave for the text. */
+static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val *v) {
+    const pdl_parser *p = b->rare->parser->parser;
+    const pdl_type *t = b->rare->spec.type;
+    if (p->kind != PDL_PARSE_JSON || pdl_type_is_any(t) || !pdl_is_list(*v)) return;
+    if (fits_type(r, t, *v) || !pdl_json_is_several(pdl_str_get(text))) return;
+    for (size_t i = pdl_list_len(*v); i-- > 0;) {
+        if (!fits_type(r, t, pdl_list_at(*v, i))) continue;
+        set_val(v, pdl_keep(pdl_list_at(*v, i)));
+        return;
+    }
+}
+
 /* Applies parser and spec in order; each stage takes the value of the previous one. */
 void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
     pdl_promise *in = pdl_promise_of(s->in);
@@ -30,6 +55,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
     bool ok = true;
     if (s->parse) {
         ok = pdl_parse(s->block->rare->parser->parser, v, &parsed, &err);
+        if (ok) take_fitting(r, s->block, v, &parsed);
         if (ok)
             set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
         else {
@@ -82,6 +108,7 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
         pdl_err_at(err, b->rare->parser->loc);
         return PDL_STEP_FAIL;
     }
+    take_fitting(f->run, b, *top(f), &out);
     set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
     return PDL_STEP_DONE;
 }

@@ -92,11 +92,15 @@ pdl_step pdl_op_READ_END(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
 
 /* --- include and import ----------------------------------------------------------------------- */
 
+static pdl_str named_file(const pdl_block *b) {
+    return b->kind == PDL_BLOCK_import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
+}
+
 /* The path to try in a place. Returns false when there is none: the run has no folders for imports.
  */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
-    pdl_str name = import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
+    pdl_str name = named_file(b);
     pdl_str suffix = import ? PDL_STR(".pdl") : (pdl_str){0};
     if (place == PDL_IN_PROGRAM) {
         join_path(f->run->opt.dir, name, suffix, out);
@@ -144,33 +148,17 @@ bool pdl_vm_source_found(pdl_fiber *f) {
     return found;
 }
 
-static void put_folder(pdl_str folder, pdl_buf *out) {
-    if (out->len) PDL_PUT(out, ", ");
-    pdl_buf_put(out, folder.n ? folder : PDL_STR("."));
-}
-
-/* Where the file was looked for. */
-static void advise_folders(const pdl_fiber *f, const pdl_block *b, pdl_str written, pdl_err *err) {
-    pdl_buf out = PDL_BUF;
-    pdl_str own = pdl_file_folder(b->loc.src ? b->loc.src->name : (pdl_str){0});
-    put_folder(f->run->opt.dir, &out);
-    if (!pdl_str_eq(own, f->run->opt.dir)) put_folder(own, &out);
-    for (size_t i = 0; b->kind == PDL_BLOCK_import && i < f->run->opt.n_path; i++)
-        put_folder(f->run->opt.path[i], &out);
-    if (pdl_str_find(written, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
-        pdl_err_hint(err, "a program is a file of this machine: download it first");
-    else
-        pdl_err_hint(err, "searched: %s", pdl_buf_z(&out));
-    pdl_buf_fini(&out);
-}
-
 pdl_step pdl_op_SOURCE_MISSING(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
     pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
     err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError"));
-    advise_folders(f, b, pdl_buf_str(&path), err);
+    bool import = b->kind == PDL_BLOCK_import;
+    if (f->run->opt.source_advice)
+        f->run->opt.source_advice(f->run->opt.build_user,
+                                  b->loc.src ? b->loc.src->name : (pdl_str){0}, named_file(b),
+                                  import, err);
     pdl_drop(shown);
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;

@@ -29,10 +29,13 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
         if (wants_blocks(f->run)) *traced = pdl_keep(input);
         return true;
     }
-    if (pdl_is_str(input))
+    if (pdl_is_str(input)) {
         ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
-    else if (!pdl_context_from(input, &ctx, err))
+    } else if (!pdl_context_from(input, &ctx, err)) {
+        if (pdl_is_int(input) || pdl_is(input, PDL_V_FLOAT) || pdl_is_bool(input))
+            pdl_err_hint(err, PDL_CONTEXT_NUMBER);
         return false;
+    }
     *out = pdl_context_messages(ctx);
     if (wants_blocks(f->run)) *traced = pdl_context_to_list(ctx);
     pdl_drop(ctx);
@@ -66,7 +69,7 @@ static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val 
         return pdl_err_host(err, "TypeError", "parameters should be an object, not %s",
                             pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
-    if (!pdl_vm_declare_tools(&p, err)) return false;
+    if (!pdl_vm_declare_tools(f, &p, err)) return false;
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
     if (pdl_is_absent(model) || !f->run->opt.defaults || !pdl_is_list(list)) {
         *out = p;

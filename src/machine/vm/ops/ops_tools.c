@@ -7,7 +7,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "lang/toolbox.h"
+#include "lang/words.h"
 #include "native/native.h"
 #include "value/func.h"
 #include "value/text.h"
@@ -19,19 +21,40 @@
 
 #include "base/banned.h"
 
+/* No service takes texts as tools. One that names a function of the program means that function. */
+static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
+    bool is_list = pdl_is_list(tools);
+    for (size_t i = 0, n = is_list ? pdl_list_len(tools) : 1; i < n; i++) {
+        pdl_vref one = is_list ? pdl_list_at(tools, i) : tools;
+        if (!pdl_is_str(one)) continue;
+        pdl_str text = pdl_str_get(one);
+        pdl_vref meant = pdl_scope_find(f->scope, pdl_intern_find(f->run->opt.names, text));
+        pdl_err_host(err, "TypeError", PDL_TOOL_IS_TEXT, PDL_FMT(pdl_utf8_cut(text, 60)));
+        if (pdl_is(meant, PDL_V_FUNC))
+            pdl_err_hint(err, PDL_TOOL_BY_NAME, is_list ? "" : "[", PDL_FMT(text),
+                         is_list ? "" : "]");
+        return false;
+    }
+    return true;
+}
+
 /* Replaces functions in the parameter `tools` by their declarations, likewise `tool_choice`. Takes
  * and returns *params; on failure it is released. */
-bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err) {
+bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"),
              choice = pdl_dict_getz(*params, "tool_choice");
     if (pdl_is(choice, PDL_V_FUNC)) {
         const pdl_func *chosen = pdl_func_of(choice);
         pdl_label label = pdl_label_of(choice) | pdl_label_of(chosen->signature);
         pdl_val name = pdl_with_label(pdl_keep(chosen->name), label);
-        pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", name);
+        pdl_val function = pdl_dict_putz(pdl_dict_new(1), "name", name);
         pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
-        *params = pdl_dict_putz(*params, "tool_choice", pdl_dict_putz(d, "function", f));
+        *params = pdl_dict_putz(*params, "tool_choice", pdl_dict_putz(d, "function", function));
         tools = pdl_dict_getz(*params, "tools");
+    }
+    if (!has_no_texts(f, tools, err)) {
+        pdl_drop(*params);
+        return false;
     }
     if (!pdl_is_list(tools)) return true;
     pdl_val declared;

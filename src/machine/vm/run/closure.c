@@ -132,6 +132,8 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
     if (pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable)
         pdl_err_hint(err, "`call` is for functions of PDL; call those of Python in an expression, "
                           "as in ${ f(x) }");
+    else if (pdl_is(v, PDL_V_NATIVE) && t->kind == PDL_TREE_EXPR)
+        pdl_vm_advise_called(f, t->text, err);
     else if (pdl_str_find(pdl_buf_str(&src), PDL_STR("("), 0) != PDL_NOT_FOUND)
         pdl_err_hint(err, "`call` names the function, `args` what it is given: call: ${ f }");
     pdl_buf_fini(&src);
