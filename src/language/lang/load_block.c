@@ -655,6 +655,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
             load_entry(l, b, &n->pairs[i], key_of(n, i, &met), &seen);
         if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         check_needed(l, b, seen);
+        if (kind == PDL_BLOCK_repeat) pdl_loader_ends(l, PDL_AS(repeat, b));
     }
     advise_braces(l, n, n_diags);
     return b;

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "base/utf8.h"
 #include "lang/loader.h"
 #include "yaml/profile.h"
 #include "yaml/yaml.h"
@@ -443,6 +444,20 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     if (with.src && j->kind != PDL_JOIN_TEXT)
         pdl_loader_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
     return j;
+}
+
+/* A text is true: with nothing else that ends it, the loop would repeat until somebody stops it. */
+void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
+    const pdl_tree *t = b->while_;
+    bool is_text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) &&
+                   pdl_str_get(t->value).n && t->node;
+    if (!is_text || b->fors || b->until || b->max || b->num) return;
+    pdl_diag *d = pdl_loader_diag(l, "literal-condition", t->loc, pdl_node_loc(t->node),
+                                  "nothing ends this loop: `while` is the text '%.*s', which is "
+                                  "always true",
+                                  PDL_FMT(pdl_utf8_cut(pdl_str_get(t->value), 60)));
+    d->general = true;
+    pdl_loader_hint(l, d, "write an expression: ${ ... }");
 }
 
 /* --- match (spec syntax 2.10) ----------------------------------------------------------------- */

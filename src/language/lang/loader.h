@@ -120,6 +120,8 @@ const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
+/* Refuses a loop that nothing but a text as its condition ends. */
+void pdl_loader_ends(pdl_loader *l, const struct pdl_b_repeat *b);
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
 const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair);
 const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);

@@ -1,7 +1,8 @@
 /* run_warnings.c -- what a check finds in a program that is about to run, for a person who watches.
  *
- * On a terminal a run shows it before it begins, and so does a server; elsewhere standard error is
- * often a log, and only --check=warn asks for it. The check takes less time than drawing the lines.
+ * On a terminal a run shows it before it begins, and so does a server. Elsewhere standard error is
+ * often a log, which gets what check calls an error; its warnings come with --check=warn. The check
+ * takes less time than drawing the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +15,8 @@ static bool is_off(const arguments *a) {
     return a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "off");
 }
 
-/* Does a person watch, or ask for what is found? */
-static bool is_wanted(const arguments *a) {
+/* Does a person watch, or ask for warnings, too? */
+static bool wants_warnings(const arguments *a) {
     return pdl_tty_is(2) ||
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
@@ -23,12 +24,13 @@ static bool is_wanted(const arguments *a) {
 /* Which of them a person gets to see: not what --strict asks for, and not `reported`, which comes
  * in another way. What may never be executed is no error yet, though its place would fail. */
 static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
-                  const pdl_diag *reported) {
+                  const pdl_diag *reported, bool warnings) {
     pdl_check_report r = {.form = PDL_REPORT_TEXT};
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < checked->diags.n; i++) {
         pdl_diag d = checked->diags.p[i];
         if (d.reference_only || &checked->diags.p[i] == reported) continue;
+        if (!warnings && d.severity != PDL_DIAG_ERROR) continue;
         if (!d.certain) d.severity = PDL_DIAG_WARNING;
         pdl_report_add(&r, &d, file, &out);
     }
@@ -38,12 +40,12 @@ static void print(const pdl_program *checked, const pdl_session *s, pdl_str file
 
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always) {
-    if (is_off(a) || (!always && !is_wanted(a))) return;
+    if (is_off(a)) return;
     pdl_program *checked = pdl_session_check(s, p);
     /* a run that is sure to fail ends with the first of these errors: once is enough */
     const pdl_diag *reported =
         checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
-    if (checked) print(checked, s, a->files.p[0], reported);
+    if (checked) print(checked, s, a->files.p[0], reported, always || wants_warnings(a));
     pdl_program_drop(checked);
 }
 
@@ -64,7 +66,7 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
     pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
     bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
     /* scripts read the address of the server from the first line */
-    if (checked && (!passes || is_wanted(a))) print(checked, s, p->source->name, NULL);
+    if (checked) print(checked, s, p->source->name, NULL, wants_warnings(a));
     pdl_program_drop(checked);
     return passes;
 }
