@@ -18,7 +18,8 @@ typedef struct pdl_finder {
  * program, of the file that holds the block, of the path (imports). */
 PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
-/* The hint for a file that is not there: what `path` may mean, else the folders that were looked in. */
+/* The hint for a file that is not there: what `path` may mean, else the folders that were
+ * searched. */
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err);
 
 #endif

@@ -497,3 +497,19 @@ def test_nothing_is_found(pdl):
 @pytest.mark.parametrize("block", range(2))
 def test_they_run(block, pdl, part):
     all_run(pdl, part(RIGHT[block::2], 4))
+
+
+OLD = [  # the text of a block with `lang: pdl`, and where the old form in it is
+    ("repeat: a\nnum_iterations: 2\n", "5:3 num-iterations"),
+    ("lang: pdl\ncode: |\n  repeat: a\n  num_iterations: 2\n", "7:5 num-iterations"),
+    ("defs: {f: {function: {x: str}, return: a}}\ntext: a\n", "4:28 type-deprecated"),
+    ("{get: f}\n", "4:4 get"),
+    ("repeat: a\nmaxIterations: 2\n", None),
+]
+
+
+def test_old_forms_in_programs_that_are_texts(pdl):
+    programs = [{"main.pdl": "defs: {f: {data: 1}}\nlang: pdl\ncode: |\n" + "".join("  %s\n" % x for x in text.splitlines())} for text, _ in OLD]
+    for (text, where), found in zip(OLD, found_in(pdl, programs, "--strict")):
+        rows = ["%d:%d %s" % (d["line"], d["column"], d["code"]) for d in found]
+        check(text, rows == ([where] if where else []), rows)

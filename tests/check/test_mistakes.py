@@ -54,6 +54,8 @@ WRONG = [  # line:column rule, the program, what the hint says, other files
     ('2:3 module-broken', 'text:\n- include: inc.pdl\n', '', {'inc.pdl': 'text: a\nb: c: d\n'}),
     ('2:6 operand-type', 'text:\n- include: inc.pdl\n', '', {'inc.pdl': 'text:\n- ${ 1 + [] }\n'}),
     ('2:6 name-undefined', 'text:\n- ${ a }\n'),
+    ('1:8 literal-condition', 'while: n < 3\nrepeat: a\n', 'write an expression: ${ ... }'),
+    ('3:22 parameter-value', 'model: openai/m\ninput: hi\nparameters: {tools: [add]}\n'),
     ('2:10 name-undefined', 'defs: {counter: {data: 1}}\ntext: ${ couter + 1 }\n'),
     ('7:6 name-undefined', 'text:\n- def: f\n  function: {x: integer}\n  return:\n    def: inner\n    data: 1\n- ${ inner }\n'),
     ('4:15 name-undefined', 'defs:\n  f: {function: {x: string}, return: "${ x }"}\ncall: ${ f }\nargs: {x: "${ y }"}\n'),

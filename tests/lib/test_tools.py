@@ -24,8 +24,15 @@ FORMS = {
     "OpenAI record": '[{type: function, function: {name: weather, description: d, parameters: %s}, run: "${ said }"}]' % SCHEMA,
     "Qwen record": '[{name_for_model: weather, name_for_human: w, description_for_model: d, '
                    'parameters: [{name: city, required: true, schema: {type: string}}], run: "${ said }"}]',
+    "Qwen record with tool_api": '[{name_for_model: weather, name_for_human: w, description_for_model: d, '
+                                 'parameters: [{name: city, required: true, schema: {type: string}}], tool_api: "${ said }"}]',
 }
-TYPED = {"function", "short record", "OpenAI record", "Qwen record"}
+TYPED = {"function", "short record", "OpenAI record", "Qwen record", "Qwen record with tool_api"}
+NO_TOOLS = [
+    ("[{name: weather, description: d}]", "the tool weather has no function to run: give its record `run`"),
+    ("[{name: weather, run: said}]", "the tool weather has no function to run: give its record `run`"),
+    ("[weather]", "a tool is a function or a record, and this is the text weather"),
+]
 WRONG = "Error: city: 3 should be of type <class 'str'>"
 
 
@@ -58,6 +65,13 @@ def test_forms(bench):
             replies = agent.call("weather", {}) + agent.final("done")
             o = bench.run(bench.program(agent, tools, DEFS, "on_tool_error: observe"), replies)
             bench.check(title + ": a missing argument is observed", told(name, o, "Error: Missing required field: city"), o)
+
+
+def test_what_is_no_tool_is_said_before_the_first_request(bench):
+    for name, agent in AGENTS.items():
+        for tools, why in NO_TOOLS:
+            o = bench.run(bench.program(agent, tools, DEFS, "on_tool_error: observe"), agent.final("done"))
+            bench.check("%s, %s" % (name, tools), o.status == 1 and o.err.rstrip().endswith(why) and o.left, o)
 
 
 def test_caps(bench):

@@ -17,8 +17,8 @@ PDL_MUST bool pdl_parse_csv(pdl_str text, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
 
-/* What the repairing reader makes of text that is not JSON (repair.c). *n: how many values it found;
- * of more than one *out is the list. */
+/* What the repairing reader makes of text that is not JSON (repair.c). *n: how many values it
+ * found; of more than one *out is the list. */
 PDL_MUST bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err);
 
 #endif

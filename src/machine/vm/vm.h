@@ -59,7 +59,8 @@ typedef struct pdl_run_options {
      * goes into its options. NULL: never asked. */
     bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
-    /* Adds the hint for a file to include or import that is not there; user: build_user. May be NULL. */
+    /* Adds the hint for a file to include or import that is not there; user: build_user. May be
+     * NULL. */
     void (*source_advice)(void *user, pdl_str from, pdl_str path, bool import, pdl_err *err);
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */

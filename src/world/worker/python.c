@@ -337,7 +337,9 @@ static void on_fail(job *j, pdl_vref m) {
     pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
                      : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
                                                      : PDL_E_code;
-    bool none = pdl_str_ends(msg, PDL_STR("object has no attribute 'result'"));
+    static const char unset[] = "'types.SimpleNamespace' object has no attribute 'result'";
+    bool none = pdl_str_ends(msg, pdl_str_of(unset)) &&
+                pdl_str_find(msg, PDL_STR("  File "), 0) == PDL_NOT_FOUND;
     size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
     /* Python's words say nothing of what to do, so they come last */
     pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",

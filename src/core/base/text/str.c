@@ -170,14 +170,23 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
     return one[b.n] <= limit ? one[b.n] : limit + 1;
 }
 
+enum { SHORT_WORD = 4 };
+
+/* Of short words those that differ in their first letter alone are different words: note, vote;
+ * node, code. */
+static bool is_rhyme(pdl_str a, pdl_str b) {
+    return a.n == b.n && a.n <= SHORT_WORD && a.n > 1 && a.p[0] != b.p[0] &&
+           memcmp(a.p + 1, b.p + 1, a.n - 1) == 0;
+}
+
 pdl_str pdl_str_nearest(pdl_str name, const pdl_str *candidates, size_t n) {
-    size_t best = name.n <= 4 ? 1 : name.n <= 8 ? 2 : 3;
+    size_t best = name.n <= SHORT_WORD ? 1 : name.n <= 8 ? 2 : 3;
     pdl_str found = {0};
     for (size_t i = 0; i < n; i++) {
         if (pdl_str_eq(name, candidates[i])) continue;
         if (pdl_str_eq_nocase(name, candidates[i])) return candidates[i];
         size_t d = pdl_str_distance(name, candidates[i], best);
-        if (d > best || d >= candidates[i].n) continue;
+        if (d > best || d >= candidates[i].n || is_rhyme(name, candidates[i])) continue;
         if (!found.p || d < best) found = candidates[i];
         best = d;
     }

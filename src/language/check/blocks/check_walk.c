@@ -236,7 +236,8 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
         const pdl_ty *value = k->value ? pdl_checker_tree(c, k->value) : NULL;
         if (value && k->target == PDL_TO_CONTEXT)
             pdl_checker_context(c, value, k->value->node, k->value->loc,
-                                k->value->node ? pdl_node_loc(k->value->node) : k->value->loc, false);
+                                k->value->node ? pdl_node_loc(k->value->node) : k->value->loc,
+                                false);
         if (k->target == PDL_TO_INVALID)
             pdl_checker_diag(
                 c, PDL_RULE_contribute, k->loc, pdl_node_loc(k->node),

@@ -41,6 +41,45 @@ void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
+static void report_at(pdl_checker *c, pdl_rule_id rule, const pdl_b_code *b, const pdl_tree *t,
+                      const pdl_diag *d, const char *before) {
+    pdl_loc mark = pdl_node_text_loc(t->node, d->mark.start, d->mark.end);
+    pdl_diag *own = pdl_checker_diag(c, rule, rule == PDL_RULE_pdl_code ? b->code->loc : mark, mark,
+                                     "%s%.*s", before, PDL_FMT(d->text));
+    if (d->hint.n) pdl_checker_hint(c, own, "%.*s", PDL_FMT(d->hint));
+}
+
+/* Old forms are old in a text, too. The variables of such a program and what it does are those of
+ * where it runs, so nothing else is said of it. */
+static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
+                             pdl_program *inner) {
+    static const pdl_rule_id old[] = {PDL_RULE_num_iterations, PDL_RULE_type_deprecated,
+                                      PDL_RULE_get, PDL_RULE_synonym};
+    enum { MOST_INSIDE = 4 };
+    size_t n;
+    pdl_check_options alone = *c->opt;
+    pdl_modules none = {0};
+    alone.no_names = true;
+    alone.open = NULL;
+    alone.input = NULL;
+    alone.models = NULL;
+    pdl_checker in = {.p = inner,
+                      .opt = &alone,
+                      .modules = &none,
+                      .scope = {.arena = inner->arena},
+                      .inside = c->inside + 1};
+    if (c->inside >= MOST_INSIDE || c->opt->no_lint) return;
+    pdl_checker_predefine(&in);
+    pdl_checker_block(&in, inner->main, (pdl_str){0});
+    pdl_scope_state_fini(&in.scope);
+    pdl_vec_fini(&in.spine);
+    pdl_checker_modules_fini(&none, inner);
+    for (size_t i = 0; i < inner->diags.n; i++)
+        for (size_t k = 0; k < sizeof old / sizeof *old; k++)
+            if (pdl_rule_find(pdl_str_of(inner->diags.p[i].code)) == pdl_rules(&n) + old[k])
+                report_at(c, old[k], b, t, &inner->diags.p[i], "");
+}
+
 /* The first error of a program whose text is t, at its place in the text. */
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     bool ok;
@@ -50,11 +89,9 @@ void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
     for (size_t i = 0; !ok && i < inner->diags.n; i++) {
         const pdl_diag *d = &inner->diags.p[i];
         if (!d->at_load || d->severity != PDL_DIAG_ERROR || d->follows) continue;
-        pdl_loc mark = pdl_node_text_loc(t->node, d->mark.start, d->mark.end);
-        pdl_diag *own = pdl_checker_diag(c, PDL_RULE_pdl_code, b->code->loc, mark, "PDL: %.*s",
-                                         PDL_FMT(d->text));
-        if (d->hint.n) pdl_checker_hint(c, own, "%.*s", PDL_FMT(d->hint));
+        report_at(c, PDL_RULE_pdl_code, b, t, d, "PDL: ");
         break;
     }
+    if (ok) report_old_forms(c, b, t, inner);
     pdl_program_drop(inner);
 }
