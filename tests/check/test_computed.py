@@ -502,7 +502,7 @@ def test_they_run(block, pdl, part):
 OLD = [  # the text of a block with `lang: pdl`, and where the old form in it is
     ("repeat: a\nnum_iterations: 2\n", "5:3 num-iterations"),
     ("lang: pdl\ncode: |\n  repeat: a\n  num_iterations: 2\n", "7:5 num-iterations"),
-    ("defs: {f: {function: {x: str}, return: a}}\ntext: a\n", "4:28 type-deprecated"),
+    ("defs: {f: {function: {x: str}, return: a}}\ntext: a\n", "4:25 type-deprecated"),
     ("{get: f}\n", "4:4 get"),
     ("repeat: a\nmaxIterations: 2\n", None),
 ]

@@ -6,9 +6,9 @@
  */
 #include "api/session/session_impl.h"
 
+#include "api/find.h"
 #include "api/report/stage_dump.h"
 #include "api/session/compose.h"
-#include "api/find.h"
 #include "api/setup/keys.h"
 #include "compile/compile.h"
 #include "lang/load.h"

@@ -330,6 +330,8 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
     return true;
 }
 
+#define NO_RESULT "the code never sets `result`, which is the value of the block"
+
 static void on_fail(job *j, pdl_vref m) {
     pdl_err err = {0};
     pdl_str kind = pdl_member_str(m, "kind"), msg = pdl_member_str(m, "msg"),
@@ -343,7 +345,7 @@ static void on_fail(job *j, pdl_vref m) {
     size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
     /* Python's words say nothing of what to do, so they come last */
     pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",
-                none ? "the code never sets `result`, which is the value of the block\n" : "",
+                none ? "Python Code error: " NO_RESULT "\n" : "",
                 PDL_FMT(last == PDL_NOT_FOUND ? msg : pdl_str_sub(msg, last + 1, msg.n)));
     if (py_class.n) err.py_class = pdl_str_dup(py_class);
     if (none) pdl_err_hint(&err, "write `result = ...`");

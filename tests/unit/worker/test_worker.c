@@ -43,7 +43,7 @@ static const struct {
     {"import sys\nsys.exit(3)", NULL, "exit: exit [SystemExit]  3"},
     {"raise SystemExit", NULL, "exit: exit [SystemExit]  0"},
     {"x = 1", NULL,
-     "code: the code never sets `result`, which is the value of the block\n"
+     "code: Python Code error: the code never sets `result`, which is the value of the block\n"
      "AttributeError: 'types.SimpleNamespace' object has no attribute 'result' "
      "[AttributeError,Exception] "},
     {"\nclass E(KeyError): pass\nraise E('boo')", NULL,

@@ -1,8 +1,8 @@
 /* run_warnings.c -- what a check finds in a program that is about to run, for a person who watches.
  *
  * On a terminal a run shows it before it begins, and so does a server. Elsewhere standard error is
- * often a log, which gets what check calls an error; its warnings come with --check=warn. The check
- * takes less time than drawing the lines.
+ * often a log, which gets the errors that the run is sure to meet; the rest comes with --check=warn.
+ * The check takes less time than drawing the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static void print(const pdl_program *checked, const pdl_session *s, pdl_str file
     for (size_t i = 0; i < checked->diags.n; i++) {
         pdl_diag d = checked->diags.p[i];
         if (d.reference_only || &checked->diags.p[i] == reported) continue;
-        if (!warnings && d.severity != PDL_DIAG_ERROR) continue;
+        if (!warnings && !(d.certain && d.severity == PDL_DIAG_ERROR)) continue;
         if (!d.certain) d.severity = PDL_DIAG_WARNING;
         pdl_report_add(&r, &d, file, &out);
     }
@@ -66,7 +66,7 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
     pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
     bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
     /* scripts read the address of the server from the first line */
-    if (checked) print(checked, s, p->source->name, NULL, wants_warnings(a));
+    if (checked) print(checked, s, p->source->name, NULL, !passes || wants_warnings(a));
     pdl_program_drop(checked);
     return passes;
 }
