@@ -47,7 +47,7 @@ typedef struct pdl_checker {
     bool reads_all;  /* something reads names that cannot be seen: pdl_scope, code, a file */
     unsigned caught; /* blocks around this one whose fallback catches errors */
     unsigned depth;  /* of includes */
-    unsigned inside; /* of programs that are texts */
+    unsigned inside; /* how many programs that are texts are around this one */
     unsigned n_near; /* suggestions of names that were searched for */
 } pdl_checker;
 

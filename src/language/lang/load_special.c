@@ -446,7 +446,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* A text is true: with nothing else that ends it, the loop would repeat until somebody stops it. */
+/* A text is true: with nothing else that ends it, the loop would repeat without end. */
 void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
     const pdl_tree *t = b->while_;
     bool is_text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) &&

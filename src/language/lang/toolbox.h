@@ -15,8 +15,8 @@
 /* In front of the name in `import`. */
 #define PDL_TOOLS_PREFIX "mcp:"
 
-/* What is wrong with a text among the tools of a request; the hint where it names a function, with
- * brackets where there is no list around it. */
+/* The message for a text among the tools of a request, and the hint for one that is the name of a
+ * function; the hint has brackets where there is no list. */
 #define PDL_TOOL_IS_TEXT "a tool is a function or an object, and this is the text '%.*s'"
 #define PDL_TOOL_BY_NAME "a function is not named but given: write %s\"${ %.*s }\"%s"
 

@@ -172,7 +172,7 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
 
 enum { SHORT_WORD = 4 };
 
-/* Of short words those that differ in their first letter alone are different words: note, vote;
+/* Short words that differ in nothing but their first letter are different words: note, vote;
  * node, code. */
 static bool is_rhyme(pdl_str a, pdl_str b) {
     return a.n == b.n && a.n <= SHORT_WORD && a.n > 1 && a.p[0] != b.p[0] &&

@@ -57,14 +57,14 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
                                       PDL_RULE_get, PDL_RULE_synonym};
     enum { MOST_INSIDE = 4 };
     size_t n;
-    pdl_check_options alone = *c->opt;
+    pdl_check_options bare = *c->opt;
     pdl_modules none = {0};
-    alone.no_names = true;
-    alone.open = NULL;
-    alone.input = NULL;
-    alone.models = NULL;
+    bare.no_names = true;
+    bare.open = NULL;
+    bare.input = NULL;
+    bare.models = NULL;
     pdl_checker in = {.p = inner,
-                      .opt = &alone,
+                      .opt = &bare,
                       .modules = &none,
                       .scope = {.arena = inner->arena},
                       .inside = c->inside + 1};

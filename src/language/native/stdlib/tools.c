@@ -255,7 +255,7 @@ bool pdl_g_tool_error(PDL_ARGS) {
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
-/* The JSON Schema of parameters that are told as a list of {name, schema or type, required}. */
+/* The JSON Schema of parameters that are a list of {name, schema or type, required}. */
 static pdl_val schema_of(pdl_vref list) {
     pdl_val props = pdl_dict_new(pdl_list_len(list)), required = pdl_list_new(0);
     for (size_t i = 0; i < pdl_list_len(list); i++) {
