@@ -57,11 +57,12 @@ static const pdl_buf *good_file(void) {
     pdl_str path = file_of(name, sizeof name, "good");
     unlink(name);
     FUZZ_MUST(pdl_journal_record(
-        path, behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
+        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
         &err));
     int replies = 0;
+    pdl_world *recorder = pdl_journal_world(j, behind);
     for (uint32_t i = 1; i <= 3; i++)
-        pdl_journal_world(j)->ops->start(pdl_journal_world(j), effect_new(i, &replies));
+        recorder->ops->start(recorder, effect_new(i, &replies));
     FUZZ_MUST(replies == 3);
     pdl_journal_close(j);
     behind->ops->close(behind);
@@ -102,7 +103,7 @@ static void replay(pdl_str path) {
     }
     for (uint32_t i = 1; i <= 4; i++) {
         int replies = 0;
-        pdl_world *w = pdl_journal_world(j);
+        pdl_world *w = pdl_journal_world(j, NULL);
         w->ops->start(w, effect_new(i, &replies));
         for (int k = 0; k < 4 && !replies; k++) w->ops->poll(w, 0);
         FUZZ_MUST(replies == 1);

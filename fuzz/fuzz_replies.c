@@ -133,9 +133,9 @@ static void make_good(void) {
     pdl_str path = file_of(name, sizeof name, "good-replies");
     unlink(name);
     FUZZ_MUST(pdl_journal_record(
-        path, &behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
+        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
         &err));
-    run_in(pdl_journal_world(j), &recorded);
+    run_in(pdl_journal_world(j, &behind), &recorded);
     pdl_journal_close(j);
     FILE *f = fopen(name, "rb");
     FUZZ_MUST(f);
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_journal *j;
     pdl_err err = {0};
     FUZZ_MUST(pdl_journal_replay(path, &j, &err));
-    run_in(pdl_journal_world(j), &out);
+    run_in(pdl_journal_world(j, NULL), &out);
     FUZZ_MUST(!same || pdl_str_eq(pdl_buf_str(&out), pdl_buf_str(&recorded)));
     pdl_journal_close(j);
     unlink(name);

@@ -1,8 +1,8 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order,
  * program, sinks. What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: policy (when one was given), journal (when recording or
- * replaying), cache (when asked for), limits, then the rooms that answer: model, worker, host.
+ * What lies between the run and who answers its effects is the table session/chain.def, read from
+ * top to bottom: policy, explain, durable, record, cache, budget, precheck, jobs, answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +60,7 @@ typedef struct pdl_session_options {
     pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
     bool otlp_content; /* texts go there, too */
     void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
-    bool alone;        /* there is no outside: a durable journal answers what it can */
+    bool offline;      /* there is no outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
     bool trace_whole;  /* with nothing but what the reference writes, lists of messages whole */
     bool trace_later;  /* when it is asked for, so that the run takes no time for it */
@@ -115,9 +115,9 @@ pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 /* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
-/* The run is durable: its world comes before the others. Before the start; o: all but behind,
- * dir, debug, spent and parked, which are ours; variables: in place of those of the options;
- * absent: those. d is borrowed until free. */
+/* The run is durable. Before the start. The session fills in dir, debug, secrets and what belongs
+ * to owner. variables replace those of the options, unless they are absent. d is borrowed until
+ * free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);
 /* The journal of a server: runs beside others may be durable. Before the first of them; borrowed

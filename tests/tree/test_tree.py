@@ -113,6 +113,14 @@ def test_names(build):
     run(sys.executable, "tools/check-names", build)
 
 
+def test_chain_on_its_page():
+    """docs/internals/api.md shows the rows of the chain in their order, with when and why each is there."""
+    rows = re.findall(r'ROW\((\w+), [^\n]*?"([^\n]*)",\n    "([^\n]*)"\)', (ROOT / "src/api/session/chain.def").read_text("utf-8"))
+    page = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", (ROOT / "docs/internals/api.md").read_text("utf-8").split("## The chain")[1].split("\n## ")[0], re.M)
+    checks.check("rows are found", len(rows) > 7, rows)
+    checks.same(page, rows, "docs/internals/api.md")
+
+
 def sources(kind):
     found = subprocess.run(["sh", "tools/sources", kind], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     return [f for f in found if kind == "h" or not f.startswith(("src/core/base/", "src/core/value/"))]

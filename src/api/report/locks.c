@@ -41,8 +41,9 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
         pdl_effect_new(PDL_EFFECT_tool, id, place, 0, (pdl_loc){0}, request,
                        (pdl_effect_sink){.user = &a, .piece = no_piece, .reply = on_reply});
     pdl_path_drop(place);
-    s->limits->ops->start(s->limits, e);
-    while (!a.done && s->limits->ops->poll(s->limits, -1)) continue;
+    pdl_world *w = pdl_session_chain(s)->rows[PDL_CHAIN_budget];
+    w->ops->start(w, e);
+    while (!a.done && w->ops->poll(w, -1)) continue;
     if (!a.done) pdl_err_set(&a.err, PDL_E_runtime, (pdl_loc){0}, "nobody answers for the server");
     if (a.err.kind) {
         pdl_err_move(err, &a.err);

@@ -34,7 +34,8 @@ static bool is_looking(const pdl_session *s, const pdl_effect *e) {
 
 static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
     const pdl_session *s = user;
-    if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
+    pdl_world *budget = s->chain.rows[PDL_CHAIN_budget];
+    if (budget) pdl_budget_world_spent(budget, e, reply);
 }
 
 /* Code and commands in a sandbox without folders to write and without network; tools that the user
@@ -92,7 +93,6 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables) {
     pdl_durable_options full = *o;
-    full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
     full.dir = s->opt.dir;
     full.debug = s->opt.debug;
     full.secrets = s->secrets;
@@ -103,27 +103,15 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.variables = variables;
     s->durable = d;
-    pdl_world *w = pdl_durable_world(d, &full);
-    if (s->guard)
-        pdl_policy_world_put_behind(s->guard, w);
-    else
-        s->world = w;
+    pdl_durable_attach(d, &full);
     if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
 }
 
 /* --- runs of a server ------------------------------------------------------------------------- */
 
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
-    pdl_world *behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
-    pdl_world *w = pdl_durable_server_world(server, behind);
     pdl_durable_note_learned(server, s->secrets);
     s->server = server;
-    if (s->guard) {
-        pdl_policy_world_put_behind(s->guard, w);
-        pdl_policy_world_is_kept(s->guard);
-    } else {
-        s->world = w;
-    }
 }
 
 /* What a run prints goes out with the next poll of the server. */
@@ -136,34 +124,27 @@ pdl_sink pdl_session_output_sink(const pdl_session *s) {
     return (pdl_sink){s->server, on_output, false};
 }
 
-/* Policies are in front of each journal, so that what they refuse is in none. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
-    enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS }; /* those above 0xC0000000 are of policies */
-    pdl_durable_options o = {.behind = pdl_durable_behind(s->server),
-                             .dir = spawn->dir,
+    pdl_durable_options o = {.dir = spawn->dir,
                              .debug = s->opt.debug,
                              .secrets = s->secrets,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
                              .is_harmless = is_harmless,
                              .owner = s};
-    pdl_world *w = pdl_durable_world(spawn->durable, &o);
-    if (!s->guard) return w;
-    if (!s->spawn_guards) s->spawn_guards = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    pdl_durable_attach(spawn->durable, &o);
+    if (!s->spawn_chains) s->spawn_chains = PDL_NEW_N(pdl_chain *, PDL_SPAWN_SLOTS);
     pdl_session_end_durable(s, spawn->slot);
-    pdl_policy_options guarded = {.policies = s->policies,
-                                  .memory = pdl_session_memory(s),
-                                  .folder = spawn->dir,
-                                  .first_id = 0xC0000000u + spawn->slot * IDS};
-    pdl_world *guard = pdl_policy_world_new(&guarded, w);
-    pdl_policy_world_lasts(guard);
-    return s->spawn_guards[spawn->slot] = guard;
+    pdl_chain *c = s->spawn_chains[spawn->slot] = PDL_NEW(pdl_chain);
+    pdl_chain_open_run(s, spawn, c);
+    return c->first;
 }
 
 void pdl_session_end_durable(pdl_session *s, uint32_t slot) {
-    if (!s->spawn_guards || !s->spawn_guards[slot]) return;
-    s->spawn_guards[slot]->ops->close(s->spawn_guards[slot]);
-    s->spawn_guards[slot] = NULL;
+    if (!s->spawn_chains || !s->spawn_chains[slot]) return;
+    pdl_chain_close(s->spawn_chains[slot]);
+    pdl_free(s->spawn_chains[slot]);
+    s->spawn_chains[slot] = NULL;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 #include "api/setup/env.h"
@@ -56,7 +57,8 @@ pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     return pdl_policy_memory_join(root->memories, s->policies);
 }
 
-static void set_masks(pdl_session *s) {
+void pdl_session_fill_masks(pdl_session *s) {
+    if (!s->policies) return;
     for (int i = 0; i < PDL_SINK_COUNT; i++)
         s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
                                  .user = s->policies,
@@ -65,23 +67,23 @@ static void set_masks(pdl_session *s) {
     s->collected.labels |= s->masks[PDL_SINK_output].labels;
 }
 
-/* The policies so far are in front of everything else. */
-void pdl_session_guard(pdl_session *s) {
-    if (!s->policies) return;
-    set_masks(s);
-    pdl_policy_memory *memory = pdl_session_memory(s);
-    if (s->guard) {
-        pdl_policy_world_share(s->guard, memory);
-        return;
-    }
+/* Ids of the effects that it makes are above those of all runs; a run beside others has a part. */
+static uint32_t first_id(const pdl_spawn *run) {
+    enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS };
+    return 0xC0000000u + (run ? run->slot * IDS : 0);
+}
+
+pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    bool lasts = run || (s->durable && pdl_durable_asks(s->durable));
     pdl_policy_options opt = {.policies = s->policies,
-                              .memory = memory,
-                              .folder = s->opt.dir,
-                              .first_id = 0xC0000000u,
-                              .leaves_files = leaves_files,
-                              .user = s};
-    s->world = s->guard = pdl_policy_world_new(&opt, s->world);
-    if (s->server) pdl_policy_world_is_kept(s->guard);
+                              .memory = pdl_session_memory(s),
+                              .folder = run ? run->dir : s->opt.dir,
+                              .first_id = first_id(run),
+                              .leaves_files = run ? NULL : leaves_files,
+                              .user = s,
+                              .is_kept = lasts || s->server,
+                              .lasts = lasts};
+    return pdl_policy_world_new(&opt, next);
 }
 
 /* Those of the command line and the environment. */
@@ -110,11 +112,12 @@ bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
 }
 
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
+    assert(!s->chain.first);
     size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
-    if (!s->explain && !read_own(s, p, file, &s->policies, err)) return false;
+    if (!s->opt.explain && !read_own(s, p, file, &s->policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
-    pdl_session_guard(s);
+    pdl_session_fill_masks(s);
     return true;
 }
 
@@ -123,24 +126,20 @@ bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err)
 }
 
 bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
-    if (!take_policy(s, s->program, s->opt.file, err)) return false;
-    if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
-    return true;
+    return take_policy(s, s->program, s->opt.file, err);
 }
 
 /* --- policies of modules ---------------------------------------------------------------------- */
 
 enum { MOST_MODULES = 64 }; /* each has a bit */
 
-/* What the policy hides is hidden everywhere, whoever prints it. */
+/* The policy is in force from now on, also for the places that print. */
 static void guard_modules(pdl_session *s) {
-    if (s->guard) {
-        set_masks(s);
-        return;
-    }
-    pdl_session_guard(s);
-    pdl_policy_world_continues(s->guard);
-    if (s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
+    bool continues = s->chain.first && !s->chain.rows[PDL_CHAIN_policy];
+    pdl_session_fill_masks(s);
+    if (!continues) return;
+    pdl_chain_open_policy(s);
+    pdl_policy_world_continues(s->chain.first);
 }
 
 static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_vref key,
@@ -172,7 +171,7 @@ static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, 
 
 bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_code *code,
                              pdl_err *err) {
-    if (s->explain || !p->main || !p->main->rare->policy) return true;
+    if (s->opt.explain || !p->main || !p->main->rare->policy) return true;
     int64_t n;
     uint64_t bit = 0;
     pdl_buf name = PDL_BUF;
@@ -196,9 +195,10 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
 /* A run whose world is none of the session's has a journal of its own in front of it. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
     pdl_session *s = session;
-    if (!s->guard) return true;
-    if (o->world == pdl_policy_world_behind(s->guard)) o->world = s->guard;
-    if (!o->guarded && o->world != s->guard)
+    pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
+    if (!policy) return true;
+    if (o->world == pdl_chain_after(&s->chain, PDL_CHAIN_policy)) o->world = policy;
+    if (!o->guarded && o->world != policy)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                            "the policy of an included or imported program cannot be in force in a "
                            "durable run of a server; give it to the server with --policy");
@@ -339,7 +339,8 @@ bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *in
 void pdl_session_show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
     const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);
-    pdl_label label = s->guard ? pdl_policy_world_in_code(s->guard) : 0;
+    const pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
+    pdl_label label = policy ? pdl_policy_world_in_code(policy) : 0;
     pdl_buf hidden = PDL_BUF;
     pdl_err ignored = {0};
     if (pdl_mask_hides(m, label)) {

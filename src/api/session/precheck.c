@@ -22,7 +22,7 @@
 
 typedef struct precheck {
     pdl_world world;
-    pdl_world *behind;
+    pdl_world *next;
     pdl_session *s;
     bool done;
     PDL_VEC(pdl_effect *) held; /* of a run that was ended: they get no answer */
@@ -46,7 +46,7 @@ static void collect_names(const pdl_session *s, name_list *names) {
  * may be answered by the host program, and by what was recorded. */
 static bool asks_services(const pdl_session *s) {
     bool hooked = s->opt.n_hooks || (s->shared && s->shared->opt.n_hooks);
-    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.alone && !s->owned;
+    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.offline && !s->owned;
 }
 
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
@@ -141,7 +141,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     bool first = !p->done && goes_out(e);
     p->done = p->done || first;
     if (!first || !p->s->run || !p->s->program || passes(p->s, e, &err)) {
-        p->behind->ops->start(p->behind, e);
+        p->next->ops->start(p->next, e);
         return;
     }
     *pdl_vec_push(&p->held) = e;
@@ -156,12 +156,12 @@ static void cancel(pdl_world *w, uint32_t id) {
         p->held.p[i] = p->held.p[--p->held.n];
         return;
     }
-    p->behind->ops->cancel(p->behind, id);
+    p->next->ops->cancel(p->next, id);
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
     precheck *p = (precheck *)(void *)w;
-    return p->behind->ops->poll(p->behind, timeout_ms);
+    return p->next->ops->poll(p->next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) {
@@ -173,10 +173,10 @@ static void close_world(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind) {
+pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next) {
     precheck *p = PDL_NEW(precheck);
     p->world.ops = &ops;
-    p->behind = behind;
+    p->next = next;
     p->s = s;
     return &p->world;
 }

@@ -51,7 +51,7 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
 static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
     s->profiles = pdl_list_push(pdl_is_list(s->profiles) ? s->profiles : pdl_list_new(1), profile);
-    return s->opt.replay.n || s->explain ||
+    return s->opt.replay.n || s->opt.explain ||
            pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
                              err);
 }
@@ -140,7 +140,7 @@ static void check_block(void *user, const pdl_block *b) {
 
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user) {
-    if (!p || !p->main || !p->has_profiles || s->opt.replay.n || s->explain) return;
+    if (!p || !p->main || !p->has_profiles || s->opt.replay.n || s->opt.explain) return;
     profile_check c = {.confined = s->shared ? s->shared->confined : s->confined,
                        .program = s->profiles,
                        .outer = pdl_keep(s->profiles),

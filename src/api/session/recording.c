@@ -19,7 +19,7 @@ static bool open_record(pdl_session *s, pdl_err *err) {
         .secrets = s->secrets,
         .blocks = true,
     };
-    return pdl_journal_record(s->opt.record, s->world, &info, &s->journal, err);
+    return pdl_journal_record(s->opt.record, &info, &s->journal, err);
 }
 
 /* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
@@ -35,7 +35,6 @@ static void use_journal(pdl_session *s) {
     pdl_journal_mask(s->journal, pdl_session_mask(s, PDL_SINK_journal));
     pdl_journal_folder(s->journal, s->opt.dir);
     pdl_journal_debug(s->journal, s->opt.debug);
-    s->world = pdl_journal_world(s->journal);
 }
 
 bool pdl_session_open_journal(pdl_session *s, pdl_err *err) {

@@ -68,82 +68,6 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-static void on_wire(void *user, pdl_str text) {
-    pdl_session *s = user;
-    s->opt.wire(s->opt.wire_user, text);
-}
-
-static void on_note(void *user, pdl_str text) {
-    pdl_session *s = user;
-    s->opt.note(s->opt.sink.user, text);
-}
-
-/* Runs that were started with pdl_session_spawn; members of a session share what it has. */
-static uint32_t owner_of(void *user, uint32_t effect) {
-    const pdl_session *s = user;
-    uint32_t root = pdl_subruns_root(s->subs, effect);
-    bool spawned = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
-    bool member = spawned && s->members && s->members[root - PDL_SUB_RANGES];
-    return spawned && !member ? root : 0;
-}
-
-/* The rooms that answer, as one world. */
-static pdl_world *compose(pdl_session *s) {
-    const pdl_session_options *o = &s->opt;
-    pdl_compose_options c = {
-        .loop = s->loop,
-        .env = pdl_session_env_of,
-        .env_user = s,
-        .dir = o->dir,
-        .debug = o->debug,
-        .terminal = o->terminal,
-        .ask_input = pdl_session_ask_input,
-        .errors = pdl_session_show_errors,
-        .takes_errors = pdl_session_takes_errors,
-        .run_program = pdl_session_run_program,
-        .owner = owner_of,
-        .user = s,
-        .prices = s->prices,
-        .hooks = o->hooks,
-        .n_hooks = o->n_hooks,
-        .task = o->task,
-        .timeouts = o->timeouts,
-        .rates = o->rates,
-        .patience_ms = o->patience_ms,
-        .wire = o->wire ? on_wire : NULL,
-        .note = o->note ? on_note : NULL,
-        .carrier = o->carrier,
-        .traceparent = s->otlp ? pdl_session_traceparent : NULL,
-        .tracestate = pdl_session_tracestate(s),
-        .secrets = s->secrets,
-        .confined = s->shared ? s->shared->confined : s->confined,
-    };
-    if (s->shared) c.behind = s->shared->outside;
-    return pdl_compose(&c);
-}
-
-/* What counts calls comes before what makes them. */
-static void open_outside(pdl_session *s) {
-    const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
-    if (!s->opt.replay.n && !s->opt.alone) s->outside = compose(s);
-    if (!s->shared)
-        pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s}, s->secrets);
-    if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
-    pdl_world *last = s->gate ? s->gate : s->outside;
-    bool is_checked = !s->opt.unchecked && !s->opt.replay.n;
-    if (last && is_checked) last = s->precheck = pdl_session_precheck(s, last);
-    if (last) s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, last);
-    s->world = s->limits;
-}
-
-static bool open_explain(pdl_session *s, pdl_err *err) {
-    unsigned allowed = 0;
-    if (s->opt.allow.n && !pdl_allow_read(s->opt.allow, &allowed, err)) return false;
-    s->world = s->explain = pdl_explain_world_new(s->outside, allowed, s->prices);
-    s->reached = pdl_reached_new();
-    return true;
-}
-
 /* The session does not last until the error is printed: its secrets are hidden here. */
 static bool read_policies(pdl_session *s, pdl_err *err) {
     pdl_err why = {0};
@@ -160,20 +84,29 @@ static bool read_policies(pdl_session *s, pdl_err *err) {
     return false;
 }
 
-static bool open_worlds(pdl_session *s, pdl_err *err) {
+/* Files and rules that worlds of the chain need: an error comes before anything is read. */
+static bool open_files(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if ((!o->explain && !read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
         return false;
-    open_outside(s);
-    if (o->explain) return open_explain(s, err);
+    if (!s->shared)
+        pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s}, s->secrets);
+    if (o->explain) {
+        s->reached = pdl_reached_new();
+        return !o->allow.n || pdl_allow_read(o->allow, &s->allowed, err);
+    }
     if (o->cache.n && !o->replay.n) {
         if (!pdl_cache_open(o->cache, s->secrets, &s->cache, err)) return false;
         pdl_cache_mask(s->cache, pdl_session_mask(s, PDL_SINK_journal));
-        s->world = pdl_cache_world(s->cache, s->world);
     }
     if ((o->record.n || o->replay.n) && !pdl_session_open_journal(s, err)) return false;
-    pdl_session_guard(s);
+    pdl_session_fill_masks(s);
     return true;
+}
+
+pdl_chain *pdl_session_chain(pdl_session *s) {
+    if (!s->chain.first) pdl_chain_open(s);
+    return &s->chain;
 }
 
 /* --- debug lines ------------------------------------------------------------------------------ */
@@ -259,7 +192,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
         ok = false;
     }
     if (!ok || !(s->shared || read_prices(s, err)) || !pdl_session_open_telemetry(s, err) ||
-        !open_worlds(s, err)) {
+        !open_files(s, err)) {
         pdl_session_free(s);
         return false;
     }
@@ -279,22 +212,17 @@ void pdl_session_free(pdl_session *s) {
     pdl_program_drop(s->checked);
     pdl_drop(s->inputs);
     pdl_code_drop(s->code);
+    for (uint32_t i = 0; s->spawn_chains && i < PDL_SPAWN_SLOTS; i++) pdl_session_end_durable(s, i);
+    pdl_free(s->spawn_chains);
+    pdl_chain_close(&s->chain);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_durable_close(s->owned);
     for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++)
         pdl_cache_view_close(s->cache_views[i]);
     pdl_free(s->cache_views);
-    for (uint32_t i = 0; s->spawn_guards && i < PDL_SPAWN_SLOTS; i++) pdl_session_end_durable(s, i);
-    pdl_free(s->spawn_guards);
     pdl_free(s->spawn_views);
     pdl_cache_close(s->cache);
-    if (s->guard) s->guard->ops->close(s->guard);
-    if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
-    if (s->limits) s->limits->ops->close(s->limits);
-    if (s->precheck) s->precheck->ops->close(s->precheck);
-    if (s->gate) s->gate->ops->close(s->gate);
-    if (s->outside) s->outside->ops->close(s->outside);
     pdl_session_close_telemetry(s);
     pdl_jobs_free(s->jobs);
     pdl_policies_free(s->policies);
@@ -366,6 +294,11 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     }
 }
 
+static bool hooks_are_ready(const pdl_session *s) {
+    const pdl_world *answer = s->chain.rows[PDL_CHAIN_answer];
+    return answer && pdl_compose_is_ready(answer);
+}
+
 static bool any_ready(const pdl_session *s) {
     return pdl_run_is_ready(s->run) || pdl_subruns_are_ready(s->subs);
 }
@@ -373,6 +306,7 @@ static bool any_ready(const pdl_session *s) {
 void pdl_session_start(pdl_session *s) {
     pdl_err refused = {0};
     bool allowed = pdl_session_read_own_policy(s, &refused) && pdl_session_keep_guards(s, &refused);
+    (void)pdl_session_chain(s);
     pdl_run_options o = pdl_session_run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
@@ -384,7 +318,7 @@ void pdl_session_start(pdl_session *s) {
     pdl_val vars = pdl_session_with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
     if (s->journal && s->opt.record.n) pdl_session_record_program(s);
     pdl_drop(s->inputs);
-    s->inputs = s->precheck ? pdl_keep(vars) : pdl_absent();
+    s->inputs = s->chain.rows[PDL_CHAIN_precheck] ? pdl_keep(vars) : pdl_absent();
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
     pdl_run_start(s->run, s->code, vars);
@@ -418,9 +352,9 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         if (step != PDL_STEP_WAIT) return step;
         if (pdl_subruns_step(s->subs)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
-        bool open = s->world->ops->poll(s->world, left);
+        bool open = s->chain.first->ops->poll(s->chain.first, left);
         if (!left && pdl_session_park(s)) continue;
-        bool looks = s->explain || (s->durable && !pdl_durable_asks(s->durable));
+        bool looks = s->opt.explain || (s->durable && !pdl_durable_asks(s->durable));
         if (!open && !any_ready(s) && looks) return PDL_STEP_WAIT;
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
@@ -458,7 +392,7 @@ pdl_step pdl_session_run(pdl_session *s) {
 /* libuv registers a new descriptor with the kernel when the loop runs next, hence the limit. */
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { AT_MOST_MS = 50 };
-    if (!s->run || any_ready(s) || (s->outside && pdl_compose_is_ready(s->outside))) return 0;
+    if (!s->run || any_ready(s) || hooks_are_ready(s)) return 0;
     if (s->cache && pdl_cache_is_ready(s->cache)) return 0;
     if (s->durable && pdl_durable_is_ready(s->durable)) return 0;
     int ms = pdl_loop_deadline_ms(s->loop);
@@ -466,7 +400,7 @@ int pdl_session_deadline_ms(const pdl_session *s) {
 }
 
 bool pdl_session_is_ready(const pdl_session *s) {
-    return pdl_run_is_ready(s->run) || (s->outside && pdl_compose_is_ready(s->outside)) ||
+    return pdl_run_is_ready(s->run) || hooks_are_ready(s) ||
            (s->cache && pdl_cache_is_ready(s->cache)) ||
            (s->durable && pdl_durable_is_ready(s->durable));
 }
@@ -475,9 +409,9 @@ bool pdl_session_is_ready(const pdl_session *s) {
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->run);
     bool polls = s->opt.replay.n || s->durable ||
-                 (s->outside && pdl_compose_is_ready(s->outside)) ||
+                 hooks_are_ready(s) ||
                  (s->cache && pdl_cache_is_ready(s->cache));
-    if (done == PDL_STEP_WAIT && polls) (void)s->world->ops->poll(s->world, 0);
+    if (done == PDL_STEP_WAIT && polls) (void)s->chain.first->ops->poll(s->chain.first, 0);
     return done;
 }
 
@@ -515,13 +449,15 @@ bool pdl_session_poll(pdl_session *s, int timeout_ms) {
     bool any = pdl_subruns_step(s->subs) || pdl_subruns_are_ready(s->subs);
     pdl_cancel scope = {.flag = s->opt.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
-    bool open = s->world->ops->poll(s->world, any ? 0 : timeout_ms);
+    pdl_world *first = pdl_session_chain(s)->first;
+    bool open = first->ops->poll(first, any ? 0 : timeout_ms);
     (void)pdl_cancel_enter(outer);
     return any || open;
 }
 
 bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text) {
-    return s->outside && pdl_compose_answer_input(s->outside, effect, text);
+    pdl_world *answer = s->chain.rows[PDL_CHAIN_answer];
+    return answer && pdl_compose_answer_input(answer, effect, text);
 }
 
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
@@ -538,8 +474,9 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
 /* --- explaining ------------------------------------------------------------------------------- */
 
 pdl_val pdl_session_explained(pdl_session *s) {
-    return pdl_hide_val(s->secrets, pdl_explain_waits(s->explain, s->run, s->reached,
-                                                      pdl_explain_notes(s->explain)));
+    pdl_world *explain = s->chain.rows[PDL_CHAIN_explain];
+    return pdl_hide_val(s->secrets, pdl_explain_waits(explain, s->run, s->reached,
+                                                      pdl_explain_notes(explain)));
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {

@@ -7,6 +7,7 @@
 
 #include "api/report/explain.h"
 #include "api/session.h"
+#include "api/session/chain.h"
 #include "api/session/confined.h"
 #include "api/session/jobs.h"
 #include "api/session/policies.h"
@@ -29,13 +30,9 @@ struct pdl_session {
     pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;
     pdl_loop *loop;
-    pdl_world *outside; /* model, worker, mcp, host as one world */
     pdl_jobs *jobs;     /* of those that share this one; NULL: none yet */
-    pdl_world *gate;    /* counts them; NULL: the run is alone */
-    pdl_world
-        *precheck;      /* in front of them: checks the program before the first request; or NULL */
-    pdl_world *limits;  /* in front of outside */
-    pdl_world *explain; /* replaces all others in front of outside; NULL: none */
+    pdl_chain chain;    /* built when it is first needed: pdl_session_chain */
+    unsigned allowed;   /* PDL_ALLOW_...: explain really does these */
     pdl_reached *reached;     /* with explain */
     pdl_prices *prices;       /* NULL: none */
     pdl_budget *budget;       /* of the run; NULL: none */
@@ -44,16 +41,14 @@ struct pdl_session {
     pdl_durable *durable;     /* borrowed unless it is owned; NULL: none */
     pdl_durable *owned;       /* of --replay */
     pdl_durable *server;      /* whose journal the runs of a server have; borrowed; NULL: none */
-    pdl_world **spawn_guards; /* policies of durable runs beside others, by slot; NULL: none yet */
+    pdl_chain **spawn_chains; /* of durable runs beside others, by slot; NULL: none yet */
     pdl_confined *confined;   /* the sandboxes */
     pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies;   /* NULL: none */
-    pdl_world *guard;         /* that asks them; NULL: none */
     pdl_val modules;          /* {name and text: bit} of those with a policy; absent: none */
     pdl_policy_memories *memories;  /* of it and its members; NULL: no policy was asked */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_mask collected; /* of a collector of telemetry: what traces or the output hide */
-    pdl_world *world;               /* what the run sees */
     pdl_program *program;
     pdl_val inputs;       /* the variables that the run began with, for precheck; absent: no run */
     pdl_program *checked; /* a copy that precheck found an error in; NULL: none */
@@ -78,7 +73,13 @@ struct pdl_session {
     uint32_t next_slot;    /* where a free one is looked for */
 };
 
-/* durable_session.c: the world of a durable run beside others, in front of `behind`; its end. */
+/* The worlds between the runs of the session and who answers; built when it is first called, which
+ * is when policies are known. */
+pdl_chain *pdl_session_chain(pdl_session *s);
+/* answerers.c: its last row. */
+pdl_world *pdl_session_answer_world(pdl_session *s);
+
+/* durable_session.c: what a durable run beside others sees; its end. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
@@ -108,18 +109,19 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
                            void *answer_user);
 
 /* precheck.c: a world that checks the program of the session before its first request. */
-pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);
+pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c: the policies of the command line and the environment; the world that asks them, around
- * all others; the policy of the program, when it begins. */
-/* A program was read that is not the main one, from this file (empty: its text was computed): its
+/* guard.c: policies. A program was read that is not the main one, from this file (empty: its text was computed): its
  * own policy is in force for what it does. Errors: io, syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);
 /* What a run has to know of the policies, as pdl_run_options.guard. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
+/* Those of the command line and the environment are read at once, that of the program when the run
+ * begins; then the world that asks them is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
-void pdl_session_guard(pdl_session *s);
+pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
+void pdl_session_fill_masks(pdl_session *s); /* after policies were read */
 pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* A durable run: what confines it is kept; one that continues has all of that again, whatever its

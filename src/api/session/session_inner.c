@@ -106,7 +106,7 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
     pdl_effect *e =
         pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
                        (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
-    pdl_world *world = member_of(s, code)->world;
+    pdl_world *world = member_of(s, code)->chain.first;
     world->ops->start(world, e);
 }
 
@@ -122,7 +122,7 @@ enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for thei
 pdl_run_options pdl_session_run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names,
-        .world = s->world,
+        .world = s->chain.first,
         .dir = s->opt.dir,
         .path = s->folders.path,
         .n_path = s->folders.n,
@@ -137,7 +137,7 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .budget = s->budget,
         .sandbox = s->profiles,
         .cancel = s->opt.cancel,
-        .guarded = s->guard != NULL,
+        .guarded = s->chain.rows[PDL_CHAIN_policy] != NULL,
         .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
         .mask = pdl_session_mask(s, PDL_SINK_output),
         .strict_control = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_STRICT,
@@ -182,7 +182,8 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
     bool parses = pdl_text_is(pdl_dict_getz(request, "op"), "parse");
-    bool ok = (parses || !s->guard || pdl_policy_world_may_run(s->guard, code, text, &err)) &&
+    pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
+    bool ok = (parses || !policy || pdl_policy_world_may_run(policy, code, text, &err)) &&
               build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
                     &built, &errors, &err);
     pdl_drop(errors);
@@ -245,11 +246,12 @@ static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     static_assert((PDL_SUB_RANGES + PDL_MEMBER_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
                   "ids of inputs follow");
+    pdl_world *answer = pdl_session_chain(s)->rows[PDL_CHAIN_answer];
     pdl_run_options o = pdl_session_run_options(s);
     o.dir = spawn->dir;
     o.stream = spawn->stream;
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
-    if (s->outside) pdl_compose_forget(s->outside, PDL_SUB_RANGES + spawn->slot);
+    if (answer) pdl_compose_forget(answer, PDL_SUB_RANGES + spawn->slot);
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = o.result_is_shown = true;
     o.turns = SPAWN_TURNS;

@@ -15,7 +15,7 @@ static const char *env_of(void *user, const char *name) {
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (s->shared || o->explain || o->alone || !s->env) return true;
+    if (s->shared || o->explain || o->offline || !s->env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->loop,
                                             .url = o->otlp,
                                             .content = o->otlp_content,

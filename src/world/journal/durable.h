@@ -93,7 +93,6 @@ PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* What surrounds it. */
 typedef struct pdl_durable_options {
-    pdl_world *behind; /* borrowed; NULL: no world (REPLAY, SHOW) */
     pdl_str dir;       /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
     const pdl_secrets *secrets; /* of the session, borrowed; NULL: none */
@@ -117,8 +116,10 @@ typedef struct pdl_durable_options {
     /* The run is parked: end it. Called once. */
     void (*parked)(void *user);
 } pdl_durable_options;
-/* The world of the run; belongs to the journal (its close does nothing). */
-pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o);
+void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
+/* The world of the run, after that; belongs to the journal (its close does nothing). next: who
+ * answers what the file does not; borrowed; NULL: there is none (REPLAY, SHOW). */
+pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */
 
@@ -143,8 +144,7 @@ PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *fac
                                       bool take_over, pdl_durable **out, pdl_buf *note,
                                       pdl_err *err);
 /* Its world, for runs that need no journal, too; its poll is that of all. */
-pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *behind);
-pdl_world *pdl_durable_behind(const pdl_durable *server);
+pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);
 /* Something of a run goes out with the next poll: the rows so far are synced before. */
 void pdl_durable_note_output(pdl_durable *server);
 

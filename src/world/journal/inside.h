@@ -15,6 +15,7 @@
 
 struct pdl_journal {
     pdl_world world; /* what the run sees */
+    pdl_world *next; /* the world whose answers are recorded; borrowed */
     db *db;
     const pdl_debug *debug;     /* category journal; NULL: none */
     const pdl_secrets *secrets; /* removed from what is stored; NULL: none */

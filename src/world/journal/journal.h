@@ -32,10 +32,9 @@ typedef struct pdl_journal_info {
     bool blocks; /* rows of blocks as well, from pdl_journal_sink */
 } pdl_journal_info;
 
-/* Records what `behind` (borrowed) answers into a new file. Errors: usage when the file exists, io.
- */
-PDL_MUST bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info,
-                                 pdl_journal **out, pdl_err *err);
+/* Records into a new file. Errors: usage when the file exists, io. */
+PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
+                                 pdl_err *err);
 /* Answer from a file. Errors: io when it is not there, replay when it is no journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
@@ -54,8 +53,9 @@ void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
 void pdl_journal_program_fini(pdl_journal_program *p);
 
-/* The world of the run; belongs to the journal (its close does nothing). */
-pdl_world *pdl_journal_world(pdl_journal *j);
+/* The world of the run; belongs to the journal (its close does nothing). next: who answers what is
+ * recorded; borrowed; a replay has none. */
+pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next);
 /* For a replay: requests hold these secrets (borrowed) where the recording holds none. */
 void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets);
 /* Values that the mask (borrowed) hides are not stored: a text says so in place of them. A replay

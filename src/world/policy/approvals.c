@@ -99,7 +99,7 @@ static void put_question(room *r, pending *p) {
         pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
     pdl_path_drop(place);
-    r->behind->ops->start(r->behind, question);
+    r->next->ops->start(r->next, question);
 }
 
 /* Takes what j holds, and key. */
@@ -149,7 +149,7 @@ static void cancel_pending(room *r, pending *p) {
     pdl_effect_free(j.e);
     pending *heir = id ? find_same(r, key) : NULL;
     pdl_drop(key);
-    if (id) r->behind->ops->cancel(r->behind, id);
+    if (id) r->next->ops->cancel(r->next, id);
     if (heir) put_question(r, heir);
 }
 
@@ -164,7 +164,7 @@ void pdl_approvals_close(room *r) {
     while (r->pending) {
         uint32_t id = r->pending->id;
         judging j = take_out(r->pending);
-        if (id) r->behind->ops->cancel(r->behind, id);
+        if (id) r->next->ops->cancel(r->next, id);
         pdl_asks_fini(&j.asks);
         pdl_effect_free(j.e);
     }

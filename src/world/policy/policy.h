@@ -190,18 +190,14 @@ typedef struct pdl_policy_options {
      * NULL: it may. */
     bool (*leaves_files)(void *user, const pdl_effect *e);
     void *user;
+    bool is_kept; /* a durable journal holds its values: what `durable: deny` names is refused */
+    bool lasts;   /* the run may have begun in an earlier process */
 } pdl_policy_options;
 
-/* In front of `behind` (borrowed). */
-pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
-/* Another memory (joined) before the first effect, since a policy was added. */
-void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory);
+/* next is borrowed. */
+pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next);
 /* The run began without a policy: its processes stay, and of what they got nothing is known. */
 void pdl_policy_world_continues(pdl_world *w);
-/* A durable journal holds values as they are from here on: effects whose labels `durable: deny`
- * names are refused. lasts: and the run may have begun in an earlier process. */
-void pdl_policy_world_is_kept(pdl_world *w);
-void pdl_policy_world_lasts(pdl_world *w);
 /* The labels of all that went into code, in this run and in those that may share its processes. */
 pdl_label pdl_policy_world_in_code(const pdl_world *w);
 /* What a program has that code makes and runs (exec_str): all that went into the code. */
@@ -209,9 +205,5 @@ pdl_label pdl_policy_label_of_code(const pdl_effect *code);
 /* Judges such a program as a computed one, without a question. Error: policy. */
 PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,
                                        pdl_err *err);
-/* The next world, and another in its place, before the first effect: what a journal answers is
- * judged as well. */
-pdl_world *pdl_policy_world_behind(const pdl_world *w);
-void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind);
 
 #endif

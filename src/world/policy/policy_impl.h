@@ -217,7 +217,7 @@ void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t se
 
 struct policy_room {
     pdl_world world;
-    pdl_world *behind;
+    pdl_world *next;
     pdl_policy_options opt;
     source_log sources;
     struct pending *pending; /* effects that wait for a person: approvals.c */
@@ -227,8 +227,6 @@ struct policy_room {
     pdl_val answers;  /* key -> bool: what a person said */
     pdl_val servers;  /* name -> true: tool servers that were examined */
     pdl_val written;  /* full path -> null with the labels of what was written there */
-    bool is_kept;     /* a durable journal holds its values */
-    bool lasts;       /* it may have begun in an earlier process */
     pdl_label in_files, from_files;
     struct timespec began;
     uint32_t n_questions, most_questions, next_id;

@@ -152,7 +152,7 @@ static void watch_code(room *r, pdl_effect *e) {
  * as the author's words. Processes may have written any file, so those that changed since the run
  * began count as written by them; of a run that is resumed the beginning is not known. */
 static bool may_be_written(const room *r, pdl_str path) {
-    return r->lasts || has_changed(r, path);
+    return r->opt.lasts || has_changed(r, path);
 }
 
 /* The text of a file that was searched for is {path, text}. */
@@ -301,7 +301,7 @@ void pdl_policy_forward(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_tool) watch_tool(r, e);
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
     if (e->kind == PDL_EFFECT_source) watch_program(r, e);
-    r->behind->ops->start(r->behind, e);
+    r->next->ops->start(r->next, e);
 }
 
 /* Refuses what a durable journal must not hold. */
@@ -327,7 +327,7 @@ static void let_pass(room *r, pdl_effect *e) {
     }
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
     set_labels(r, e);
-    if (r->is_kept && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
+    if (r->opt.is_kept && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
     if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
 }
 
@@ -382,7 +382,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void cancel(pdl_world *w, uint32_t id) {
     room *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
-    r->behind->ops->cancel(r->behind, id);
+    r->next->ops->cancel(r->next, id);
     for (flight *f = r->flights; f; f = f->link) {
         if (f->id != id) continue;
         forget_flight(f);
@@ -392,7 +392,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     room *r = of(w);
-    return r->behind->ops->poll(r->behind, timeout_ms);
+    return r->next->ops->poll(r->next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) {
@@ -411,10 +411,10 @@ static void close_world(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind) {
+pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) {
     room *r = PDL_NEW(room);
     r->world.ops = &ops;
-    r->behind = behind;
+    r->next = next;
     r->opt = *opt;
     r->answers = pdl_dict_new(0);
     r->servers = pdl_dict_new(0);
@@ -429,26 +429,8 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
     return &r->world;
 }
 
-void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
-    room *r = of(w);
-    pdl_policy_memory_leave(r->opt.memory);
-    r->opt.memory = memory;
-}
-
 void pdl_policy_world_continues(pdl_world *w) { of(w)->opt.memory->continues = true; }
-
-void pdl_policy_world_is_kept(pdl_world *w) { of(w)->is_kept = true; }
-
-void pdl_policy_world_lasts(pdl_world *w) { of(w)->is_kept = of(w)->lasts = true; }
 
 pdl_label pdl_policy_world_in_code(const pdl_world *w) {
     return ((const room *)(const void *)w)->opt.memory->in_objects;
-}
-
-pdl_world *pdl_policy_world_behind(const pdl_world *w) {
-    return ((const room *)(const void *)w)->behind;
-}
-
-void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind) {
-    ((room *)(void *)w)->behind = behind;
 }

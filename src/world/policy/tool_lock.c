@@ -233,7 +233,7 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     pdl_path_drop(place);
     pdl_path_drop(at);
     r->n_questions++;
-    r->behind->ops->start(r->behind, question);
+    r->next->ops->start(r->next, question);
 }
 
 /* Whoever wants the tool has to learn why it is not there, and what helps. */
@@ -366,7 +366,7 @@ static void begin(room *r, pdl_effect *e) {
         pdl_effect_new(PDL_EFFECT_tool, l->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_list});
     pdl_path_drop(place);
-    r->behind->ops->start(r->behind, list);
+    r->next->ops->start(r->next, list);
 }
 
 /* known: why, as finish writes it; absent: the server has not named such a tool. */
@@ -404,7 +404,7 @@ bool pdl_lock_cancel(room *r, uint32_t id) {
     pdl_val server = pdl_keep(l->server);
     pdl_effect_free(l->e);
     drop_listing(l);
-    if (inner) r->behind->ops->cancel(r->behind, inner);
+    if (inner) r->next->ops->cancel(r->next, inner);
     if (inner)
         wake_others(r, server);
     else
@@ -415,7 +415,7 @@ bool pdl_lock_cancel(room *r, uint32_t id) {
 void pdl_lock_close(room *r) {
     while (r->listings) {
         listing *l = r->listings;
-        if (l->id) r->behind->ops->cancel(r->behind, l->id);
+        if (l->id) r->next->ops->cancel(r->next, l->id);
         pdl_effect_free(l->e);
         drop_listing(l);
     }

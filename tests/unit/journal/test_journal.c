@@ -90,8 +90,8 @@ static void record_all(const char *path) {
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("some key"));
     pdl_journal_info info = {.file = PDL_STR("x.pdl"), .version = PDL_STR("1"), .secrets = secrets};
-    if (!pdl_journal_record(t_str(path), behind, &info, &j, &err)) fail_msg("%s", err.msg);
-    ask_all(pdl_journal_world(j));
+    if (!pdl_journal_record(t_str(path), &info, &j, &err)) fail_msg("%s", err.msg);
+    ask_all(pdl_journal_world(j, behind));
     t_assert_str(pdl_buf_str(&heard), all_heard);
     t_assert(pdl_journal_finish(j, &err));
     pdl_journal_close(j);
@@ -111,7 +111,7 @@ static void test_same(void **state) {
     char *path = fresh_path();
     record_all(path);
     pdl_journal *j = open_replay(path);
-    ask_all(pdl_journal_world(j));
+    ask_all(pdl_journal_world(j, NULL));
     /* models answer from poll, what is waited for at once is answered at once */
     t_assert_str(pdl_buf_str(&heard),
                  "2=\"text\" 4=1.5 5=2.5 1+h 1+i 1={\"content\":\"hi\"} 3=!rate_limit slow  ");
@@ -143,7 +143,7 @@ static void test_other_request(void **state) {
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
         pdl_journal *j = open_replay(path);
-        pdl_world *w = pdl_journal_world(j);
+        pdl_world *w = pdl_journal_world(j, NULL);
         pdl_buf_clear(&heard);
         ask(w, 9, PDL_EFFECT_model, rows[i].place, rows[i].seq, rows[i].request);
         t_assert(w->ops->poll(w, -1));
@@ -167,7 +167,7 @@ static void test_cancel(void **state) {
     char *path = fresh_path();
     record_all(path);
     pdl_journal *j = open_replay(path);
-    pdl_world *w = pdl_journal_world(j);
+    pdl_world *w = pdl_journal_world(j, NULL);
     pdl_buf_clear(&heard);
     ask(w, 1, PDL_EFFECT_model, "a", 0, m1);
     ask(w, 3, PDL_EFFECT_model, "a", 1, m1);
@@ -188,8 +188,8 @@ static void test_killed(void **state) {
     pdl_err err = {0};
     pdl_journal *j;
     pdl_world *behind = pdl_script_world_new(json(script), 1);
-    t_assert(pdl_journal_record(t_str(path), behind, &(pdl_journal_info){0}, &j, &err));
-    pdl_world *w = pdl_journal_world(j);
+    t_assert(pdl_journal_record(t_str(path), &(pdl_journal_info){0}, &j, &err));
+    pdl_world *w = pdl_journal_world(j, behind);
     pdl_buf_clear(&heard);
     ask(w, 1, PDL_EFFECT_model, "a", 0, m1);
     t_assert(w->ops->poll(w, -1));
@@ -197,7 +197,7 @@ static void test_killed(void **state) {
     pdl_journal_close(j); /* the open effect is dropped */
     behind->ops->close(behind);
     j = open_replay(path);
-    w = pdl_journal_world(j);
+    w = pdl_journal_world(j, NULL);
     pdl_buf_clear(&heard);
     ask(w, 2, PDL_EFFECT_read, "b", 0, "{\"path\": \"f\"}");
     t_assert(strstr(pdl_buf_z(&heard), "has no reply for b (read)") != NULL);
@@ -217,7 +217,7 @@ static void test_stopped(void **state) {
     const pdl_cancel *before = pdl_cancel_enter(&scope);
     pdl_buf_clear(&heard);
     for (uint32_t i = 0; i < 3000; i++)
-        ask(pdl_journal_world(j), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
+        ask(pdl_journal_world(j, NULL), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
     (void)pdl_cancel_enter(before);
     t_assert(strstr(pdl_buf_z(&heard), "!terminated ended by a signal (final)") != NULL);
     pdl_journal_close(j);
@@ -241,7 +241,7 @@ static void test_bad_files(void **state) {
     expect_no_replay(path, PDL_E_io, "cannot open");
     record_all(path);
     T_ROW(1);
-    t_assert(!pdl_journal_record(t_str(path), pdl_null_world(), &(pdl_journal_info){0}, &j, &err));
+    t_assert(!pdl_journal_record(t_str(path), &(pdl_journal_info){0}, &j, &err));
     assert_int_equal(err.kind, PDL_E_usage);
     pdl_err_fini(&err);
     T_ROW(2);
@@ -281,9 +281,9 @@ static void test_secrets(void **state) {
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("hush"));
     t_assert(
-        pdl_journal_record(t_str(path), behind, &(pdl_journal_info){.secrets = secrets}, &j, &err));
-    ask(pdl_journal_world(j), 1, PDL_EFFECT_model, "a", 0, m1);
-    ask(pdl_journal_world(j), 2, PDL_EFFECT_read, "a", 0, "{\"path\": \"hush\"}");
+        pdl_journal_record(t_str(path), &(pdl_journal_info){.secrets = secrets}, &j, &err));
+    ask(pdl_journal_world(j, behind), 1, PDL_EFFECT_model, "a", 0, m1);
+    ask(pdl_journal_world(j, behind), 2, PDL_EFFECT_read, "a", 0, "{\"path\": \"hush\"}");
     pdl_journal_close(j);
     pdl_secrets_free(secrets);
     behind->ops->close(behind);

@@ -201,11 +201,11 @@ static void test_rows(void **state) {
         expect("live", i, run_in(&outside, rows[i].program));
         unlink(path_of("j"));
         t_assert(
-            pdl_journal_record(t_str(path_of("j")), &outside, &(pdl_journal_info){0}, &j, &err));
-        expect("recorded", i, run_in(pdl_journal_world(j), rows[i].program));
+            pdl_journal_record(t_str(path_of("j")), &(pdl_journal_info){0}, &j, &err));
+        expect("recorded", i, run_in(pdl_journal_world(j, &outside), rows[i].program));
         pdl_journal_close(j);
         t_assert(pdl_journal_replay(t_str(path_of("j")), &j, &err));
-        expect("replayed", i, run_in(pdl_journal_world(j), rows[i].program));
+        expect("replayed", i, run_in(pdl_journal_world(j, NULL), rows[i].program));
         pdl_journal_close(j);
         unlink(path_of("j"));
     }

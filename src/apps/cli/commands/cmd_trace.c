@@ -29,7 +29,7 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
     pdl_session_options o = {.file = f->file,
                              .dir = pdl_file_folder(f->file),
                              .stream = PDL_STREAM_RESULT,
-                             .alone = true,
+                             .offline = true,
                              .trace = true,
                              .labels = true,
                              .cancel = pdl_cli_signal_received()};

@@ -191,7 +191,7 @@ void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     d->n_open++;
     if (e->kind == PDL_EFFECT_input) d->n_inputs++;
     pdl_idmap_put(&d->open, e->id, o);
-    d->opt.behind->ops->start(d->opt.behind, twin);
+    d->next->ops->start(d->next, twin);
 }
 
 bool pdl_durable_is_of_worker(pdl_effect_kind k) {
@@ -319,7 +319,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     pdl_err_fini(&err);
-    if (d->use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->opt.behind) {
+    if (d->use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->next) {
         ask_at_once(d, o, id);
         return;
     }
@@ -350,11 +350,11 @@ static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     struct reading x = {pdl_absent()};
-    if (!d->opt.behind || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
+    if (!d->next || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
     pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
     pdl_effect *again = pdl_effect_forward(e, sink);
     again->id = 0;
-    d->opt.behind->ops->start(d->opt.behind, again);
+    d->next->ops->start(d->next, again);
     edit_source(d, e, &x.now);
     return x.now;
 }
@@ -580,7 +580,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         d->n_open--;
         if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
         d->n_shown -= o->shown;
-        d->opt.behind->ops->cancel(d->opt.behind, id);
+        d->next->ops->cancel(d->next, id);
     }
     if (o && !d->parked && !d->ends) write_cancelled(d, o);
     if (o) {
@@ -620,10 +620,10 @@ static bool park(pdl_durable *d) {
     return true;
 }
 
-static bool poll_behind(pdl_durable *d, int timeout_ms) {
-    if (!d->opt.behind) return false;
+static bool poll_next(pdl_durable *d, int timeout_ms) {
+    if (!d->next) return false;
     if (writes(d)) pdl_store_expect(d->store, false);
-    bool open = d->opt.behind->ops->poll(d->opt.behind, timeout_ms);
+    bool open = d->next->ops->poll(d->next, timeout_ms);
     if (writes(d)) {
         pdl_durable_commit(d, false);
         pdl_store_expect(d->store, true);
@@ -638,7 +638,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
     if (timeout_ms != 0 && pdl_durable_park(d)) return true;
-    bool open = poll_behind(d, timeout_ms);
+    bool open = poll_next(d, timeout_ms);
     if (pdl_durable_deliver(d)) return true;
     return open || d->held.n > 0;
 }
@@ -647,7 +647,7 @@ bool pdl_durable_park(pdl_durable *d) {
     if (!pdl_durable_only_waits(d)) return false;
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
-    (void)poll_behind(d, 0);
+    (void)poll_next(d, 0);
     return pdl_durable_deliver(d) || park(d);
 }
 
@@ -718,13 +718,17 @@ static void note_answered(void *user, uint32_t effect, int status) {
     d->is_retry_due = true;
 }
 
-pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o) {
+void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o) {
     pdl_str dir = o->dir;
     d->opt = *o;
     d->undecided = o->changed_fails && !d->is_new && d->use == PDL_DURABLE_CONTINUE;
     while (dir.n > 1 && dir.p[dir.n - 1] == '/') dir.n--;
     d->dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
     d->sender = (pdl_sender){d, name_request, note_answered};
+}
+
+pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next) {
+    d->next = next;
     d->world.ops = &ops;
     return &d->world;
 }

@@ -24,13 +24,13 @@ static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
 /* Runs without a key need no journal: their effects pass through. */
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_world *behind = of(w)->opt.behind;
-    behind->ops->start(behind, e);
+    pdl_world *next = of(w)->next;
+    next->ops->start(next, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    pdl_world *behind = of(w)->opt.behind;
-    behind->ops->cancel(behind, id);
+    pdl_world *next = of(w)->next;
+    next->ops->cancel(next, id);
 }
 
 /* What cannot be written down for one cannot be for the others. */
@@ -83,7 +83,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable_flush_group(s);
     if (deliver_all(s)) return true;
     pdl_store_expect(s->store, false);
-    bool open = s->opt.behind->ops->poll(s->opt.behind, timeout_ms);
+    bool open = s->next->ops->poll(s->next, timeout_ms);
     commit(s, false);
     pdl_store_expect(s->store, true);
     return deliver_all(s) || open;
@@ -93,13 +93,12 @@ static void close_world(pdl_world *w) { (void)w; }
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-pdl_world *pdl_durable_server_world(pdl_durable *s, pdl_world *behind) {
-    s->opt.behind = behind;
+pdl_world *pdl_durable_server_world(pdl_durable *s, pdl_world *next) {
+    s->next = next;
     s->world.ops = &ops;
     return &s->world;
 }
 
-pdl_world *pdl_durable_behind(const pdl_durable *s) { return s->opt.behind; }
 void pdl_durable_note_output(pdl_durable *s) { s->has_output = true; }
 
 /* --- runs by their keys ----------------------------------------------------------------------- */

@@ -73,6 +73,7 @@ typedef struct recorded_actions recorded_actions;
 
 struct pdl_durable {
     pdl_world world;
+    pdl_world *next; /* the world that answers what the file does not; or NULL */
     pdl_store *store;
     pdl_durable *home; /* of a run of a server: the server's, which has the file; NULL: its own */
     int64_t run;       /* its number there, from 1; 0: it is the only one */

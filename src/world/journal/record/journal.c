@@ -168,7 +168,10 @@ void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
+pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next) {
+    j->next = next;
+    return &j->world;
+}
 
 bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
     if (!j->problem.kind && pdl_journal_db_commit(j->db, &j->problem)) return true;

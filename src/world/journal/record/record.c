@@ -41,7 +41,6 @@ typedef struct open_block {
 
 typedef struct recorder {
     pdl_journal base;
-    pdl_world *behind;
     bool blocks, has_rows;
     size_t n_known; /* secrets when the first row was written */
     open_effect *open;
@@ -207,7 +206,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     recorder *r = of(w);
     pdl_err err = {0};
     if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
-        r->behind->ops->start(r->behind, e);
+        r->base.next->ops->start(r->base.next, e);
         return;
     }
     open_effect *o = PDL_NEW(open_effect);
@@ -231,12 +230,12 @@ static void start(pdl_world *w, pdl_effect *e) {
         return;
     }
     e->sink = (pdl_effect_sink){.user = o, .piece = on_piece, .reply = on_reply};
-    r->behind->ops->start(r->behind, e);
+    r->base.next->ops->start(r->base.next, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
     recorder *r = of(w);
-    r->behind->ops->cancel(r->behind, id);
+    r->base.next->ops->cancel(r->base.next, id);
     for (open_effect *o = r->open; o; o = o->next) {
         if (o->id != id) continue;
         forget(o);
@@ -254,7 +253,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
         else if (timeout_ms < 0 || timeout_ms > COMMIT_MS)
             timeout_ms = COMMIT_MS;
     }
-    return r->behind->ops->poll(r->behind, timeout_ms);
+    return r->base.next->ops->poll(r->base.next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) { (void)w; }
@@ -384,12 +383,11 @@ void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs) {
     pdl_buf_fini(&json);
 }
 
-bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info,
-                        pdl_journal **out, pdl_err *err) {
+bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
+                        pdl_err *err) {
     recorder *r = PDL_NEW(recorder);
     r->base.world.ops = &ops;
     r->base.fini = fini;
-    r->behind = behind;
     r->base.secrets = info->secrets;
     r->blocks = info->blocks;
     pdl_val started = pdl_textf("%.3f", wall_seconds());

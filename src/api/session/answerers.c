@@ -1,0 +1,67 @@
+/* answerers.c -- the last row of the chain: those who answer effects, with what they need of the
+ * session (compose.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/compose.h"
+#include "api/session/session_impl.h"
+
+#include "base/banned.h"
+
+static void on_wire(void *user, pdl_str text) {
+    pdl_session *s = user;
+    s->opt.wire(s->opt.wire_user, text);
+}
+
+static void on_note(void *user, pdl_str text) {
+    pdl_session *s = user;
+    s->opt.note(s->opt.sink.user, text);
+}
+
+/* Runs that were started with pdl_session_spawn; members of a session share what it has. */
+static uint32_t owner_of(void *user, uint32_t effect) {
+    const pdl_session *s = user;
+    uint32_t root = pdl_subruns_root(s->subs, effect);
+    bool spawned = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
+    bool member = spawned && s->members && s->members[root - PDL_SUB_RANGES];
+    return spawned && !member ? root : 0;
+}
+
+/* A member of an engine has its hooks; all else is answered by those of the engine. */
+static pdl_world *answerers_of(pdl_session *shared) {
+    return pdl_session_chain(shared)->rows[PDL_CHAIN_answer];
+}
+
+pdl_world *pdl_session_answer_world(pdl_session *s) {
+    const pdl_session_options *o = &s->opt;
+    pdl_compose_options c = {
+        .loop = s->loop,
+        .env = pdl_session_env_of,
+        .env_user = s,
+        .dir = o->dir,
+        .debug = o->debug,
+        .terminal = o->terminal,
+        .ask_input = pdl_session_ask_input,
+        .errors = pdl_session_show_errors,
+        .takes_errors = pdl_session_takes_errors,
+        .run_program = pdl_session_run_program,
+        .owner = owner_of,
+        .user = s,
+        .prices = s->prices,
+        .hooks = o->hooks,
+        .n_hooks = o->n_hooks,
+        .task = o->task,
+        .timeouts = o->timeouts,
+        .rates = o->rates,
+        .patience_ms = o->patience_ms,
+        .wire = o->wire ? on_wire : NULL,
+        .note = o->note ? on_note : NULL,
+        .carrier = o->carrier,
+        .traceparent = s->otlp ? pdl_session_traceparent : NULL,
+        .tracestate = pdl_session_tracestate(s),
+        .secrets = s->secrets,
+        .confined = s->shared ? s->shared->confined : s->confined,
+    };
+    if (s->shared) c.behind = answerers_of(s->shared);
+    return pdl_compose(&c);
+}

@@ -1,0 +1,152 @@
+/* chain.c -- see chain.h: one function a row opens its world before the next one, and one loop
+ * calls them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/chain.h"
+
+#include <assert.h>
+
+#include "api/session/session_impl.h"
+
+#include "base/banned.h"
+
+enum { LIVE = 1, EXPLAIN = 2, OFFLINE = 4 };
+enum { OF_SESSION, OF_RUN };
+enum { OF_CHAIN, OF_FILE };
+
+/* --- how a row is opened ---------------------------------------------------------------------- */
+
+/* run: NULL: for the session. */
+typedef pdl_world *open_fn(pdl_session *s, const pdl_spawn *run, pdl_world *next);
+
+static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    return pdl_session_policy_world(s, run, next);
+}
+
+static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_explain_world_new(next, s->allowed, s->prices);
+}
+
+static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    if (run) return pdl_durable_world(run->durable, next);
+    return s->durable ? pdl_durable_world(s->durable, next)
+                      : pdl_durable_server_world(s->server, next);
+}
+
+static pdl_world *open_record(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_journal_world(s->journal, next);
+}
+
+static pdl_world *open_cache(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_cache_world(s->cache, next);
+}
+
+static pdl_world *open_budget(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
+    (void)run;
+    return pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, next);
+}
+
+static pdl_world *open_precheck(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_session_precheck(s, next);
+}
+
+static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_jobs_world_new(s->shared->jobs, next);
+}
+
+static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    (void)next; /* there is none */
+    return pdl_session_answer_world(s);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    unsigned tables;
+    bool each_run, is_owned;
+    open_fn *open;
+} rows[] = {
+#define ROW(name, tables, scope, is_there, owner, when, why)                                       \
+    {#name, tables, (scope) == OF_RUN, (owner) == OF_CHAIN, open_##name},
+#include "api/session/chain.def"
+#undef ROW
+};
+
+static bool has_row(const pdl_session *s, pdl_chain_row row) {
+    switch (row) {
+#define ROW(name, tables, scope, is_there, owner, when, why)                                       \
+    case PDL_CHAIN_##name: return (is_there);
+#include "api/session/chain.def"
+#undef ROW
+    case PDL_CHAIN_COUNT: break;
+    }
+    return false;
+}
+
+static unsigned table_of(const pdl_session *s) {
+    if (s->opt.explain) return EXPLAIN;
+    return s->opt.replay.n || s->opt.offline ? OFFLINE : LIVE;
+}
+
+/* From the last row to the first. */
+static void build(pdl_session *s, const pdl_spawn *run, pdl_world *next, pdl_chain *c) {
+    unsigned table = table_of(s);
+    for (size_t i = PDL_CHAIN_COUNT; i-- > 0;) {
+        bool is_there = (rows[i].tables & table) && has_row(s, (pdl_chain_row)i);
+        if (is_there && (!run || rows[i].each_run))
+            next = c->rows[i] = rows[i].open(s, run, next);
+    }
+    c->first = next ? next : pdl_null_world();
+    assert(pdl_chain_ok(c));
+}
+
+void pdl_chain_open(pdl_session *s) {
+    assert(!s->chain.first);
+    build(s, NULL, NULL, &s->chain);
+    pdl_buf names = PDL_BUF;
+    if (PDL_TRACES(s->opt.debug, effect)) pdl_chain_put_names(&s->chain, &names);
+    PDL_TRACE(s->opt.debug, effect, "chain: %s", pdl_buf_z(&names));
+    pdl_buf_fini(&names);
+}
+
+void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out) {
+    build(s, run, pdl_chain_after(&s->chain, PDL_CHAIN_durable), out);
+}
+
+void pdl_chain_open_policy(pdl_session *s) {
+    pdl_chain *c = &s->chain;
+    assert(c->first && !c->rows[PDL_CHAIN_policy]);
+    c->first = c->rows[PDL_CHAIN_policy] = open_policy(s, NULL, c->first);
+}
+
+void pdl_chain_close(pdl_chain *c) {
+    for (size_t i = 0; i < PDL_CHAIN_COUNT; i++)
+        if (c->rows[i] && rows[i].is_owned) c->rows[i]->ops->close(c->rows[i]);
+    *c = (pdl_chain){0};
+}
+
+pdl_world *pdl_chain_after(const pdl_chain *c, pdl_chain_row row) {
+    size_t i = (size_t)row + 1;
+    while (i < PDL_CHAIN_COUNT && !c->rows[i]) i++;
+    return i < PDL_CHAIN_COUNT ? c->rows[i] : NULL;
+}
+
+void pdl_chain_put_names(const pdl_chain *c, pdl_buf *out) {
+    for (size_t i = 0; i < PDL_CHAIN_COUNT; i++)
+        if (c->rows[i]) pdl_buf_putf(out, "%s%s", out->len ? " " : "", rows[i].name);
+}
+
+bool pdl_chain_ok(const pdl_chain *c) {
+    size_t i = 0;
+    while (i < PDL_CHAIN_COUNT && !c->rows[i]) i++;
+    return c->first && (i == PDL_CHAIN_COUNT || c->rows[i] == c->first);
+}
