@@ -22,56 +22,53 @@ typedef enum {
     PDL_BLOCK_COUNT
 } pdl_block_kind;
 
-/* The forms of fields: name in the tables, C type of the member, what a program writes there; those
- * without blocks inside, and those with. A new form in the wrong one of them, or in none of the
- * switches over its table, does not compile. */
-#define PDL_PLAIN_FIELD_TYPES(X)                                                                   \
-    X(STR, pdl_text_field, "a literal text")                                                       \
-    X(BOOL, pdl_flag, "a literal boolean")                                                         \
-    X(INT, pdl_count, "a literal integer")                                                         \
-    X(EXPR, const pdl_tree *, "anything; expressions inside are evaluated")                        \
-    X(XBOOL, const pdl_tree *, "a boolean, or an expression as text")                              \
-    X(XINT, const pdl_tree *, "an integer, or an expression as text")                              \
-    X(XNUM, const pdl_tree *, "a number, or an expression as text")                                \
-    X(XSTR, const pdl_tree *, "a text with expressions inside")                                    \
-    X(XDICT, const pdl_tree *, "an object, or an expression as text")                              \
-    X(ANY, const pdl_node *, "anything, stored and not interpreted")                               \
-    X(TYPE, pdl_spec_field, "a type of values, as in spec")                                        \
-    X(PARAMS, pdl_params, "parameters with their types")                                           \
-    X(JOIN, const pdl_join *, "how results are put together; NULL when absent")                    \
-    X(FORS, const pdl_fors *, "variables and their lists; NULL when absent or null")               \
-    X(ARGV, const pdl_tree *, "a LIST of texts with expressions")                                  \
-    X(AGG, const pdl_agg *, "an aggregator: context, or a file")                                   \
-    X(CTX, pdl_flag, "independent (true) or dependent")                                            \
-    X(FLAG, bool, "a boolean, or a text that is not empty")                                        \
-    X(RETRY, const pdl_retry *, "further attempts; NULL when absent")                              \
-    X(BUDGET, const pdl_budget_field *, "limits of use; NULL when absent")                         \
-    X(ENDORSE, const pdl_endorse_field *, "labels that the result loses; NULL when absent")        \
-    X(POLICY, const pdl_node *, "of the main block: a policy, or the name of one")                 \
-    X(PROFILE, const pdl_node *, "a profile of the sandbox, or true; NULL when absent or null")    \
-    X(CONTRIBUTE, pdl_contributes, "where the result goes")                                        \
-    X(PARSER, const pdl_parser_field *, "from text to a value; NULL when absent")
-#define PDL_BLOCK_FIELD_TYPES(X)                                                                   \
-    X(BLOCK, const pdl_block *, "a block; NULL when absent")                                       \
-    X(BLOCKS, pdl_blocks, "a list of blocks")                                                      \
-    X(TEXTS, pdl_blocks, "a block or a list of blocks")                                            \
-    X(FIELDS, pdl_blocks, "a mapping from names to blocks, or a list")                             \
-    X(CASES, pdl_cases, "the cases of a match")                                                    \
-    X(DEFS, pdl_blocks, "a mapping from variables to blocks")                                      \
-    X(EXPECTATIONS, pdl_expectations, "what the result should satisfy")
-#define PDL_FIELD_TYPES(X) PDL_PLAIN_FIELD_TYPES(X) PDL_BLOCK_FIELD_TYPES(X)
+/* The forms of fields: one row of field_types.def each. The row names the C type of the member, the
+ * functions that walk and dump it, and what an editor has to know. A form without the functions
+ * that its row names does not compile, so there is no switch over forms that could lack one. */
 typedef enum {
-#define X(name, type, doc) PDL_FT_##name,
-    PDL_FIELD_TYPES(X)
-#undef X
-        PDL_FT_COUNT
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) PDL_FT_##name,
+#include "lang/field_types.def"
+    PDL_FT_COUNT
 } pdl_field_type;
 
+/* The columns of that table which others than the loader, the walk and the dump use. A kind of
+ * block whose fields are all trees and blocks is compiled and checked by them alone: what its parts
+ * are is known from the form, and a second kind of the same shape needs no line of code there. */
+
+/* What is inside of a field, for those who follow trees and blocks and need no more of its form:
+ * nothing that is evaluated; one tree; one block, a list or a mapping of them; cases, which have
+ * blocks; expectations, whose feedback may be a block; other parts, among which are
+ * trees or types (lang/walk.h visits them). */
+typedef enum {
+    PDL_HOLDS_CONSTANT,
+    PDL_HOLDS_TREE,
+    PDL_HOLDS_BLOCK,
+    PDL_HOLDS_BLOCKS,
+    PDL_HOLDS_CASES,
+    PDL_HOLDS_EXPECTATIONS,
+    PDL_HOLDS_PARTS
+} pdl_field_holds;
+/* What an editor writes after a new key: a value on the line, a list or a mapping below, or []; it
+ * is the most frequent form of those that are allowed there. */
+typedef enum {
+    PDL_OPENS_LINE,
+    PDL_OPENS_LIST,
+    PDL_OPENS_MAP,
+    PDL_OPENS_FLOW
+} pdl_field_opens;
+typedef struct pdl_field_form {
+    pdl_field_holds holds;
+    pdl_field_opens opens;
+    const char *doc;
+} pdl_field_form;
+/* By pdl_field_type. */
+extern const pdl_field_form pdl_field_forms[PDL_FT_COUNT];
+
 /* A field is loaded, walked and dumped by its form and its offset alone: a second field of a form
- * needs no code. */
-#define X(name, type, doc) typedef type pdl_in_##name;
-PDL_FIELD_TYPES(X)
-#undef X
+ * needs no code. The type of its member is therefore that of the form, as pdl_in_FORM, and nothing
+ * else of the tables names a C type. */
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) typedef type pdl_in_##name;
+#include "lang/field_types.def"
 #define PDL_MEMBER(type, member) pdl_in_##type member;
 
 /* Common fields that few blocks have: the rows RARE of common.def. */

@@ -59,8 +59,8 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
 }
 
 /* The words of a command, each of which is an expression. */
-static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key,
-                                       const pdl_tree *t) {
+static PDL_NOINLINE pdl_val words_of(const dumper *d, const pdl_block *b, const char *key,
+                                     const pdl_tree *t) {
     pdl_val words = written(t), all = d->view && d->view->value
                                           ? d->view->value(d->view->user, b, key, 0)
                                           : pdl_absent();
@@ -91,43 +91,6 @@ static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, cons
     return dump_block(&plain, child);
 }
 
-static PDL_NOINLINE pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key,
-                                      const pdl_blocks *list) {
-    pdl_val out = pdl_list_new(list->n);
-    for (uint32_t i = 0; i < list->n; i++)
-        out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key,
-                                       const pdl_blocks *map) {
-    pdl_val out = pdl_dict_new(map->n);
-    for (uint32_t i = 0; i < map->n; i++)
-        out = pdl_dict_puts(out, map->names[i], dump_child(d, b, key, i, map->p[i]));
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
-    if (p->is_null) return pdl_null();
-    pdl_val out = pdl_dict_new(p->n);
-    for (uint32_t i = 0; i < p->n; i++) {
-        pdl_val type = pdl_type_as_written(p->types[i]);
-        if (pdl_type_field_optional(p->all, i))
-            type = pdl_dict_putz(pdl_dict_new(1), "optional", type);
-        out = pdl_dict_puts(out, p->names[i], type);
-    }
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
-    static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
-    if (j->kind == PDL_JOIN_TEXT) return pdl_dict_putz(pdl_dict_new(1), "with", pdl_text(j->with));
-    if (j->kind == PDL_JOIN_REDUCE)
-        return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"),
-                             dump_tree(d, b, "reduce", j->reduce));
-    return pdl_dict_puts(pdl_dict_new(1), PDL_STR("as"), pdl_textz(names[j->kind]));
-}
-
 static pdl_val case_fact(const dumper *d, const pdl_block *b, const char *key, uint32_t i) {
     pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, i) : pdl_absent();
     return pdl_is_absent(v) ? pdl_null() : v;
@@ -149,43 +112,6 @@ static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-static PDL_NOINLINE pdl_val dump_cases(const dumper *d, const pdl_block *b,
-                                       const pdl_cases *cases) {
-    pdl_val out = pdl_list_new(cases->n);
-    for (uint32_t i = 0; i < cases->n; i++)
-        out = pdl_list_push(out, dump_case(d, b, &cases->p[i], i));
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_contribute(const pdl_contributes *c) {
-    pdl_val out = pdl_list_new(c->n);
-    for (uint32_t i = 0; i < c->n; i++) out = pdl_list_push(out, node_value(c->p[i].node));
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
-    pdl_val out = pdl_list_new(b->rare->expectations.n);
-    for (uint32_t i = 0; i < b->rare->expectations.n; i++) {
-        const pdl_expectation *x = &b->rare->expectations.p[i];
-        pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(x->expect));
-        if (x->feedback)
-            e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
-        else if (x->feedback_block)
-            e = pdl_dict_putz(e, "feedback", dump_child(d, b, "feedback", i, x->feedback_block));
-        out = pdl_list_push(out, e);
-    }
-    return out;
-}
-
-static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pdl_flag *flag) {
-    bool given = flag->given;
-    if (d->trace && strcmp(key, "raw") == 0)
-        given = given && flag->value;
-    else if (d->trace && strcmp(key, "multiline") != 0)
-        given = given && !flag->value;
-    return given ? pdl_bool(flag->value) : pdl_absent();
-}
-
 /* Words whose case does not matter. */
 static pdl_val lowered(pdl_str s) {
     pdl_buf b = PDL_BUF;
@@ -195,10 +121,108 @@ static pdl_val lowered(pdl_str s) {
     return v;
 }
 
+static const char *shown_key(const pdl_field *f) {
+    return f->need == PDL_NEED_OLD ? "maxIterations" : f->key;
+}
+
+/* --- one function a name in the column `dump` of field_types.def ------------------------------ */
+
+/* A field of a block, and its member. */
+typedef struct shown_field {
+    const dumper *d;
+    const pdl_block *b;
+    const pdl_field *f;
+    const void *at;
+} shown_field;
+
+/* Value of a field; absent when it is not written and a dump does not spell it out. */
+#define DUMP(name) static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
+#define POINTER(type)    (*(const type *const *)x->at)
+#define DUMP_NODE_OF(name, record)                                                                 \
+    DUMP(name) { return POINTER(record) ? node_value(POINTER(record)->node) : pdl_absent(); }
+
+DUMP(text) {
+    pdl_str s = ((const pdl_text_field *)x->at)->s;
+    if (!s.p) return pdl_absent();
+    return x->d->trace && strcmp(x->f->key, "lang") == 0 ? lowered(s) : pdl_text(s);
+}
+
+DUMP(flag) {
+    const pdl_flag *flag = x->at;
+    bool given = flag->given;
+    if (x->d->trace && strcmp(x->f->key, "raw") == 0)
+        given = given && flag->value;
+    else if (x->d->trace && strcmp(x->f->key, "multiline") != 0)
+        given = given && !flag->value;
+    return given ? pdl_bool(flag->value) : pdl_absent();
+}
+
+DUMP(count) {
+    const pdl_count *count = x->at;
+    return count->given ? pdl_int(count->value) : pdl_absent();
+}
+
+DUMP(expr) {
+    if (POINTER(pdl_tree)) return dump_tree(x->d, x->b, shown_key(x->f), POINTER(pdl_tree));
+    return x->f->need == PDL_NEED_NUL ? pdl_null() : pdl_absent();
+}
+
+DUMP(words) {
+    return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
+}
+
+/* Of one kind: output only. */
+DUMP(as_written) {
+    bool is_written = x->f->kind < 0 && POINTER(pdl_node);
+    return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();
+}
+
+/* As the source has it, where the block is written as a mapping. */
+DUMP(source) {
+    bool is_map = x->b->node && x->b->node->kind == PDL_NODE_MAP;
+    const pdl_node *n = is_map ? pdl_node_find(x->b->node, pdl_str_of(x->f->key), NULL) : NULL;
+    return n ? node_value(n) : pdl_absent();
+}
+
+DUMP(spec) {
+    const pdl_type *type = ((const pdl_spec_field *)x->at)->type;
+    return type ? pdl_type_as_written(type) : pdl_absent();
+}
+
+DUMP(params) {
+    const pdl_params *p = x->at;
+    if (p->is_null) return pdl_null();
+    pdl_val out = pdl_dict_new(p->n);
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_val type = pdl_type_as_written(p->types[i]);
+        if (pdl_type_field_optional(p->all, i))
+            type = pdl_dict_putz(pdl_dict_new(1), "optional", type);
+        out = pdl_dict_puts(out, p->names[i], type);
+    }
+    return out;
+}
+
+DUMP(join) {
+    static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
+    const pdl_join *j = POINTER(pdl_join);
+    if (!j) return pdl_absent();
+    if (j->kind == PDL_JOIN_TEXT) return pdl_dict_putz(pdl_dict_new(1), "with", pdl_text(j->with));
+    if (j->kind == PDL_JOIN_REDUCE)
+        return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"),
+                             dump_tree(x->d, x->b, "reduce", j->reduce));
+    return pdl_dict_puts(pdl_dict_new(1), PDL_STR("as"), pdl_textz(names[j->kind]));
+}
+
+DUMP(fors) {
+    const pdl_fors *fors = POINTER(pdl_fors);
+    return fors ? recorded(x->d, x->b, x->f->key, 0, node_value(fors->node)) : pdl_absent();
+}
+
 /* Traces spell out the fields of a file. */
-static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
+DUMP(aggregator) {
+    const pdl_agg *a = POINTER(pdl_agg);
     pdl_val given = node_value(a->node);
-    if (!d->trace || !a->is_file || !pdl_is_dict(given)) return given;
+    if (!x->d->trace || !a->is_file || !pdl_is_dict(given)) return given;
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_aggregator, &n);
     pdl_val out = pdl_dict_putz(pdl_dict_new(n), "description", pdl_null());
@@ -211,61 +235,33 @@ static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
     return out;
 }
 
-static PDL_NOINLINE pdl_val dump_text(const dumper *d, const char *key, pdl_str s) {
-    if (!s.p) return pdl_absent();
-    return d->trace && strcmp(key, "lang") == 0 ? lowered(s) : pdl_text(s);
-}
-
-static pdl_val dump_count(const pdl_count *count) {
-    return count->given ? pdl_int(count->value) : pdl_absent();
-}
-
-static const char *shown_key(const pdl_field *f) {
-    return f->need == PDL_NEED_OLD ? "maxIterations" : f->key;
-}
-
-static PDL_NOINLINE pdl_val dump_expr(const dumper *d, const pdl_block *b, const pdl_field *f,
-                                      const pdl_tree *t) {
-    if (t) return dump_tree(d, b, shown_key(f), t);
-    return f->need == PDL_NEED_NUL ? pdl_null() : pdl_absent();
-}
-
-/* NULL: the field is not written. */
-static PDL_NOINLINE pdl_val dump_node(const pdl_node *n) {
-    return n ? node_value(n) : pdl_absent();
-}
-
-/* Where the block is written as a mapping. */
-static const pdl_node *written_field(const pdl_block *b, const char *key) {
-    bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
-    return is_map ? pdl_node_find(b->node, pdl_str_of(key), NULL) : NULL;
-}
-
-static PDL_NOINLINE pdl_val dump_fors(const dumper *d, const pdl_block *b, const char *key,
-                                      const pdl_fors *fors) {
-    return fors ? recorded(d, b, key, 0, node_value(fors->node)) : pdl_absent();
-}
-
-static pdl_val dump_context_mode(const dumper *d, const pdl_flag *independent) {
-    if (!d->trace && !independent->given) return pdl_absent();
+DUMP(context) {
+    const pdl_flag *independent = x->at;
+    if (!x->d->trace && !independent->given) return pdl_absent();
     return pdl_textz(independent->value ? "independent" : "dependent");
 }
 
-static pdl_val dump_type(const pdl_type *type) {
-    return type ? pdl_type_as_written(type) : pdl_absent();
-}
+DUMP_NODE_OF(retry, pdl_retry)
+DUMP_NODE_OF(budget, pdl_budget_field)
+DUMP_NODE_OF(endorse, pdl_endorse_field)
 
-static bool is_default_pair(const pdl_contributes *c) {
-    return !c->given || (c->n == 2 && c->result && c->context && !c->p[0].value && !c->p[1].value);
+DUMP(contribute) {
+    const pdl_contributes *c = x->at;
+    bool is_default_pair = c->n == 2 && c->result && c->context && !c->p[0].value && !c->p[1].value;
+    if (!c->given || is_default_pair) return pdl_absent();
+    pdl_val out = pdl_list_new(c->n);
+    for (uint32_t i = 0; i < c->n; i++) out = pdl_list_push(out, node_value(c->p[i].node));
+    return out;
 }
 
 /* Traces have the fields in the order of the reference, and the mode in lower case. */
-static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
+DUMP(parser) {
     static const char *const order[] = {"description", "spec", "pdl", "regex", "mode"};
-    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL);
-    if (d->trace && pdl_node_is_str(n)) return lowered(n->text);
+    if (!POINTER(pdl_parser_field)) return pdl_absent();
+    const pdl_node *n = pdl_node_find(x->b->node, PDL_STR("parser"), NULL);
+    if (x->d->trace && pdl_node_is_str(n)) return lowered(n->text);
     pdl_val given = node_value(n), out;
-    if (!d->trace || !pdl_is_dict(given)) return given;
+    if (!x->d->trace || !pdl_is_dict(given)) return given;
     out = pdl_dict_new(4);
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         pdl_vref v = pdl_dict_getz(given, order[i]);
@@ -277,63 +273,75 @@ static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
     return out;
 }
 
-/* Value of a field; absent when it is not written and a dump does not spell it out. Flat switch
- * over the types of fields. */
-static PDL_NOINLINE pdl_val dump_field(const dumper *d, const pdl_block *b, const pdl_field *f) {
-    const void *at = pdl_field_at(b, f);
-#define POINTER(type)   (*(const type *const *)at)
-#define NODE_OF(record) (POINTER(record) ? POINTER(record)->node : NULL)
-    switch (f->type) {
-    case PDL_FT_STR: return dump_text(d, f->key, ((const pdl_text_field *)at)->s);
-    case PDL_FT_BOOL: return dump_flag(d, f->key, at);
-    case PDL_FT_INT: return dump_count(at);
-    case PDL_FT_EXPR:
-    case PDL_FT_XBOOL:
-    case PDL_FT_XINT:
-    case PDL_FT_XNUM:
-    case PDL_FT_XSTR:
-    case PDL_FT_XDICT: return dump_expr(d, b, f, POINTER(pdl_tree));
-    case PDL_FT_ARGV:
-        return POINTER(pdl_tree) ? dump_words(d, b, f->key, POINTER(pdl_tree)) : pdl_absent();
-    case PDL_FT_POLICY:
-    case PDL_FT_PROFILE:
-    case PDL_FT_ANY: /* of one kind: output only */
-        return f->kind < 0 ? dump_node(POINTER(pdl_node)) : pdl_absent();
-    case PDL_FT_BLOCK:
-        return POINTER(pdl_block) ? dump_child(d, b, f->key, 0, POINTER(pdl_block)) : pdl_absent();
-    case PDL_FT_TEXTS:
-        if (((const pdl_blocks *)at)->single)
-            return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
-        return dump_list(d, b, f->key, at);
-    case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
-    case PDL_FT_FIELDS:
-        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at)
-                                                : dump_list(d, b, f->key, at);
-    case PDL_FT_DEFS:
-        return d->trace || ((const pdl_blocks *)at)->n ? dump_named(d, b, f->key, at)
-                                                       : pdl_absent();
-    case PDL_FT_PARAMS: return dump_params(at);
-    case PDL_FT_JOIN: return POINTER(pdl_join) ? dump_join(d, b, POINTER(pdl_join)) : pdl_absent();
-    case PDL_FT_CASES: return dump_cases(d, b, at);
-    case PDL_FT_FORS: return dump_fors(d, b, f->key, POINTER(pdl_fors));
-    case PDL_FT_AGG: return dump_aggregator(d, POINTER(pdl_agg));
-    case PDL_FT_TYPE: return dump_type(((const pdl_spec_field *)at)->type);
-    case PDL_FT_CTX: return dump_context_mode(d, at);
-    case PDL_FT_FLAG: return dump_node(written_field(b, f->key));
-    case PDL_FT_RETRY: return dump_node(NODE_OF(pdl_retry));
-    case PDL_FT_BUDGET: return dump_node(NODE_OF(pdl_budget_field));
-    case PDL_FT_ENDORSE: return dump_node(NODE_OF(pdl_endorse_field));
-    case PDL_FT_CONTRIBUTE: return is_default_pair(at) ? pdl_absent() : dump_contribute(at);
-    case PDL_FT_PARSER: return POINTER(pdl_parser_field) ? dump_parser(d, b) : pdl_absent();
-    case PDL_FT_EXPECTATIONS:
-        return d->trace || ((const pdl_expectations *)at)->n ? dump_expectations(d, b)
-                                                             : pdl_absent();
-    case PDL_FT_COUNT: break;
-    }
-#undef NODE_OF
-#undef POINTER
-    PDL_BUG("field %s", f->key);
+DUMP(block) {
+    const pdl_block *child = POINTER(pdl_block);
+    return child ? dump_child(x->d, x->b, x->f->key, 0, child) : pdl_absent();
 }
+
+DUMP(blocks) {
+    const pdl_blocks *list = x->at;
+    pdl_val out = pdl_list_new(list->n);
+    for (uint32_t i = 0; i < list->n; i++)
+        out = pdl_list_push(out, dump_child(x->d, x->b, x->f->key, i, list->p[i]));
+    return out;
+}
+
+static PDL_NOINLINE pdl_val dump_named(const shown_field *x) {
+    const pdl_blocks *map = x->at;
+    pdl_val out = pdl_dict_new(map->n);
+    for (uint32_t i = 0; i < map->n; i++)
+        out = pdl_dict_puts(out, map->names[i], dump_child(x->d, x->b, x->f->key, i, map->p[i]));
+    return out;
+}
+
+DUMP(texts) {
+    const pdl_blocks *list = x->at;
+    return list->single ? dump_child(x->d, x->b, x->f->key, 0, list->p[0]) : field_blocks(x);
+}
+
+DUMP(fields) { return ((const pdl_blocks *)x->at)->is_map ? dump_named(x) : field_blocks(x); }
+
+DUMP(defs) {
+    return x->d->trace || ((const pdl_blocks *)x->at)->n ? dump_named(x) : pdl_absent();
+}
+
+DUMP(cases) {
+    const pdl_cases *cases = x->at;
+    pdl_val out = pdl_list_new(cases->n);
+    for (uint32_t i = 0; i < cases->n; i++)
+        out = pdl_list_push(out, dump_case(x->d, x->b, &cases->p[i], i));
+    return out;
+}
+
+DUMP(expectations) {
+    const pdl_expectations *all = x->at;
+    if (!x->d->trace && !all->n) return pdl_absent();
+    pdl_val out = pdl_list_new(all->n);
+    for (uint32_t i = 0; i < all->n; i++) {
+        const pdl_expectation *one = &all->p[i];
+        pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(one->expect)), feedback;
+        if (one->feedback)
+            feedback = recorded(x->d, x->b, "feedback", i, written(one->feedback));
+        else if (one->feedback_block)
+            feedback = dump_child(x->d, x->b, "feedback", i, one->feedback_block);
+        else
+            feedback = pdl_absent();
+        if (!pdl_is_absent(feedback)) e = pdl_dict_putz(e, "feedback", feedback);
+        out = pdl_list_push(out, e);
+    }
+    return out;
+}
+
+static pdl_val (*const dumps[])(const shown_field *x) = {
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) field_##dump,
+#include "lang/field_types.def"
+};
+
+static pdl_val dump_field(const dumper *d, const pdl_block *b, const pdl_field *f) {
+    return dumps[f->type](&(shown_field){d, b, f, pdl_field_at(b, f)});
+}
+
+/* --- a block ---------------------------------------------------------------------------------- */
 
 static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
     size_t n;

@@ -11,6 +11,12 @@
 
 const pdl_block_rare pdl_block_no_rare = {0};
 
+const pdl_field_form pdl_field_forms[PDL_FT_COUNT] = {
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc)                                \
+    {PDL_HOLDS_##holds, PDL_OPENS_##opens, doc},
+#include "lang/field_types.def"
+};
+
 typedef enum { AUDIBLE, SILENT, JOINED } parts_kind;
 typedef enum { NEUTRAL, READS } context_kind;
 

@@ -77,18 +77,6 @@ bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_fie
     return true;
 }
 
-static void load_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *out) {
-    out->given = true;
-    if (!pdl_loader_as_bool(n, true, &out->value))
-        pdl_loader_wrong(l, n, loc, "should be of type <class 'bool'>");
-}
-
-static void load_count(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_count *out) {
-    out->given = true;
-    if (!pdl_loader_as_int(n, &out->value))
-        pdl_loader_wrong(l, n, loc, "should be of type <class 'int'>");
-}
-
 /* --- evaluated values by class ---------------------------------------------------------------- */
 
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
@@ -138,26 +126,9 @@ const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, 
     return NULL;
 }
 
-static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (n->kind != PDL_NODE_SEQ) {
-        pdl_loader_wrong(l, n, loc, "should be a list");
-        pdl_loader_hint_items(l, n);
-        return NULL;
-    }
-    pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
-    t->kind = PDL_TREE_LIST;
-    t->node = n;
-    t->loc = loc;
-    t->n = n->n;
-    t->items = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
-    for (uint32_t i = 0; i < n->n; i++)
-        t->items[i] = pdl_loader_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
-    return t;
-}
-
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void read_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_SEQ) {
         pdl_loader_wrong(l, n, loc, "should be a list");
@@ -169,21 +140,8 @@ static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
         out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
-static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc,
-                                    pdl_blocks *out) {
-    if (n->kind == PDL_NODE_SEQ) {
-        load_list(l, n, loc, out);
-        return;
-    }
-    out->loc = loc;
-    out->single = true;
-    out->n = 1;
-    out->p = pdl_arena_new_n(l->a, const pdl_block *, 1);
-    out->p[0] = pdl_loader_block(l, n, loc, false);
-}
-
 /* Names of entries are literal text. */
-static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+static PDL_NOINLINE void read_named(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                     pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
@@ -207,52 +165,10 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     }
 }
 
-static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc,
-                                     pdl_blocks *out) {
-    if (n->kind == PDL_NODE_SEQ)
-        load_list(l, n, loc, out);
-    else if (n->kind == PDL_NODE_MAP)
-        load_named(l, n, loc, out);
-    else
-        pdl_loader_wrong_union(l, n, loc, "object or list of blocks that give objects");
-}
-
-/* --- small fields of all blocks --------------------------------------------------------------- */
-
-static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *independent) {
-    static const char *const words[] = {"independent", "dependent"};
-    independent->given = true;
-    if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0]))
-        independent->value = true;
-    else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1]))
-        pdl_loader_one_of(l, n, loc, words, 2, false);
-}
-
-/* Any text but the empty one means true; it is not evaluated. */
-static void load_text_as_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool *out) {
-    if (pdl_node_is_null(n)) return;
-    if (pdl_node_is_str(n))
-        *out = n->text.n > 0;
-    else if (!pdl_loader_as_bool(n, false, out))
-        pdl_loader_wrong_union(l, n, loc, "boolean or string");
-}
-
 static bool is_raw(const pdl_block *b) {
     const pdl_node *raw = pdl_node_find(b->node, PDL_STR("raw"), NULL);
     bool value;
     return b->kind == PDL_BLOCK_data && raw && pdl_loader_as_bool(raw, true, &value) && value;
-}
-
-static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f,
-                                const pdl_node *n, pdl_loc loc) {
-    if (is_raw(b)) return pdl_loader_tree_raw(l, n, loc);
-    bool callee = b->kind == PDL_BLOCK_call && f->need == PDL_NEED_REQ;
-    if (callee && !pdl_node_is_str(n) && n->kind != PDL_NODE_MAP) {
-        pdl_loader_wrong_union(l, n, loc, "string: an expression that gives a function");
-        return NULL;
-    }
-    return b->kind == PDL_BLOCK_call && !callee ? pdl_loader_tree_args(l, n, loc)
-                                                : pdl_loader_tree(l, n, loc);
 }
 
 /* Where the value of f goes. */
@@ -262,78 +178,162 @@ static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
     return (char *)(uintptr_t)b->rare + f->offset; /* not shared yet: the block is being made */
 }
 
-/* Fields without blocks inside. Flat switch over the types of fields. */
-static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f,
-                                    const pdl_pair *pair) {
-    void *at = member_of(l, b, f);
-    const pdl_node *n = pair->value;
-    pdl_loc loc = pdl_node_loc(pair->key);
-    bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
-    bool absent = null_ok && pdl_node_is_null(n);
-    switch (f->type) {
-    case PDL_FT_STR:
-        ((pdl_text_field *)at)->loc = loc;
-        if (!absent) pdl_loader_text(l, n, loc, at);
-        return;
-    case PDL_FT_BOOL:
-        if (!absent) load_flag(l, n, loc, at);
-        return;
-    case PDL_FT_INT:
-        if (!absent) load_count(l, n, loc, at);
-        return;
-    case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, f, n, loc); return;
-    case PDL_FT_XBOOL: *(const pdl_tree **)at = pdl_loader_xbool(l, n, loc, null_ok); return;
-    case PDL_FT_XINT: *(const pdl_tree **)at = pdl_loader_xint(l, n, loc, null_ok); return;
-    case PDL_FT_XNUM: *(const pdl_tree **)at = pdl_loader_xnum(l, n, loc, null_ok); return;
-    case PDL_FT_XSTR: *(const pdl_tree **)at = pdl_loader_xstr(l, n, loc, null_ok); return;
-    case PDL_FT_XDICT: *(const pdl_tree **)at = pdl_loader_xdict(l, n, loc, null_ok); return;
-    case PDL_FT_ANY: *(const pdl_node **)at = n; return;
-    case PDL_FT_TYPE:
-        *(pdl_spec_field *)at = (pdl_spec_field){pdl_loader_type(l, pair), loc};
-        return;
-    case PDL_FT_PARAMS: pdl_loader_params(l, pair, at); return;
-    case PDL_FT_JOIN: *(const pdl_join **)at = pdl_loader_join(l, pair); return;
-    case PDL_FT_FORS: *(const pdl_fors **)at = pdl_loader_fors(l, pair); return;
-    case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
-    case PDL_FT_AGG: *(const pdl_agg **)at = pdl_loader_agg(l, pair); return;
-    case PDL_FT_CTX: load_context(l, n, loc, at); return;
-    case PDL_FT_FLAG: load_text_as_flag(l, n, loc, at); return;
-    case PDL_FT_BUDGET: *(const pdl_budget_field **)at = pdl_loader_budget(l, pair); return;
-    case PDL_FT_ENDORSE: *(const pdl_endorse_field **)at = pdl_loader_endorse(l, pair); return;
-    case PDL_FT_POLICY: *(const pdl_node **)at = pdl_loader_policy(l, pair); return;
-    case PDL_FT_PROFILE: *(const pdl_node **)at = pdl_loader_profile(l, pair); return;
-    case PDL_FT_RETRY: *(const pdl_retry **)at = pdl_loader_retry(l, pair); return;
-    case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
-    case PDL_FT_PARSER: *(const pdl_parser_field **)at = pdl_loader_parser(l, pair); return;
-#define X(name, type, doc) case PDL_FT_##name:
-        PDL_BLOCK_FIELD_TYPES(X)
-#undef X
-    case PDL_FT_COUNT: break;
-    }
-    PDL_BUG("field type %d", (int)f->type);
+/* --- one function a row of field_types.def ---------------------------------------------------- */
+
+/* An entry of a block's mapping, and where its value goes. */
+typedef struct load_entry {
+    pdl_loader *l;
+    const pdl_block *b;
+    const pdl_field *f;
+    const pdl_pair *pair;
+    const pdl_node *n; /* the value */
+    pdl_loc loc;       /* of the key */
+    void *at;          /* the member */
+} load_entry;
+
+static bool null_is_ok(const load_entry *e) {
+    return e->f->need == PDL_NEED_OPT || e->f->need == PDL_NEED_NUL || e->f->need == PDL_NEED_OLD;
+}
+static bool is_absent(const load_entry *e) { return null_is_ok(e) && pdl_node_is_null(e->n); }
+
+#define LOAD(name) static PDL_NOINLINE void load_##name(const load_entry *e)
+#define LOAD_AS(name, type, expression)                                                            \
+    LOAD(name) { *(type *)e->at = expression; }
+
+LOAD(STR) {
+    ((pdl_text_field *)e->at)->loc = e->loc;
+    if (!is_absent(e)) pdl_loader_text(e->l, e->n, e->loc, e->at);
 }
 
-/* Blocks in blocks: each level of nesting has a frame of this function. */
-void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
-    void *at = member_of(l, b, f);
-    const pdl_node *n = pair->value;
-    pdl_loc loc = pdl_node_loc(pair->key);
-    switch (f->type) {
-    case PDL_FT_BLOCK:
-        if (f->need == PDL_NEED_OPT && pdl_node_is_null(n)) return;
-        *(const pdl_block **)at = pdl_loader_block(l, n, loc, b->kind != PDL_BLOCK_error);
-        return;
-    case PDL_FT_BLOCKS: load_list(l, n, loc, at); return;
-    case PDL_FT_TEXTS: load_texts(l, n, loc, at); return;
-    case PDL_FT_FIELDS: load_fields(l, n, loc, at); return;
-    case PDL_FT_DEFS: load_named(l, n, loc, at); return;
-    case PDL_FT_CASES: pdl_loader_cases(l, pair, at); return;
-    case PDL_FT_EXPECTATIONS: pdl_loader_expectations(l, pair, at); return;
-#define X(name, type, doc) case PDL_FT_##name:
-        PDL_PLAIN_FIELD_TYPES(X)
-#undef X
-        load_plain(l, b, f, pair);
-        return;
-    case PDL_FT_COUNT: PDL_BUG("field %s", f->key);
+LOAD(BOOL) {
+    pdl_flag *out = e->at;
+    if (is_absent(e)) return;
+    out->given = true;
+    if (!pdl_loader_as_bool(e->n, true, &out->value))
+        pdl_loader_wrong(e->l, e->n, e->loc, "should be of type <class 'bool'>");
+}
+
+LOAD(INT) {
+    pdl_count *out = e->at;
+    if (is_absent(e)) return;
+    out->given = true;
+    if (!pdl_loader_as_int(e->n, &out->value))
+        pdl_loader_wrong(e->l, e->n, e->loc, "should be of type <class 'int'>");
+}
+
+static const pdl_tree *read_any(const load_entry *e) {
+    if (is_raw(e->b)) return pdl_loader_tree_raw(e->l, e->n, e->loc);
+    bool callee = e->b->kind == PDL_BLOCK_call && e->f->need == PDL_NEED_REQ;
+    if (callee && !pdl_node_is_str(e->n) && e->n->kind != PDL_NODE_MAP) {
+        pdl_loader_wrong_union(e->l, e->n, e->loc,
+                               "string: an expression that gives a function");
+        return NULL;
     }
+    return e->b->kind == PDL_BLOCK_call && !callee ? pdl_loader_tree_args(e->l, e->n, e->loc)
+                                                   : pdl_loader_tree(e->l, e->n, e->loc);
+}
+
+LOAD_AS(EXPR, const pdl_tree *, read_any(e))
+LOAD_AS(XBOOL, const pdl_tree *, pdl_loader_xbool(e->l, e->n, e->loc, null_is_ok(e)))
+LOAD_AS(XINT, const pdl_tree *, pdl_loader_xint(e->l, e->n, e->loc, null_is_ok(e)))
+LOAD_AS(XNUM, const pdl_tree *, pdl_loader_xnum(e->l, e->n, e->loc, null_is_ok(e)))
+LOAD_AS(XSTR, const pdl_tree *, pdl_loader_xstr(e->l, e->n, e->loc, null_is_ok(e)))
+LOAD_AS(XDICT, const pdl_tree *, pdl_loader_xdict(e->l, e->n, e->loc, null_is_ok(e)))
+LOAD_AS(ANY, const pdl_node *, e->n)
+LOAD_AS(TYPE, pdl_spec_field, ((pdl_spec_field){pdl_loader_type(e->l, e->pair), e->loc}))
+LOAD(PARAMS) { pdl_loader_params(e->l, e->pair, e->at); }
+LOAD_AS(JOIN, const pdl_join *, pdl_loader_join(e->l, e->pair))
+LOAD_AS(FORS, const pdl_fors *, pdl_loader_fors(e->l, e->pair))
+
+LOAD(ARGV) {
+    if (e->n->kind != PDL_NODE_SEQ) {
+        pdl_loader_wrong(e->l, e->n, e->loc, "should be a list");
+        pdl_loader_hint_items(e->l, e->n);
+        return;
+    }
+    pdl_tree *t = pdl_arena_new(e->l->a, pdl_tree);
+    t->kind = PDL_TREE_LIST;
+    t->node = e->n;
+    t->loc = e->loc;
+    t->n = e->n->n;
+    t->items = pdl_arena_new_n(e->l->a, const pdl_tree *, e->n->n);
+    for (uint32_t i = 0; i < e->n->n; i++)
+        t->items[i] =
+            pdl_loader_xstr(e->l, e->n->items[i], pdl_node_loc(e->n->items[i]), false);
+    *(const pdl_tree **)e->at = t;
+}
+
+LOAD_AS(AGG, const pdl_agg *, pdl_loader_agg(e->l, e->pair))
+
+LOAD(CTX) {
+    static const char *const modes[] = {"independent", "dependent"};
+    pdl_flag *independent = e->at;
+    independent->given = true;
+    if (pdl_node_is_str(e->n) && pdl_str_is(e->n->text, modes[0]))
+        independent->value = true;
+    else if (!pdl_node_is_str(e->n) || !pdl_str_is(e->n->text, modes[1]))
+        pdl_loader_one_of(e->l, e->n, e->loc, modes, 2, false);
+}
+
+/* Any text but the empty one means true; it is not evaluated. */
+LOAD(FLAG) {
+    bool *out = e->at;
+    if (pdl_node_is_null(e->n)) return;
+    if (pdl_node_is_str(e->n))
+        *out = e->n->text.n > 0;
+    else if (!pdl_loader_as_bool(e->n, false, out))
+        pdl_loader_wrong_union(e->l, e->n, e->loc, "boolean or string");
+}
+
+LOAD_AS(RETRY, const pdl_retry *, pdl_loader_retry(e->l, e->pair))
+LOAD_AS(BUDGET, const pdl_budget_field *, pdl_loader_budget(e->l, e->pair))
+LOAD_AS(ENDORSE, const pdl_endorse_field *, pdl_loader_endorse(e->l, e->pair))
+LOAD_AS(POLICY, const pdl_node *, pdl_loader_policy(e->l, e->pair))
+LOAD_AS(PROFILE, const pdl_node *, pdl_loader_profile(e->l, e->pair))
+LOAD(CONTRIBUTE) { pdl_loader_contribute(e->l, e->pair, e->at); }
+LOAD_AS(PARSER, const pdl_parser_field *, pdl_loader_parser(e->l, e->pair))
+
+/* Blocks in blocks: each level of nesting has a frame of one of these. */
+LOAD(BLOCK) {
+    if (e->f->need == PDL_NEED_OPT && pdl_node_is_null(e->n)) return;
+    *(const pdl_block **)e->at =
+        pdl_loader_block(e->l, e->n, e->loc, e->b->kind != PDL_BLOCK_error);
+}
+
+LOAD(BLOCKS) { read_list(e->l, e->n, e->loc, e->at); }
+
+LOAD(TEXTS) {
+    pdl_blocks *out = e->at;
+    if (e->n->kind == PDL_NODE_SEQ) {
+        read_list(e->l, e->n, e->loc, out);
+        return;
+    }
+    out->loc = e->loc;
+    out->single = true;
+    out->n = 1;
+    out->p = pdl_arena_new_n(e->l->a, const pdl_block *, 1);
+    out->p[0] = pdl_loader_block(e->l, e->n, e->loc, false);
+}
+
+LOAD(FIELDS) {
+    if (e->n->kind == PDL_NODE_SEQ)
+        read_list(e->l, e->n, e->loc, e->at);
+    else if (e->n->kind == PDL_NODE_MAP)
+        read_named(e->l, e->n, e->loc, e->at);
+    else
+        pdl_loader_wrong_union(e->l, e->n, e->loc, "object or list of blocks that give objects");
+}
+
+LOAD(CASES) { pdl_loader_cases(e->l, e->pair, e->at); }
+LOAD(DEFS) { read_named(e->l, e->n, e->loc, e->at); }
+LOAD(EXPECTATIONS) { pdl_loader_expectations(e->l, e->pair, e->at); }
+
+static void (*const loaders[])(const load_entry *e) = {
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) load_##name,
+#include "lang/field_types.def"
+};
+
+void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+    load_entry e = {l, b, f, pair, pair->value, pdl_node_loc(pair->key), member_of(l, b, f)};
+    loaders[f->type](&e);
 }

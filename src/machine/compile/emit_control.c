@@ -158,51 +158,25 @@ static bool all_ignore_context(const pdl_blocks *items) {
     return true;
 }
 
-/* Flat switch over the types of fields: a kind that is NEUTRAL in blocks.def needs no line here. */
+/* A kind that is NEUTRAL in blocks.def needs no line here. */
 static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
-    switch (f->type) {
-    case PDL_FT_EXPR:
-    case PDL_FT_XBOOL:
-    case PDL_FT_XINT:
-    case PDL_FT_XNUM:
-    case PDL_FT_XSTR:
-    case PDL_FT_XDICT:
-    case PDL_FT_ARGV: {
+    switch (pdl_field_forms[f->type].holds) {
+    case PDL_HOLDS_CONSTANT: return true;
+    case PDL_HOLDS_TREE: {
         const pdl_tree *t = *(const pdl_tree *const *)at;
         return !t || ignores_context_tree(t);
     }
-    case PDL_FT_BLOCK: {
+    case PDL_HOLDS_BLOCK: {
         const pdl_block *part = *(const pdl_block *const *)at;
         return !part || ignores_context(part);
     }
-    case PDL_FT_BLOCKS:
-    case PDL_FT_TEXTS:
-    case PDL_FT_FIELDS:
-    case PDL_FT_DEFS: return all_ignore_context(at);
-    case PDL_FT_STR:
-    case PDL_FT_BOOL:
-    case PDL_FT_INT:
-    case PDL_FT_ANY: return true;
-    case PDL_FT_TYPE:
-    case PDL_FT_PARAMS:
-    case PDL_FT_JOIN:
-    case PDL_FT_CASES:
-    case PDL_FT_FORS:
-    case PDL_FT_AGG:
-    case PDL_FT_CTX:
-    case PDL_FT_FLAG:
-    case PDL_FT_RETRY:
-    case PDL_FT_BUDGET:
-    case PDL_FT_ENDORSE:
-    case PDL_FT_POLICY:
-    case PDL_FT_PROFILE:
-    case PDL_FT_CONTRIBUTE:
-    case PDL_FT_PARSER:
-    case PDL_FT_EXPECTATIONS:
-    case PDL_FT_COUNT: break;
+    case PDL_HOLDS_BLOCKS: return all_ignore_context(at);
+    case PDL_HOLDS_CASES:
+    case PDL_HOLDS_EXPECTATIONS:
+    case PDL_HOLDS_PARTS: break; /* of kinds that may read more */
     }
-    return false; /* of kinds that may read more */
+    return false;
 }
 
 /* A plain block made of values and expressions that cannot see the background. */

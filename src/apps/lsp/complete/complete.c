@@ -51,22 +51,13 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
 
 /* What follows a new key: the value on the same line, or below. */
 static void put_key(const pdl_field *f, pdl_buf *out) {
-    pdl_buf_putf(out, "%s:", f->key);
-    switch ((int)f->type) {
-    case PDL_FT_TEXTS:
-    case PDL_FT_BLOCKS:
-    case PDL_FT_CASES:
-    case PDL_FT_EXPECTATIONS: PDL_PUT(out, "\n- "); return;
-    case PDL_FT_FIELDS:
-    case PDL_FT_DEFS:
-    case PDL_FT_FORS:
-    case PDL_FT_PARAMS:
-    case PDL_FT_XDICT:
-    case PDL_FT_JOIN:
-    case PDL_FT_BUDGET: PDL_PUT(out, "\n  "); return;
-    case PDL_FT_CONTRIBUTE: PDL_PUT(out, " []"); return;
-    default: PDL_PUT(out, " "); return;
-    }
+    static const char *const texts[] = {
+        [PDL_OPENS_LINE] = " ",
+        [PDL_OPENS_LIST] = "\n- ",
+        [PDL_OPENS_MAP] = "\n  ",
+        [PDL_OPENS_FLOW] = " []",
+    };
+    pdl_buf_putf(out, "%s:%s", f->key, texts[pdl_field_forms[f->type].opens]);
 }
 
 /* The lines after the first get the indentation of the key. */

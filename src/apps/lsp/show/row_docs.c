@@ -8,12 +8,6 @@
 
 #include "base/banned.h"
 
-static const char *const forms[] = {
-#define X(name, type, doc) doc,
-    PDL_FIELD_TYPES(X)
-#undef X
-};
-
 static void put_default(const pdl_field *f, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val v = f->kind >= 0 ? pdl_field_default((pdl_block_kind)f->kind, f->key) : pdl_absent();
@@ -32,7 +26,7 @@ void pdl_lsp_document_field(const pdl_field *f, pdl_buf *out) {
         [PDL_NEED_NUL] = "Required, may be null.",
         [PDL_NEED_OLD] = "Deprecated.",
     };
-    pdl_buf_putf(out, "**%s** -- %s\n\nValue: %s.", f->key, f->doc, forms[f->type]);
+    pdl_buf_putf(out, "**%s** -- %s\n\nValue: %s.", f->key, f->doc, pdl_field_forms[f->type].doc);
     if (needs[f->need][0]) pdl_buf_putf(out, " %s", needs[f->need]);
     put_default(f, out);
     if (f->kind >= 0)

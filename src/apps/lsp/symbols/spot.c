@@ -48,8 +48,24 @@ static lsp_role words(lsp_spot *p, lsp_role role, pdl_word_group group) {
     return role;
 }
 
+static lsp_role record_role(lsp_spot *p, pdl_record record) {
+    p->record = record;
+    return ROLE_RECORD;
+}
+
+static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
+
+/* One function a name in the column `role` of field_types.def. */
+#define ROLE(name) static lsp_role role_##name(lsp_spot *p, const pdl_field *f)
+#define ROLE_IS(name, expression)                                                                  \
+    ROLE(name) {                                                                                   \
+        (void)p;                                                                                   \
+        (void)f;                                                                                   \
+        return expression;                                                                         \
+    }
+
 /* A literal text: what it means depends on the field. */
-static lsp_role text_role(lsp_spot *p, const pdl_field *f) {
+ROLE(text) {
     static const struct {
         const char *key;
         pdl_word_group group;
@@ -64,7 +80,7 @@ static lsp_role text_role(lsp_spot *p, const pdl_field *f) {
     return strcmp(f->key, "get") == 0 ? ROLE_GET : ROLE_TEXT;
 }
 
-static lsp_role data_role(const lsp_spot *p, const pdl_field *f) {
+ROLE(data) {
     if (f->kind == PDL_BLOCK_call) return strcmp(f->key, "call") == 0 ? ROLE_CALLEE : ROLE_ARGS;
     if (f->kind == PDL_BLOCK_model && strcmp(f->key, "parameters") == 0) return ROLE_PARAMETERS;
     if (f->kind == PDL_BLOCK_model && strcmp(f->key, "model") == 0) return ROLE_MODEL;
@@ -75,54 +91,35 @@ static lsp_role data_role(const lsp_spot *p, const pdl_field *f) {
     return ROLE_DATA;
 }
 
-static lsp_role record_role(lsp_spot *p, pdl_record record) {
-    p->record = record;
-    return ROLE_RECORD;
-}
+ROLE_IS(truth, words(p, ROLE_WORD, PDL_WORDS_FLAG))
+ROLE_IS(number, ROLE_TEXT)
+ROLE_IS(raw, ROLE_RAW)
+ROLE_IS(block, f->kind == PDL_BLOCK_code && !is_map(p) ? ROLE_CODE : ROLE_BLOCK)
+ROLE_IS(blocks, ROLE_BLOCKS)
+ROLE_IS(fields, ROLE_NAMED_BLOCKS)
+ROLE_IS(defs, ROLE_DEFS)
+ROLE_IS(type, ROLE_TYPE)
+ROLE_IS(params, ROLE_PARAMS)
+ROLE_IS(join, words(p, ROLE_WORDS, PDL_WORDS_JOIN))
+ROLE_IS(cases, ROLE_CASES)
+ROLE_IS(fors, ROLE_FORS)
+ROLE_IS(aggregator, is_map(p) ? record_role(p, PDL_RECORD_aggregator)
+                              : words(p, ROLE_WORD, PDL_WORDS_AGGREGATOR))
+ROLE_IS(context, words(p, ROLE_WORD, PDL_WORDS_CONTEXT))
+ROLE_IS(retry, is_map(p) ? record_role(p, PDL_RECORD_retry) : ROLE_TEXT)
+ROLE_IS(budget, record_role(p, PDL_RECORD_budget))
+ROLE_IS(targets, words(p, ROLE_WORD, PDL_WORDS_TARGET))
+ROLE_IS(parser, is_map(p) ? words(p, ROLE_WORDS, PDL_WORDS_REGEX)
+                          : words(p, ROLE_WORD, PDL_WORDS_PARSER))
+ROLE_IS(expectations, words(p, ROLE_WORDS, PDL_WORDS_EXPECTATION))
+ROLE_IS(endorse, record_role(p, PDL_RECORD_endorse))
 
-/* Flat switch over the types of fields. */
-static lsp_role field_role(lsp_spot *p, const pdl_field *f) {
-    bool map = p->node->kind == PDL_NODE_MAP;
-    switch (f->type) {
-    case PDL_FT_STR: return text_role(p, f);
-    case PDL_FT_BOOL:
-    case PDL_FT_FLAG: return words(p, ROLE_WORD, PDL_WORDS_FLAG);
-    case PDL_FT_INT: return ROLE_TEXT;
-    case PDL_FT_EXPR:
-    case PDL_FT_XBOOL:
-    case PDL_FT_XINT:
-    case PDL_FT_XNUM:
-    case PDL_FT_XSTR:
-    case PDL_FT_XDICT:
-    case PDL_FT_ARGV: return data_role(p, f);
-    case PDL_FT_ANY:
-    case PDL_FT_POLICY:
-    case PDL_FT_PROFILE: return ROLE_RAW;
-    case PDL_FT_BLOCK: return f->kind == PDL_BLOCK_code && !map ? ROLE_CODE : ROLE_BLOCK;
-    case PDL_FT_BLOCKS:
-    case PDL_FT_TEXTS: return ROLE_BLOCKS;
-    case PDL_FT_FIELDS: return ROLE_NAMED_BLOCKS;
-    case PDL_FT_DEFS: return ROLE_DEFS;
-    case PDL_FT_TYPE: return ROLE_TYPE;
-    case PDL_FT_PARAMS: return ROLE_PARAMS;
-    case PDL_FT_JOIN: return words(p, ROLE_WORDS, PDL_WORDS_JOIN);
-    case PDL_FT_CASES: return ROLE_CASES;
-    case PDL_FT_FORS: return ROLE_FORS;
-    case PDL_FT_AGG:
-        return map ? record_role(p, PDL_RECORD_aggregator)
-                   : words(p, ROLE_WORD, PDL_WORDS_AGGREGATOR);
-    case PDL_FT_CTX: return words(p, ROLE_WORD, PDL_WORDS_CONTEXT);
-    case PDL_FT_RETRY: return map ? record_role(p, PDL_RECORD_retry) : ROLE_TEXT;
-    case PDL_FT_BUDGET: return record_role(p, PDL_RECORD_budget);
-    case PDL_FT_CONTRIBUTE: return words(p, ROLE_WORD, PDL_WORDS_TARGET);
-    case PDL_FT_PARSER:
-        return map ? words(p, ROLE_WORDS, PDL_WORDS_REGEX) : words(p, ROLE_WORD, PDL_WORDS_PARSER);
-    case PDL_FT_EXPECTATIONS: return words(p, ROLE_WORDS, PDL_WORDS_EXPECTATION);
-    case PDL_FT_ENDORSE: return record_role(p, PDL_RECORD_endorse);
-    case PDL_FT_COUNT: break;
-    }
-    return ROLE_NONE;
-}
+static lsp_role (*const roles[])(lsp_spot *p, const pdl_field *f) = {
+#define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) role_##role,
+#include "lang/field_types.def"
+};
+
+static lsp_role field_role(lsp_spot *p, const pdl_field *f) { return roles[f->type](p, f); }
 
 /* --- children --------------------------------------------------------------------------------- */
 

@@ -414,18 +414,10 @@ static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *
     const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) {
         const void *at = pdl_field_at(b, &f[i]);
-        switch ((int)f[i].type) {
-        case PDL_FT_EXPR:
-        case PDL_FT_XBOOL:
-        case PDL_FT_XINT:
-        case PDL_FT_XNUM:
-        case PDL_FT_XSTR:
-        case PDL_FT_XDICT:
-        case PDL_FT_ARGV:
-            if (*(const pdl_tree *const *)at) pdl_checker_tree(c, *(const pdl_tree *const *)at);
-            break;
-        default: pdl_field_each_block(b, &f[i], check_child, &x);
-        }
+        if (pdl_field_forms[f[i].type].holds != PDL_HOLDS_TREE)
+            pdl_field_each_block(b, &f[i], check_child, &x);
+        else if (*(const pdl_tree *const *)at)
+            pdl_checker_tree(c, *(const pdl_tree *const *)at);
     }
     return x.last;
 }
