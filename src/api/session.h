@@ -34,10 +34,8 @@ typedef struct pdl_session_options {
     bool unchecked;        /* requests go out although the program is known to fail later */
     bool reports_tools;    /* as of pdl_run_options */
     bool explain;          /* send nothing: pdl_session_explained says what would be asked */
-    pdl_str
-        /* explain: what is really done, some of code,command,read,write,input,tool; empty:
-         * nothing */
-        allow;
+    /* Explain: what is really done, some of code,command,read,write,input,tool; empty: nothing. */
+    pdl_str allow;
     pdl_rate_limits rates;
     /* What a call of a model may last, in ms: a service that asks to wait longer has refused it; 0:
      * any time */
@@ -176,9 +174,8 @@ typedef struct pdl_spawn {
     pdl_durable *durable; /* of a durable run of a server; borrowed; NULL: none */
     pdl_str name;         /* of its program, for telemetry; borrowed */
     uint32_t slot;        /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
-    uint32_t
-        /* slot of the first run of a group, which is spawned first and freed with the others */
-        group;
+    /* Slot of the first run of a group, which is spawned first and freed with the others. */
+    uint32_t group;
     pdl_run_waker waker; /* fn NULL: none */
     /* what the run is charged to; kept. NULL: it has the budget of the options for itself */
     struct pdl_budget *budget;

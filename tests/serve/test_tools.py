@@ -134,7 +134,7 @@ def test_many_calls(programs):
     check("others do not wait, and what is no question has no answer", c.get()["id"] == 2)
     c.put(*[call(10 + i, "slow", question="") for i in range(5)])
     r = c.get()
-    check("too many", r["id"] == 14 and said(r) == ("as many requests as allowed are under way", True), r)
+    check("too many", r["id"] == 14 and said(r) == ("as many requests as allowed are in flight", True), r)
     c.put(*[{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": i}} for i in (1, 10, 11, 12, 13)])
     check("cancelled, and nothing waits for a slow tool", said(c.ask(call(20, "add", a=1))) == ("2", False))
     c.put(*[call(i, "add", a=i) for i in range(100)])

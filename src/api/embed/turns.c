@@ -114,7 +114,7 @@ static void cancel_all(const pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_err err = {0};
         pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                    "the run waits for something that nobody will answer");
+                    "the run waits for an answer that cannot come");
         pdl_session_cancel(e->tasks.p[i]->session, &err);
     }
 }

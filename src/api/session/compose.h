@@ -42,9 +42,8 @@ typedef struct pdl_compose_options {
     const pdl_hook *hooks;         /* effects that the host program answers itself */
     size_t n_hooks;
     pdl_task *task; /* whose handlers are called; NULL: none */
-    pdl_world *
-        /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do */
-        behind;
+    /* Answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do. */
+    pdl_world *behind;
 } pdl_compose_options;
 
 /* Opens a world when it is first needed. Borrows the loop and what options point to. */

@@ -39,8 +39,8 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
     pdl_policies_put_label(user, labels, out);
 }
 
-/* Not code in a sandbox that may write nothing. A replay has no sandboxes, so it is told the same
- * only where the files are not examined. */
+/* Returns false for code in a sandbox that may write nothing. A replay has no sandboxes, so its
+ * answer is the same only where the files are not examined. */
 static bool leaves_files(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
@@ -86,7 +86,7 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
     return pdl_policy_world_new(&opt, next);
 }
 
-/* Those of the command line and the environment. */
+/* Reads the policies that the command line and the environment name. */
 static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     const char *named = pdl_environ_get(s->env, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
@@ -97,7 +97,7 @@ static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     return ok;
 }
 
-/* That of the program. */
+/* Reads the program's policy. */
 static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, pdl_policies **out,
                      pdl_err *err) {
     const pdl_block *b = p ? p->main : NULL;
@@ -149,7 +149,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     if (file.n) from.folder = pdl_file_folder(file);
     if (n == MOST_MODULES)
         return pdl_err_set(err, PDL_E_limit, pdl_node_loc(p->main->rare->policy),
-                           "more than %d programs of a run have policies of their own",
+                           "more than %d programs of a run have their own policy",
                            MOST_MODULES);
     *bit = (uint64_t)1 << n;
     bool ok = pdl_policies_read_node(&s->policies, &from, file, p->main->rare->policy, err);
@@ -192,7 +192,7 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
     return true;
 }
 
-/* A run whose world is none of the session's has a journal of its own in front of it. */
+/* A run with another world than the session's has a separate journal before it. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
     pdl_session *s = session;
     pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
@@ -335,7 +335,7 @@ bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *in
     return true;
 }
 
-/* What code writes to its error output has the origins of all that the code got. */
+/* Shows error output of code: it has the origins of all that the code got. */
 void pdl_session_show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
     const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);

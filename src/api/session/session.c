@@ -359,7 +359,7 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                        "the run waits for something that nobody will answer");
+                        "the run waits for an answer that cannot come");
             pdl_run_cancel(s->run, &err);
         } else if (timeout_ms >= 0 && time_left(start, timeout_ms) == 0) {
             return PDL_STEP_WAIT;

@@ -111,11 +111,11 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
 /* precheck.c: a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c: policies. A program was read that is not the main one, from this file (empty: its text was computed): its
- * own policy is in force for what it does. Errors: io, syntax, schema, limit. */
+/* guard.c: policies. A program was read that is not the main one, from this file (empty: its text
+ * was computed): its own policy is in force for what it does. Errors: io, syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);
-/* What a run has to know of the policies, as pdl_run_options.guard. */
+/* Sets the options of a run that depend on policies: pdl_run_options.guard. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
 /* Those of the command line and the environment are read at once, that of the program when the run
  * begins; then the world that asks them is opened. */

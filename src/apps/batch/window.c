@@ -617,7 +617,7 @@ static bool give_up(window *w) {
         pdl_err err = {0};
         if (!w->flights[i].run) continue;
         pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                    "the row waits for something that nobody will answer");
+                    "the row waits for an answer that cannot come");
         pdl_run_cancel(w->flights[i].run, &err);
         w->flights[i].fresh = true;
         on_ready(&w->flights[i]);

@@ -359,7 +359,7 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     } else if (may_wait(s, x)) {
         queue(w);
     } else {
-        overloaded(w, "as many requests as allowed are under way");
+        overloaded(w, "as many requests as allowed are in flight");
         release(w);
     }
 }

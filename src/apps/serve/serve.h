@@ -41,10 +41,9 @@ typedef struct pdl_serve_options {
     pdl_durable *journal; /* requests with an Idempotency-Key are durable runs; NULL: none is */
     bool provisional; /* their pieces are sent before they are kept */
     uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
-    pdl_str
-        /* origins of pages that may send requests and read answers, separated by commas; * is any;
-         * empty: only those of this server */
-        origins;
+    /* Origins of pages that may send requests and read answers, separated by commas; * is any;
+     * empty: only those of this server. */
+    pdl_str origins;
     /* called with one line of JSON per request; NULL: not called */
     void (*log)(void *user, pdl_str line);
     void *log_user;

@@ -13,10 +13,9 @@
  * without any takes `question`, the user's message. */
 typedef struct tool {
     pdl_val card; /* {name, description?, inputSchema} */
-    pdl_program
-        /* owned: the program that calls the function; NULL: the program is not a function */
-        *wrapper;
-    pdl_code *code; /* that runs */
+    /* Owned: the program that calls the function; NULL: the program is not a function. */
+    pdl_program *wrapper;
+    pdl_code *code; /* the code that runs */
 } tool;
 
 /* One for each program, owned; the code borrows s. */

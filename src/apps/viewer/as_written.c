@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LEVELS = 16 /* of lists and dicts of a block that is shown apart: some six blocks */ };
+enum { MOST_LEVELS = 16 /* lists and dicts of a block that is shown apart: some six blocks */ };
 
 /* Members that a trace writes though the program did not say them: the key and the JSON of the
  * value, which is the default of the language. */

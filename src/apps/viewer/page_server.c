@@ -33,11 +33,11 @@ enum {
     FRAME_MS = 33,            /* between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
     MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
-    MOST_LISTS = 200,         /* of changes in one answer to another page */
-    QUIET_FRAMES = 450,       /* without changes, before a page hears that the server is there */
+    MOST_LISTS = 200,         /* lists of changes in one answer to a page */
+    QUIET_FRAMES = 450,       /* without changes, before a page gets a sign of life */
 };
 
-/* A page that is told what changes. */
+/* A page that gets the changes. */
 typedef struct watcher {
     pdl_exchange *x;
     size_t from; /* changes it knows */
@@ -50,14 +50,14 @@ struct pdl_viewer {
     pdl_access *access;
     PDL_VEC(watcher) watchers;
     pdl_timer *frame; /* NULL: no page watches */
-    void (*make)(void *user); /* what shows the run that is over; NULL: it is made */
+    void (*make)(void *user); /* makes the view of the run that is over; NULL: it is made */
     void *make_user;
     unsigned n_lives; /* runs in progress that there were */
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/* What is in a path after its prefix: numbers, with slashes. */
+/* Reads the numbers of a path after its prefix, with slashes between them. */
 static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
     size_t n = 0;
     while (path.n && n < most) {
@@ -249,7 +249,8 @@ static void on_frame(void *user) {
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
-/* What a page knows that asks again, with the number of the run. False: of another run. */
+/* Reads how much a page knows that connects again, and of which run. Returns false when it is
+ * another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
     size_t dot = pdl_str_find(last, PDL_STR("."), 0);
@@ -374,7 +375,7 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     else if (!g->text.p)
         pdl_access_refuse(x, 403, "Nothing is run here: pdl view --run PROGRAM allows it.");
     else if (v->opt.live)
-        pdl_access_refuse(x, 409, "A run goes on already.");
+        pdl_access_refuse(x, 409, "A run is in progress already.");
     else if (!pdl_again_read(pdl_exchange_body(x), v->opt.runs[0], g, v->opt.user, &asked, &err))
         pdl_access_refuse(x, 400, err.msg);
     else if (!pdl_again_start(&asked, g, v->opt.user, &err))
@@ -412,7 +413,7 @@ static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
 
 static void stop_again(const pdl_viewer *v, pdl_exchange *x) {
     if (!pdl_str_is(pdl_exchange_method(x), "POST") || !v->opt.again.text.p || !v->opt.live) {
-        pdl_access_refuse(x, 409, "No run goes on that was started here.");
+        pdl_access_refuse(x, 409, "No run that was started here is in progress.");
         return;
     }
     v->opt.again.stop(v->opt.user);

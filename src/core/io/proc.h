@@ -41,9 +41,8 @@ typedef struct pdl_proc_options {
     uint64_t timeout_ms; /* 0: none */
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
-    size_t
-        /* address space, in bytes, of the child and of each of its descendants; 0: as ours */
-        max_memory;
+    /* Address space, in bytes, of the child and of each of its descendants; 0: as ours. */
+    size_t max_memory;
     /* Pieces as they arrive; NULL: collected. on_msg: bytes from descriptor 4, none when the child
      * closed it. */
     void (*on_out)(void *user, pdl_str bytes);

@@ -39,10 +39,9 @@ typedef struct pdl_sse {
     pdl_lines lines;
     pdl_buf data; /* data lines of the event being read, joined by LF */
     pdl_buf name; /* its event field */
-    pdl_buf
-        /* of the last complete event; empty: none. At most PDL_MAX_SSE_ID bytes, no control
-         * characters */
-        id;
+    /* Id of the last complete event; empty: none. At most PDL_MAX_SSE_ID bytes, no control
+     * characters. */
+    pdl_buf id;
     pdl_buf next_id;   /* of the event being read */
     uint64_t retry_ms; /* how long to wait before the stream is requested again; 0: unspecified */
     pdl_buf stray;     /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */

@@ -20,9 +20,8 @@
 typedef struct pdl_message {
     pdl_vref role;    /* str */
     pdl_vref content; /* any value */
-    pdl_vref
-        /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
-        extra;
+    /* Dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent. */
+    pdl_vref extra;
     pdl_path *defsite; /* id of the block that made it, or NULL */
     pdl_vref source;   /* promise of a model's text that it was made from, or absent */
 } pdl_message;

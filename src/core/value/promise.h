@@ -21,10 +21,9 @@ typedef struct pdl_promise {
     pdl_val value;  /* FILLED: the value; else absent */
     pdl_err err;    /* FAILED */
     pdl_val pieces; /* a join: list of pieces (text or promises) in order; else absent */
-    pdl_val
-        /* FILLED with the text of a model: the choice of its reply, when the run keeps it; else
-         * absent */
-        answer;
+    /* FILLED with the text of a model: the choice of its reply, when the run keeps it; else
+     * absent. */
+    pdl_val answer;
 } pdl_promise;
 
 pdl_val pdl_promise_new(uint32_t id);

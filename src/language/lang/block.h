@@ -35,7 +35,7 @@ typedef enum {
  * block whose fields are all trees and blocks is compiled and checked by them alone: what its parts
  * are is known from the form, and a second kind of the same shape needs no line of code there. */
 
-/* What is inside of a field, for those who follow trees and blocks and need no more of its form:
+/* The content of a field, for code that follows trees and blocks and needs no more of its form:
  * nothing that is evaluated; one tree; one block, a list or a mapping of them; cases, which have
  * blocks; expectations, whose feedback may be a block; other parts, among which are
  * trees or types (lang/walk.h visits them). */
@@ -48,8 +48,8 @@ typedef enum {
     PDL_HOLDS_EXPECTATIONS,
     PDL_HOLDS_PARTS
 } pdl_field_holds;
-/* What an editor writes after a new key: a value on the line, a list or a mapping below, or []; it
- * is the most frequent form of those that are allowed there. */
+/* The text that an editor writes after a new key: a value on the line, a list or a mapping below,
+ * or []; it is the most frequent form of those that are allowed there. */
 typedef enum {
     PDL_OPENS_LINE,
     PDL_OPENS_LIST,
@@ -127,9 +127,9 @@ typedef struct pdl_field {
     const char *key;
     pdl_field_type type;
     pdl_need need;
-    size_t offset; /* of the member; of common fields in pdl_block or in pdl_block_rare */
+    size_t offset; /* the member's; a common field's is in pdl_block or in pdl_block_rare */
     bool in_rare;
-    pdl_dump_part part; /* of common fields */
+    pdl_dump_part part; /* for common fields */
     const char *doc;
 } pdl_field;
 

@@ -19,8 +19,8 @@ typedef struct dumper {
     bool trace;                /* spell defaults out */
 } dumper;
 
-/* What a trace spells out for a field that is not written: its row, but for two kinds that have two
- * forms. */
+/* Returns what a trace spells out for a field that is not written: its row, but for two kinds that
+ * have two forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
     if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor && strcmp(key, "platform") == 0)
@@ -171,13 +171,13 @@ DUMP(words) {
     return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
 }
 
-/* Of one kind: output only. */
+/* For fields of one kind: output only. */
 DUMP(as_written) {
     bool is_written = x->f->kind < 0 && POINTER(pdl_node);
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();
 }
 
-/* As the source has it, where the block is written as a mapping. */
+/* Returns the text of the source, where the block is written as a mapping. */
 DUMP(source) {
     bool is_map = x->b->node && x->b->node->kind == PDL_NODE_MAP;
     const pdl_node *n = is_map ? pdl_node_find(x->b->node, pdl_str_of(x->f->key), NULL) : NULL;

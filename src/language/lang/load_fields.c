@@ -187,7 +187,7 @@ typedef struct load_entry {
     const pdl_field *f;
     const pdl_pair *pair;
     const pdl_node *n; /* the value */
-    pdl_loc loc;       /* of the key */
+    pdl_loc loc;       /* where the key is */
     void *at;          /* the member */
 } load_entry;
 

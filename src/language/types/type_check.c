@@ -39,9 +39,8 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v) {
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
-    pdl_steps
-        /* containers: a value of forty lists may have 2^40 places for a type of the same depth */
-        steps;
+    /* Containers: a value of forty lists may have 2^40 places for a type of the same depth. */
+    pdl_steps steps;
 } fitter;
 
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v);

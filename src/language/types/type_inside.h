@@ -20,9 +20,8 @@ struct pdl_type {
     pdl_base_type base;
     const char *old; /* base: deprecated word as written, or NULL */
     bool wrapped;    /* object: written as {object: ..} */
-    bool
-        /* of a function: the extra argument pdl_context passes, functions count as objects */
-        params;
+    /* Functions: the extra argument pdl_context passes, and functions count as objects. */
+    bool params;
     bool plain;           /* nothing below is a JSON Schema: checked without building one */
     const pdl_node *node; /* NULL: made from a value */
     const pdl_type *item; /* list, optional; NULL: any */

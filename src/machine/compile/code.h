@@ -155,13 +155,11 @@ struct pdl_code {
     pdl_interner *names;  /* kept: those of its runs */
     /* of a file imported as lib/...: its errors are reported at the call (vm/run/fiber.c) */
     bool library;
-    pdl_val
-        /* of a tool server: dict from names of functions to declarations; else absent */
-        signatures;
-    /* of the text that it was made of, when that was computed; its constants too */
+    pdl_val signatures; /* a tool server: dict from functions to declarations; else absent */
+    /* Labels of the text that the code was made of, when it was computed; constants have them. */
     pdl_label label;
-    /* of a module with a policy of its own: its bit among such modules, and the profile of that
-     * policy (absent: none); who builds it sets both */
+    /* A module that has a policy: its bit among such modules, and the sandbox profile of the policy
+     * (absent: none). Whoever builds the code sets both. */
     uint64_t modules;
     pdl_val sandbox;
     bool sees_context; /* an instruction reads the messages so far or hands them on */

@@ -104,7 +104,7 @@ struct pdl_effect {
     const pdl_sender *sender; /* borrowed from the world that sends it on; NULL: none */
     /* owned list of the profiles of the blocks around it, outermost first; absent: none */
     pdl_val sandbox;
-    uint64_t modules; /* of those around it that have a policy of their own, each a bit */
+    uint64_t modules; /* bits of the modules around it that have a policy */
     /* of code and objects: the number of the process that answers it and of its session, given by
      * the policies, which know what went in; 0: the profile alone decides */
     uint32_t process, session;

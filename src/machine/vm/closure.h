@@ -13,8 +13,8 @@ typedef struct pdl_closure {
     pdl_func base;
     pdl_code *code; /* kept */
     const pdl_func_info *info;
-    pdl_scope *scope; /* of the definition, without its own name */
-    pdl_val role;     /* at the definition */
+    pdl_scope *scope; /* the scope of the definition, without its own name */
+    pdl_val role;     /* the role at the definition */
     pdl_path *path;   /* id of the function block */
     pdl_loc loc;
     uint32_t instances; /* expression calls so far */

@@ -13,7 +13,7 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
-/* Of the expression of `call` that gives a method: where the object has a function of its name. */
+/* Adds where the object has a function of this name, when the expression of `call` is a method. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
 /* advise.c: adds how a shell is had, where the command looks as if one read it. */

@@ -32,8 +32,8 @@ enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
     pdl_buf text;
-    pdl_label label;  /* of the parts that were appended */
-    pdl_label chosen; /* of what chose constants in it */
+    pdl_label label;  /* the labels of the appended parts */
+    pdl_label chosen; /* the labels of the values that chose constants in it */
 } pdl_outbuf;
 
 typedef enum {
@@ -47,25 +47,27 @@ typedef enum {
     FRAME_PDL /* lang: pdl */
 } pdl_vm_frame_kind;
 
-/* What RETURN restores. Bases are heights of the fiber's stacks when the frame began. */
+/* The state that RETURN restores. Bases are heights of the fiber's stacks when the frame began. */
 typedef struct pdl_vm_frame {
     pdl_vm_frame_kind kind;
     pdl_code *code;     /* kept */
     uint32_t return_pc; /* in the caller's code */
     uint32_t stack, blocks, saves, loops, bufs, handlers, locals;
-    uint32_t local_base;           /* of the caller */
-    uint32_t depth;                /* MACRO: how many frames of the same MACRO are nested here */
-    uint32_t below;                /* MACRO: the next frame below with other code */
-    uint32_t begun_ms;             /* with reports_tools: the clock of events */
-    pdl_scope *scope;              /* of the caller */
-    pdl_val ctx, role, background; /* of the caller */
+    uint32_t depth;    /* MACRO: how many frames of the same MACRO are nested here */
+    uint32_t below;    /* MACRO: the next frame below with other code */
+    uint32_t begun_ms; /* with reports_tools: the clock of events */
+
+    /* The caller's registers. */
+    uint32_t local_base;
+    pdl_scope *scope;
+    pdl_val ctx, role, background;
     uint8_t print;
     bool autoescape;
-    pdl_label control;      /* of the caller */
-    pdl_label chosen;       /* of the caller */
-    pdl_label label;        /* of the text that the code was made of; 0: of the program */
+    pdl_label control, chosen;
+
+    pdl_label label;        /* labels of the text that became the code; 0: the program's own text */
     pdl_val func;           /* closure that is running, or absent */
-    pdl_loc loc;            /* of the call */
+    pdl_loc loc;            /* where the call is written */
     const pdl_b_call *call; /* CALL */
     pdl_val key;            /* IMPORT: text of the file; absent else */
     pdl_val library;        /* IMPORT: the standard library for the object; absent: not in it */
@@ -83,9 +85,9 @@ typedef struct pdl_vm_block {
     uint32_t iter;           /* number of the iteration, for the ids of its parts */
     uint32_t effects;        /* started at this place */
     uint32_t instances;      /* expression calls made here */
-    uint8_t print_in;        /* of the parent */
-    uint8_t print;           /* of this block's position */
-    pdl_label control_in;    /* of the parent */
+    uint8_t print_in;        /* the parent's `print` */
+    uint8_t print;           /* the output of this block's position */
+    pdl_label control_in;    /* the parent's `control` */
     pdl_budget *budget;      /* owned; made by this block: NULL without one */
 } pdl_vm_block;
 
@@ -101,7 +103,7 @@ typedef struct pdl_vm_loop {
     pdl_name *names; /* owned array */
     pdl_val *lists;  /* owned array of lists or other sequences */
     uint32_t n;
-    size_t len;  /* of the lists */
+    size_t len;  /* length of each list */
     size_t i;    /* next iteration */
     int64_t max; /* -1: no maximum */
     pdl_name index;
@@ -140,7 +142,7 @@ struct pdl_made {
     bool raises;    /* a failure that was not noticed is an error at the end of the run */
 };
 
-/* What a parked fiber waits for: see slots.c. */
+/* The kind of slot that a parked fiber waits for: see slots.c. */
 typedef enum { PDL_SLOT_MODEL, PDL_SLOT_EFFECT, PDL_SLOT_COUNT } pdl_slot;
 
 struct pdl_fiber {
@@ -157,13 +159,14 @@ struct pdl_fiber {
     pdl_val role;
     uint8_t print;
     bool autoescape;
-    pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
-    uint32_t choices;  /* made where control is strict, by values with an origin */
-    /* of what chose the functions that are running, and of the text that their code is made of */
+    /* Labels of the conditions that led here, where control is strict; else 0. */
+    pdl_label control;
+    uint32_t choices; /* how many were made by values with an origin, where control is strict */
+    /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
-    /* of what could have ended the attempt in which this is; it lasts until the attempt ends */
+    /* Labels of the values that could have ended the attempt around this; 0 after the attempt. */
     pdl_label survived;
-    uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
+    uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
     uint64_t modules; /* with policies, around what started the fiber */
@@ -177,15 +180,15 @@ struct pdl_fiber {
     PDL_VEC(pdl_vm_loop) loops;
     PDL_VEC(pdl_handler) handlers;
     PDL_VEC(pdl_outbuf) bufs;
-    PDL_VEC(pdl_val) locals; /* of template loops; slot 0 of the frame is at local_base */
+    PDL_VEC(pdl_val) locals; /* variables of template loops; the frame's begin at local_base */
     uint32_t local_base;
     /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
     PDL_VEC(struct pdl_made) calls;
-    uint32_t n_calls;   /* made so far, numbers them */
-    pdl_native_env env; /* what natives may use */
+    uint32_t n_calls;   /* how many were made so far; the next one's number */
+    pdl_native_env env; /* for natives */
     pdl_err err;        /* FAILED */
     pdl_err raised;     /* an error that waits for earlier calls; unset otherwise */
-    pdl_fiber *parent;  /* of an iteration of a map; NULL */
+    pdl_fiber *parent;  /* an iteration of a map: the fiber of the map; else NULL */
     size_t index;       /* its number there */
     /* Place of the call around the map; ids below base_from are its body. Owned, or NULL. */
     pdl_path *base, *base_from;
@@ -194,7 +197,7 @@ struct pdl_fiber {
     uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
     uint32_t wait_left; /* WAIT_CALLS: how many of them are still open */
     uint32_t nested;    /* frames of lang: pdl: their model calls are counted apart */
-    uint32_t n_open;    /* of calls, those still open */
+    uint32_t n_open;    /* how many of `calls` are still open */
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
@@ -222,9 +225,9 @@ bool pdl_fiber_ok(const pdl_fiber *f);
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
-/* What follows, to the end of the block or call, happens because of a value with this label. */
+/* All that follows, to the end of the block or call, happens because of a value with this label. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
-/* The same for the top frame, whose function or code was chosen by such a value. */
+/* A value with this label chose the function or code of the top frame: labels all that it does. */
 void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);

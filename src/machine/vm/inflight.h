@@ -31,9 +31,9 @@ struct pdl_inflight {
     uint32_t number; /* in its fiber */
     uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
-    bool imports;       /* of kind source: for `import` */
+    bool imports;       /* the kind is `source`, and it is read for `import` */
     bool hidden;        /* a piece was there, in a call whose answer is not shown */
-    pdl_label label;    /* of all that comes back: pdl_effect_label */
+    pdl_label label;    /* the label of all that comes back: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
     pdl_run *run;
     pdl_val value; /* promise of the whole reply value; absent when it is not used */
@@ -54,7 +54,7 @@ struct pdl_inflight {
     bool visible;            /* pieces go to the output (printing position) */
     bool gives_result;       /* its answer is that of the run: extras are reported as they come */
     pdl_buf pieces;          /* received and not printed yet */
-    PDL_VEC(pdl_val) extras; /* the same of what is no text */
+    PDL_VEC(pdl_val) extras; /* received pieces that are not text */
     struct pdl_outitem *out; /* its item in the output; NULL: none */
 };
 
@@ -64,9 +64,9 @@ void pdl_inflight_free(pdl_inflight *c);
 bool pdl_inflight_ok(const pdl_inflight *c);
 /* Sends the request, or queues it when too many model calls are open. Takes request. */
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
-/* The same with the caller's key in recordings. */
-/* The modules with policies of their own that the fiber is in now. */
+/* Returns the bits of the modules around the fiber that have a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
+/* pdl_inflight_start with the caller's key in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */

@@ -56,7 +56,7 @@ void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh);
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name);
 /* Appends str(v). An undefined value is the empty text in templates and an error elsewhere. */
 bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
-/* The same escaped for HTML, unless the value is marked safe. */
+/* Appends the text escaped for HTML, unless the value is marked safe. */
 bool pdl_vm_put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 
 /* ops_template.c */

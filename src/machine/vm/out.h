@@ -22,7 +22,7 @@ void pdl_outq_end(pdl_outq *q);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */
 pdl_outq *pdl_out_child(pdl_fiber *f);
 
-/* What a fiber prints: sent at once when nothing before it is missing, queued otherwise. */
+/* Prints for a fiber: at once when nothing before it is missing, else the text is queued. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label);

@@ -19,8 +19,8 @@ struct pdl_attempts {
     pdl_val answer;
     /* messages that show the model what was wrong with its last answer; absent: none */
     pdl_val repair;
-    pdl_err err;       /* of the last attempt while it is handled */
-    pdl_val pdl_error; /* what pdl_error was before the fallback */
+    pdl_err err;       /* the error of the last attempt while it is handled */
+    pdl_val pdl_error; /* the variable pdl_error from before the fallback */
     bool in_fallback;
     bool unmet; /* an expectation was not met and requests another attempt */
 };

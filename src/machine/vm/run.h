@@ -12,7 +12,7 @@
 
 typedef struct pdl_usage {
     int64_t calls, completion, prompt;
-    pdl_label label; /* of the replies that were counted: numbers repeat a bit of them */
+    pdl_label label; /* labels of the counted replies, whose numbers reveal a bit of them */
 } pdl_usage;
 
 /* Fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
@@ -39,11 +39,11 @@ struct pdl_run {
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
     bool finished, failed, draining;
-    bool has_modules; /* code was built that has a policy of its own, or it is part of such */
+    bool has_modules; /* code with a module's policy was built, or the run is part of such code */
     pdl_fiber *current;             /* the running fiber; NULL: none */
     pdl_cancel cancel;              /* entered while the run works */
     pdl_reserve *reserve;
-    size_t failed_size;   /* of the allocation that needed the reserve: the program ends; 0: none */
+    size_t failed_size;   /* size of the allocation that used the reserve and ends the run; or 0 */
     uint8_t print_silent; /* the register `print` of silent parts */
     pdl_val result;
     pdl_val answer; /* of the model whose text is the result, as far as it is kept; or absent */
@@ -54,8 +54,7 @@ struct pdl_run {
     uint32_t turns;
     uint32_t n_searched; /* errors for which the program was searched for help (advise.c) */
     pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
-    pdl_val left_out;    /* dict from names of tools that servers have and the program does not get
-                            to the reasons */
+    pdl_val left_out;    /* dict from tools that servers have and the program lacks to reasons */
     pdl_val imports;     /* dict from text to module object, or true while it is running */
     pdl_idmap templates; /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;
@@ -78,7 +77,7 @@ struct pdl_run {
     struct pdl_shape *literals[PDL_RUN_LITERALS];
 };
 
-/* Tells the caller of the run that it can continue (pdl_run_is_ready). */
+/* Notifies the caller of the run that it can continue (pdl_run_is_ready). */
 void pdl_run_announce(const pdl_run *r);
 
 /* Do the queues of runnable fibers and of model calls have ends that agree? */
@@ -86,11 +85,9 @@ bool pdl_run_ok(const pdl_run *r);
 /* Keeps code until the end of the run, for errors that point into its sources. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
 
-/* exec.c */
 /* Runs until the fiber ends (DONE), must wait (WAIT), or fails. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 
-/* memory.c */
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
 /* The error of an allocation that failed: always false. */

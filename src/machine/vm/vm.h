@@ -38,8 +38,8 @@ pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
 void pdl_reserve_drop(pdl_reserve *v); /* NULL is fine */
 
-/* Told when a run that waited can continue, and at its start: who steps thousands of runs need not
- * look at each of them. May be told more often; does not step the run. */
+/* Called when a run that waited can continue, and at its start, so that a caller with thousands of
+ * runs need not poll each of them. May be called more often than that; does not step the run. */
 typedef struct pdl_run_waker {
     void (*fn)(void *user);
     void *user;
@@ -55,8 +55,8 @@ typedef struct pdl_run_options {
     size_t n_path;
     uint32_t jobs; /* model calls open at a time; 0: the default limit */
     pdl_build_fn *build;
-    /* Code with a policy of its own was built: what a run with policies has other than one without
-     * goes into its options. NULL: never asked. */
+    /* Called when code with a module's policy was built: sets the options in which a run with
+     * policies differs from one without. NULL: never called. */
     bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
     /* Adds the hint for a file to include or import that is not there; user: build_user. May be
@@ -65,17 +65,15 @@ typedef struct pdl_run_options {
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */
     uint32_t first_id;      /* effects have ids after this one: for runs that share a world */
-    uint32_t
-        /* ids up to first_id + n_ids are used, then those that are free again; 0: no limit */
-        n_ids;
-    /* for a run inside a run: prefix of the places of its effects; kept. NULL: none */
+    /* Ids up to first_id + n_ids are used, then those that are free again; 0: no limit. */
+    uint32_t n_ids;
+    /* Prefix of the places of the effects of a run inside a run; kept. NULL: none. */
     pdl_path *place;
-    uint32_t turns; /* of loops, between two polls of the world; 0: 20000 */
-    pdl_secrets *
-        /* the keys of each call are registered here before anything can show them; borrowed, NULL:
-         * not registered */
-        secrets;
-    /* as of an effect: for a program that code of an effect executes; kept; absent: none */
+    uint32_t turns; /* loop turns between two polls of the world; 0: 20000 */
+    /* The keys of each call are registered here before anything can show them; borrowed. NULL: they
+     * are not registered. */
+    pdl_secrets *secrets;
+    /* The profiles of an effect whose code executes this program; kept; absent: none. */
     pdl_val sandbox;
     uint64_t modules; /* likewise */
     bool by_code;
@@ -85,15 +83,15 @@ typedef struct pdl_run_options {
     pdl_cancel_flag *cancel;
     bool guarded;               /* a policy is asked: also about what is no effect (permit) */
     uint32_t capacity;          /* with guarded: most values that a bounded type has */
-    const pdl_mask *mask;       /* what is not printed; borrowed, NULL: nothing */
-    bool strict_control;        /* what an untrusted value chose has its labels */
-    bool strict_plans;          /* the same, but in computed programs (lang: pdl) alone */
-    const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
+    const pdl_mask *mask;       /* values with these labels are not printed; borrowed, or NULL */
+    bool strict_control;        /* a choice by an untrusted value carries its labels */
+    bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
+    const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
     bool prints_nothing;        /* a result is not waited for in order to print it */
     bool reports_tools;         /* a note for each call of the program's functions by a library */
     bool result_is_shown;       /* it leaves the run as output: without what the mask hides */
-    bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
-    pdl_reserve *reserve;       /* of runs that one thread steps; kept; NULL: an own one */
+    bool keep_answers;          /* answers of models live as long as their texts: pdl_run_answer */
+    pdl_reserve *reserve;       /* shared by runs that one thread steps; kept; NULL: its own */
     pdl_run_waker waker;        /* fn NULL: none */
 } pdl_run_options;
 
@@ -115,7 +113,8 @@ bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* What cancels the run, for work on its values after its last step. Lives as long as the run. */
+/* The state that cancels the run, for work on its values after its last step. Lives as long as the
+ * run. */
 const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
 /* Ends the run with this error (Ctrl-C): open effects are cancelled, the next step returns FAIL.
  * Takes the content of err. */
@@ -140,11 +139,11 @@ bool pdl_run_result_is_untrusted(
     const pdl_run *r);                   /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* The variables of a strand now, pdl_context among them: for a sink that is called, which may look
- * at a run in the middle (a debugger). Owned dict; empty when the strand is over. */
+/* The variables of a strand now, pdl_context among them: for a sink that is called, which may
+ * examine a run in the middle (a debugger). Owned dict; empty when the strand is over. */
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
-/* The same variables without pdl_context, for later: pdl_scope_drop releases them. NULL when the
- * strand is over. */
+/* Keeps the variables of a strand without pdl_context, for later: pdl_scope_drop releases them.
+ * NULL when the strand is over. */
 struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
 /* The variable of a strand that has the value old gets another, for a sink that is called (a
  * debugger): in the block that runs and in those around it, not in callers. Returns false when the

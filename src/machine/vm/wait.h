@@ -19,7 +19,7 @@ static inline pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
     return PDL_LIKELY(!pdl_may_hold_promise(*slot)) ? PDL_STEP_DONE
                                                     : pdl_vm_force_promise(f, slot, err);
 }
-/* The same for the n topmost values. */
+/* Waits for the n topmost values. */
 static inline pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++) {
         pdl_step s = pdl_vm_force(f, under(f, i), err);

@@ -23,7 +23,7 @@ char *pdl_runs_path(const char *folder, pdl_str id);
  * usage (neither), runtime (there is no such run), those of the folder. */
 PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 
-/* A look at the runs of a folder calls these. */
+/* Callbacks for the runs of a folder. */
 typedef struct pdl_runs_use {
     /* Until it returns false. Its id is the name of its file. */
     bool (*run)(void *user, pdl_str path, const pdl_durable_summary *s);

@@ -81,10 +81,9 @@ struct session {
     size_t n_pages, list_bytes;
     pdl_val cursors;        /* dict of those that were given */
     uint64_t list_start_ns; /* when the first page was asked for */
-    unsigned
-        /* how often the list was requested in a session that the server then forgot, since the last
-         * list arrived */
-        n_lost;
+    /* How often the list was requested in a session that the server then forgot, since the last
+     * list arrived. */
+    unsigned n_lost;
     size_t n_junk;       /* texts that were no message, since it was started */
     size_t text_bytes;   /* of the message that is being read */
     uint64_t begun_ns;   /* when it was started */

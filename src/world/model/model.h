@@ -28,10 +28,9 @@ typedef struct pdl_model_options {
      * defaults. */
     const char *timeouts;
     const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
-    pdl_secrets *
-        /* keys of requests are registered here, and hidden in messages and logs; borrowed; NULL: a
-         * private register */
-        secrets;
+    /* Keys of requests are registered here, and hidden in messages and logs; borrowed; NULL: a
+     * private register. */
+    pdl_secrets *secrets;
     pdl_rate_limits rates; /* of all calls together */
     /* of a call: a service that asks to wait longer has refused it; 0: any time */
     uint64_t patience_ms;

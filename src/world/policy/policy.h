@@ -51,8 +51,8 @@ PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, boo
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
 
 size_t pdl_policies_count(const pdl_policies *p);
-/* Name of the ith, and what tells its text from any other: 64 hexadecimal digits, those of a
- * built-in one from its name alone. */
+/* Name of the ith, and the digest of its text, 64 hexadecimal digits; that of a built-in policy is
+ * made from its name only. */
 pdl_str pdl_policies_name(const pdl_policies *p, size_t i);
 pdl_str pdl_policies_digest(const pdl_policies *p, size_t i);
 /* The most values that a bounded type may have: the least `capacity` of them. */
@@ -75,7 +75,7 @@ pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name);
  * of that policy; NULL: none. */
 const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name);
 
-/* That of the module with this bit; NULL: it has none. */
+/* The profile of the module with this bit; NULL: it has none. */
 const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module);
 
 /* A value that goes into a sink. */
@@ -83,7 +83,7 @@ typedef struct pdl_argument {
     pdl_str name; /* "0", "text", "to.address"; empty: what happens, rather than a value */
     pdl_vref value;
     pdl_label label;
-    pdl_label name_label; /* of the name: keys of an object may be anybody's words */
+    pdl_label name_label; /* labels of the name: keys of an object may be untrusted */
 } pdl_argument;
 
 /* Policies from this number on are in force only for what the module with this bit does; their
@@ -109,26 +109,26 @@ PDL_MUST bool pdl_lock_write(pdl_vref servers, pdl_buf *out, pdl_err *err);
 
 typedef struct pdl_policy_ask {
     pdl_sink_id sink;
-    pdl_str name; /* of the command, tool, file, model ...; empty: none */
+    pdl_str name; /* the command, tool, file, model ...; empty: none */
     pdl_label name_label;
     const pdl_argument *args;
     size_t n;
     pdl_str folder; /* where patterns of paths begin: that of the program */
-    uint64_t modules; /* with policies of their own, that it is part of */
+    uint64_t modules; /* bits of the modules around it that have a policy */
 } pdl_policy_ask;
 
-/* Who decided, and about what. Borrowed from the policies and the ask. */
+/* A decision: its rule and its subject. Borrowed from the policies and the ask. */
 typedef struct pdl_decision {
     pdl_verdict verdict;
-    const pdl_argument *arg; /* that has the strictest verdict; NULL: allowed */
-    pdl_label labels;        /* of it, that the rule does not let pass */
+    const pdl_argument *arg; /* the one with the strictest verdict; NULL: allowed */
+    pdl_label labels;        /* its labels that the rule does not let pass */
     pdl_str policy;          /* name */
-    uint32_t line;           /* of the rule or of `otherwise`; 0: unknown */
+    uint32_t line;           /* where the rule or `otherwise` is; 0: unknown */
 } pdl_decision;
 
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask);
 
-/* One line of s (valid UTF-8) for a person: what cannot be seen as \u{...}. quoted: it stands
+/* One line of s (valid UTF-8) for a person: what cannot be seen as \u{...}. quoted: it is
  * between quotes, which are escaped inside. */
 void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out);
 
@@ -149,7 +149,7 @@ void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out);
 void pdl_policies_each_oddity(const pdl_policies *p,
                               void (*fn)(void *user, const pdl_rule_view *r, const char *what),
                               void *user);
-/* What the reply of an effect of this kind and subject gets: labels of patterns that fit, and
+/* Labels for the reply of an effect of this kind and subject: those of patterns that fit, and
  * whether it is trusted. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, uint64_t modules, bool *is_trusted);
@@ -161,8 +161,8 @@ bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
  * used[i], in the order of pdl_policies_each_rule; NULL: not recorded. */
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);
 
-/* The same for a call of a tool: marks rules for its name that are for every argument, or for one
- * of these or a part of it. others: it may have other arguments. */
+/* Marks the rules for the name of a tool that is called: rules for every argument, or for one of
+ * these or a part of it. others: it may have other arguments. */
 bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
                             bool *used);
 /* Calls fn for each tool of the server in lock files. Returns false when no lock file has the
@@ -172,8 +172,8 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* What processes of code remember of all runs that reach the same ones: one list for a session and
- * its members, and what is in it for runs that ask the same policies. */
+/* All that processes of code remember, for the runs that reach the same processes: one list for a
+ * session and its members, and a part of it for runs that ask the same policies. */
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
 pdl_policy_memories *pdl_policy_memories_new(void);
@@ -184,7 +184,7 @@ void pdl_policy_memory_leave(pdl_policy_memory *m); /* NULL is fine */
 typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
     pdl_policy_memory *memory;    /* joined; the world leaves it */
-    pdl_str folder;               /* of the program; borrowed */
+    pdl_str folder;               /* the program's; borrowed */
     uint32_t first_id;            /* ids of the world's effects follow it */
     /* May the process that performs e, code or a command, write a file that is there afterwards?
      * NULL: it may. */
@@ -200,7 +200,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next);
 void pdl_policy_world_continues(pdl_world *w);
 /* The labels of all that went into code, in this run and in those that may share its processes. */
 pdl_label pdl_policy_world_in_code(const pdl_world *w);
-/* What a program has that code makes and runs (exec_str): all that went into the code. */
+/* Labels of a program that code makes and runs (exec_str): those of all that went into the code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);
 /* Judges such a program as a computed one, without a question. Error: policy. */
 PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,

@@ -37,7 +37,7 @@ extern const sink_row pdl_sink_rows[PDL_SINK_COUNT];
 typedef struct source_pattern {
     pdl_effect_kind kind;
     pdl_str glob;
-    pdl_label label; /* that it gives; 0: trusted or read_only */
+    pdl_label label; /* the label for what fits; 0: trusted or read_only */
 } source_pattern;
 
 typedef struct rule {
@@ -52,7 +52,7 @@ typedef struct rule {
     pdl_verdict otherwise;
     uint32_t line;
     pdl_str matches;  /* the rule is for values that fit the pattern; p NULL: for all */
-    uint32_t in_list; /* and for those in this list, from 1; 0: for all */
+    uint32_t in_list; /* the rule is for values in this list, from 1; 0: for all */
 } rule;
 
 /* Values that rules name together. */
@@ -64,10 +64,10 @@ typedef struct value_list {
 
 typedef struct policy {
     pdl_str name;
-    char digest[65]; /* of its text */
+    char digest[65]; /* the digest of its text */
     bool built_in;
     uint64_t module; /* in force only for what it does; 0: for all */
-    pdl_str folder;  /* of the module */
+    pdl_str folder;  /* the module's */
     pdl_control control;
     pdl_label known; /* origins, and the names that it gives */
     pdl_verdict otherwise;
@@ -84,7 +84,7 @@ typedef struct policy {
 struct pdl_policies {
     pdl_arena *arena;
     PDL_VEC(policy *) all;
-    pdl_label_names *names; /* those of an engine, or own */
+    pdl_label_names *names; /* an engine's, or own */
     pdl_label_names own;
 };
 
@@ -102,7 +102,7 @@ bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool re
 /* asks.c */
 typedef struct ask_list {
     PDL_VEC(pdl_policy_ask) asks;
-    PDL_VEC(pdl_argument) args; /* of all asks; asks[i].args are set at the end */
+    PDL_VEC(pdl_argument) args; /* for all asks; asks[i].args are set at the end */
     PDL_VEC(size_t) begins;
     pdl_arena *arena;
 } ask_list;
@@ -112,10 +112,10 @@ pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
 /* A use of tools, whether the program calls a tool or sends the request itself. All borrowed. */
 typedef struct tool_use {
-    bool lists;               /* what the server says of its tools */
-    pdl_vref name, arguments; /* of the tool; absent: no call */
+    bool lists;               /* it asks for the definitions of tools */
+    pdl_vref name, arguments; /* the tool's; absent: no call */
     pdl_vref rest;            /* params of a request; absent: none */
-    pdl_label label;          /* of what chose the tool */
+    pdl_label label;          /* labels of the value that chose the tool */
 } tool_use;
 tool_use pdl_tool_use_of(const pdl_effect *e);
 /* Model, path, first word, SERVER/NAME: what patterns of sources are compared with. In arena. */
@@ -125,16 +125,16 @@ pdl_label pdl_label_of_subject(const pdl_effect *e);
 /* sources.c: the effects that values came from, the newest ones. */
 typedef struct source_entry {
     pdl_label bit;    /* pdl_label_of_source */
-    pdl_label origin; /* of its kind, and the names it got */
-    pdl_label label;  /* of the text */
+    pdl_label origin; /* the origin of its kind, and the names it got */
+    pdl_label label;  /* the labels of the text */
     char *text;       /* owned: "model ollama/x (mail.pdl:7)" */
 } source_entry;
 typedef struct source_log {
     source_entry *p; /* a ring */
-    size_t n;        /* that were added */
+    size_t n;        /* how many were added */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
-/* Those of a value, nearest first, "; " between them. Returns the labels of that text. */
+/* Appends the sources of a value, nearest first, with "; ". Returns the labels of that text. */
 pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
 void pdl_sources_fini(source_log *s);
 
@@ -145,7 +145,7 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
  * about what is done. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask);
-/* What events say of a decision; owned dict. outcome: allow, deny, approved, refused. */
+/* A decision as events have it; owned dict. outcome: allow, deny, approved, refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
@@ -183,28 +183,28 @@ typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
     pdl_effect *effect;   /* borrowed, of a program */
-    uint32_t id, session; /* of the effect; of the process */
+    uint32_t id, session; /* the effect's id; the session of the process */
     size_t process;       /* index */
     struct flight *link;
 } flight;
 
 /* The process of code blocks of one profile. */
 typedef struct process_memory {
-    pdl_val profiles; /* of the effects that it answers */
+    pdl_val profiles; /* the profiles of the effects that it answers */
     uint32_t number;  /* among all processes, from 1 */
     uint32_t session; /* grows when code begins a new one */
-    pdl_label holds;  /* of all that went in since the session began */
+    pdl_label holds;  /* labels of all that went in since the session began */
 } process_memory;
 
-/* What runs under the same policies have left in processes: process_labels.c. */
+/* The labels that runs under the same policies have left in processes: process_labels.c. */
 struct pdl_policy_memory {
     pdl_policy_memories *all;
     pdl_val policies; /* their digests */
     PDL_VEC(process_memory) processes;
-    pdl_label in_objects; /* of all that went into any of them */
+    pdl_label in_objects; /* labels of all that went into any of them */
     pdl_val servers;      /* name of a tool server -> null with the labels of what went in */
     uint32_t n_users;
-    bool continues; /* its processes have no numbers of their own */
+    bool continues; /* its processes have no separate numbers */
 };
 /* The process that performs e, an empty one where e begins a new session; sets the numbers of e.
  * Returns its index. */
@@ -235,7 +235,7 @@ struct policy_room {
 /* Continues with an effect that may be done: tool_lock.c for tools, else the next world. */
 void pdl_policy_forward(policy_room *r, pdl_effect *e);
 
-/* tool_lock.c. Does one of the policies have a lock? Then a person has looked at each definition
+/* tool_lock.c. Does one of the policies have a lock? Then a person has approved each definition
  * that the program sees. */
 bool pdl_policies_have_locks(const pdl_policies *p);
 /* Is e a use of tools, and are there locks? Then they are examined, and what may be done is

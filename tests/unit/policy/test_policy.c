@@ -89,7 +89,8 @@ static void verdicts_of_the_example(void **state) {
     for (size_t i = 0; i < T_LEN(verdicts); i++) {
         T_ROW(i);
         pdl_argument a = {t_str(verdicts[i].argument), pdl_null(), verdicts[i].label, 0};
-        pdl_policy_ask ask = {verdicts[i].sink, t_str(verdicts[i].name), 0, &a, 1, PDL_STR("/tmp"), 0};
+        pdl_policy_ask ask = {verdicts[i].sink, t_str(verdicts[i].name), 0, &a, 1,
+                              PDL_STR("/tmp"),  0};
         t_assert(pdl_policies_judge(p, &ask).verdict == verdicts[i].want);
     }
     pdl_policies_free(p);

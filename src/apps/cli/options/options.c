@@ -127,7 +127,7 @@ static const option options[] = {
     {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL,
      "requests under way at a time; 1024 when absent"},
     {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL,
-     "requests that wait when so many are under way; 1024 when absent"},
+     "requests that wait when so many are in flight; 1024 when absent"},
     {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL,
      "for a program to answer; 600 when absent"},
     {OPT_allow_origin, "allow-origin", 0, OPT_VALUE, "ORIGINS", NULL,

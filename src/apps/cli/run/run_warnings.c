@@ -1,8 +1,8 @@
 /* run_warnings.c -- what a check finds in a program that is about to run, for a person who watches.
  *
  * On a terminal a run shows it before it begins, and so does a server. Elsewhere standard error is
- * often a log, which gets the errors that the run is sure to meet; the rest comes with --check=warn.
- * The check takes less time than drawing the lines.
+ * often a log, which gets the errors that the run is sure to meet; the rest comes with
+ * --check=warn. The check takes less time than drawing the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -51,9 +51,8 @@ typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_
 
 typedef struct {
     pdl_rx_escape_kind kind;
-    uint32_t
-        /* the character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group */
-        value;
+    /* The character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group. */
+    uint32_t value;
 } pdl_rx_escape;
 
 /* Reads the rest of the escape esc, the token read last. */

@@ -40,9 +40,8 @@ enum {
 
 /* A container that is still open. The outermost one is the document, a list of one value. */
 typedef struct {
-    size_t
-        /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
-        from;
+    /* Its first value on the stack; those of an unguessed dict are key, value, key, value... */
+    size_t from;
     /* owned: a dict with the guessed keys and values for the first n of them */
     pdl_dictobj *guess;
     uint64_t begin; /* of a dict: its first key, for the next guess */

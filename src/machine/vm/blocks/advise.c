@@ -78,7 +78,7 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* What a promise was filled with. */
+/* Returns the value that filled a promise. */
 static pdl_vref settled(pdl_vref v) {
     bool is_filled =
         pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
@@ -117,7 +117,7 @@ void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
 struct wanted {
     const pdl_fiber *f;
     pdl_str name;
-    pdl_vref of; /* what has not the attribute */
+    pdl_vref of; /* the value that lacks the attribute */
 };
 
 static void find_value(void *user, const pdl_xnode *x) {

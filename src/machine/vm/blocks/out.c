@@ -189,8 +189,8 @@ static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label)
     pdl_out_flush(f->run);
 }
 
-/* What is shown because of a value reveals a part of it: in strict control its labels count,
- * too. */
+/* Text that is shown because of a value reveals a part of that value, so in strict control the
+ * labels of the value count, too. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_buf b = PDL_BUF;
     label |= f->control;

@@ -222,8 +222,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf_fini(&b);
 }
 
-/* Behind the context of the next attempt. */
-/* Takes text. */
+/* Adds a message at the end of the context of the next attempt. Takes text. */
 static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val text) {
     pdl_val m = pdl_context_one(pdl_textz(role), text, pdl_absent(), pdl_vm_block_path(f));
     a->extra = pdl_vm_background_add(a->extra, m);
@@ -478,7 +477,7 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
     return a->unmet;
 }
 
-/* As after a failure: the handler's state is restored and the attempt starts again. */
+/* Restores the handler's state and starts the attempt again, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */

@@ -278,9 +278,10 @@ static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_ef
     return list;
 }
 
-/* What was made of the field `sandbox` of the blocks around the effect, also of those around the
- * map of which the fiber is an iteration, and of what started the fiber; and the modules with
- * policies of their own that it is part of. */
+/* Gives the effect its sandbox profiles and its modules. The profiles are those of the fields
+ * `sandbox` of all blocks around the effect, also of those around a map when the fiber is one of
+ * its iterations, and those with which the fiber was started. The modules are those around the
+ * effect that have a policy. */
 static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
@@ -419,8 +420,8 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
-/* What an item, an attribute or a filter gives came with what the objects came with: the rest of
- * the label is of what chose it. */
+/* The value of an item, an attribute or a filter came with the objects that it was taken from; the
+ * rest of its label says who chose it. */
 static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
     if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
         return c->label;
@@ -455,7 +456,8 @@ static void cut_repeated(pdl_fiber *f, size_t i) {
     if (!is_attempt_between(f, a->number, b->number)) cut_call(f, i);
 }
 
-/* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
+/* The owner's list: an ended call leaves it, a failed one stays until its failure is
+ * noticed. */
 static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
     if (!f || !is_owned(c->kind)) {

@@ -8,12 +8,12 @@
 #include "types/type.h"
 #include "vm/closure.h"
 
-/* What a check is of, for the message "Type errors HEADER NAME:". */
+/* The subject of a check, for the message "Type errors HEADER NAME:". */
 typedef struct pdl_checked {
     const char *header;
     pdl_str name;         /* may be empty */
-    pdl_loc loc;          /* of the message, and of problems without a place */
-    const pdl_node *args; /* of a call: where its arguments were written; NULL else */
+    pdl_loc loc;          /* the place of the message, and of problems without a place */
+    const pdl_node *args; /* where the arguments of a call were written; else NULL */
 } pdl_checked;
 /* *v, when it fits and a policy is asked, gets the labels of what it can be: pdl_type_bound. */
 bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_checked *of,

@@ -26,7 +26,7 @@ bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Is v an object, or can it contain one? */
 bool pdl_vm_has_object(pdl_vref v);
-/* The same of the n topmost values. */
+/* Is one of the n topmost values such a value? */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
 /* Applies a filter to a value that is an object or holds some. *done: the result replaced the
  * operands. Otherwise the caller calls the native and pdl_object_filter_end afterwards. */

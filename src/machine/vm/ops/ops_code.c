@@ -155,7 +155,7 @@ pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_er
 
 struct words {
     pdl_val *argv;
-    pdl_label label; /* of the text that is split */
+    pdl_label label; /* the label of the text that is split */
 };
 
 static bool add_word(void *user, pdl_str w) {

@@ -298,9 +298,9 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     return PDL_STEP_DONE;
 }
 
-/* An undefined key finds nothing, as in Jinja, where it is what x lacks that is told. Only a dict
- * of an expression refuses to look for it. A message of an expression ends with the name that is
- * undefined, since that is what has to be mended. */
+/* An undefined key finds nothing, as in Jinja, whose message names the attribute that x lacks. Only
+ * a dict of an expression refuses to search for it. The message of an expression ends with the name
+ * that is undefined, since that is the one to correct. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);
@@ -328,7 +328,7 @@ pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     }
     if (!(undefined ? undefined_item(f, x, key, &out, err) : pdl_item(x, key, &out, err)))
         return PDL_STEP_FAIL;
-    /* which part it is says something of the key */
+    /* the choice of a part reveals something about the key */
     replace2(f, pdl_with_label(out, pdl_label_of_part(x) | pdl_label_of(key)));
     return PDL_STEP_DONE;
 }

@@ -106,7 +106,7 @@ void pdl_vm_start_slice(pdl_fiber *f) {
 
 /* --- filters ---------------------------------------------------------------------------------- */
 
-/* What a filter does with objects. */
+/* How a filter uses objects. */
 typedef enum {
     WALKS = 1,  /* goes through items, so that any iterator will do */
     COUNTS = 2, /* calculates with them or compares them: the worker does that */

@@ -46,7 +46,7 @@ typedef struct loop_obj {
     size_t i;       /* items begun; the current one is i - 1 */
     uint32_t depth; /* from 0 */
     bool recursive, autoescape;
-    uint32_t entry; /* of the body, for loop(...) */
+    uint32_t entry; /* where the body begins, for loop(...) */
     const pdl_code *code;
     pdl_val changed; /* arguments of the last changed(), or absent */
 } loop_obj;
@@ -281,8 +281,8 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* What a macro of the template's top level sees: the template's current variables without those of
- * loops. */
+/* Returns the scope of a macro of the template's top level: the template's current variables
+ * without those of loops. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
@@ -304,9 +304,9 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     return pdl_scope_keep(m->scope);
 }
 
-/* What the arguments of a call of a macro become. */
+/* The arguments of a call of a macro, bound to its parameters. */
 typedef struct macro_args {
-    pdl_scope *scope;      /* of the body, owned: the parameters, then what the macro sees */
+    pdl_scope *scope;      /* for the body, owned: the parameters, then what the macro sees */
     pdl_val extra, caller; /* owned: `kwargs`; the body of a {% call %}, or absent */
     pdl_str unknown;       /* a name that is no parameter, or p == NULL */
 } macro_args;

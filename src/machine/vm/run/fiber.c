@@ -466,7 +466,7 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
             pdl_handler h = pop_handler(f);
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
-            pdl_vm_chosen_by(f, err->label); /* that the fallback runs */
+            pdl_vm_chosen_by(f, err->label); /* the error chose that the fallback runs */
             pdl_inflight_forget(f, h.calls_from);
             pdl_attempts *a = block(f)->attempts;
             pdl_err_fini(&a->err);

@@ -31,7 +31,7 @@
 
 #include "base/banned.h"
 
-enum { TURNS_A_STEP = 20000 }; /* of loops between two polls of the world */
+enum { TURNS_A_STEP = 20000 }; /* loop turns between two polls of the world */
 
 /* Fails when the budget of the running fiber has no time left. */
 static bool check_run_time(void *user, pdl_err *err) {
@@ -151,8 +151,8 @@ static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     }
 }
 
-/* Are v and what it holds certainly no functions? Looks at no more than *left values; so deep it
- * recurses at most. */
+/* Returns true when neither v nor a value in it can be a function. Examines no more than *left
+ * values, which also bounds its recursion. */
 static bool is_data(pdl_vref v, unsigned *left) {
     if (!(*left)--) return false;
     bool is = true;
@@ -288,7 +288,7 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
     case FIBER_WAIT_CALL: return "waits for a call";
     case FIBER_WAIT_CALLS: return "waits for the calls it made";
     case FIBER_WAIT_MAP: return "waits for iterations";
-    case FIBER_WAIT_SLOT: return "waits until fewer calls are under way";
+    case FIBER_WAIT_SLOT: return "waits until fewer calls are in flight";
     case FIBER_DONE:
     case FIBER_FAILED: break;
     }
@@ -471,7 +471,7 @@ pdl_step pdl_run_wait(pdl_run *r) {
             !r->stream_failed) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                        "the run waits for something that nobody will answer");
+                        "the run waits for an answer that cannot come");
             fail_run(r, &err);
         }
     }

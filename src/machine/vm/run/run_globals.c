@@ -118,7 +118,7 @@ struct module_job {
     const pdl_vm_frame *frame;
     pdl_val dict;
     bool first;     /* the names that every file begins with, or those added after the library */
-    pdl_label said; /* of what a tool server said of its tools; 0: an ordinary file */
+    pdl_label said; /* labels of a tool server's definitions; 0: an ordinary file */
 };
 
 /* Parameters that a module's models inherit from its importer are not the module's own variables.

@@ -1,6 +1,7 @@
 /* seal.c -- checksums of the answers in a journal, which would be believed if a bit of them were
- * another. Each is followed by a line with its checksum, which JSON never has. Disks and memory flip
- * bits now and then; SQLite notices that in what it needs to find a row, not in the text of one.
+ * another. Each is followed by a line with its checksum, which JSON never has. Disks and memory
+ * flip bits now and then; SQLite notices that where it needs the bytes to find a row, but not in
+ * the text of a row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
