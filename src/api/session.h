@@ -57,6 +57,7 @@ typedef struct pdl_session_options {
     size_t n_policies;
     pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
     bool otlp_content; /* texts go there, too */
+    bool otlp_all;     /* sends spans of the inside of the library */
     void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
     bool offline;      /* there is no outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */

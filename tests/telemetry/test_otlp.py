@@ -272,3 +272,33 @@ def test_classes(t, build):
               "print(len(m.SerializeToString()) > 500, sum(len(c.spans) for r in m.resource_spans for c in r.scope_spans))\n")
     p = subprocess.run([exe, "-c", script], input=t.c.bodies[0], capture_output=True, timeout=60, check=False)
     check("opentelemetry-proto reads it, without an unknown field", p.stdout.decode().split() == ["True", "7"], (p.stdout, p.stderr[-1500:]))
+
+
+AGENT = """
+defs:
+  qwen: {import: lib/react/qwen}
+  weather: {description: Weather of a city, function: {city: string}, return: "sun in ${ city }"}
+  out: {call: "${ qwen.run }", args: {model: openai/some-model, query: how is it, tools: ["${ weather }"], max_steps: 2}}
+text: "${ out.answer }"
+"""
+
+
+def test_library(t):
+    """What runs inside of the library has no span unless it is asked for; calls from outside, tools of the program and what leaves the process have."""
+    (t.work / "agent.pdl").write_text(AGENT)
+    code, out, err = t.run("--otlp", t.url, "agent.pdl")
+    names = sorted(s["name"] for s in t.c.spans())
+    calls = names.count("chat some-model")
+    check("spans of the program", code in (0, 1) and set(names) == {"chat some-model", "out", "pdl agent.pdl", "qwen", "run"} | ({"weather"} & set(names)) and calls and
+          len(names) <= 5 + calls, names, err)
+    few = len(names)
+    t.run("--otlp", t.url, "--otlp-all", "agent.pdl")
+    names = [s["name"] for s in t.c.spans()]
+    check("all of them", len(names) > 5 * few and "source" in names, len(names), few)
+
+
+def test_calls_of_one_expression(t):
+    (t.work / "calls.pdl").write_text('defs: {twice: {function: {x: integer}, return: "${ 2 * x }"}}\ntext: "${ twice(2) }${ twice(3) }"\n')
+    code, out, err = t.run("--otlp", t.url, "calls.pdl")
+    names = sorted(s["name"] for s in t.c.spans())
+    check("each call has a span", (code, out.strip(), names) == (0, "46", ["pdl calls.pdl", "twice", "twice"]), names, out, err)

@@ -311,9 +311,8 @@ void pdl_session_start(pdl_session *s) {
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
-    if (!s->code)
-        s->code = pdl_compile_program(s->program, s->names,
-                                      s->opt.trace || s->opt.explain || s->opt.all_blocks);
+    bool all = s->opt.trace || s->opt.explain || s->opt.all_blocks || s->spans;
+    if (!s->code) s->code = pdl_compile_program(s->program, s->names, all);
     pdl_api_debug_code(s->opt.debug, s->code);
     pdl_val vars = pdl_session_with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
     if (s->journal && s->opt.record.n) pdl_session_record_program(s);

@@ -19,6 +19,7 @@ bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->loop,
                                             .url = o->otlp,
                                             .content = o->otlp_content,
+                                            .all = o->otlp_all,
                                             .env = env_of,
                                             .env_user = s,
                                             .secrets = s->secrets,

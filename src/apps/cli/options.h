@@ -61,6 +61,7 @@ typedef enum {
     OPT_wire,
     OPT_otlp,
     OPT_otlp_content,
+    OPT_otlp_all,
     OPT_strict,
     OPT_format,
     OPT_check_form,

@@ -155,6 +155,7 @@ struct pdl_code {
     pdl_interner *names;  /* kept: those of its runs */
     /* of a file imported as lib/...: its errors are reported at the call (vm/run/fiber.c) */
     bool library;
+    bool stdlib; /* it is the standard library, whose errors are those of the program's line */
     pdl_val signatures; /* a tool server: dict from functions to declarations; else absent */
     /* Labels of the text that the code was made of, when it was computed; constants have them. */
     pdl_label label;

@@ -55,6 +55,8 @@ typedef struct pdl_event {
     /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     uint32_t number;
     pdl_look look;
+    bool library;   /* block_begin: the block is in a module of the library, or of a tool server */
+    bool entered;   /* block_begin: and the function around it was called from outside of it */
     bool handled;   /* reply: a block around it handles its failure, which that block reports */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;

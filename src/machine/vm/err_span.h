@@ -35,6 +35,8 @@ void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err);
 
 /* Returns where the program called the library function that is running; all-zero when none is. */
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
+/* Did the program itself, and not the library, call the function that is running? */
+bool pdl_vm_enters_library(const pdl_fiber *f);
 /* Reports an error inside of a library function at its call, since the user wrote the call and not
  * the library. Does nothing when call is all-zero. */
 void pdl_err_move_to_call(pdl_err *err, pdl_loc call);

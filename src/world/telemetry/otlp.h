@@ -25,6 +25,7 @@ typedef struct pdl_otlp_options {
     pdl_loop *loop;       /* of the runs; borrowed */
     pdl_str url;          /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
     bool content;         /* also texts: messages, answers, code, results */
+    bool all;             /* sends spans of the inside of the library */
     const char *(*env)(void *user, const char *name);
     void *env_user;
     const pdl_secrets *secrets; /* are replaced in all that is sent; borrowed */

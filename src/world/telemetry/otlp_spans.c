@@ -1,6 +1,9 @@
 /* otlp_spans.c -- events of a run become spans: the run, blocks that have a name, effects.
  *
- * A block has a span when it has `def` or `description`, or is the body of a function. The parent
+ * A block has a span when it has `def` or `description`, or is the body of a function; inside of
+ * the library only the body of a function that the program has called, and what leaves the process,
+ * unless all is asked for: an agent of the library runs a hundred blocks for each call of a model.
+ * The parent
  * of a span is the innermost of these whose place (a chain of shared parts) is around its own. A
  * block may end before the answer that it has asked for is there (values are waited for where they
  * are used); its span ends with the last one inside of it. Effects are also found under blocks that
@@ -212,6 +215,7 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
         return;
     }
     if (!r->root || !(function || def.n || description.n)) return;
+    if (e->library && !(function && e->entered) && !r->o->opt.all) return;
     span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
     if (old && !old->is_over) over(old, e->nanos); /* a further attempt at the same place */
     span *up = around(r, e->path->up, &id);
@@ -232,10 +236,19 @@ static void end_block(pdl_otlp_run *r, const pdl_event *e) {
     over(s, e->nanos);
 }
 
+static bool leaves_the_process(pdl_effect_kind k) {
+    static const bool leave[PDL_EFFECT_COUNT] = {
+        [PDL_EFFECT_model] = true,   [PDL_EFFECT_embed] = true, [PDL_EFFECT_code] = true,
+        [PDL_EFFECT_tool] = true,    [PDL_EFFECT_read] = true,  [PDL_EFFECT_write] = true,
+        [PDL_EFFECT_command] = true, [PDL_EFFECT_input] = true, [PDL_EFFECT_approval] = true};
+    return leave[k];
+}
+
 static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     const pdl_effect *f = e->effect;
     const char *id;
     if (!r->root || !pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
+    if (!leaves_the_process(f->kind) && !r->o->opt.all) return;
     bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed;
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);

@@ -88,6 +88,8 @@ static const option options[] = {
      "send traces to a collector of OpenTelemetry: its whole address. PDL_OTLP=1: as OTEL_... say"},
     {OPT_otlp_content, "otlp-content", 0, OPT_FLAG, NULL, NULL,
      "send texts, too: messages, answers, code, results"},
+    {OPT_otlp_all, "otlp-all", 0, OPT_FLAG, NULL, NULL,
+     "send spans of all that runs inside of the library, too"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL,
      "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}",
@@ -296,6 +298,7 @@ static const opt_id run_options[] = {
     OPT_schema,
     OPT_otlp,
     OPT_otlp_content,
+    OPT_otlp_all,
     OPT_version,
     OPT_COUNT,
 };
@@ -368,6 +371,7 @@ static const opt_id serve_options[] = {
     CONFINED_CODE,
     OPT_otlp,
     OPT_otlp_content,
+    OPT_otlp_all,
     OPT_durable,
     OPT_id,
     OPT_record,
@@ -486,6 +490,7 @@ static const opt_id resume_options[] = {
     OPT_verbose,
     OPT_otlp,
     OPT_otlp_content,
+    OPT_otlp_all,
     CONFINED_CODE,
     OPT_COUNT,
 };

@@ -125,6 +125,7 @@ static void take_options(const arguments *a, pdl_session_options *o) {
     o->n_policies = a->policies.n;
     o->otlp = a->value[OPT_otlp];
     o->otlp_content = a->given[OPT_otlp_content];
+    o->otlp_all = a->given[OPT_otlp_all];
     o->otlp_note = note_text;
     o->cancel = pdl_cli_signal_received();
 }

@@ -8,6 +8,7 @@
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/effect_key.h"
+#include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/out.h"
@@ -57,6 +58,8 @@ static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl
     e->parent = f->parent ? f->parent->id : f->caller;
     e->number = (uint32_t)f->index;
     e->program = f->code->program;
+    e->library = f->code->library || f->code->stdlib;
+    e->entered = e->library && pdl_vm_enters_library(f);
     if (e->entry != PDL_ENTRY_SILENT || !pdl_is(func, PDL_V_FUNC)) return args;
     e->key = closure_of(func)->info->name_text;
     args = arguments_of(f, closure_of(func));

@@ -310,6 +310,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
     pdl_val background =
         f->background; /* an expression leaves the background of the last block unchanged */
     f->background = pdl_absent();
+    code->stdlib = true;
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
     pdl_code_drop(code);
     pdl_vm_frame *fr = frame(f);

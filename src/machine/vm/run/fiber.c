@@ -435,6 +435,15 @@ static bool enters_library(const pdl_vm_frame *fr) {
     return fr->code->library && !fr[-1].code->library && fr->loc.src;
 }
 
+static bool is_ours(const pdl_code *c) { return c->library || c->stdlib; }
+
+bool pdl_vm_enters_library(const pdl_fiber *f) {
+    if (f->frames.n < 2) return false;
+    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    bool calls = fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR;
+    return calls && is_ours(fr->code) && !is_ours(fr[-1].code);
+}
+
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f) {
     for (size_t i = f->frames.n; i-- > 1 && f->frames.p[i].code->library;)
         if (enters_library(&f->frames.p[i])) return f->frames.p[i].loc;
