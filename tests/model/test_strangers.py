@@ -138,7 +138,7 @@ def test_only_our_own_tables_are_accepted(build):
                        "ALTER TABLE replies RENAME TO r; CREATE VIEW replies AS SELECT r.* FROM r, (%s)" % endless):
             change(q, "wrong", script)
             same(replay(q, "--cache", "wrong", "p.pdl"),
-                 (1, "", "argument --cache: wrong holds other tables than a cache has: remove it, its replies are asked for again\n"), script)
+                 (1, "", "argument --cache: wrong holds other tables than a cache has: remove it, its replies are requested again\n"), script)
 
 
 def test_wrong_replies_in_a_cache_are_refused(build):

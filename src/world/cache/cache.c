@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* What one view knows of one request content: each view counts repetitions by itself. */
+/* The repetitions of one request content in one view: each view counts by itself. */
 typedef struct cache_repeats {
     char key[65];
     int64_t next;            /* number of the next repetition */
@@ -54,7 +54,7 @@ struct pdl_cache {
     cachefile *file;
     pdl_err problem;            /* why something was not written */
     const pdl_secrets *secrets; /* removed from what is stored */
-    const pdl_mask *mask;       /* what is not stored; NULL: everything is */
+    const pdl_mask *mask;       /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */

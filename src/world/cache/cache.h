@@ -26,21 +26,22 @@ PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache
 /* Calls that the mask (borrowed) hides pass by the cache. */
 void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask);
 
-/* What only lists and prunes does not make a file. Errors: as above. */
+/* Opens the cache for listing and pruning: it makes no file. Errors: as above. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
-/* The world that answers models and embeddings from the file and forwards everything else to
- * `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per cache. */
+/* The world that answers models and embeddings from the file and forwards everything else to the
+ * world `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per
+ * cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
-/* What one of several runs, or groups of runs, that share the cache has asked: repetitions are
+/* The requests of one of several runs, or groups of runs, that share the cache: repetitions are
  * counted in each. Close when its effects are answered or cancelled, before the cache. */
 typedef struct pdl_cache_view pdl_cache_view;
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c);
 void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
 
 /* Gives the view in which the effect with this id counts; NULL: that of the cache itself. Not a
- * world for each, which would leave out what stands between the runs and the cache: policies and
+ * world for each, which would leave out the worlds between the runs and the cache: policies and
  * journals. */
 typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
 void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
@@ -57,7 +58,7 @@ void pdl_cache_close(pdl_cache *c); /* NULL is fine */
 /* One stored reply. Texts live during the call. Times are seconds since the epoch. */
 typedef struct pdl_cache_row {
     pdl_str key, model, request, reply; /* request and reply are JSON */
-    int64_t number;                     /* of the repetition, from 0 */
+    int64_t number;                     /* number of the repetition, from 0 */
     int64_t stored, used, hits;
 } pdl_cache_row;
 PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),

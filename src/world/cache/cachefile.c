@@ -83,7 +83,7 @@ static bool check_file(cachefile *f, pdl_err *err) {
     if (!pdl_sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
     if (!ours)
         return refuse(
-            f, "holds other tables than a cache has: remove it, its replies are asked for again",
+            f, "holds other tables than a cache has: remove it, its replies are requested again",
             err);
     if (!pdl_sql_check(f->q, &sound, err)) return false;
     return sound || refuse(f, "is damaged: remove it, its replies will be requested again", err);

@@ -28,7 +28,7 @@ PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl
 /* One row. Texts with p NULL are null. */
 typedef struct db_effect {
     int64_t id;  /* made by pdl_journal_db_begin_effect */
-    int64_t key; /* of place, seq, kind and hash */
+    int64_t key; /* made of place, seq, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
     double start;

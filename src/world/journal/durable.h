@@ -17,7 +17,7 @@
 
 typedef struct pdl_durable pdl_durable;
 
-/* What is known of a run before its first effect. JSON where it says so. */
+/* The facts of a run before its first effect. JSON where it says so. */
 typedef struct pdl_durable_facts {
     pdl_str id;
     pdl_str file, text; /* the program: its name as given, its bytes */
@@ -43,11 +43,11 @@ typedef enum {
 } pdl_durable_use;
 
 /* A run that is there. take_over: although another process may own it. Errors: io,
- * replay (no journal, damaged, of another version), runtime (somebody else owns it; nothing was
+ * replay (no journal, damaged, of another version), runtime (another process owns it; nothing was
  * recorded; it replays only). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
-bool pdl_durable_asks(const pdl_durable *d); /* what has no answer? */
+bool pdl_durable_asks(const pdl_durable *d); /* does it ask for what has no answer? */
 /* Is all that is open a question without an answer? */
 bool pdl_durable_only_waits(const pdl_durable *d);
 /* For callers that do not wait in the poll of its world: then it delivers what has come, or parks.
@@ -58,7 +58,7 @@ bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
 pdl_str pdl_durable_path(const pdl_durable *d);
 
-/* What confines the run, as its owner writes it; empty: not known. Error: io. */
+/* The text in which the owner wrote what confines the run; empty: not known. Error: io. */
 PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
 
@@ -74,8 +74,8 @@ void pdl_durable_is_other(pdl_durable *d);
 /* The text of the program that runs. False: it is not what it was, with the same consequence. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* Of a run without requests: when the last answer came that the machine has had, ns since the
- * epoch. For pdl_sinks.now. */
+/* The time of a run without requests, for pdl_sinks.now: when the last answer came that the machine
+ * has had, ns since the epoch. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
@@ -91,11 +91,11 @@ PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_
  * places and the ways out. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
-/* What surrounds it. */
+/* The surroundings of a durable run. */
 typedef struct pdl_durable_options {
     pdl_str dir;       /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
-    const pdl_secrets *secrets; /* of the session, borrowed; NULL: none */
+    const pdl_secrets *secrets; /* the session's, borrowed; NULL: none */
     bool provisional;   /* pieces of answers go to the machine at once */
     bool park;          /* a question without an answer ends the process */
     bool changed_fails; /* --changed fail */
@@ -108,7 +108,7 @@ typedef struct pdl_durable_options {
      * many bytes of the output have been written in all. */
     bool (*has_output)(void *user);
     uint64_t (*put_output)(void *user);
-    void *owner; /* of those that follow */
+    void *owner; /* user of the callbacks below */
     /* An effect was answered from the file: budgets are charged. */
     void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
     /* Does nothing outside change by this action, so that it may be done twice? NULL: it does. */
@@ -154,8 +154,8 @@ typedef enum {
     PDL_KEYED_ANSWERED, /* its answer is kept */
     PDL_KEYED_OTHER     /* with this key something else was asked */
 } pdl_keyed;
-/* What the file says of a key and the body that was sent with it, both any text; they are kept as
- * hashes. *answer: of ANSWERED. */
+/* Finds a key and the body that was sent with it, both any text, in the file, which has their
+ * hashes. *answer: set for ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
 /* A run for the key, new or to be continued, one of `index` that it has. Errors: runtime (an action
@@ -215,19 +215,19 @@ void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s);
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
-/* Of a copy without an owner: what the block at this place, and blocks inside of it, asked is
- * forgotten, and all that was asked later. *n: how many effects that were; 0: it asked nothing. */
+/* Forgets, in a copy without an owner, all requests of the block at this place and of blocks in it,
+ * and all later ones. *n: how many effects that were; 0: it asked nothing. */
 PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
-/* What the block at this place was answered last, as a person reads and changes it; *json: it is
- * JSON. An open question has the empty text. Errors: usage (it asked nobody, or for a file of the
+/* The last answer of the block at this place, as a person reads and changes it; *json: it is JSON.
+ * An open question has the empty text. Errors: usage (it asked for nothing, or for a file of the
  * program), io. Keys are redacted. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
-/* Of a copy without an owner: the same answered otherwise. Errors: usage (as above, or the answer
+/* Changes that answer in a copy without an owner. Errors: usage (as above, or the answer
  * has not the form of its kind), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Of such a copy, made by a replay: what the recording could not answer was not asked. Error: io.
- */
+/* Forgets, in such a copy made by a replay, the requests that the recording could not answer.
+ * Error: io. */
 PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
 /* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);

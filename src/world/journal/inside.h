@@ -14,13 +14,13 @@
 #include "journal/journal.h"
 
 struct pdl_journal {
-    pdl_world world; /* what the run sees */
+    pdl_world world; /* the world for the run */
     pdl_world *next; /* the world whose answers are recorded; borrowed */
     db *db;
     const pdl_debug *debug;     /* category journal; NULL: none */
     const pdl_secrets *secrets; /* removed from what is stored; NULL: none */
-    const pdl_mask *mask; /* what is not stored; NULL: nothing */
-    char *folder;    /* owned: of the program; paths in requests are relative to it. NULL: none */
+    const pdl_mask *mask; /* values with these labels are not stored; or NULL */
+    char *folder;    /* owned: the program's; paths in requests are relative to it. NULL: none */
     pdl_err problem; /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
 };
@@ -40,7 +40,7 @@ typedef struct journal_form {
     pdl_str folder, prefix;
     bool twice;
 } journal_form;
-journal_form pdl_journal_form_of(const pdl_journal *j); /* as it is recorded */
+journal_form pdl_journal_form_of(const pdl_journal *j); /* the recorded form */
 PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
                               pdl_err *err);
 void pdl_journal_id_fini(journal_id *id);

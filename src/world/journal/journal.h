@@ -22,11 +22,11 @@
 
 typedef struct pdl_journal pdl_journal;
 
-/* What the file says about the run. All may be empty. */
+/* The facts of the run in the file. All may be empty. */
 typedef struct pdl_journal_info {
     pdl_str file;    /* the program */
-    pdl_str version; /* of the command */
-    pdl_str options; /* as text: "--stream none" */
+    pdl_str version; /* the command's */
+    pdl_str options; /* a text: "--stream none" */
     /* removed from what is stored: effect/secret.h; borrowed until close, NULL: none */
     const pdl_secrets *secrets;
     bool blocks; /* rows of blocks as well, from pdl_journal_sink */
@@ -40,7 +40,7 @@ PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
 /* Is it a recording, as far as the head of the file says? False also when it cannot be read. */
 bool pdl_journal_is(pdl_str path);
-/* What a recording knows of its program. file: its name as it was given; text: empty where the
+/* The program in a recording. file: its name as it was given; text: empty where the
  * recording is older than this is kept; inputs: its variables, a dict. Owned. */
 typedef struct pdl_journal_program {
     pdl_buf file, text;

@@ -15,8 +15,8 @@ bool pdl_lock_owner_is_gone(pdl_store *s);
 /* Names this process in the row. */
 PDL_MUST bool pdl_lock_write_owner(pdl_store *s, pdl_err *err);
 void pdl_lock_put_host(pdl_buf *out);
-/* Who has the file: "process 17 of HOST, since TIME", as far as it can be known. s: NULL: nobody
- * may look into the file yet. */
+/* Appends the owner of the file: "process 17 of HOST, since TIME", as far as it can be known. s may
+ * be NULL: the file cannot be read yet. */
 void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out);
 /* Was the file copied from that of a run which its owner still has? */
 bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s);

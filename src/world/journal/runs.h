@@ -10,7 +10,7 @@
 /* $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, made when it is not
  * there. Owned. Errors: io, config (none of these is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
-/* The same folder where it is there; nothing is made. Returns false when it is not. Owned. */
+/* Finds that folder without making it. Returns false when it is not there. Owned. */
 bool pdl_runs_folder_there(char **out);
 /* Letters, digits and ._- , not beginning with . or -. */
 bool pdl_runs_is_id(pdl_str id);

@@ -23,7 +23,7 @@ PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
 /* Is it a file of this schema, as far as its head says? False also when it cannot be read. */
 bool pdl_store_is(pdl_str path);
-/* The same, or a recording of schema 1. */
+/* Is it such a file, or a recording of schema 1? */
 bool pdl_store_is_ours(pdl_str path);
 /* Is there a log of SQLite beside it? */
 bool pdl_store_has_log(pdl_str path);
@@ -57,9 +57,9 @@ typedef enum { STORE_OPEN, STORE_DONE, STORE_CANCELLED, STORE_REFUSED } store_st
 /* Texts with p NULL are null. */
 typedef struct store_effect {
     int64_t id;
-    int64_t run; /* of several in the file; 0: the only one */
-    int64_t key; /* of place, seq, kind and hash */
-    int64_t kin; /* of the parent without its numbers in sequences, kind and hash */
+    int64_t run; /* its number among several in the file; 0: the only one */
+    int64_t key; /* made of place, seq, kind and hash */
+    int64_t kin; /* made of the parent without its numbers in sequences, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
     int64_t messages;   /* the last node of the list; 0: none */
@@ -88,7 +88,7 @@ typedef enum {
     STORE_BY_ID,
     STORE_BY_ERROR, /* all that failed */
     STORE_ALL,      /* with an id above x */
-    STORE_BRIEF     /* the same, of each only id, run, key, kin, place, seq, kind, hash, state */
+    STORE_BRIEF     /* STORE_ALL, but only id, run, key, kin, place, seq, kind, hash, state */
 } store_by;
 /* Rows in the order in which they began, until fn returns false. x: key, kin, state, id. */
 typedef bool store_fn(void *user, const store_effect *e);
@@ -162,8 +162,8 @@ PDL_MUST bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str t
 /* --- runs of one file: the rows of a batch ---------------------------------------------------- */
 
 typedef struct store_row {
-    int64_t number; /* of the data row, from 1 */
-    pdl_str hash;   /* of what was asked */
+    int64_t number; /* the data row's, from 1 */
+    pdl_str hash;   /* the request's */
     bool failed;
     double start, end;
     pdl_str facts;  /* JSON: what is known beside the answer */
@@ -180,7 +180,7 @@ PDL_MUST bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, 
                                  pdl_err *err);
 PDL_MUST bool pdl_store_forget_failed(pdl_store *s, pdl_err *err);
 PDL_MUST bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err);
-/* Those whose key begins with this text. */
+/* Forgets the facts whose keys begin with this text. */
 PDL_MUST bool pdl_store_forget_facts(pdl_store *s, pdl_str beginning, pdl_err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* answers.c -- see durable.h: answers of a run that a person changes, in a copy of its journal.
  *
  * What a run would have done with another answer is seen by giving it one: the row of the effect
- * gets it in place of its own, and the run that continues from the copy asks again for what depends
- * on it. Texts of a row have references in place of keys (keyring.h): they are shown redacted, kept
- * as they are in what is not changed, and nothing that a person types becomes one.
+ * gets it in place of the recorded one, and the run that continues from the copy asks again for
+ * what depends on it. Texts of a row have references in place of keys (keyring.h): they are shown
+ * redacted, kept as they are in what is not changed, and nothing that a person types becomes one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,7 @@ static bool find_row(pdl_store *s, pdl_str place, found_row *out, pdl_err *err) 
     if (!pdl_store_each(s, STORE_ALL, 0, on_row, out, err)) return false;
     return out->row.id ||
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                       "the block at %.*s asked nobody: it has no answer", PDL_FMT(place));
+                       "the block at %.*s asked for nothing: it has no answer", PDL_FMT(place));
 }
 
 static void found_row_fini(found_row *f) {
@@ -113,7 +113,7 @@ bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *jso
 
 /* --- another one ------------------------------------------------------------------------------ */
 
-/* The text as a row has it: a mark of its own is written so that it begins no reference. */
+/* The text as a row has it: a mark in it is written so that it begins no reference. */
 static pdl_val typed_text(pdl_str text) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < text.n; i++) {

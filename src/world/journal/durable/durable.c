@@ -250,7 +250,8 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     *pdl_vec_push(&d->held) = o;
 }
 
-/* What is over at once and changes nothing: its row is written with its reply. Takes o. */
+/* Asks for an effect that is answered at once and changes nothing: its row is written with its
+ * reply. Takes o. */
 static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     o->answers_at_once = true;
@@ -294,7 +295,7 @@ static bool goes_at_once(const pdl_effect *e) {
     return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
 }
 
-/* What is left of a sleep that began in an earlier process. */
+/* Leaves the rest of a sleep that began in an earlier process. */
 static void shorten(pending_effect *o, double begun) {
     pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
     double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
@@ -396,7 +397,7 @@ static void reuse(pdl_durable *d, pending_effect *o) {
         deliver(o);
 }
 
-/* Nothing has been done, so nothing is left behind: what was written so far is forgotten. */
+/* Nothing has been done, so nothing has to stay: all that was written so far is forgotten. */
 static void forget_attempt(pdl_durable *d) {
     pdl_err err = {0};
     pdl_store_roll_back(d->store);
@@ -681,7 +682,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false}; }
 
-/* --- what services hear ----------------------------------------------------------------------- */
+/* --- keys of requests for services ------------------------------------------------------------ */
 
 /* 128 bits that reveal nothing of the program: the salt of the run is in its file alone. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {

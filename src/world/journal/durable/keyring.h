@@ -1,5 +1,5 @@
-/* keyring.h -- keys in a journal stand as references to their names, and are filled in again when
- * it is read. Private to journal.
+/* keyring.h -- a journal has references to the names of keys in place of the keys, which are filled
+ * in again when it is read. Private to journal.
  *
  * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte
  * 1 of the text itself is \u0001l\u0001, so that no text becomes a reference.
@@ -16,7 +16,7 @@
 typedef struct keyring {
     PDL_VEC(struct key {
         char *name;
-        pdl_str value; /* as it is written inside of a JSON string; owned */
+        pdl_str value; /* in the form that it has inside of a JSON string; owned */
     })
     keys;
     bool lenient; /* one that is not set is [REDACTED] */
@@ -29,7 +29,8 @@ void pdl_keyring_fini(keyring *k);
 
 /* JSON text with references in place of keys. */
 void pdl_keyring_refer(const keyring *k, pdl_str json, pdl_buf *out);
-/* And back. Errors: config, which names a key that is not set; replay: no text of ours. */
+/* Replaces references by the keys. Errors: config, which names a key that is not set; replay: no
+ * text of ours. */
 PDL_MUST bool pdl_keyring_fill(const keyring *k, pdl_str json, pdl_buf *out, pdl_err *err);
 /* With [REDACTED] in place of references: what others may read. */
 void pdl_keyring_redact(pdl_str json, pdl_buf *out);

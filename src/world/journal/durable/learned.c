@@ -1,4 +1,4 @@
-/* learned.c -- secrets that no variable names, which somebody said to the run.
+/* learned.c -- secrets that no variable names and that the run was given in a value.
  *
  * A key of the environment is in the file by its name (keyring.h). A token that a service makes
  * while the run is in progress has no name that another process could look up, so a text that
@@ -36,8 +36,8 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 struct learned_finding {
-    pdl_durable *home; /* that has the file */
-    pdl_buf lines;     /* of the fact, as it is to be; empty: as it is */
+    pdl_durable *home; /* the run that has the file */
+    pdl_buf lines;     /* the new text of the fact; empty: it stays */
 };
 
 static void remember(void *user, pdl_str line) {
@@ -75,7 +75,7 @@ static void note_line(void *user, pdl_str line) {
     pdl_err ignored = {0};
     pdl_buf_putf(&quoted, "\"%.*s\"", PDL_FMT(line));
     bool whole = pdl_json_read(pdl_buf_str(&quoted), 0, &v, NULL, &ignored) && pdl_is_str(v);
-    pdl_secrets_note(user, whole ? pdl_str_get(v) : line); /* else it ends within an escape */
+    pdl_secrets_note(user, whole ? pdl_str_get(v) : line); /* a line may end within an escape */
     pdl_drop(v);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&quoted);

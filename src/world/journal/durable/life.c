@@ -439,7 +439,7 @@ static bool check_ways(const pdl_durable *d, pdl_err *err) {
 
 struct finding {
     pdl_str place;
-    int64_t row, attempt; /* of the last action there; 0: none */
+    int64_t row, attempt; /* the last action there; 0: none */
 };
 
 static bool on_done(void *user, const store_effect *row) {

@@ -31,7 +31,7 @@ static void open_log(log_room *r, pdl_str database) {
     pdl_buf_fini(&path);
 }
 
-/* Behind what is there, never over it. */
+/* Writes zeros after the content, never over it. */
 static bool put_zeros(log_room *r, int64_t from) {
     static const char zeros[16 * 1024];
     for (int64_t at = from; at < from + STEP; at += (int64_t)sizeof zeros)

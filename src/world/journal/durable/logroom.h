@@ -11,7 +11,7 @@
 
 /* All zero is the start. */
 typedef struct log_room {
-    int fd; /* of the log, where it is open */
+    int fd; /* the log's descriptor while it is open */
     bool is_open, has_failed;
     int64_t end; /* length of the log with the room; 0: none was made yet */
 } log_room;

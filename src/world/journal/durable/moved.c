@@ -1,7 +1,7 @@
 /* moved.c -- what a run that continues does not find at the place where it was recorded.
  *
  * An action that has no row at its place may be one that was done already, at a place that the
- * program had for it then: done again it would be there twice, and nobody would hear of it. So the
+ * program had for it then: done again it would be there twice, and the user would not know. So the
  * recorded actions that nothing has matched are searched first, and one with the same request stops
  * the run, unless the user has said what is to happen. An action that may be such a one waits until
  * all that is recorded has been given: another branch of the program may be the one that did it.
@@ -40,7 +40,7 @@ static bool is_used(const pdl_durable *d, int64_t row) {
 static bool on_action(void *user, const store_effect *row) {
     struct recorded_search *x = user;
     pdl_effect_kind kind;
-    if (row->id > x->d->last_row) return false; /* of this process */
+    if (row->id > x->d->last_row) return false; /* this process wrote it */
     if (row->run == x->d->run && pdl_effect_kind_find(row->kind, &kind) &&
         pdl_durable_acts_outside(kind))
         *pdl_vec_push(&x->all->rows) = (recorded_action){
@@ -121,7 +121,8 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
     }
 }
 
-/* What the user says of the place where it was done, or of the one where it would be. */
+/* Returns what the user decided for the place where it was done, or for the one where it would
+ * be. */
 static way_out *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
     way_out *w = pdl_durable_way(d, here, skip);
     if (w && strcmp(w->place, "all") != 0) return w;

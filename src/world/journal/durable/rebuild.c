@@ -22,7 +22,8 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The name for what code that failed has left: nothing is known of it. */
 #define UNKNOWN "?"
 
-/* Does it look at what earlier blocks left in the worker? Of modules the worker knows it. */
+/* Does it use anything that earlier blocks left in the worker? The worker reports it for
+ * modules. */
 static bool needs_session(const pdl_effect *e) {
     pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
     if (e->kind == PDL_EFFECT_object) return true;
@@ -96,7 +97,7 @@ static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
     return same;
 }
 
-/* What code gave before and gives now. */
+/* Returns true when code gives the same result as before. */
 static bool same_result(const pending_effect *o) {
     if (pdl_is_absent(o->expected)) return true;
     pdl_vref was = o->expected, is = o->value;
@@ -159,7 +160,7 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     pdl_durable_send(d, o);
 }
 
-/* What ran where nothing can come out may run again. */
+/* Returns true when all code ran in sandboxes that let nothing out, so that it may run again. */
 static bool all_harmless(const pdl_durable *d) {
     for (size_t i = 0; i < d->recorded_code.n; i++)
         if (!pdl_durable_may_repeat(d, d->recorded_code.p[i]->e)) return false;

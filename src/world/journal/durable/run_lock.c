@@ -33,7 +33,7 @@ static bool has_ended(long pid) {
     size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
     if (f) fclose(f);
     line[n] = 0;
-    at = strrchr(line, ')'); /* behind the name of the program, which may hold anything */
+    at = strrchr(line, ')'); /* after the name of the program, which may hold anything */
     return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
@@ -170,7 +170,7 @@ static void remove_all(const char *name) {
     }
 }
 
-/* What is in a file that another process has; NULL: nothing yet. */
+/* Opens a file that another process has, to read it; NULL: nothing is in it yet. */
 static pdl_store *peek(pdl_str path) {
     pdl_store *s = NULL;
     pdl_err ignored = {0};
@@ -212,7 +212,7 @@ static bool lock_soon(pdl_str path, int fd) {
     return true;
 }
 
-/* One look at the file of which this process has the lock; FAILED: it was removed. */
+/* Examines the file of which this process has the lock; FAILED: it was removed. */
 static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;

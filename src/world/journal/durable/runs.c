@@ -279,7 +279,8 @@ static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
 }
 
-/* What the index says of the file, or a look into it. A log beside it: it runs, or was killed. */
+/* Lists a file by the index, or by what is in it. A log beside the file means that the run is in
+ * progress, or was killed. */
 static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);
     pdl_buf path = PDL_BUF, log = PDL_BUF;

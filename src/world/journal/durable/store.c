@@ -48,7 +48,7 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, at REAL, place TEXT NOT NULL, text TEXT NOT "  \
     "NULL)"
 
-/* What else is in a file was put there by somebody else. */
+/* All objects of a journal. Another object in a file is not ours. */
 static const sql_object objects[] = {
     {"run", RUN},           {"runs", RUNS},           {"effects", EFFECTS},
     {"attempts", ATTEMPTS}, {"messages", MESSAGES},   {"messages_hash", MESSAGES_HASH},
@@ -300,7 +300,7 @@ bool pdl_store_is_unbegun(pdl_str path) {
         (empty ||
          (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects, &ours, &ignored) &&
           ours && pdl_store_get(&s, "started", &started, &ignored) && !started.len));
-    if (s.q) pdl_sql_leave_log(s.q, true); /* who only looks changes nothing */
+    if (s.q) pdl_sql_leave_log(s.q, true); /* a reader changes nothing */
     pdl_sql_close(s.q);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&started);
@@ -312,7 +312,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
     pdl_err ignored = {0};
     bool one_file = s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole &&
                     pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
-    (void)one_file; /* else its log stays beside it, and the next reader takes it in */
+    (void)one_file; /* when it fails, the log stays beside it for the next reader */
     pdl_err_fini(&ignored);
     pdl_log_room_fini(&s->room);
     pdl_sql_close(s->q);
@@ -648,7 +648,7 @@ static bool on_message(void *user, sql *q, sql_row *row) {
 bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                        pdl_err *err) {
     struct found_message f = {0};
-    /* Reading inside of the transaction that follows costs no locks of its own. */
+    /* Reading inside of the transaction that follows costs no further locks. */
     if (s->writes && s->level && !begin(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, on_message, &f, err))
         return false;

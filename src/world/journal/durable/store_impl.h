@@ -71,8 +71,8 @@ struct pdl_store {
     sql *q;
     bool in_transaction, writes, dirty;
     bool full;      /* a sync reaches the disk */
-    int level;      /* of PRAGMA synchronous: 1 or 2 */
-    int next_level; /* of the transaction that begins next */
+    int level;      /* value of PRAGMA synchronous: 1 or 2 */
+    int next_level; /* its value for the transaction that begins next */
     size_t pending;
     row_keys by_key, by_kin; /* rows that were there when they were first looked for */
     bool has_keys;

@@ -25,7 +25,7 @@
 #include "journal/durable/keyring.h"
 #include "journal/store.h"
 
-/* What an effect is known by. */
+/* The identity of an effect. */
 typedef struct identity {
     pdl_buf place, request; /* request without the messages of a model */
     char hash[65];
@@ -57,16 +57,16 @@ typedef struct pending_effect {
     bool has_reply;
     bool rebuilds;  /* runs again for what it leaves in the worker: nothing waits for it */
     pdl_val pieces; /* list of texts */
-    pdl_val value;  /* of the reply */
+    pdl_val value;  /* the reply's */
     pdl_err err;
-    pdl_val expected; /* rebuilds: what it gave before */
+    pdl_val expected; /* rebuilds: the result from before */
 } pending_effect;
 
 /* A place that --again or --skip names. */
 typedef struct way_out {
     char *place; /* "all": any */
     bool skip, used;
-    pdl_val result; /* of skip */
+    pdl_val result; /* given by --skip */
 } way_out;
 
 typedef struct recorded_actions recorded_actions;
@@ -75,21 +75,21 @@ struct pdl_durable {
     pdl_world world;
     pdl_world *next; /* the world that answers what the file does not; or NULL */
     pdl_store *store;
-    pdl_durable *home; /* of a run of a server: the server's, which has the file; NULL: its own */
+    pdl_durable *home; /* a run of a server: the server's, which has the file; NULL: its own */
     int64_t run;       /* its number there, from 1; 0: it is the only one */
-    PDL_VEC(pdl_durable *) members; /* of a server: the runs that are open */
+    PDL_VEC(pdl_durable *) members; /* a server: the runs that are open */
     bool is_server;
-    bool has_output; /* of a server: something was printed since the last flush */
+    bool has_output; /* a server: something was printed since the last flush */
     int lock;        /* descriptor; -1: none */
     pdl_durable_use use;
     bool full, is_whole, is_new, prepared, started;
     bool replays_only; /* redacted */
     pdl_durable_facts facts;
-    PDL_VEC(char *) texts; /* that the facts point to */
+    PDL_VEC(char *) texts; /* the facts point into them */
     pdl_durable_options opt;
     char *dir; /* owned copy of opt.dir without a final slash; NULL: none */
     keyring keys;
-    pdl_secrets *learned; /* that are in the file; made when needed; of a server: for its runs */
+    pdl_secrets *learned; /* secrets in the file; made when needed; a server's are for its runs */
     char salt[33];
     pdl_err problem; /* the file cannot be written any more */
     pdl_sender sender;
@@ -103,24 +103,24 @@ struct pdl_durable {
     uint32_t n_open, n_inputs; /* sent and not answered; of them questions */
     pdl_idmap used;            /* rows that were given */
     pdl_idmap noted;           /* rows that a note says were not reused */
-    int64_t last_row;          /* of those of earlier processes */
+    int64_t last_row;          /* the last one of earlier processes */
     bool undecided;            /* --changed fail: nothing has been done yet */
-    char was_state[12];        /* before this process */
+    char was_state[12];        /* the state before this process */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(way_out) ways;
-    PDL_VEC(char *) doubtful; /* of a server: paths of files that others changed; owned */
+    PDL_VEC(char *) doubtful; /* a server: paths of files that others changed; owned */
     PDL_VEC(char *) begun;    /* paths of files that earlier processes had open */
     /* the clock of the run: seconds at work, over all processes */
     uint64_t start_ns, earlier_ns;
-    int64_t first_row; /* of a run of a server: the rows before are not its own */
-    double pruned;     /* of a server: when old runs were removed */
+    int64_t first_row; /* a run of a server: the rows before belong to other runs */
+    double pruned;     /* a server: when old runs were removed */
     double seen;       /* end of the latest row that was given, by the wall clock */
     uint64_t printed, printed_before;
     uint32_t n_shown;  /* open effects whose pieces the machine has had */
     bool is_retry_due; /* a service has answered, and that is not synced */
     bool flushing, ends, parked, rebuilding;
-    pending_effect *delivered;        /* whose answer the machine gets now; NULL: none */
+    pending_effect *delivered;        /* the machine gets its answer now; NULL: none */
     PDL_VEC(pending_effect *) asking; /* questions without an answer */
     size_t next_code, n_changed;
     PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
@@ -131,7 +131,7 @@ struct pdl_durable {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted;
     bool is_other, knows_places; /* program or inputs are not those of the rows */
     pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
-    PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
+    PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
 };
 
 /* effect_rows.c */
@@ -142,7 +142,7 @@ PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity
 void pdl_durable_identity_fini(identity *id);
 /* Of an effect's place alone, whatever was asked there. */
 int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind);
-/* Of what was asked, wherever. */
+/* The key of a request at any place. */
 int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 /* The row of the effect as it begins, or, with its reply in o, whole. */
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
@@ -153,15 +153,15 @@ void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
 
-/* learned.c */
+/* --- learned.c --- */
 /* Keeps what the text of a row reveals of the secrets of the session. */
 PDL_MUST bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err);
 
-/* row_match.c */
+/* --- row_match.c --- */
 /* May the effect be done again without asking? */
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
-/* Fills o from the file: its answer (ANSWERED), or the row that is to be gone on with (AGAIN).
+/* Fills o from the file: its answer (ANSWERED), or the row that is continued (AGAIN).
  * FAILED: o->err says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
 /* Notes that something else was recorded where o is, which has no row. */
@@ -174,7 +174,7 @@ PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 /* A question changes nothing but what is waited for. */
 bool pdl_durable_acts_outside(pdl_effect_kind k);
 
-/* moved.c */
+/* --- moved.c --- */
 /* Is it an action that the journal has at another place, where nothing has matched it? */
 bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id);
 typedef enum {
@@ -187,11 +187,11 @@ done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const id
 void pdl_durable_note_left(pdl_durable *d);
 void pdl_durable_actions_free(recorded_actions *all); /* NULL is fine */
 
-/* durable.c */
+/* --- durable.c --- */
 /* Actions that may have been done at another place are decided, once nothing recorded is left to
  * be given. */
 void pdl_durable_settle(pdl_durable *d);
-/* --changed fail: may the run go on, as far as can be seen before anything is done? */
+/* --changed fail: may the run continue, as far as can be known before anything is done? */
 void pdl_durable_decide(pdl_durable *d);
 /* The file is left as it was before this process, as far as nothing was done. */
 void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
@@ -207,8 +207,8 @@ void pdl_durable_commit(pdl_durable *d, bool sync);
 void pdl_durable_release(pdl_durable *d);
 bool pdl_durable_deliver(pdl_durable *d);
 
-/* rebuild.c */
-/* What was answered from a row is kept until it is known whether it must run again. */
+/* --- rebuild.c --- */
+/* Keeps an effect that was answered from a row until it is known whether it must run again. */
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
 /* One after the other, in the order in which they were asked. done: the one that ended. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
@@ -239,8 +239,8 @@ void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);
 PDL_MUST bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err);
 PDL_MUST bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err);
-/* Of a server, before its first run: each file with a write that has no end, whatever the others
- * are. What cannot be cut for sure is doubtful. */
+/* Cuts each file with a write that has no end, for a server before its first run. A file that may
+ * have been changed by others is not cut: it is doubtful. */
 PDL_MUST bool pdl_durable_cut_open_files(pdl_durable *server, pdl_err *err);
 /* May the write of this row, which has no end, be done again? */
 bool pdl_durable_was_cut(const pdl_durable *server, const store_effect *row);

@@ -105,7 +105,7 @@ struct cutting {
     pdl_durable *d;
     pdl_buf *wrong; /* NULL: what is wrong is kept by path, of writes without an end */
     PDL_VEC(char *) open; /* paths of writes that have no end */
-    bool cuts;            /* else what is wrong is looked for */
+    bool cuts;            /* false: it only finds what is wrong */
     pdl_err *err;
     bool ok;
 };
@@ -144,7 +144,7 @@ static void complain(struct cutting *c, pdl_str path, const char *why) {
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
 
-/* The first write to it has no end, or failed. What stood there before stays. */
+/* The first write to it has no end, or failed. The content from before stays. */
 static int64_t length_for_first(const store_file *f, const struct stat *st, bool open) {
     bool same = (int64_t)st->st_dev == f->device && (int64_t)st->st_ino == f->inode;
     if (!open) return -1;
@@ -159,7 +159,7 @@ static int64_t length_for(struct cutting *c, const store_file *f, const struct s
     if (st->st_size < f->size) {
         complain(c, f->path, "is shorter than the run left it");
     } else if (!open && (st->st_size != f->size || changed_ns(st) != f->changed)) {
-        complain(c, f->path, "was changed by somebody else since the run wrote it");
+        complain(c, f->path, "was changed by another program since the run wrote it");
     } else if (st->st_size > f->size) {
         return f->size;
     }

@@ -30,7 +30,7 @@ enum {
     "INTEGER, "                                                                                    \
     "end INTEGER, failed INTEGER)"
 
-/* All journals have exactly these objects; anything else in a file was added by somebody else. */
+/* All journals have exactly these objects; any other object in a file is not ours. */
 static const sql_object objects[] = {
     {"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
 

@@ -28,7 +28,7 @@ typedef struct open_effect {
     int64_t row;
     double start;
     pdl_buf pieces;  /* JSON list without its closing bracket; empty: none */
-    pdl_hider hider; /* of the pieces: a secret may be spread over several */
+    pdl_hider hider; /* for the pieces: a secret may be spread over several */
     struct open_effect *prev, *next;
 } open_effect;
 

@@ -26,7 +26,7 @@ typedef struct replayer {
     pdl_idmap used;   /* ids of the rows that were used */
     pdl_buf recorded; /* folder of the program at the recording, with a slash; empty: none */
     uint32_t busy;    /* id of the effect whose pieces are being delivered; 0: none */
-    bool cancelled;   /* that one */
+    bool cancelled;   /* the busy one was cancelled */
 } replayer;
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
@@ -154,7 +154,6 @@ static void find_answer(replayer *r, answer *a) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Takes everything of a. */
 /* The run streams but the recorded one did not: the text is delivered in one piece. */
 static void give_whole_text(const answer *a) {
     pdl_vref stream =

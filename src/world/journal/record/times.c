@@ -14,7 +14,7 @@
 /* A time so late that the difference of two still fits. */
 #define LATEST ((int64_t)1 << 62)
 
-/* What happened at one place. */
+/* The times of one place. */
 typedef struct place_times {
     char *place; /* owned; the key, which may hold any character */
     PDL_VEC(int64_t) starts, ends, replies;
