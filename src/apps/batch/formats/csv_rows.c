@@ -1,13 +1,14 @@
 /* csv_rows.c -- rows of cells, separated by commas or by what the user says. The first row names
  * the columns.
  *
- * A cell that begins with a quote continues to its closing quote, over commas and line breaks; a
- * doubled quote is one quote. So the end of a row is found by a small machine that walks over the
- * bytes once, also when they come in pieces. What other programs write wrongly is a broken row,
- * never a guess: a quote that is not closed, text after a closing quote, too few or too many cells.
+ * Cells may hold line breaks (base/csv_cell.h), so the end of a row is found by a small machine
+ * that walks over the bytes once, also when they come in pieces. What other programs write wrongly
+ * is a broken row, never a guess: a quote that is not closed, text after a closing quote, too few
+ * or too many cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/csv_cell.h"
 #include "base/utf8.h"
 #include "batch/rows_impl.h"
 
@@ -25,7 +26,7 @@ typedef struct csv {
     bool types, too_long;
     char separator;
     bool cr;      /* lines end by CR alone, as those of old Macs and some exports do */
-    pdl_buf cell; /* scratch */
+    pdl_csv cells; /* the row that is being read */
 } csv;
 
 static csv_state after(csv_state s, char c, char separator) {
@@ -94,27 +95,19 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
     }
 }
 
-/* One cell from *at on; *at is after its separator. False: text follows a closing quote. */
-static bool read_cell(csv *v, pdl_str row, size_t *at, pdl_str *out) {
-    size_t i = *at;
-    if (i >= row.n || row.p[i] != '"') {
-        size_t next = pdl_str_find(row, (pdl_str){&v->separator, 1}, i),
-               end = next == PDL_NOT_FOUND ? row.n : next;
-        *out = pdl_str_sub(row, i, end);
-        *at = end + 1;
-        return true;
-    }
-    pdl_buf_clear(&v->cell);
-    for (i++; i < row.n; i++) {
-        size_t quote = pdl_str_find(row, PDL_STR("\""), i);
-        pdl_buf_put(&v->cell, pdl_str_sub(row, i, quote));
-        i = quote == PDL_NOT_FOUND ? row.n : quote + 1;
-        if (i >= row.n || row.p[i] != '"') break;
-        pdl_buf_putc(&v->cell, '"');
-    }
-    *out = pdl_buf_str(&v->cell);
-    *at = i + 1;
-    return i >= row.n || row.p[i] == v->separator;
+/* Begins with the cells of a row. */
+static void take_row(csv *v, pdl_str row) {
+    v->cells.text = row;
+    v->cells.pos = 0;
+    v->cells.separator = v->separator;
+}
+
+/* The next cell. *more: another one follows it. False: text follows a closing quote. */
+static bool read_cell(csv *v, pdl_str *out, bool *more) {
+    bool ok = pdl_csv_cell(&v->cells, out);
+    *more = v->cells.pos < v->cells.text.n;
+    v->cells.pos += *more;
+    return ok;
 }
 
 static pdl_val value_of(const csv *v, pdl_str cell) {
@@ -122,11 +115,12 @@ static pdl_val value_of(const csv *v, pdl_str cell) {
 }
 
 static void read_cells(csv *v, pdl_str row, pdl_row *out) {
-    size_t at = 0, n = 0;
-    bool ok = true;
+    size_t n = 0;
+    bool ok = true, more = true;
     pdl_str cell;
-    for (; ok && at <= row.n; n++) {
-        ok = read_cell(v, row, &at, &cell);
+    take_row(v, row);
+    for (; ok && more; n++) {
+        ok = read_cell(v, &cell, &more);
         if (n < v->rows.columns.n)
             out->columns = pdl_dict_puts(out->columns, v->rows.columns.p[n], value_of(v, cell));
     }
@@ -176,7 +170,7 @@ static bool is_separator_line(csv *v, pdl_str row) {
 static bool read_header(csv *v, pdl_err *err) {
     pdl_str row, cell;
     uint64_t line;
-    bool open, ok;
+    bool open, more = true;
     pdl_rows_step step = next_record(v, true, &row, &line, &open, err);
     if (step == PDL_ROWS_ROW && is_separator_line(v, row))
         step = next_record(v, true, &row, &line, &open, err);
@@ -197,9 +191,9 @@ static bool read_header(csv *v, pdl_err *err) {
                          v->rows.name);
         return false;
     }
-    for (size_t at = 0; at <= row.n;) {
-        ok = read_cell(v, row, &at, &cell);
-        if (!ok)
+    take_row(v, row);
+    while (more) {
+        if (!read_cell(v, &cell, &more))
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                "%s:%llu: the header cannot be read: text follows a closing quote",
                                v->rows.name, (unsigned long long)line);
@@ -211,7 +205,7 @@ static bool read_header(csv *v, pdl_err *err) {
 static void close_csv(pdl_rowset *r) {
     csv *v = (csv *)(void *)r;
     pdl_batch_bytes_close(&v->bytes);
-    pdl_buf_fini(&v->cell);
+    pdl_buf_fini(&v->cells.cell);
     pdl_free(v);
 }
 
@@ -234,7 +228,7 @@ bool pdl_batch_csv_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_er
     v->rows.fixed = true;
     v->types = types;
     v->separator = t->separator;
-    v->cell = PDL_BUF;
+    v->cells = (pdl_csv){.strict = true, .cell = PDL_BUF};
     if (!pdl_batch_bytes_open(&v->bytes, t->path, err) || !read_header(v, err)) {
         pdl_rows_close(&v->rows);
         return false;
