@@ -1,8 +1,7 @@
-/* glob.h -- shell patterns of names: of models, tools, servers, commands. Paths, where a star ends
- * at a slash, are the policies' (policy/path_glob.c).
+/* glob.h -- shell patterns of names (of models, tools, servers, commands) and of paths.
  *
- * `*` matches any text, also with slashes in it. What else is special is the caller's choice,
- * since names may hold the other characters: a tool may be called a[0].
+ * `*` matches any text; of a name also one with slashes in it. What else is special is the caller's
+ * choice, since names may hold the other characters: a tool may be called a[0].
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,11 +11,14 @@
 #include "base/str.h"
 
 enum {
-    PDL_GLOB_ONE = 1, /* ? is any one character */
-    PDL_GLOB_SETS = 2 /* [abc], [a-z], [!abc]: one byte of the set, as Python's fnmatchcase */
+    PDL_GLOB_ONE = 1,  /* ? is any one character */
+    PDL_GLOB_SETS = 2, /* [abc], [a-z], [!abc]: one character of the set, as Python's fnmatchcase */
+    /* * and ? end at a slash, ** does not; the folders of a ** between slashes may be none. */
+    PDL_GLOB_PATHS = 4
 };
 
-/* Does the pattern fit the whole of s? At worst quadratic, however many stars there are. */
-bool pdl_glob_fits(pdl_str glob, pdl_str s, unsigned special);
+/* Does the pattern fit the whole of s? At worst the product of both lengths, however many stars
+ * there are. */
+bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special);
 
 #endif

@@ -42,6 +42,24 @@ static const struct {
     {"[", "[", PDL_GLOB_SETS, true},
     {"[ab", "[ab", PDL_GLOB_SETS, true},
     {"*[0-9]", "v10", PDL_GLOB_SETS, true},
+    {"[!a]", "\xc3\xa9", PDL_GLOB_SETS, true},
+    {"[!a]x", "\xc3\xa9x", PDL_GLOB_SETS, true},
+    {"[\xc3\xa0-\xc3\xbf]", "\xc3\xa9", PDL_GLOB_SETS, true},
+    {"[\xc3\xa0-\xc3\xbf]", "e", PDL_GLOB_SETS, false},
+    {"[!]]", "]", PDL_GLOB_SETS, false},
+    {"[!", "[!", PDL_GLOB_SETS, true},
+    {"[a-]", "-", PDL_GLOB_SETS, true},
+    {"/a/*", "/a/b", PDL_GLOB_PATHS, true},
+    {"/a/*", "/a/b/c", PDL_GLOB_PATHS, false},
+    {"/a/**", "/a/b/c", PDL_GLOB_PATHS, true},
+    {"/a/**/c", "/a/c", PDL_GLOB_PATHS, true},
+    {"/a/**/c", "/a/b/x/c", PDL_GLOB_PATHS, true},
+    {"/a/**/c", "/a/bc", PDL_GLOB_PATHS, false},
+    {"/a?c", "/a/c", PDL_GLOB_PATHS | PDL_GLOB_ONE, false},
+    {"/a?c", "/a?c", PDL_GLOB_PATHS, true},
+    {"/a[0]", "/a[0]", PDL_GLOB_PATHS, true},
+    {"a-pattern-that-has-more-characters-than-few-patterns-have-*",
+     "a-pattern-that-has-more-characters-than-few-patterns-have-x/y", 0, true},
 };
 
 static void test_fits(void **state) {
@@ -60,6 +78,7 @@ static void test_many_stars(void **state) {
     glob[400] = 'b';
     memset(text, 'a', 2000);
     assert_false(pdl_glob_fits(pdl_str_of(glob), pdl_str_of(text), 0));
+    assert_false(pdl_glob_fits(pdl_str_of(glob), pdl_str_of(text), PDL_GLOB_PATHS));
 }
 
 int main(void) {

@@ -1,66 +1,200 @@
 /* glob.c -- see glob.h.
  *
+ * All places of the pattern that the text so far may have led to are followed together. To try one
+ * after the other takes exponential time where a pattern has several **, and who chooses the text
+ * may be somebody whom a policy is there to stop.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/glob.h"
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
 
-/* Returns true when byte c is in the set that begins after '[' at p. *end: after its ']', or NULL
- * when the set is not closed (then '[' is literal). */
-static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
-    bool not = p < glob.n && glob.p[p] == '!', hit = false;
-    size_t i = p + not, first = i;
-    *end = 0;
-    for (; i < glob.n && (glob.p[i] != ']' || i == first); i++) {
-        bool range = i + 2 < glob.n && glob.p[i + 1] == '-' && glob.p[i + 2] != ']';
-        char lo = glob.p[i], hi = range ? glob.p[i + 2] : lo;
-        if ((unsigned char)lo <= (unsigned char)c && (unsigned char)c <= (unsigned char)hi)
-            hit = true;
-        if (range) i += 2;
-    }
-    if (i < glob.n) *end = i + 1;
-    return hit != not ;
-}
+typedef enum {
+    PART_LITERAL, /* one character */
+    PART_ONE,     /* ? */
+    PART_SET,     /* [abc] */
+    PART_STAR,    /* the * of a path: any characters of a name */
+    PART_DEEP,    /* any characters */
+    PART_FOLDERS, /* the ** of a/ ** /b: nothing, or any characters up to a slash */
+    PART_INSIDE   /* a character of those folders */
+} part_kind;
 
-/* Where what follows a star can begin at the earliest: most of it are letters. */
-static size_t next_start(pdl_str glob, size_t g, pdl_str s, size_t from) {
-    if (g >= glob.n || from >= s.n || strchr("*?[", glob.p[g])) return from;
-    const char *p = memchr(s.p + from, glob.p[g], s.n - from);
-    return p ? (size_t)(p - s.p) : s.n;
-}
+typedef struct glob_part {
+    part_kind kind;
+    pdl_str text; /* LITERAL; SET: what is between the brackets */
+} glob_part;
 
-/* On a mismatch only the last star moves, so it is at worst quadratic in two short texts. */
-bool pdl_glob_fits(pdl_str glob, pdl_str s, unsigned special) {
-    size_t g = 0, i = 0, star = PDL_NOT_FOUND, from = 0;
-    while (i < s.n || g < glob.n) {
-        size_t end = 0, width = 1;
-        bool ok = false;
-        if (g < glob.n && glob.p[g] == '*') {
-            star = g++;
-            from = i;
-            continue;
-        }
-        if (g < glob.n && i < s.n) {
-            bool hit =
-                special & PDL_GLOB_SETS && glob.p[g] == '[' && in_set(glob, g + 1, s.p[i], &end);
-            bool any = special & PDL_GLOB_ONE && glob.p[g] == '?';
-            ok = end ? hit : any || glob.p[g] == s.p[i];
-            if (any) width = pdl_utf8_len((unsigned char)s.p[i]);
-        }
-        if (ok) {
-            i += width;
-            g = end ? end : g + 1;
-        } else if (star != PDL_NOT_FOUND && from < s.n) {
-            g = star + 1;
-            i = from = next_start(glob, g, s, from + 1);
+/* A pattern of few characters needs no memory. */
+enum { FEW = 48 };
+
+typedef struct glob {
+    const glob_part *parts;
+    uint32_t n;
+    bool paths; /* a slash is no character of a name */
+} glob;
+
+/* The parts of the pattern in which a match may be; each at most once. */
+typedef struct places {
+    uint32_t *p;
+    uint32_t n;
+    uint32_t *mark; /* the number of the step in which a place was added, from 1 */
+} places;
+
+/* Adds a place and those that are reached without a character. */
+static void add_place(places *to, const glob *g, uint32_t at, uint32_t step) {
+    while (to->mark[at] != step) {
+        to->mark[at] = step;
+        to->p[to->n++] = at;
+        if (at == g->n) return;
+        if (g->parts[at].kind == PART_FOLDERS && to->mark[at + 1] != step) {
+            to->mark[at + 1] = step;
+            to->p[to->n++] = at + 1;
+            at += 2;
+        } else if (g->parts[at].kind == PART_STAR || g->parts[at].kind == PART_DEEP) {
+            at++;
         } else {
-            return false;
+            return;
         }
     }
-    return true;
+}
+
+static pdl_str next_character(pdl_str s, size_t at) {
+    size_t n = pdl_utf8_len((unsigned char)s.p[at]);
+    return pdl_str_sub(s, at, n && at + n <= s.n ? at + n : at + 1);
+}
+
+/* UTF-8 has the order of the characters. */
+static int order_of(pdl_str a, pdl_str b) {
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+/* Is c in the set, the text between the brackets? */
+static bool in_set(pdl_str set, pdl_str c) {
+    bool not = set.n && set.p[0] == '!', hit = false;
+    for (size_t i = not; i < set.n;) {
+        pdl_str low = next_character(set, i), high = low;
+        i += low.n;
+        if (i + 1 < set.n && set.p[i] == '-') {
+            high = next_character(set, i + 1);
+            i += 1 + high.n;
+        }
+        hit = hit || (order_of(low, c) <= 0 && order_of(c, high) <= 0);
+    }
+    return hit != not;
+}
+
+/* The places after one more character of the text. */
+static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t step) {
+    if (at == g->n) return;
+    bool slash = g->paths && pdl_str_is(c, "/");
+    switch (g->parts[at].kind) {
+    case PART_LITERAL:
+        if (pdl_str_eq(g->parts[at].text, c)) add_place(to, g, at + 1, step);
+        return;
+    case PART_ONE:
+        if (!slash) add_place(to, g, at + 1, step);
+        return;
+    case PART_SET:
+        if (!slash && in_set(g->parts[at].text, c)) add_place(to, g, at + 1, step);
+        return;
+    case PART_STAR:
+        if (!slash) add_place(to, g, at, step);
+        return;
+    case PART_DEEP: add_place(to, g, at, step); return;
+    case PART_FOLDERS: return; /* its INSIDE is a place, too */
+    case PART_INSIDE:
+        if (slash) add_place(to, g, at + 1, step);
+        add_place(to, g, at, step);
+        return;
+    }
+}
+
+/* Where the ] of the set that begins after '[' at k is; PDL_NOT_FOUND: '[' is literal. One at the
+ * beginning is a member of the set. */
+static size_t set_end(pdl_str pattern, size_t k) {
+    size_t from = k + (k < pattern.n && pattern.p[k] == '!') + 1;
+    return from > pattern.n ? PDL_NOT_FOUND : pdl_str_find(pattern, PDL_STR("]"), from);
+}
+
+/* The part at k that is not of stars; returns where the next one begins. */
+static size_t read_one(pdl_str pattern, size_t k, unsigned special, glob_part *out) {
+    size_t end = special & PDL_GLOB_SETS && pattern.p[k] == '[' ? set_end(pattern, k + 1)
+                                                                : PDL_NOT_FOUND;
+    if (end != PDL_NOT_FOUND) {
+        *out = (glob_part){PART_SET, pdl_str_sub(pattern, k + 1, end)};
+        return end + 1;
+    }
+    pdl_str c = next_character(pattern, k);
+    bool any = special & PDL_GLOB_ONE && pdl_str_is(c, "?");
+    *out = (glob_part){any ? PART_ONE : PART_LITERAL, c};
+    return k + c.n;
+}
+
+/* Returns the number of parts; there is room for as many as the pattern has bytes. */
+static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
+    bool paths = (special & PDL_GLOB_PATHS) != 0;
+    uint32_t n = 0;
+    for (size_t k = 0; k < pattern.n;) {
+        size_t stars = 0;
+        while (k + stars < pattern.n && pattern.p[k + stars] == '*') stars++;
+        bool after_slash = k > 0 && pattern.p[k - 1] == '/';
+        bool before_slash = k + stars < pattern.n && pattern.p[k + stars] == '/';
+        if (paths && stars >= 2 && after_slash && before_slash) {
+            out[n++] = (glob_part){.kind = PART_FOLDERS};
+            out[n++] = (glob_part){.kind = PART_INSIDE};
+            k += stars + 1;
+        } else if (stars) {
+            out[n++] = (glob_part){.kind = paths && stars == 1 ? PART_STAR : PART_DEEP};
+            k += stars;
+        } else {
+            k = read_one(pattern, k, special, &out[n++]);
+        }
+    }
+    return n;
+}
+
+/* all: room for the places before and after a character, and their marks, each n + 1; zeros. */
+static bool follow(const glob *g, pdl_str text, uint32_t *all) {
+    uint32_t step = 1, n = g->n;
+    places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};
+    add_place(&now, g, 0, step);
+    for (size_t i = 0; i < text.n && now.n;) {
+        pdl_str c = next_character(text, i);
+        i += c.n;
+        step++;
+        next.n = 0;
+        for (uint32_t k = 0; k < now.n; k++) take(&next, g, now.p[k], c, step);
+        places was = now;
+        now = next;
+        next = was;
+    }
+    for (uint32_t k = 0; k < now.n; k++)
+        if (now.p[k] == n) return true;
+    return false;
+}
+
+static bool has_special(pdl_str pattern) {
+    for (size_t i = 0; i < pattern.n; i++)
+        if (pattern.p[i] == '*' || pattern.p[i] == '?' || pattern.p[i] == '[') return true;
+    return false;
+}
+
+bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special) {
+    glob_part few[FEW], *parts = few;
+    uint32_t room[3 * (FEW + 1)] = {0}, *all = room;
+    if (!has_special(pattern)) return pdl_str_eq(pattern, s);
+    if (pattern.n > FEW) parts = PDL_NEW_N(glob_part, pattern.n);
+    glob g = {parts, read_parts(pattern, special, parts), (special & PDL_GLOB_PATHS) != 0};
+    if (g.n > FEW) all = PDL_NEW_N(uint32_t, 3 * ((size_t)g.n + 1));
+    bool fits = follow(&g, s, all);
+    if (all != room) pdl_free(all);
+    if (parts != few) pdl_free(parts);
+    return fits;
 }
