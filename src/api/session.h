@@ -33,6 +33,7 @@ typedef struct pdl_session_options {
     const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
     bool unchecked;        /* requests go out although the program is known to fail later */
     bool reports_tools;    /* as of pdl_run_options */
+    bool holds_refusable;  /* what `spec` may refuse is printed when it was accepted */
     bool explain;          /* send nothing: pdl_session_explained says what would be asked */
     /* Explain: what is really done, some of code,command,read,write,input,tool; empty: nothing. */
     pdl_str allow;

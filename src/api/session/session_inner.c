@@ -146,6 +146,7 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
         .reserve = s->reserve,
         .prints_nothing = s->opt.explain,
+        .holds_refusable = s->opt.holds_refusable,
         .reports_tools = s->opt.reports_tools,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;

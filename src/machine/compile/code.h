@@ -71,6 +71,7 @@ typedef struct pdl_blockinfo {
     bool no_context;       /* its messages are dropped, or cannot be observed */
     bool silent;           /* parts do not print; the value does, at the end */
     bool has_parser;
+    bool is_refusable; /* its parts print, and an attempt may be refused after that */
     bool leaf;
     bool has_handler; /* retry, fallback or expectations */
     bool has_retry;

@@ -15,6 +15,8 @@
 
 #include <assert.h>
 
+#include "lang/walk.h"
+
 #include "base/banned.h"
 
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc) { pdl_emit_at_site(e, NULL, NULL, loc); }
@@ -32,6 +34,23 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
 
 /* Can there be another attempt? `retry: 0` only numbers the first one. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
+
+/* Does a model write what the block prints, as far as the program says? A function may call one. */
+static void find_model(void *user, const pdl_block *b) {
+    bool *found = user;
+    if (*found || !b) return;
+    *found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call || b->kind == PDL_BLOCK_include;
+    if (!*found) pdl_block_each_child(b, find_model, user);
+}
+
+/* Does it print before it is known whether `spec` accepts it? (What an expectation alone asks to be
+ * better was no failure: it stays, as the conformance kit has it.) */
+static bool is_refusable(const pdl_block *b) {
+    bool has_model = false;
+    if (b->rare->parser || !b->rare->spec.type) return false;
+    find_model(&has_model, b);
+    return has_model;
+}
 
 static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     pdl_blockinfo *i = pdl_arena_new(e->a, pdl_blockinfo);
@@ -54,6 +73,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->rare->retry != NULL;
     i->has_handler = retries(b->rare->retry) || b->rare->fallback || b->rare->expectations.n;
+    i->is_refusable = i->has_handler && is_refusable(b);
     i->kind = pdl_block_trace_name(b->kind);
     return i;
 }
@@ -184,21 +204,26 @@ static void emit_endorse(pdl_emit *e, const pdl_block *b) {
     emit_ENDORSED(e);
 }
 
-static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
+static void emit_parse_check(pdl_emit *e, const pdl_block *b) {
     if (b->rare->parser) {
         pdl_emit_set_loc(e, b->rare->parser->loc);
         emit_PARSE(e, b);
-        emit_UNMUTE(e);
-        emit_EMIT(e, false);
-    } else if (info->silent) {
-        emit_UNMUTE(e);
-        emit_EMIT(e, false);
     }
     if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
         pdl_emit_set_loc(e, b->rare->spec.loc);
         emit_CHECK(e, false, b);
     }
     emit_endorse(e, b);
+}
+
+/* The value is printed once it was accepted: by `spec`, and by the expectations. */
+static void emit_show(pdl_emit *e, const pdl_blockinfo *info) {
+    if (info->has_parser || info->silent) {
+        emit_UNMUTE(e);
+        emit_EMIT(e, false);
+    } else if (info->is_refusable) {
+        emit_RELEASE(e);
+    }
 }
 
 static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
@@ -221,17 +246,19 @@ static void emit_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, 
     if (!info->has_handler) {
         pdl_emit_body(e, b, info, pos);
         pdl_emit_trace_field(e, "pdl__result");
-        emit_parse_check(e, b, info);
+        emit_parse_check(e, b);
+        emit_show(e, info);
         return;
     }
     uint32_t attempt = pdl_emit_next_index(e);
     uint32_t handler = emit_TRY(e, PDL_LATER);
     pdl_emit_body(e, b, info, pos);
     pdl_emit_trace_field(e, "pdl__result");
-    emit_parse_check(e, b, info);
+    emit_parse_check(e, b);
     pdl_emit_set_loc(e, b->loc);
     emit_AWAIT(e);
     emit_expectations(e, b, attempt);
+    emit_show(e, info);
     emit_TRY_END(e);
     uint32_t done = emit_JUMP(e, PDL_LATER);
     pdl_emit_patch(e, handler);
@@ -287,7 +314,10 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     info->silent = pdl_block_silences_parts(b);
     emit_ENTER(e, info);
     emit_fields_before(e, b);
-    if (info->silent || info->has_parser) emit_MUTE(e);
+    if (info->silent || info->has_parser)
+        emit_MUTE(e);
+    else if (info->is_refusable)
+        emit_HOLD(e);
     pdl_emit_set_loc(e, b->loc);
     emit_attempts(e, b, info, pos);
     emit_fields_after(e, b);

@@ -384,6 +384,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
         .stream = r->stream,
+        .holds_refusable = !r->term.tty,
         .unchecked = pdl_cli_is_unchecked(a),
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],

@@ -194,6 +194,12 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
     return false;
 }
 
+/* The text of the attempt is on the terminal, and cannot be taken back. */
+static bool was_shown(pdl_fiber *f) {
+    return block(f)->info->is_refusable && !f->run->opt.holds_refusable &&
+           (block(f)->print & PRINT_RESULT) && f->run->opt.stream != PDL_STREAM_NONE;
+}
+
 static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf b = PDL_BUF, shown = PDL_BUF;
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
@@ -206,6 +212,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     else
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');
+    if (a->err.kind == PDL_E_type && was_shown(f)) PDL_PUT(&b, "The text above was refused.\n");
     /* the message shows no empty value */
     if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
@@ -481,6 +488,12 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */
+    if (was_shown(f))
+        pdl_sinks_send(&f->run->opt.sinks,
+                       &(pdl_event){.kind = PDL_EVENT_note,
+                                    .text = PDL_STR("\nThe text above was refused.\n"),
+                                    .value = pdl_absent(),
+                                    .context = pdl_absent()});
     set_val(&block(f)->child_messages, pdl_absent());
     pdl_handler h = pop_handler(f);
     pdl_scope_drop(f->scope);
