@@ -2,7 +2,7 @@
  *
  * A cell that begins with a quote continues to its closing quote, over separators and line breaks;
  * a doubled quote in it is one quote, and a quote that is not closed is closed by the end of the
- * text. What is in front of the next cell, and what a row is, is the caller's: parse/csv.c takes
+ * text. What is before the next cell, and what a row is, is the caller's: parse/csv.c takes
  * whatever Python's csv.reader takes, while batch/formats/csv_rows.c finds the ends of rows itself,
  * as they come, and refuses what other programs write wrongly instead of guessing what was meant.
  *

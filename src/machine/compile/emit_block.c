@@ -39,7 +39,8 @@ static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count)
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
-    *found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call || b->kind == PDL_BLOCK_include;
+    *found =
+        b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call || b->kind == PDL_BLOCK_include;
     if (!*found) pdl_block_each_child(b, find_model, user);
 }
 

@@ -1,8 +1,8 @@
 /* glob.c -- see glob.h.
  *
  * All places of the pattern that the text so far may have led to are followed together. To try one
- * after the other takes exponential time where a pattern has several **, and who chooses the text
- * may be somebody whom a policy is there to stop.
+ * after the other takes exponential time where a pattern has several **, and the text may be chosen
+ * by an attacker whom a policy is there to stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
