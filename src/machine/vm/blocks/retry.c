@@ -241,9 +241,25 @@ static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
 }
 
+/* A promise that was filled, or NULL. */
+static const pdl_promise *filled(pdl_vref v) {
+    const pdl_promise *p = pdl_is_absent(v) ? NULL : pdl_promise_of(v);
+    return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
+}
+
+/* Appends all that is wrong with the answer of a model, in the words of JSON. The message of the
+ * error has the words of the reference, which are those of Python. */
+static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out) {
+    const pdl_promise *p = filled(a->answer);
+    if (!p || a->err.kind != PDL_E_type) return false;
+    return pdl_vm_put_faults(f->run, block(f)->info->block, p->value, out);
+}
+
 static void trace_error(pdl_fiber *f, pdl_attempts *a) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, TRACED_ERROR "%s", a->err.msg);
+    pdl_buf b = PDL_BUF, faults = PDL_BUF;
+    bool typed = put_answer_faults(f, a, &faults);
+    pdl_buf_putf(&b, TRACED_ERROR "%s", typed ? pdl_buf_z(&faults) : a->err.msg);
+    pdl_buf_fini(&faults);
     pdl_val ctx = next_context(f, a);
     pdl_message last;
     pdl_buf was = PDL_BUF;
@@ -277,12 +293,6 @@ static void put_reasons(pdl_str msg, pdl_buf *out) {
     }
 }
 
-/* A promise that was filled, or NULL. */
-static const pdl_promise *filled(pdl_vref v) {
-    const pdl_promise *p = pdl_is_absent(v) ? NULL : pdl_promise_of(v);
-    return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
-}
-
 /* For a block with its own input, which the context with the error does not reach: shows the next
  * attempt what the model answered and why parser or spec refused it. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
@@ -296,7 +306,7 @@ static void repair(pdl_fiber *f, pdl_attempts *a) {
     if (pdl_str_trim(pdl_buf_str(&answer)).n)
         list = pdl_list_push(list, message("assistant", pdl_text(pdl_buf_str(&answer))));
     PDL_PUT(&why, "This answer cannot be used:\n");
-    put_reasons(pdl_str_of(a->err.msg), &why);
+    if (!put_answer_faults(f, a, &why)) put_reasons(pdl_str_of(a->err.msg), &why);
     PDL_PUT(&why, "Answer again, with the corrected answer and nothing else.");
     list = pdl_list_push(list, message("user", pdl_text_of_buf(&why)));
     set_val(&a->repair, pdl_with_label(list, pdl_label_of(p->value) | a->err.label));

@@ -525,7 +525,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
                      : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
                                                    : pdl_keep(c->value);
     for (pdl_stage *s = c->stages; s; s = s->next) {
-        pdl_vm_run_stage(r, s);
+        pdl_vm_run_stage(r, s, reply->err.kind ? pdl_absent() : reply->value);
         if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)
             failed = pdl_keep(s->out);
     }

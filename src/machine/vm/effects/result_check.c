@@ -6,6 +6,8 @@
 #include "vm/effects/result_check.h"
 
 #include "base/idmap.h"
+#include "base/utf8.h"
+#include "value/member.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
@@ -43,8 +45,68 @@ static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val 
     }
 }
 
+/* --- why an answer is not what was asked for -------------------------------------------------- */
+
+static pdl_vref finish_reason(pdl_vref reply) {
+    pdl_vref choices = pdl_member(pdl_member(reply, "raw"), "choices");
+    bool any = pdl_is_list(choices) && pdl_list_len(choices);
+    return any ? pdl_member(pdl_list_at(choices, 0), "finish_reason") : pdl_absent();
+}
+
+/* A refusal and a text that was cut fit no spec: the type error alone would not say why. */
+static void report_end(pdl_vref reply, pdl_err *err) {
+    enum { SHOWN = 1000 };
+    pdl_vref reason = finish_reason(reply);
+    pdl_str refusal = pdl_member_str(pdl_member(reply, "message"), "refusal");
+    pdl_buf b = PDL_BUF;
+    if (pdl_str_trim(refusal).n)
+        pdl_buf_putf(&b, "the model refused to answer: %.*s\n",
+                     PDL_FMT(pdl_utf8_cut(pdl_str_trim(refusal), SHOWN)));
+    else if (pdl_text_is(reason, "length"))
+        PDL_PUT(&b, "the answer was cut at its limit of tokens (finish_reason length)\n");
+    else if (pdl_text_is(reason, "content_filter"))
+        PDL_PUT(&b, "the answer was ended by a filter of the service (finish_reason "
+                    "content_filter)\n");
+    if (b.len) {
+        pdl_buf_put(&b, pdl_str_of(err->msg));
+        pdl_err_reword(err, &b);
+    }
+    pdl_buf_fini(&b);
+}
+
+static void put_fault(const pdl_problem *p, pdl_buf *out) {
+    pdl_str path = p->path;
+    if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
+    if (path.n || p->help.n)
+        pdl_buf_putf(out, "%.*s%s", PDL_FMT(path.n ? path : PDL_STR("it")), p->help.n ? " " : ": ");
+    pdl_buf_put(out, p->help.n ? p->help : p->text);
+    pdl_buf_putc(out, '\n');
+}
+
+bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf *out) {
+    const pdl_parser *parser = b->rare->parser ? b->rare->parser->parser : NULL;
+    const pdl_type *t = b->rare->spec.type;
+    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_problems problems = {0};
+    pdl_err err = {0};
+    pdl_val v = pdl_absent();
+    bool fits = true;
+    if (!parser)
+        v = pdl_keep(answer);
+    else if (!pdl_parse(parser, answer, &v, &err))
+        v = pdl_absent();
+    if (t && !pdl_is_absent(v) && !pdl_type_check(t, v, NULL, r->scratch, &fits, &problems, &err))
+        fits = true; /* it cannot be checked: there is nothing to say of it */
+    if (!fits && problems.n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
+    for (size_t i = 0; !fits && i < problems.n; i++) put_fault(&problems.p[i], out);
+    if (!pdl_is_absent(v)) pdl_drop(v);
+    pdl_arena_reset(r->scratch, m);
+    pdl_err_fini(&err);
+    return !fits && problems.n > 0;
+}
+
 /* Applies parser and spec in order; each stage takes the value of the previous one. */
-void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
+void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_promise *in = pdl_promise_of(s->in);
     pdl_err err = {0};
     if (in->state == PDL_PROMISE_FAILED) {
@@ -71,6 +133,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
         return;
     }
     pdl_drop(v);
+    report_end(reply, &err);
     pdl_promise_fail(pdl_promise_of(s->out), &err);
     pdl_err_fini(&err);
 }

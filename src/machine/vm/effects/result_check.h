@@ -23,6 +23,11 @@ pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_er
 /* Parser or spec of a block that applies to the reply of a model call: runs when the reply arrives.
  */
 struct pdl_stage;
-void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s);
+/* reply: of the call, which may say why the text is not what was asked for. */
+void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s, pdl_vref reply);
+
+/* Appends everything that is wrong with the answer of a model block, after its parser, by its
+ * spec: a line each, with the path, in the words of JSON. Returns false when nothing is. */
+bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf *out);
 
 #endif
