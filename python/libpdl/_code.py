@@ -18,6 +18,7 @@ TOP_LEVEL_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
 MANY = 100
 NAME = "<code-block>"
+UNSET = "'types.SimpleNamespace' object has no attribute 'result'"  # Python's words in a process of the reference
 _compiled: dict[str, types.CodeType] = {}  # blocks in loops run often
 _number = 0
 
@@ -48,6 +49,8 @@ def _message(raised: BaseException) -> str:
     import re
     text = "".join(shown.format(chain=False)).rstrip("\n")
     head = "" if text.startswith("Traceback") else "Traceback (most recent call last):\n"
+    if isinstance(raised, AttributeError) and str(raised) == UNSET and "  File " not in text:
+        return "Python Code error: the code never sets `result`, which is the value of the block\n" + text.rpartition("Traceback (most recent call last):\n")[2]
     return "Python Code error: " + head + re.sub(r"<code-block \d+>", NAME, text)
 
 
@@ -69,7 +72,7 @@ class _In:
 
 def _result(names: dict[str, Any]) -> Any:
     if "result" not in names:
-        raise AttributeError("'types.SimpleNamespace' object has no attribute 'result'")
+        raise AttributeError(UNSET)
     return names["result"]
 
 

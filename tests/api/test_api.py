@@ -89,8 +89,8 @@ def libraries(work, dest, larger):
     for path in [pdl, next(iter(sorted(dest.rglob("libpdl.so"))))]:
         run(["strip", "-o", work / "stripped", path])
         size = (work / "stripped").stat().st_size
-        # 2 MB until policies, sandbox, Live Document, durable runs, batches and telemetry were in
-        check("%s, stripped, is under 3 MB: %d bytes" % (path.name, size), size < 3 << 20)
+        # 2 MB until policies, sandbox, Live Document, durable runs, batches and telemetry were in; 3 MB until traces kept the calls of expressions
+        check("%s, stripped, is under 3.5 MB: %d bytes" % (path.name, size), size < 7 << 19)
 
 
 def test_programs_with_the_installed_library(build, folder):
