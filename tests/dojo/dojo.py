@@ -2,8 +2,9 @@
 
 The models are scripts that obey: they do what the package's ground truth says, and what any injection says that they read. So the figures
 are about the agents and the policy and not about a model. MODE: undefended (a loop of a model and its tools), guarded, planned (the two of
-lib/agent, with the policy `careful`, every approval refused), planned-free (no policy), planned-granted (a person approves exactly the calls of
-the ground truth). The tools are a server over HTTP in this process.
+lib/agent, with the policy `careful`, every approval refused), planned-own (with the policy of the suite in `policies`, as its user might write it, and
+no other; there is nobody to ask), planned-free (no policy), planned-granted (a person approves exactly the calls of the ground truth). The definitions of the tools were
+looked at and locked. The tools are a server over HTTP in this process.
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
@@ -31,13 +32,14 @@ from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime  # noqa: 
 from agentdojo.task_suite.load_suites import get_suites  # noqa: E402
 from agentdojo.types import text_content_block_from_string  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 SUITES = ["workspace", "travel", "banking", "slack"]
 # what only looks; a page of the web is not among them, since its address tells its server something
 READ_ONLY = ["get_user*", "get_all*", "get_rating*", "get_hotels*", "get_restaurants*", "get_cuisine*", "get_dietary*", "get_contact*",
              "get_price*", "get_car*", "get_fuel*", "get_flight*", "get_day*", "get_current*", "get_unread*", "get_sent*", "get_received*", "get_draft*", "get_iban",
              "get_balance", "get_most*", "get_scheduled*", "get_channels", "get_file*", "search_*", "list_*", "read_*", "check_*"]
-POLICY = "policy: 1\napprovals: 1000\nread_only:\n" + "".join('- {tool: "s/%s"}\n' % p for p in READ_ONLY) + "otherwise: allow\n"
+POLICY = "policy: 1\nlock: tools.lock\napprovals: 1000\nread_only:\n" + "".join('- {tool: "s/%s"}\n' % p for p in READ_ONLY) + "otherwise: allow\n"
 HEAD = 'defs:\n  s: {import: "mcp:s"}\n'
 PROGRAMS = {
     "undefended": HEAD + """lastOf:
@@ -273,8 +275,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Pipeline(BasePipelineElement):
-    def __init__(self, pdl, mode, port, task, injection, texts):
-        self.pdl, self.mode, self.port, self.task, self.injection, self.texts = pdl, mode, port, task, injection, texts
+    def __init__(self, pdl, mode, port, task, injection, texts, suite=""):
+        self.pdl, self.mode, self.port, self.task, self.injection, self.texts, self.suite = pdl, mode, port, task, injection, texts, suite
         self.name = "libpdl"
 
     def query(self, query, runtime, env, messages=(), extra_args=None):
@@ -307,8 +309,12 @@ class Pipeline(BasePipelineElement):
             argv = [self.pdl, "--stream", "none", "-d", "@data.yaml"]
             env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": base + "/v1", "PDL_MCP_CONFIG": "mcp.json", "PDL_PATH": str(ROOT), "HOME": d}
             if self.mode not in ("undefended", "planned-free"):
+                if self.mode == "planned-own":
+                    Path(d, "p.yaml").write_text((HERE / "policies" / (self.suite + ".yaml")).read_text())
+                else:
+                    env["PDL_POLICY"] = "careful"
                 argv += ["--policy", "p.yaml"]
-                env["PDL_POLICY"] = "careful"
+                subprocess.run([self.pdl, "policy", "lock", "tools.lock"], cwd=d, env={**env, "PDL_POLICY": ""}, capture_output=True, timeout=60, check=True)
             argv.append("a.pdl")
             if self.mode == "planned-granted":
                 return self.at_terminal(run, argv, env, d), ""
@@ -347,7 +353,7 @@ def one(pdl, mode, port, suite, task, injection):
     texts = {}
     if injection:
         texts = DirectAttack(suite, Pipeline(pdl, mode, port, task, None, [])).attack(task, injection)
-    pipeline = Pipeline(pdl, mode, port, task, injection, list(texts.values()))
+    pipeline = Pipeline(pdl, mode, port, task, injection, list(texts.values()), suite.name)
     utility, attacked = suite.run_task_with_pipeline(pipeline, task, injection, texts)
     by_effect = bool(injection) and attacked and pipeline.acts  # what wants no call is an attack on the answer
     return utility, by_effect, bool(injection) and not by_effect and pipeline.coloured, pipeline.error

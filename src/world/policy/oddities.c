@@ -16,6 +16,44 @@ static bool has(pdl_str s, const char *what) {
     return pdl_str_find(s, pdl_str_of(what), 0) != PDL_NOT_FOUND;
 }
 
+const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern) {
+    size_t slash = pdl_str_find(pattern, PDL_STR("/"), 0);
+    bool has_slash = slash != PDL_NOT_FOUND;
+    if (!pattern.n) return "the pattern is empty";
+    if (pattern.n > 1 && pattern.p[0] == '"' && pattern.p[pattern.n - 1] == '"')
+        return "the quotation marks are a part of the pattern";
+    if (pdl_str_is(kind, "tool")) {
+        bool whole = slash > 0 && slash + 1 < pattern.n;
+        if (has_slash ? !whole : !has(pattern, "*"))
+            return "a tool is SERVER/NAME, and SERVER/* are all of a server";
+    }
+    if (pdl_str_is(kind, "code") && !pdl_glob_fits(pattern, PDL_STR("python"), 0) &&
+        !pdl_glob_fits(pattern, PDL_STR("ipython"), 0) &&
+        !pdl_glob_fits(pattern, PDL_STR("object"), 0))
+        return "code is python, ipython or object";
+    if (pdl_str_is(kind, "command") && has(pattern, " -"))
+        return "the name of a command is its program alone; `argument` is for what follows";
+    if (pdl_str_is(kind, "url") && has_slash)
+        return "the name of an address is its host, as in api.example.org or *.example.org";
+    return NULL;
+}
+
+const char *pdl_policy_rule_fits_nothing(const rule *r) {
+    static const char *const of_objects[] = {"text", "args", "kwargs", "name"};
+    const char *why = NULL;
+    if (r->name.p) why = pdl_policy_fits_nothing(pdl_str_of(pdl_sink_name(r->sink)), r->name);
+    if (why) return why;
+    if (r->sink == PDL_SINK_url && r->matches.p && has(r->matches, "/") && r->argument.p &&
+        pdl_str_is(r->argument, "host"))
+        return "a host has no slash";
+    if (r->sink == PDL_SINK_code && r->name.p && pdl_str_is(r->name, "object") && r->argument.p) {
+        for (size_t i = 0; i < sizeof of_objects / sizeof of_objects[0]; i++)
+            if (pdl_str_is(r->argument, of_objects[i])) return NULL;
+        return "the arguments of an object are text, args, kwargs and name";
+    }
+    return NULL;
+}
+
 /* Is every path of the narrow pattern one of the wide one? "a/" and two stars: all below a. */
 static bool path_covers(pdl_str wide, pdl_str narrow) {
     if (!pdl_str_ends(wide, PDL_STR("/**")) || has(narrow, "..")) return false;

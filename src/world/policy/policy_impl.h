@@ -73,7 +73,7 @@ typedef struct policy {
     pdl_verdict otherwise;
     uint32_t otherwise_line, approvals, capacity;
     const pdl_node *sandbox;
-    pdl_str lock; /* path as written; p NULL: none */
+    pdl_str lock;     /* path as written; p NULL: none */
     pdl_loc lock_loc;
     pdl_val locked; /* server -> tool -> hash; absent: no lock */
     PDL_VEC(rule) rules;
@@ -93,6 +93,10 @@ enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
+
+/* oddities.c: why no name of this kind (a sink, a source) fits the pattern; NULL: one may */
+const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern);
+const char *pdl_policy_rule_fits_nothing(const rule *r);
 
 /* path_glob.c: the path from the root, without "." and ".." and doubled slashes; with real, links
  * are followed as far as the path exists. */

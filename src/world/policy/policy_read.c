@@ -241,7 +241,10 @@ static bool read_source(reader *r, const pdl_node *n, pdl_effect_kind only, sour
         if (!pdl_str_is(pair->key->text, source_words[i].word)) continue;
         if (only != PDL_EFFECT_COUNT && only != source_words[i].kind) break;
         out->kind = source_words[i].kind;
-        return is_text(r, pair->value, "a pattern", &out->glob);
+        if (!is_text(r, pair->value, "a pattern", &out->glob)) return false;
+        const char *why = pdl_policy_fits_nothing(pair->key->text, out->glob);
+        if (why) wrong(r, pair->value, "this source fits nothing: %s", why);
+        return !why;
     }
     if (only == PDL_EFFECT_tool)
         wrong(r, pair->key, "only tools can be named here, as {tool: \"mail/search*\"}");
@@ -329,7 +332,8 @@ static void check_argument(reader *r, const pdl_node *n, const rule *to) {
         rest = pdl_str_sub(rest, word.n + 1, rest.n);
     }
     while (digits < name.n && name.p[digits] >= '0' && name.p[digits] <= '9') digits++;
-    if (!form || (form == '#' && name.n && digits == name.n)) return;
+    if (!form || (form == '#' && digits == name.n && (name.n == 1 || (name.n && name.p[0] != '0'))))
+        return;
     if (form == '~' && !pdl_str_nearest(name, known, n_known).n) return;
     if (form == '-')
         wrong(r, n, "the sink %s has no arguments", row->name);
@@ -575,6 +579,8 @@ static void read_rule(reader *r, const pdl_node *n) {
     size_t before = r->problems.n;
     for (uint32_t i = 0; i < n->n; i++) read_rule_key(r, &n->pairs[i], &to);
     finish_endorse(&to);
+    const char *why = pdl_policy_rule_fits_nothing(&to);
+    if (why) wrong(r, n, "this rule fits nothing: %s", why);
     if (r->problems.n == before) check_rule(r, n, &to);
     *pdl_vec_push(&r->p->rules) = to;
 }
