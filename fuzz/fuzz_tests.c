@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_write(program, PDL_STR("text:\n- \"hi ${ name | default('you') } \"\n- model: openai/m\n"
                                 "  input: ${ name | default('q') }\n  parser: json\n"));
     fuzz_write(tests, (pdl_str){(const char *)data, size});
-    bool ok = pdl_tests_run(pdl_str_of(tests), NULL, count, &n, &err);
+    bool ok = pdl_tests_run(pdl_str_of(tests), &(pdl_session_options){0}, count, &n, &err);
     FUZZ_MUST(ok ? n > 0 : n == 0 && err.msg && err.msg[0]);
     pdl_err_fini(&err);
     pdl_free(program);

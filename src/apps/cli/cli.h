@@ -31,6 +31,8 @@ typedef struct shared_options {
     bool wire_failed;
 } shared_options;
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
+/* Can a session have these options? False: it has said why not. */
+bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
 /* run_warnings.c: what a check finds in a program that is about to run, on standard error: on a

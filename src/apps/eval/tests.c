@@ -242,7 +242,7 @@ static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     pdl_buf_put(out, name);
 }
 
-static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err *err) {
+static bool run_session(test *t, pdl_str text, const pdl_session_options *session, pdl_err *err) {
     pdl_vref input = part(t->spec, "input"), record = part(t->spec, "record");
     pdl_hook hooks[] = {{PDL_EFFECT_model, PDL_STR(""), answer_model, t},
                         {PDL_EFFECT_embed, PDL_STR(""), refuse_embedding, t},
@@ -251,7 +251,12 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
     pdl_session *s;
     const pdl_program *p;
     if (pdl_is_str(record)) put_path(t, pdl_str_get(record), &path);
-    pdl_session_options o = {.file = t->program,
+    pdl_session_options o = {.policies = session->policies,
+                             .n_policies = session->n_policies,
+                             .sandbox = session->sandbox,
+                             .sandbox_process = session->sandbox_process,
+                             .no_sandbox = session->no_sandbox,
+                             .file = t->program,
                              .dir = t->folder,
                              .stream = PDL_STREAM_RESULT,
                              .variables = pdl_is_dict(input) ? input : pdl_absent(),
@@ -259,7 +264,7 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
                              .sink = {t, on_event, false},
                              .hooks = hooks,
                              .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks,
-                             .cancel = cancel};
+                             .cancel = session->cancel};
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_config_read(t->program, &config, err);
     pdl_config_use(&config, &o);
@@ -276,10 +281,10 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
     return ok;
 }
 
-static bool run_test(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err *err) {
+static bool run_test(test *t, pdl_str text, const pdl_session_options *session, pdl_err *err) {
     t->output = t->problem = PDL_BUF;
     return pdl_mock_script_read(part(t->spec, "replies"), &t->script, err) &&
-           run_session(t, text, cancel, err);
+           run_session(t, text, session, err);
 }
 
 static void release(test *t) {
@@ -414,8 +419,9 @@ static bool read_tests(pdl_str file, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-static bool run_all(pdl_vref list, pdl_str program, pdl_str text, pdl_cancel_flag *cancel,
-                    pdl_test_report_fn *report, void *user, pdl_err *err) {
+static bool run_all(pdl_vref list, pdl_str program, pdl_str text,
+                    const pdl_session_options *session, pdl_test_report_fn *report, void *user,
+                    pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         test t = {
             .spec = pdl_list_at(list, i), .program = program, .folder = pdl_file_folder(program)};
@@ -423,25 +429,25 @@ static bool run_all(pdl_vref list, pdl_str program, pdl_str text, pdl_cancel_fla
         pdl_buf number = PDL_BUF;
         pdl_buf_putf(&number, "test %zu", i + 1);
         pdl_err why = {0};
-        if (!run_test(&t, text, cancel, &why)) complain(&t, "%s", why.msg);
+        if (!run_test(&t, text, session, &why)) complain(&t, "%s", why.msg);
         pdl_err_fini(&why);
         report(user, program, pdl_is_str(name) ? pdl_str_get(name) : pdl_buf_str(&number),
                pdl_buf_str(&t.problem));
         pdl_buf_fini(&number);
         release(&t);
-        if (cancel && *cancel) return pdl_err_signal(err, *cancel);
+        if (session->cancel && *session->cancel) return pdl_err_signal(err, *session->cancel);
     }
     return true;
 }
 
-bool pdl_tests_run(pdl_str file, pdl_cancel_flag *cancel, pdl_test_report_fn *report, void *user,
-                   pdl_err *err) {
+bool pdl_tests_run(pdl_str file, const pdl_session_options *session, pdl_test_report_fn *report,
+                   void *user, pdl_err *err) {
     pdl_val tests;
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), program = PDL_BUF;
     if (!read_tests(file, &tests, err)) return false;
     pdl_buf_putf(&program, "%.*s.pdl", (int)(file.n - (sizeof suffix - 1)), file.p);
     bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err) &&
-              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), cancel,
+              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), session,
                       report, user, err);
     pdl_buf_fini(&program);
     pdl_buf_fini(&text);

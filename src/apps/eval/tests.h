@@ -21,10 +21,11 @@
 /* Called for each test; problem is empty where it passed. */
 typedef void pdl_test_report_fn(void *user, pdl_str program, pdl_str name, pdl_str problem);
 
-/* Runs the tests of one file. Errors, before the first one: io, usage (the file is not of its form,
+/* Runs the tests of one file, with the policies, the sandbox and the flag `cancel` of the session's
+ * options. Errors, before the first one: io, usage (the file is not of its form,
  * the program is missing or does not load). */
-PDL_MUST bool pdl_tests_run(pdl_str file, pdl_cancel_flag *cancel, pdl_test_report_fn *report,
-                            void *user, pdl_err *err);
+PDL_MUST bool pdl_tests_run(pdl_str file, const pdl_session_options *session,
+                            pdl_test_report_fn *report, void *user, pdl_err *err);
 
 /* Calls fn for each file of tests in a folder and below it, in order. */
 PDL_MUST bool pdl_tests_find(pdl_str folder, bool (*fn)(void *user, pdl_str file), void *user,

@@ -1,5 +1,6 @@
 /* oddities.c -- rules that do nothing, as far as the policy alone shows it: for `pdl policy check`
  * and `pdl check --policy`. They are no mistakes: a policy with them is kept as it is written.
+ * Rules that no name can fit are mistakes, which the reader asks for.
  *
  * The first rule that fits decides, so a rule never does when one before it is for the same or for
  * more. Whether a pattern is for all that another is for is decided for stars alone, and only where
@@ -25,7 +26,8 @@ const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern) {
     if (pdl_str_is(kind, "tool")) {
         bool whole = slash > 0 && slash + 1 < pattern.n;
         if (has_slash ? !whole : !has(pattern, "*"))
-            return "a tool is SERVER/NAME, and SERVER/* are all of a server";
+            return "a tool is SERVER/NAME, and SERVER/* are all of a server; a function of a host "
+                   "program is `code object`";
     }
     if (pdl_str_is(kind, "code") && !pdl_glob_fits(pattern, PDL_STR("python"), 0) &&
         !pdl_glob_fits(pattern, PDL_STR("ipython"), 0) &&

@@ -93,7 +93,6 @@ enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
-
 /* oddities.c: why no name of this kind (a sink, a source) fits the pattern; NULL: one may */
 const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern);
 const char *pdl_policy_rule_fits_nothing(const rule *r);
@@ -102,7 +101,6 @@ const char *pdl_policy_rule_fits_nothing(const rule *r);
  * are followed as far as the path exists. */
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
-
 /* asks.c */
 typedef struct ask_list {
     PDL_VEC(pdl_policy_ask) asks;

@@ -466,18 +466,49 @@ static void converse(repl *r) {
     pdl_buf_fini(&entry);
 }
 
+static bool is_process_enough(const arguments *a) {
+    return a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
+}
+
+/* Reports mistakes in policies and profiles before the first entry, not with each. */
+static bool can_be_guarded(const arguments *a) {
+    pdl_session_options o = {.policies = a->policies.p,
+                             .n_policies = a->policies.n,
+                             .sandbox = pdl_cli_sandbox_profile(a),
+                             .sandbox_process = is_process_enough(a),
+                             .no_sandbox = a->given[OPT_no_sandbox]};
+    return pdl_cli_can_open(a, &o);
+}
+
+static bool open_engine(const arguments *a, repl *r, pdl_error **error) {
+    char *profile = pdl_str_dup(pdl_cli_sandbox_profile(a));
+    const char **policies = PDL_NEW_N(const char *, a->policies.n + 1);
+    for (size_t i = 0; i < a->policies.n; i++) policies[i] = a->policies.p[i].p;
+    pdl_engine_options o = {.size = sizeof o,
+                            .shared = true,
+                            .policies = policies,
+                            .n_policies = a->policies.n,
+                            .sandbox = profile,
+                            .sandbox_process = is_process_enough(a),
+                            .no_sandbox = a->given[OPT_no_sandbox]};
+    r->engine = pdl_engine_new(&o, error);
+    pdl_free(policies);
+    pdl_free(profile);
+    return r->engine != NULL;
+}
+
 int pdl_cli_cmd_repl(const arguments *a) {
     repl r = {0};
     pdl_err err = {0};
     pdl_error *error = NULL;
-    pdl_engine_options o = {.size = sizeof o, .shared = true};
     char *history = history_file();
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     bool ok = read_inputs(a, &r, &err);
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
+    ok = ok && can_be_guarded(a);
     pdl_err_fini(&err);
-    if (ok && (!(r.engine = pdl_engine_new(&o, &error)) || !take_input(&r, &error))) {
+    if (ok && (!open_engine(a, &r, &error) || !take_input(&r, &error))) {
         fail(&r, error);
         ok = false;
     }

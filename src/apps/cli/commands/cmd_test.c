@@ -13,6 +13,7 @@ typedef struct tester {
     size_t passed, failed, files;
     bool broken; /* a file of tests is wrong */
     pdl_junit junit;
+    pdl_session_options session; /* They say what the command line does. */
 } tester;
 
 static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem) {
@@ -35,7 +36,7 @@ static bool run_file(void *user, pdl_str file) {
     tester *t = user;
     pdl_err err = {0};
     t->files++;
-    if (!pdl_tests_run(file, pdl_cli_signal_received(), on_report, t, &err)) {
+    if (!pdl_tests_run(file, &t->session, on_report, t, &err)) {
         pdl_cli_print_error(&err, NULL);
         t->broken = true;
     }
@@ -91,6 +92,10 @@ static int write_junit(const arguments *a, const tester *t) {
 
 int pdl_cli_cmd_test(const arguments *a) {
     tester t = {0};
+    shared_options limits = {0};
+    int wrong = pdl_cli_shared_options_read(a, &limits, &t.session);
+    if (wrong) return wrong;
+    if (!pdl_cli_can_open(a, &t.session)) return 2;
     if (!can_write_junit(a)) return 2;
     if (!a->files.n) run_named(&t, PDL_STR("."));
     for (size_t i = 0; i < a->files.n; i++) run_named(&t, a->files.p[i]);
@@ -103,6 +108,7 @@ int pdl_cli_cmd_test(const arguments *a) {
         pdl_buf_fini(&line);
     }
     pdl_junit_fini(&t.junit);
+    pdl_cli_shared_options_fini(&limits);
     if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
     if (t.broken || !t.files || code == 2) return 2;
     return t.failed ? 1 : code;

@@ -408,6 +408,8 @@ static const opt_id mock_options[] = {
 static const opt_id test_options[] = {
     OPT_help,
     OPT_junit,
+    OPT_policy,
+    CONFINED_CODE,
     OPT_COUNT,
 };
 static const opt_id eval_options[] = {
@@ -516,6 +518,8 @@ static const opt_id repl_options[] = {
     OPT_data_file,
     OPT_data,
     OPT_repl_model,
+    OPT_policy,
+    CONFINED_CODE,
     OPT_COUNT,
 };
 static const opt_id doctor_options[] = {

@@ -130,6 +130,16 @@ static void take_options(const arguments *a, pdl_session_options *o) {
     o->cancel = pdl_cli_signal_received();
 }
 
+bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
+    pdl_session *s = NULL;
+    pdl_err err = {0};
+    bool ok = pdl_session_new(o, &s, &err);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
+    pdl_session_free(s);
+    pdl_err_fini(&err);
+    return ok;
+}
+
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
