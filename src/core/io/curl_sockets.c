@@ -9,7 +9,7 @@
  *
  * The loop watches one epoll, in which the sockets are, and takes a few that are ready from it at a
  * time. libuv would report a thousand in one turn: each answer of thousands of calls in flight is
- * read, goes on to its run, and makes the run ask again, and with a pass over all of them for each
+ * read, reaches its run, and makes the run ask again, and with a pass over all of them for each
  * of these steps its memory had fallen out of the processor's cache before the next one. While a
  * call waits its memory leaves the cache, too: that of all sockets which are ready is fetched
  * before the first of them is reported.
@@ -34,8 +34,8 @@ struct pdl_curl_socket {
     pdl_curl_sockets *all;
     void *user;
     curl_socket_t fd;
-    uint32_t events; /* that libcurl waits for */
-    uint32_t polled; /* by the kernel; more than events while the socket rests */
+    uint32_t events; /* the ones that libcurl waits for */
+    uint32_t polled; /* the ones that the kernel polls: more while the socket rests */
     bool is_ours;    /* opened by pdl_curl_socket_open */
     pdl_curl_near near[PDL_CURL_NEAR];
 };

@@ -15,16 +15,16 @@ typedef struct pdl_curl_socket pdl_curl_socket;
 typedef struct pdl_curl_sockets {
     pdl_loop *loop;
     int poller;                   /* an epoll of all of them, made with watch */
-    pdl_watch *watch;             /* of poller; NULL: none yet */
-    struct pdl_curl_batch *batch; /* that is being reported; NULL: none */
+    pdl_watch *watch;             /* the poller's; NULL: none yet */
+    struct pdl_curl_batch *batch; /* the one that is being reported; NULL: none */
     size_t n_watched;             /* while there are any, watch keeps the loop open */
     /* Is called when a socket is ready, with the user of its watch and the mask of libcurl. */
     void (*ready)(void *user, curl_socket_t fd, int mask);
     PDL_VEC(pdl_curl_socket *) by_fd;
 } pdl_curl_sockets;
 
-/* libcurl wants to hear of fd what CURL_POLL_... says. Returns what libcurl expects: not 0 when fd
- * cannot be watched. */
+/* libcurl waits for the events of fd that CURL_POLL_... names. Returns what libcurl expects: not 0
+ * when fd cannot be watched. */
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
 /* Memory that is read when the socket is reported. It may be gone by then. */
 enum { PDL_CURL_NEAR = 3 };

@@ -35,7 +35,7 @@ static const struct {
     {EPIPE, "BrokenPipeError,OSError"},
 };
 
-/* As Python quotes a path. */
+/* Quotes a path as Python does. */
 static void put_quoted(pdl_str s, pdl_buf *out) {
     char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
     pdl_buf_putc(out, quote);
@@ -141,7 +141,7 @@ static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *
     }
 }
 
-/* Of a descriptor whose fstat is st. */
+/* Returns how many bytes are read at most from a descriptor whose fstat is st. */
 static size_t most_of(int fd, const struct stat *st, size_t most) {
     enum { DEVICE_MOST = 1 << 20 };
     bool is_device = S_ISCHR(st->st_mode) && !isatty(fd);
@@ -284,7 +284,7 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 /* --- a file in pieces ------------------------------------------------------------------------- */
 
-/* Who may read a new file, from its first byte on. */
+/* The mode of a new file, from its first byte on. */
 enum { PRIVATE = 0600, SHARED = 0666 };
 
 struct pdl_file_out {
@@ -294,7 +294,7 @@ struct pdl_file_out {
     pdl_buf rest;  /* not written yet */
     bool there;    /* it replaces a file with this mode */
     mode_t mode;
-    mode_t fresh; /* that of a new file, before the umask */
+    mode_t fresh; /* the mode of a new file, before the umask */
 };
 
 static void out_free(pdl_file_out *f) {
@@ -351,8 +351,8 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     return false;
 }
 
-/* What the shell has opened is written where it is, also when that is a file: one in its place
- * would not have what was written before, and not get what comes after. */
+/* Opens a descriptor that the shell has opened. It is written in place, also when it is a file: a
+ * new file in its place would lack what was written before and what comes after. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -564,7 +564,8 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     return found;
 }
 
-/* Of an entry of a folder. A link to a folder is OTHER: who walks folders would walk in circles. */
+/* The kind of an entry of a folder. A link to a folder is OTHER: who walks folders would walk in
+ * circles. */
 static pdl_file_kind kind_of_entry(const char *path) {
     struct stat st;
     pdl_file_kind kind = pdl_file_kind_of(path);

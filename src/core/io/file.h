@@ -17,15 +17,15 @@
  * meaning. */
 PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
-/* The same of an open descriptor. */
+/* pdl_file_read for an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
-/* The same for a file that was not named, which was found where it would be: what is neither a
+/* pdl_file_read for a file that was not named but found at its usual place: what is neither a
  * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. A
- * FIFO is read when somebody writes to it and closes it within fifo_ms (0: refused). */
+ * FIFO is read when its writer closes it within fifo_ms (0: refused). */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
 /* pdl_file_read, where nothing can begin without the file: of a FIFO as pdl_file_read_found. */
 PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-enum { PDL_FILE_FIFO_MS = 5000 }; /* somebody may have to allow that a program gets its keys */
+enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to allow that a program gets its keys */
 
 /* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not
  * cancelled; its reads and writes do not block. -1: err is set. */
@@ -44,8 +44,8 @@ typedef enum {
     /* Through a temporary file beside it and a rename: readers see the old or the new content. A
      * link is followed. A new file is readable by its owner only (0600). */
     PDL_FILE_ATOMIC,
-    /* The same; who may read a new file is decided by the umask, as of any file that a person
-     * makes: what build servers and colleagues read. */
+    /* PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that a person
+     * makes: for files that build servers and colleagues read. */
     PDL_FILE_SHARED,
     PDL_FILE_PLAIN, /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
@@ -61,7 +61,7 @@ PDL_MUST bool pdl_file_check_writable(const char *path, pdl_err *err);
 /* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is
  * full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
-/* The same; path is for messages. */
+/* pdl_file_write_fd; path is for messages. */
 PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err);
 
 /* A file that is written in pieces and replaces the one at path after its last piece:

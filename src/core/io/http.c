@@ -31,10 +31,10 @@ enum {
     LANE_TRANSFERS = 16,    /* libcurl searches all connections of a multi handle for a free one */
     LANE_SHARED = 128,      /* with TLS: transfers share a connection, and making one is slow */
     SPARE_TRANSFERS = 1000, /* many may end in one turn */
-    SPARE_LOOKED_AT = 8,    /* of them, for one of the same setup */
+    SPARE_LOOKED_AT = 8,    /* how many are examined for one of the same setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
-    HANDLE_BYTES = 5376,   /* of libcurl 7.88's easy handle; a little more or less is no mistake */
-    USER_BYTES = 1536,     /* of the object of the user of a transfer; the same */
+    HANDLE_BYTES = 5376,   /* libcurl 7.88's easy handle; a little more or less is no mistake */
+    USER_BYTES = 1536,     /* the object of the user of a transfer; not exact either */
     RECEIVE_BUFFER = 4000, /* thousands may be open, and most answers are short */
 };
 
@@ -57,11 +57,11 @@ typedef struct transfer {
     CURL *easy; /* kept by a spare transfer, with all that setup names */
     lane *lane;
     struct curl_slist *headers;
-    pdl_buf setup; /* what easy is set to (put_setup); empty: nothing */
+    pdl_buf setup; /* the setup of easy (put_setup); empty: nothing */
     pdl_http_request req;
     pdl_buf head, body;
     size_t got;                 /* bytes of body that have arrived */
-    uint64_t start_ns, last_ns; /* of the transfer; when its last byte arrived */
+    uint64_t start_ns, last_ns; /* when the transfer began; when its last byte arrived */
     pdl_timer *idle;
     struct transfer *next; /* in the queue */
     pdl_http_end end;
@@ -83,7 +83,7 @@ struct pdl_http {
     PDL_VEC(lane *) lanes;
     lane *roomy; /* the one that a transfer left last; NULL: none yet */
     PDL_VEC(transfer *) spare;
-    pdl_buf setup; /* of the request that is being started */
+    pdl_buf setup; /* the setup of the request that is being started */
     char *address; /* owned: the last URL, and what libcurl read in it; NULL: none */
     CURLU *parts;
     PDL_VEC(transfer *) slots; /* id = number of use << 32 | slot + 1 */
@@ -140,7 +140,7 @@ static void leave_table(transfer *t) {
     h->open--;
 }
 
-/* Of what is set up here; a key is in it. */
+/* Erases the setup, which has a key in it. */
 static void clear_setup(transfer *t) {
     if (t->setup.p) explicit_bzero(t->setup.p, t->setup.cap);
     pdl_buf_clear(&t->setup);

@@ -48,7 +48,7 @@ typedef enum {
     PDL_HTTP_STOPPED,     /* the data callback returned false */
 } pdl_http_end;
 
-/* Which limit passed. */
+/* The limit that passed. */
 typedef enum {
     PDL_HTTP_NO_LIMIT,
     PDL_HTTP_CONNECT_MS,
@@ -60,7 +60,7 @@ typedef enum {
 /* How a transfer ended. Borrowed for the time of the call. */
 typedef struct pdl_http_reply {
     pdl_http_end end;
-    pdl_http_limit limit; /* of a TIMEOUT */
+    pdl_http_limit limit; /* for a TIMEOUT */
     int status;           /* 0: no answer arrived */
     pdl_str body;         /* bytes not given to data; not necessarily valid UTF-8 */
     pdl_str header_text;  /* header lines as received */
@@ -93,12 +93,12 @@ typedef struct pdl_http_request {
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
-/* The same of a transfer that is in flight, from its callback data; valid until that returns. */
+/* The header of a transfer that is in flight, from its callback data; valid until that returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
-/* Who takes requests in place of libcurl, for instance to send many of them together later. As
- * pdl_http_start and pdl_http_cancel; `done` of a request is called with an answer that somebody
- * else has had. */
+/* Takes requests in place of libcurl, for instance to send many of them together later. The
+ * functions are like pdl_http_start and pdl_http_cancel; `done` of a request is called with an
+ * answer that the carrier got. */
 typedef struct pdl_http_carrier {
     void *user;
     uint64_t (*start)(void *user, const pdl_http_request *req);

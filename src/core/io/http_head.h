@@ -27,7 +27,7 @@ typedef struct pdl_http_head {
     pdl_str method;
     char *path; /* decoded, without the query, UTF-8 without control characters; owned */
     PDL_VEC(pdl_http_field) fields;
-    int64_t length;  /* of the body; -1: in chunks */
+    int64_t length;  /* the body's; -1: in chunks */
     bool has_length; /* Content-Length is present */
     bool keep_alive, expects_continue, is_1_0;
 } pdl_http_head;
@@ -60,7 +60,7 @@ typedef struct pdl_chunks {
         CHUNK_TRAILER_LF,
         CHUNK_END
     } at;
-    uint64_t left; /* of the data of a chunk */
+    uint64_t left; /* bytes of a chunk that have not arrived */
     unsigned digits, line, trailer;
 } pdl_chunks;
 

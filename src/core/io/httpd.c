@@ -59,7 +59,7 @@ typedef struct client {
     pdl_watch *watch;
     phase phase;
     pdl_buf in;     /* received and not read */
-    size_t scanned; /* of in, for the end of a head */
+    size_t scanned; /* bytes of in that were searched for the end of a head */
     pdl_buf out;    /* taken up to out_at */
     size_t out_at;
     pdl_exchange *x;
@@ -78,11 +78,11 @@ typedef struct clients {
 
 struct pdl_exchange {
     client *client;
-    pdl_buf bytes; /* of the head */
+    pdl_buf bytes; /* the head as it was received */
     pdl_http_head head;
     pdl_buf body;
     pdl_chunks chunks;
-    int64_t left;    /* of a body of known length */
+    int64_t left;    /* bytes that a body of known length lacks */
     pdl_buf headers; /* further ones of the answer */
     int status;
     uint64_t sent;
@@ -101,7 +101,7 @@ struct pdl_httpd {
     pdl_timer *timer;
     clients idle, receiving, busy;
     unsigned n_clients;
-    size_t body_bytes; /* of all exchanges */
+    size_t body_bytes; /* sum over all exchanges */
     char scratch[SCRATCH];
 };
 
@@ -356,7 +356,7 @@ size_t pdl_exchange_pending(const pdl_exchange *x) {
 int pdl_exchange_status(const pdl_exchange *x) { return x->status; }
 uint64_t pdl_exchange_sent(const pdl_exchange *x) { return x->sent; }
 
-/* --- refusals of our own ---------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void put_error(pdl_buf *b, const char *why) {
     pdl_buf_putf(b,

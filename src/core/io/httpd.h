@@ -24,8 +24,8 @@ typedef struct pdl_httpd_options {
     const char *host;         /* name or address to listen at */
     uint16_t port;            /* 0: any that is free */
     size_t max_body;          /* longer bodies are refused with 413 */
-    size_t max_bodies;        /* of all exchanges together: further ones are refused with 503 */
-    unsigned max_connections; /* also at most half of the descriptors of the process */
+    size_t max_bodies;        /* bytes of all bodies together: more are refused with 503 */
+    unsigned max_connections; /* and never more than half of the descriptors of the process */
     uint64_t receive_ms;      /* for a request to arrive; also for a connection to be idle */
     uint64_t send_ms;         /* for a client that takes nothing of an answer */
     const pdl_debug *debug;   /* category http; may be NULL */
@@ -47,7 +47,7 @@ typedef struct pdl_httpd_options {
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
-unsigned pdl_httpd_connections(const pdl_httpd *h); /* that are open */
+unsigned pdl_httpd_connections(const pdl_httpd *h); /* how many are open */
 /* Ends all exchanges. NULL is fine. */
 void pdl_httpd_free(pdl_httpd *h);
 

@@ -31,7 +31,7 @@
 
 #include "base/banned.h"
 
-/* What of libedit's interface is used; its header is not needed to build. */
+/* The part of libedit's interface that is used; its header is not needed to build. */
 typedef struct history_event {
     int number;
     const char *text;
@@ -76,7 +76,7 @@ struct pdl_line_edit {
     pdl_line_edit_options opt;
     edit_api api;
     void *el, *history; /* NULL: lines are read as they come */
-    const char *prompt; /* of the line that is being read */
+    const char *prompt; /* the prompt of the line that is being read */
     locale_t locale;    /* in which libedit works; 0: there is none for UTF-8 */
     size_t n_bytes;     /* read since libedit was called */
     size_t n_ahead;     /* unread bytes that were typed while the terminal cut lines */
@@ -160,7 +160,7 @@ static bool wait_for_byte(const pdl_line_edit *e) {
 }
 
 /* What is there when the terminal has just been made ready for single keys was typed before: while
- * a program ran, or right behind the prompt. */
+ * a program ran, or right after the prompt. */
 static void count_ahead(pdl_line_edit *e) {
     int n = 0;
     if (!e->is_first) return;

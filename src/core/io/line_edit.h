@@ -13,7 +13,7 @@
 
 typedef struct pdl_line_edit pdl_line_edit;
 
-/* Words that may stand where the cursor is: calls put(to, word) for each word that begins with the
+/* Words that may be at the cursor: calls put(to, word) for each word that begins with the
  * end of `before`, which is the line up to the cursor; *n_typed is how many bytes of that end the
  * words replace. */
 typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
@@ -22,7 +22,7 @@ typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
 typedef struct pdl_line_edit_options {
     const char *history; /* file of earlier lines, kept readable for its owner alone; NULL: none */
     pdl_complete_fn *complete; /* NULL: none */
-    void *user;                /* of complete */
+    void *user;                /* for complete */
     bool has_wake;             /* wake is set */
     int wake; /* becomes readable when the line that is typed is to be dropped: INTERRUPTED */
 } pdl_line_edit_options;

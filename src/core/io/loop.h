@@ -22,10 +22,10 @@ typedef struct pdl_loop pdl_loop;
  * runs out. Call once, before libuv is used; a setting of the process. */
 void pdl_loop_use_alloc(void);
 
-/* Also makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an error of the
- * write. */
+/* Makes a loop, and makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an
+ * error of the write. */
 pdl_loop *pdl_loop_new(void);
-/* The same; NULL when the process is out of descriptors. */
+/* pdl_loop_new; NULL when the process is out of descriptors. */
 pdl_loop *pdl_loop_try(void);
 /* Everything started on the loop must have been stopped or freed before. NULL is fine. */
 void pdl_loop_free(pdl_loop *l);
@@ -56,7 +56,7 @@ typedef struct pdl_timer pdl_timer;
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 /* Never call it; releases it. NULL is fine. */
 void pdl_timer_stop(pdl_timer *t);
-/* The same, without keeping the loop open: it fires when somebody waits for something else. */
+/* A timer that does not keep the loop open: it fires while something else is waited for. */
 pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 
 /* --- descriptors: pipes, sockets, terminals --------------------------------------------------- */
@@ -69,13 +69,13 @@ enum { PDL_WATCH_READ = 1, PDL_WATCH_WRITE = 2 };
  * cannot be watched. */
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user);
-/* Reading, without keeping the loop open: reports come when somebody waits for something else. Its
+/* Reading, without keeping the loop open: reports come while something else is waited for. Its
  * events are not changed. */
 pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
                                 void *user);
 /* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
-/* As pdl_watch_set(w, 0), for a descriptor that will soon be read again: the kernel keeps it until
+/* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again: the kernel keeps it until
  * it is ready, so that watching it for reading again costs no system call. */
 void pdl_watch_rest(pdl_watch *w);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */

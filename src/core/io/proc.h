@@ -22,7 +22,7 @@ typedef struct pdl_proc_result {
     int signal;       /* the signal that killed it, or 0 */
     bool timed_out;   /* killed by us because timeout_ms passed */
     bool too_large;   /* killed by us because its output passed max_bytes */
-    pdl_str out, err; /* what it wrote, bytes (empty where a callback took it) */
+    pdl_str out, err; /* its output, bytes (empty where a callback took it) */
 } pdl_proc_result;
 
 /* All-zero apart from argv, done is the default. */

@@ -168,7 +168,7 @@ static void set_retry(pdl_sse *s, pdl_str value) {
     if (value.n <= 9 && pdl_num_read_int(value, &ms) && ms >= 0) s->retry_ms = (uint64_t)ms;
 }
 
-/* What was read so far is an event of its own. */
+/* Ends the event that was read so far, and adds one for the error. */
 static bool add_error(sse_feed *f, pdl_str value, pdl_err *err) {
     if (!dispatch(f, false, err)) return false;
     f->s->name.limit = (size_t)-1 >> 2;

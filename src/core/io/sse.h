@@ -42,7 +42,7 @@ typedef struct pdl_sse {
     /* Id of the last complete event; empty: none. At most PDL_MAX_SSE_ID bytes, no control
      * characters. */
     pdl_buf id;
-    pdl_buf next_id;   /* of the event being read */
+    pdl_buf next_id;   /* the id of the event being read */
     uint64_t retry_ms; /* how long to wait before the stream is requested again; 0: unspecified */
     pdl_buf stray;     /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */
     bool has_data, has_id;
@@ -54,7 +54,7 @@ enum { PDL_MAX_SSE_ID = 4096, PDL_MAX_SSE_STRAY = 2000 };
  * field `error` (llama.cpp) is an event of that name, whose data is its value. */
 typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
-/* As pdl_lines_feed. Events without data are not reported, except those named error; their ids
+/* Like pdl_lines_feed. Events without data are not reported, except those named error; their ids
  * count. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
 /* The input has ended: an event without its blank line is reported too (some servers close early).

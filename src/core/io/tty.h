@@ -24,12 +24,12 @@ typedef struct pdl_tty_env {
  * yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Keeps the settings of the terminal at fd, which somebody changes until pdl_tty_forget: a process
+/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget: a process
  * that is ended by a second signal restores them. */
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
-/* What a command that a signal ended gives to its caller: 130 after Ctrl-C, else 143, also for a
+/* The exit status of a command that a signal ended: 130 after Ctrl-C, else 143, also for a
  * terminal that was closed (SIGHUP), which is reported like any other request to end. */
 int pdl_signal_exit_status(int sig);
 
@@ -38,10 +38,10 @@ int pdl_signal_exit_status(int sig);
 typedef struct pdl_signals pdl_signals;
 pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
                                void (*fn)(void *user, int sig), void *user);
-/* Also stores the number of a signal that arrives in *flag at once, for work that does not return
- * to the loop. When the flag is set already, the process and its children end at once: the user has
- * asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a process can have a
- * flag, which must outlive it. */
+/* A watch that stores the number of a signal in *flag at once, too, for work that does not return
+ * to the loop. When the flag is set already, the process and its children end at once:
+ * the user has asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a process
+ * can have a flag, which must outlive it. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
 /* Restores the default handling; with a flag, any of the signals now ends the process and its
  * children at once. NULL is fine. */

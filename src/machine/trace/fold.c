@@ -58,8 +58,9 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* The reference does not show what is called from inside of an expression. The blocks of a program that was
- * computed from hidden values are hidden too: their names and keys are parts of those values. */
+/* The reference does not show what is called from inside of an expression. The blocks of a program
+ * that was computed from hidden values are hidden too: their names and keys are parts of those
+ * values. */
 static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
     if (pdl_mask_hides(f->mask, e->label)) return false;
     if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
