@@ -90,7 +90,7 @@ static void look_at_libraries(doctor *d) {
 static void look_at_sandbox(doctor *d) {
     pdl_buf all = PDL_BUF, text = PDL_BUF, self = PDL_BUF;
     pdl_file_put_self(&self);
-    pdl_sandbox_check(pdl_buf_z(&self), pdl_environ_get, d->session->env, false, &all);
+    pdl_sandbox_check(pdl_buf_z(&self), pdl_environ_get, d->session->around.env, false, &all);
     pdl_str word = PDL_STR("strength");
     size_t at = pdl_str_rfind(pdl_buf_str(&all), word);
     pdl_str last = pdl_str_sub(pdl_buf_str(&all), at == PDL_NOT_FOUND ? 0 : at + word.n, all.len);
@@ -119,7 +119,7 @@ static void look_at_library(doctor *d) {
     pdl_val library = pdl_session_library(d->session);
     bool ok = pdl_is_dict(library);
     pdl_buf text = PDL_BUF;
-    const pdl_folders *f = &d->session->folders;
+    const pdl_folders *f = &d->session->around.folders;
     for (size_t i = 0; i < f->n; i++)
         if (is_folder(f->path[i]) && !is_before(f, i))
             pdl_buf_putf(&text, "%s%.*s", text.len ? ", " : "", PDL_FMT(f->path[i]));
@@ -204,7 +204,7 @@ static bool is_waiting(const doctor *d) {
 
 /* All are asked side by side: those that do not answer cost the time of one. */
 static void report_services(doctor *d) {
-    while (is_waiting(d) && pdl_loop_run(d->session->loop, ASK_MS)) {}
+    while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {
         service *a = d->services.p[i];
         if (!a->is_over) pdl_http_cancel(d->http, a->id);
@@ -221,7 +221,7 @@ static void report_services(doctor *d) {
 static bool is_exported(const char *name) { return getenv(name) != NULL; }
 
 static void look_at_providers(doctor *d) {
-    pdl_model_each_provider(pdl_environ_get, d->session->env, is_exported, on_provider, d);
+    pdl_model_each_provider(pdl_environ_get, d->session->around.env, is_exported, on_provider, d);
     report_services(d);
     if (d->services.n) return;
     pdl_buf text = PDL_BUF;
@@ -244,7 +244,7 @@ bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
         pdl_buf_fini(&d.notes);
         return false;
     }
-    if (asks) d.http = pdl_http_new(d.session->loop, &(pdl_http_options){0});
+    if (asks) d.http = pdl_http_new(d.session->around.loop, &(pdl_http_options){0});
     PDL_PUT(&version, PDL_VERSION);
     add(&d, "pdl", "ok", "", &version);
     look_at_python(&d);

@@ -21,9 +21,9 @@ static void on_note(void *user, pdl_str text) {
 /* Runs that were started with pdl_session_spawn; members of a session share what it has. */
 static uint32_t owner_of(void *user, uint32_t effect) {
     const pdl_session *s = user;
-    uint32_t root = pdl_subruns_root(s->subs, effect);
+    uint32_t root = pdl_subruns_root(s->running.subs, effect);
     bool spawned = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
-    bool member = spawned && s->members && s->members[root - PDL_SUB_RANGES];
+    bool member = spawned && s->group.members && s->group.members[root - PDL_SUB_RANGES];
     return spawned && !member ? root : 0;
 }
 
@@ -35,7 +35,7 @@ static pdl_world *answerers_of(pdl_session *shared) {
 pdl_world *pdl_session_answer_world(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
-        .loop = s->loop,
+        .loop = s->around.loop,
         .env = pdl_session_env_of,
         .env_user = s,
         .dir = o->dir,
@@ -47,7 +47,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .run_program = pdl_session_run_program,
         .owner = owner_of,
         .user = s,
-        .prices = s->prices,
+        .prices = s->around.prices,
         .hooks = o->hooks,
         .n_hooks = o->n_hooks,
         .task = o->task,
@@ -57,11 +57,11 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .wire = o->wire ? on_wire : NULL,
         .note = o->note ? on_note : NULL,
         .carrier = o->carrier,
-        .traceparent = s->otlp ? pdl_session_traceparent : NULL,
+        .traceparent = s->around.otlp ? pdl_session_traceparent : NULL,
         .tracestate = pdl_session_tracestate(s),
-        .secrets = s->secrets,
-        .confined = s->shared ? s->shared->confined : s->confined,
+        .secrets = s->around.secrets,
+        .confined = pdl_session_confined(s),
     };
-    if (s->shared) c.behind = answerers_of(s->shared);
+    if (s->group.shared) c.behind = answerers_of(s->group.shared);
     return pdl_compose(&c);
 }

@@ -26,29 +26,29 @@ static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *n
 
 static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_explain_world_new(next, s->allowed, s->prices);
+    return pdl_explain_world_new(next, s->reports.allowed, s->around.prices);
 }
 
 static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     if (run) return pdl_durable_world(run->durable, next);
-    return s->durable ? pdl_durable_world(s->durable, next)
-                      : pdl_durable_server_world(s->server, next);
+    return s->files.durable ? pdl_durable_world(s->files.durable, next)
+                      : pdl_durable_server_world(s->files.server, next);
 }
 
 static pdl_world *open_record(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_journal_world(s->journal, next);
+    return pdl_journal_world(s->files.journal, next);
 }
 
 static pdl_world *open_cache(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_cache_world(s->cache, next);
+    return pdl_cache_world(s->files.cache, next);
 }
 
 static pdl_world *open_budget(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
-    const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
+    const pdl_prices *prices = s->group.shared ? s->group.shared->around.prices : s->around.prices;
     (void)run;
-    return pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, next);
+    return pdl_budget_world_new(&(pdl_budget_world_options){s->around.loop, prices}, next);
 }
 
 static pdl_world *open_precheck(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
@@ -58,7 +58,7 @@ static pdl_world *open_precheck(pdl_session *s, const pdl_spawn *run, pdl_world 
 
 static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_jobs_world_new(s->shared->jobs, next);
+    return pdl_jobs_world_new(s->group.shared->group.jobs, next);
 }
 
 static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

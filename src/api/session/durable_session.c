@@ -17,7 +17,7 @@ static void name_key(void *user, pdl_str name, pdl_str value) {
 }
 
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
-    pdl_environ_each_key(s->env, name_key, d);
+    pdl_environ_each_key(s->around.env, name_key, d);
 }
 
 static bool is_looking(const pdl_session *s, const pdl_effect *e) {
@@ -27,7 +27,8 @@ static bool is_looking(const pdl_session *s, const pdl_effect *e) {
     if (pdl_text_is(op, "list")) return true;
     if (!pdl_text_is(op, "call") || !pdl_is_str(server) || !pdl_is_str(name)) return false;
     pdl_buf_putf(&tool, "%.*s/%.*s", PDL_FMT(pdl_str_get(server)), PDL_FMT(pdl_str_get(name)));
-    bool looks = s->policies && pdl_policy_is_read_only(s->policies, pdl_buf_str(&tool));
+    const pdl_policies *p = s->rules.policies;
+    bool looks = p && pdl_policy_is_read_only(p, pdl_buf_str(&tool));
     pdl_buf_fini(&tool);
     return looks;
 }
@@ -47,7 +48,7 @@ static bool is_harmless(void *user, const pdl_effect *e) {
     if (e->kind == PDL_EFFECT_tool) return is_looking(s, e);
     if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
         return false;
-    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    pdl_confined *c = pdl_session_confined(s);
     if (!c || !pdl_confined_find(c, e->sandbox, &box, &ignored)) box = NULL;
     pdl_err_fini(&ignored);
     return box && pdl_sandbox_is_closed(box);
@@ -56,7 +57,7 @@ static bool is_harmless(void *user, const pdl_effect *e) {
 static void on_parked(void *user) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
-    pdl_run_cancel(((pdl_session *)user)->run, &err);
+    pdl_run_cancel(((pdl_session *)user)->running.run, &err);
 }
 
 /* The keys that the text of a program holds. */
@@ -95,23 +96,23 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     pdl_durable_options full = *o;
     full.dir = s->opt.dir;
     full.debug = s->opt.debug;
-    full.secrets = s->secrets;
-    pdl_durable_note_learned(d, s->secrets);
+    full.secrets = s->around.secrets;
+    pdl_durable_note_learned(d, s->around.secrets);
     full.spent = on_spent;
     full.is_harmless = is_harmless;
     full.parked = on_parked;
     full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.variables = variables;
-    s->durable = d;
+    s->files.durable = d;
     pdl_durable_attach(d, &full);
-    if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
+    if (s->running.budget) pdl_budget_set_earlier(s->running.budget, pdl_durable_earlier_ns(d));
 }
 
 /* --- runs of a server ------------------------------------------------------------------------- */
 
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
-    pdl_durable_note_learned(server, s->secrets);
-    s->server = server;
+    pdl_durable_note_learned(server, s->around.secrets);
+    s->files.server = server;
 }
 
 /* What a run prints goes out with the next poll of the server. */
@@ -121,30 +122,31 @@ static void on_output(void *user, const pdl_event *e) {
 }
 
 pdl_sink pdl_session_output_sink(const pdl_session *s) {
-    return (pdl_sink){s->server, on_output, false};
+    return (pdl_sink){s->files.server, on_output, false};
 }
 
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     pdl_durable_options o = {.dir = spawn->dir,
                              .debug = s->opt.debug,
-                             .secrets = s->secrets,
+                             .secrets = s->around.secrets,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
                              .is_harmless = is_harmless,
                              .owner = s};
     pdl_durable_attach(spawn->durable, &o);
-    if (!s->spawn_chains) s->spawn_chains = PDL_NEW_N(pdl_chain *, PDL_SPAWN_SLOTS);
+    pdl_beside *beside = &s->running.beside;
+    if (!beside->chains) beside->chains = PDL_NEW_N(pdl_chain *, PDL_SPAWN_SLOTS);
     pdl_session_end_durable(s, spawn->slot);
-    pdl_chain *c = s->spawn_chains[spawn->slot] = PDL_NEW(pdl_chain);
+    pdl_chain *c = beside->chains[spawn->slot] = PDL_NEW(pdl_chain);
     pdl_chain_open_run(s, spawn, c);
     return c->first;
 }
 
 void pdl_session_end_durable(pdl_session *s, uint32_t slot) {
-    if (!s->spawn_chains || !s->spawn_chains[slot]) return;
-    pdl_chain_close(s->spawn_chains[slot]);
-    pdl_free(s->spawn_chains[slot]);
-    s->spawn_chains[slot] = NULL;
+    if (!s->running.beside.chains || !s->running.beside.chains[slot]) return;
+    pdl_chain_close(s->running.beside.chains[slot]);
+    pdl_free(s->running.beside.chains[slot]);
+    s->running.beside.chains[slot] = NULL;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -156,13 +158,13 @@ void pdl_session_stop(pdl_session *s) {
 }
 
 void pdl_session_flush(pdl_session *s) {
-    if (s->durable) pdl_durable_flush(s->durable);
+    if (s->files.durable) pdl_durable_flush(s->files.durable);
 }
 
 bool pdl_session_open_replay(pdl_session *s, pdl_err *err) {
-    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->owned, err))
+    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->files.owned, err))
         return false;
-    pdl_session_name_keys(s, s->owned);
-    pdl_session_attach(s, s->owned, &(pdl_durable_options){0}, pdl_absent());
+    pdl_session_name_keys(s, s->files.owned);
+    pdl_session_attach(s, s->files.owned, &(pdl_durable_options){0}, pdl_absent());
     return true;
 }

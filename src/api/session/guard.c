@@ -27,9 +27,9 @@
 
 static pdl_policy_source source_of(const pdl_session *s) {
     return (pdl_policy_source){
-        .path = s->folders.path + s->folders.n_chosen,
-        .n_path = s->folders.n - s->folders.n_chosen,
-        .secrets = s->secrets,
+        .path = s->around.folders.path + s->around.folders.n_chosen,
+        .n_path = s->around.folders.n - s->around.folders.n_chosen,
+        .secrets = s->around.secrets,
         .folder = s->opt.dir,
         .names = s->opt.label_names,
     };
@@ -45,26 +45,27 @@ static bool leaves_files(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
     pdl_err ignored = {0};
-    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    pdl_confined *c = pdl_session_confined(s);
     bool found = c && pdl_confined_find(c, e->sandbox, &box, &ignored);
     pdl_err_fini(&ignored);
     return !found || !box || !pdl_sandbox_is_sealed(box);
 }
 
 pdl_policy_memory *pdl_session_memory(pdl_session *s) {
-    pdl_session *root = s->shared ? s->shared : s;
-    if (!root->memories) root->memories = pdl_policy_memories_new();
-    return pdl_policy_memory_join(root->memories, s->policies);
+    pdl_session *root = s->group.shared ? s->group.shared : s;
+    if (!root->rules.memories) root->rules.memories = pdl_policy_memories_new();
+    return pdl_policy_memory_join(root->rules.memories, s->rules.policies);
 }
 
 void pdl_session_fill_masks(pdl_session *s) {
-    if (!s->policies) return;
+    pdl_session_rules *r = &s->rules;
+    pdl_policies *all = r->policies;
+    if (!all) return;
     for (int i = 0; i < PDL_SINK_COUNT; i++)
-        s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
-                                 .user = s->policies,
-                                 .name = put_names};
-    s->collected = s->masks[PDL_SINK_trace];
-    s->collected.labels |= s->masks[PDL_SINK_output].labels;
+        r->masks[i] = (pdl_mask){
+            .labels = pdl_policies_masked(all, (pdl_sink_id)i), .user = all, .name = put_names};
+    r->collected = r->masks[PDL_SINK_trace];
+    r->collected.labels |= r->masks[PDL_SINK_output].labels;
 }
 
 /* Ids of the effects that it makes are above those of all runs; a run beside others has a part. */
@@ -74,21 +75,21 @@ static uint32_t first_id(const pdl_spawn *run) {
 }
 
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
-    bool lasts = run || (s->durable && pdl_durable_asks(s->durable));
-    pdl_policy_options opt = {.policies = s->policies,
+    bool lasts = run || (s->files.durable && pdl_durable_asks(s->files.durable));
+    pdl_policy_options opt = {.policies = s->rules.policies,
                               .memory = pdl_session_memory(s),
                               .folder = run ? run->dir : s->opt.dir,
                               .first_id = first_id(run),
                               .leaves_files = run ? NULL : leaves_files,
                               .user = s,
-                              .is_kept = lasts || s->server,
+                              .is_kept = lasts || s->files.server,
                               .lasts = lasts};
     return pdl_policy_world_new(&opt, next);
 }
 
 /* Reads the policies that the command line and the environment name. */
 static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
-    const char *named = pdl_environ_get(s->env, "PDL_POLICY");
+    const char *named = pdl_environ_get(s->around.env, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
     bool ok = true;
     for (size_t i = 0; ok && i < s->opt.n_policies; i++)
@@ -103,18 +104,18 @@ static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, p
     const pdl_block *b = p ? p->main : NULL;
     pdl_policy_source from = source_of(s);
     if (!b || !b->rare->policy) return true;
-    if (p != s->program) from.folder = pdl_file_folder(file);
+    if (p != s->loaded.program) from.folder = pdl_file_folder(file);
     return pdl_policies_read_node(out, &from, file, b->rare->policy, err);
 }
 
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
-    return read_given(s, &s->policies, err);
+    return read_given(s, &s->rules.policies, err);
 }
 
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     assert(!s->chain.first);
-    size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
-    if (!s->opt.explain && !read_own(s, p, file, &s->policies, err)) return false;
+    size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
+    if (!s->opt.explain && !read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_fill_masks(s);
@@ -126,7 +127,7 @@ bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err)
 }
 
 bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
-    return take_policy(s, s->program, s->opt.file, err);
+    return take_policy(s, s->loaded.program, s->opt.file, err);
 }
 
 /* --- policies of modules ---------------------------------------------------------------------- */
@@ -144,7 +145,8 @@ static void guard_modules(pdl_session *s) {
 
 static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_vref key,
                        uint64_t *bit, pdl_err *err) {
-    size_t before = s->policies ? pdl_policies_count(s->policies) : 0, n = pdl_dict_len(s->modules);
+    size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0,
+           n = pdl_dict_len(s->rules.modules);
     pdl_policy_source from = source_of(s);
     if (file.n) from.folder = pdl_file_folder(file);
     if (n == MOST_MODULES)
@@ -152,17 +154,17 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
                            "more than %d programs of a run have their own policy",
                            MOST_MODULES);
     *bit = (uint64_t)1 << n;
-    bool ok = pdl_policies_read_node(&s->policies, &from, file, p->main->rare->policy, err);
-    if (s->policies) pdl_policies_scope(s->policies, before, *bit, from.folder);
+    bool ok = pdl_policies_read_node(&s->rules.policies, &from, file, p->main->rare->policy, err);
+    if (s->rules.policies) pdl_policies_scope(s->rules.policies, before, *bit, from.folder);
     if (!ok) return false;
-    s->modules = pdl_dict_put(s->modules, pdl_keep(key), pdl_int((int64_t)n));
-    if (pdl_policies_count(s->policies) > before) guard_modules(s);
+    s->rules.modules = pdl_dict_put(s->rules.modules, pdl_keep(key), pdl_int((int64_t)n));
+    if (pdl_policies_count(s->rules.policies) > before) guard_modules(s);
     return true;
 }
 
 /* The profile of the policies of the module; absent: they have none. Owned. */
 static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, pdl_err *err) {
-    const pdl_node *n = s->policies ? pdl_policies_sandbox_of(s->policies, bit) : NULL;
+    const pdl_node *n = s->rules.policies ? pdl_policies_sandbox_of(s->rules.policies, bit) : NULL;
     *out = pdl_absent();
     if (n && !pdl_yaml_to_val(n, out, err)) return false;
     if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);
@@ -179,8 +181,8 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
     pdl_buf_putc(&name, '\n');
     pdl_buf_put(&name, p->source->text);
     pdl_val key = pdl_text_of_buf(&name);
-    if (pdl_is_absent(s->modules)) s->modules = pdl_dict_new(1);
-    pdl_vref known = pdl_dict_find(s->modules, key);
+    if (pdl_is_absent(s->rules.modules)) s->rules.modules = pdl_dict_new(1);
+    pdl_vref known = pdl_dict_find(s->rules.modules, key);
     bool ok = true;
     if (pdl_int_get(known, &n))
         bit = (uint64_t)1 << n;
@@ -203,9 +205,9 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
                            "the policy of an included or imported program cannot be in force in a "
                            "durable run of a server; give it to the server with --policy");
     o->guarded = true;
-    o->capacity = pdl_policies_capacity(s->policies);
+    o->capacity = pdl_policies_capacity(s->rules.policies);
     o->mask = pdl_session_mask(s, PDL_SINK_output);
-    pdl_control control = pdl_policies_control(s->policies);
+    pdl_control control = pdl_policies_control(s->rules.policies);
     o->strict_control = o->strict_control || control == PDL_CONTROL_STRICT;
     o->strict_plans = o->strict_plans || control == PDL_CONTROL_PLANS;
     return true;
@@ -215,11 +217,12 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
 
 /* {policies: [[name, digest]], sandbox, process} */
 static pdl_val guards_of(const pdl_session *s) {
-    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    size_t n = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
     pdl_val list = pdl_list_new(n), d = pdl_dict_new(3);
     for (size_t i = 0; i < n; i++) {
-        pdl_val one = pdl_list_push(pdl_list_new(2), pdl_text(pdl_policies_name(s->policies, i)));
-        one = pdl_list_push(one, pdl_text(pdl_policies_digest(s->policies, i)));
+        pdl_str name = pdl_policies_name(s->rules.policies, i);
+        pdl_val one = pdl_list_push(pdl_list_new(2), pdl_text(name));
+        one = pdl_list_push(one, pdl_text(pdl_policies_digest(s->rules.policies, i)));
         list = pdl_list_push(list, one);
     }
     d = pdl_dict_putz(d, "policies", list);
@@ -271,14 +274,14 @@ static bool compare(pdl_str text, pdl_vref now, pdl_err *err) {
 
 bool pdl_session_keep_guards(pdl_session *s, pdl_err *err) {
     pdl_buf was = PDL_BUF, text = PDL_BUF;
-    if (!s->durable || !pdl_durable_asks(s->durable)) return true;
+    if (!s->files.durable || !pdl_durable_asks(s->files.durable)) return true;
     pdl_val now = guards_of(s);
-    bool ok = pdl_durable_guards(s->durable, &was, err);
+    bool ok = pdl_durable_guards(s->files.durable, &was, err);
     if (ok && was.len)
         ok = compare(pdl_buf_str(&was), now, err);
     else if (ok)
         ok = pdl_json_write(now, 0, 0, &text, err) &&
-             pdl_durable_put_guards(s->durable, pdl_buf_str(&text), err);
+             pdl_durable_put_guards(s->files.durable, pdl_buf_str(&text), err);
     pdl_drop(now);
     pdl_buf_fini(&was);
     pdl_buf_fini(&text);
@@ -308,25 +311,27 @@ bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_polici
 }
 
 pdl_val pdl_session_policy_digests(const pdl_session *s) {
-    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    size_t n = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++)
-        list = pdl_list_push(list, pdl_text(pdl_policies_digest(s->policies, i)));
+        list = pdl_list_push(list, pdl_text(pdl_policies_digest(s->rules.policies, i)));
     return list;
 }
 
-const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) { return &s->masks[sink]; }
+const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) {
+    return &s->rules.masks[sink];
+}
 
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {
-    return pdl_masked(&s->masks[PDL_SINK_output], pdl_keep(v));
+    return pdl_masked(&s->rules.masks[PDL_SINK_output], pdl_keep(v));
 }
 
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
-    return pdl_masked(&s->masks[PDL_SINK_journal], pdl_keep(v));
+    return pdl_masked(&s->rules.masks[PDL_SINK_journal], pdl_keep(v));
 }
 
 bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
-    const pdl_mask *m = &s->masks[PDL_SINK_output];
+    const pdl_mask *m = &s->rules.masks[PDL_SINK_output];
     pdl_label label = e->has_words ? e->words : e->label;
     for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
     if (!pdl_mask_hides(m, label)) return false;

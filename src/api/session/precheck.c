@@ -34,7 +34,7 @@ typedef PDL_VEC(pdl_str) name_list;
 
 /* Every variable that the run begins with. Those of the options are borrowed for the start. */
 static void collect_names(const pdl_session *s, name_list *names) {
-    pdl_vref v = s->run ? s->inputs : s->opt.variables;
+    pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
     if (!pdl_is_dict(v)) return;
     for (size_t i = 0; i < pdl_dict_len(v); i++)
@@ -45,8 +45,8 @@ static void collect_names(const pdl_session *s, name_list *names) {
 /* Do the services that the names of models say answer all that is asked? A model without a provider
  * may be answered by the host program, and by what was recorded. */
 static bool asks_services(const pdl_session *s) {
-    bool hooked = s->opt.n_hooks || (s->shared && s->shared->opt.n_hooks);
-    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.offline && !s->owned;
+    bool hooked = s->opt.n_hooks || (s->group.shared && s->group.shared->opt.n_hooks);
+    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.offline && !s->files.owned;
 }
 
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
@@ -104,8 +104,8 @@ static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
 /* Fills err with the first error that the program will certainly meet. */
 static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
     uint64_t key = key_of(s);
-    if (s->program->checked == key) return true;
-    pdl_program *own = pdl_session_check(s, s->program);
+    if (s->loaded.program->checked == key) return true;
+    pdl_program *own = pdl_session_check(s, s->loaded.program);
     const pdl_diag *d = own ? pdl_program_certain_error(own) : NULL;
     bool provider = d && strcmp(d->code, "model-unknown") == 0;
     if (d && !(provider && fails_itself(s, e))) {
@@ -116,9 +116,9 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
                      "%.*s%sfound before the first request went out (%s); --check=off asks "
                      "nevertheless",
                      PDL_FMT(d->hint), d->hint.n ? "; " : "", d->code);
-        s->checked = pdl_program_keep(own); /* the error's places point into it */
+        s->loaded.checked = pdl_program_keep(own); /* the error's places point into it */
     } else {
-        s->program->checked = key;
+        s->loaded.program->checked = key;
     }
     pdl_program_drop(own);
     return !err->kind;
@@ -140,12 +140,12 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_err err = {0};
     bool first = !p->done && goes_out(e);
     p->done = p->done || first;
-    if (!first || !p->s->run || !p->s->program || passes(p->s, e, &err)) {
+    if (!first || !p->s->running.run || !p->s->loaded.program || passes(p->s, e, &err)) {
         p->next->ops->start(p->next, e);
         return;
     }
     *pdl_vec_push(&p->held) = e;
-    pdl_run_cancel(p->s->run, &err);
+    pdl_run_cancel(p->s->running.run, &err);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

@@ -24,7 +24,8 @@
  * Owned. name: of that policy. */
 static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_str *name,
                          pdl_err *err) {
-    const pdl_node *n = s->policies ? pdl_policies_sandbox(s->policies, from, name) : NULL;
+    const pdl_policies *all = s->rules.policies;
+    const pdl_node *n = all ? pdl_policies_sandbox(all, from, name) : NULL;
     *out = pdl_absent();
     if (!n) return true;
     if (!pdl_yaml_to_val(n, out, err)) {
@@ -39,10 +40,11 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_val profile;
     pdl_str name = {0};
     if (!s->opt.sandbox.n && !s->opt.no_sandbox)
-        s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->env, "PDL_SANDBOX"));
-    s->confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->folders, s->arena);
+        s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->around.env, "PDL_SANDBOX"));
+    s->rules.confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders,
+                                         s->loaded.arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
-    bool ok = pdl_confined_begin(s->confined, profile, name, err);
+    bool ok = pdl_confined_begin(s->rules.confined, profile, name, err);
     pdl_drop(profile);
     return ok;
 }
@@ -50,10 +52,10 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
 /* Takes the profile. */
 static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
-    s->profiles = pdl_list_push(pdl_is_list(s->profiles) ? s->profiles : pdl_list_new(1), profile);
+    pdl_val *all = &s->rules.profiles;
+    *all = pdl_list_push(pdl_is_list(*all) ? *all : pdl_list_new(1), profile);
     return s->opt.replay.n || s->opt.explain ||
-           pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
-                             err);
+           pdl_confined_find(pdl_session_confined(s), *all, &unused, err);
 }
 
 bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
@@ -141,9 +143,9 @@ static void check_block(void *user, const pdl_block *b) {
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user) {
     if (!p || !p->main || !p->has_profiles || s->opt.replay.n || s->opt.explain) return;
-    profile_check c = {.confined = s->shared ? s->shared->confined : s->confined,
-                       .program = s->profiles,
-                       .outer = pdl_keep(s->profiles),
+    profile_check c = {.confined = pdl_session_confined(s),
+                       .program = s->rules.profiles,
+                       .outer = pdl_keep(s->rules.profiles),
                        .all = all,
                        .report = report,
                        .user = user};
@@ -182,8 +184,8 @@ bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *er
 bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err) {
     bool other = true;
     int fd = -1;
-    if (s->confined)
-        fd = pdl_confined_open(s->confined, NULL, path, O_PATH | O_CLOEXEC, 0, &other);
+    if (s->rules.confined)
+        fd = pdl_confined_open(s->rules.confined, NULL, path, O_PATH | O_CLOEXEC, 0, &other);
     bool leads_out = !other && fd < 0 && errno == EXDEV;
     if (fd >= 0) close(fd);
     return !leads_out || pdl_err_set(err, PDL_E_policy, (pdl_loc){0},

@@ -16,31 +16,31 @@ static bool open_record(pdl_session *s, pdl_err *err) {
         .file = s->opt.file,
         .version = PDL_STR(PDL_VERSION),
         .options = pdl_str_of(modes[s->opt.stream]),
-        .secrets = s->secrets,
+        .secrets = s->around.secrets,
         .blocks = true,
     };
-    return pdl_journal_record(s->opt.record, &info, &s->journal, err);
+    return pdl_journal_record(s->opt.record, &info, &s->files.journal, err);
 }
 
 /* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
-    return pdl_journal_replay(o->replay, &s->journal, err) &&
-           (!o->trace || pdl_times_read(o->replay, &s->times, err));
+    return pdl_journal_replay(o->replay, &s->files.journal, err) &&
+           (!o->trace || pdl_times_read(o->replay, &s->reports.times, err));
 }
 
 static void use_journal(pdl_session *s) {
-    pdl_journal_hide(s->journal, s->secrets);
-    pdl_journal_mask(s->journal, pdl_session_mask(s, PDL_SINK_journal));
-    pdl_journal_folder(s->journal, s->opt.dir);
-    pdl_journal_debug(s->journal, s->opt.debug);
+    pdl_journal_hide(s->files.journal, s->around.secrets);
+    pdl_journal_mask(s->files.journal, pdl_session_mask(s, PDL_SINK_journal));
+    pdl_journal_folder(s->files.journal, s->opt.dir);
+    pdl_journal_debug(s->files.journal, s->opt.debug);
 }
 
 bool pdl_session_open_journal(pdl_session *s, pdl_err *err) {
     if (s->opt.record.n && !open_record(s, err)) return false;
     if (s->opt.replay.n && !open_replay(s, err)) return false;
-    if (s->journal) use_journal(s);
+    if (s->files.journal) use_journal(s);
     return true;
 }
 
@@ -54,9 +54,9 @@ pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin) {
 
 /* A recording is shown and traced without the files of its program. */
 void pdl_session_record_program(pdl_session *s) {
-    if (!s->program) return;
+    if (!s->loaded.program) return;
     pdl_val vars = pdl_session_with_variables(pdl_dict_new(4), s->opt.variables,
                                               PDL_LABEL_data | PDL_LABEL_FREE);
-    pdl_journal_put_program(s->journal, s->program->source->text, vars);
+    pdl_journal_put_program(s->files.journal, s->loaded.program->source->text, vars);
     pdl_drop(vars);
 }

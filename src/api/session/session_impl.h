@@ -5,73 +5,26 @@
 #ifndef PDL_API_SESSION_IMPL_H
 #define PDL_API_SESSION_IMPL_H
 
-#include "api/report/explain.h"
-#include "api/session.h"
-#include "api/session/chain.h"
-#include "api/session/confined.h"
-#include "api/session/jobs.h"
-#include "api/session/policies.h"
-#include "api/session/subruns.h"
-#include "api/setup/env.h"
-#include "api/setup/folders.h"
+#include "api/session/session_parts.h"
 #include "budget/world.h"
-#include "cache/cache.h"
-#include "journal/journal.h"
-#include "journal/times.h"
-#include "trace/fold.h"
-#include "trace/later.h"
 #include "worker/worker.h"
 
+/* The parts: session_parts.h. */
 struct pdl_session {
     pdl_session_options opt;
-    pdl_interner *names;
-    pdl_reserve *reserve; /* of memory, shared by all its runs */
-    pdl_environ *env;
-    pdl_secrets *secrets; /* that are in use */
-    pdl_hider debug_hider;
-    pdl_loop *loop;
-    pdl_jobs *jobs;     /* of those that share this one; NULL: none yet */
-    pdl_chain chain;    /* built when it is first needed: pdl_session_chain */
-    unsigned allowed;   /* PDL_ALLOW_...: explain really does these */
-    pdl_reached *reached;     /* with explain */
-    pdl_prices *prices;       /* NULL: none */
-    pdl_budget *budget;       /* of the run; NULL: none */
-    pdl_cache *cache;         /* NULL: none */
-    pdl_journal *journal;     /* NULL: none */
-    pdl_durable *durable;     /* borrowed unless it is owned; NULL: none */
-    pdl_durable *owned;       /* of --replay */
-    pdl_durable *server;      /* whose journal the runs of a server have; borrowed; NULL: none */
-    pdl_chain **spawn_chains; /* of durable runs beside others, by slot; NULL: none yet */
-    pdl_confined *confined;   /* the sandboxes */
-    pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
-    pdl_policies *policies;   /* NULL: none */
-    pdl_val modules;          /* {name and text: bit} of those with a policy; absent: none */
-    pdl_policy_memories *memories;  /* of it and its members; NULL: no policy was asked */
-    pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
-    pdl_mask collected; /* of a collector of telemetry: what traces or the output hide */
-    pdl_program *program;
-    pdl_val inputs;       /* the variables that the run began with, for precheck; absent: no run */
-    pdl_program *checked; /* a copy that precheck found an error in; NULL: none */
-    pdl_code *code;       /* of the program; NULL until start, unless it was given */
-    pdl_run *run;
-    pdl_fold *fold;
-    pdl_later *later; /* in front of it; NULL: it gets events when they happen */
-    pdl_times *times; /* of a replay that is traced; NULL: the clock */
-    pdl_subruns *subs;
-    pdl_folders folders; /* PDL_PATH and the installed library */
-    pdl_arena *arena;
-    uint32_t next_input; /* ids of INPUT effects made for code */
-    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for
-     * the last group that began in the slot. spawn_views: that of the slot's last run. */
-    pdl_cache_view **cache_views, **spawn_views;
-    struct pdl_otlp *otlp;      /* sends spans for it and its members; NULL: nothing is sent */
-    struct pdl_otlp_run *spans; /* of the run; NULL: none */
-    struct pdl_otlp_run **spawn_spans; /* of runs beside others, by slot; NULL: none yet */
-    pdl_session *shared;               /* that this one is a member of; NULL: none */
-    uint32_t slot;                     /* there */
-    pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
-    uint32_t next_slot;    /* where a free one is looked for */
+    pdl_around around;
+    pdl_session_rules rules;
+    pdl_open_files files;
+    pdl_chain chain; /* built when it is first needed: pdl_session_chain */
+    pdl_loaded loaded;
+    pdl_running running;
+    pdl_reports reports;
+    pdl_group group;
 };
+bool pdl_session_ok(const pdl_session *s); /* for assertions: all parts */
+
+/* reports.c: the sinks of the run of the session. */
+void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks);
 
 /* The worlds between the runs of the session and who answers; built when it is first called, which
  * is when policies are known. */

@@ -20,9 +20,9 @@
 
 /* The session in whose run, or in a program inside of it, the code runs. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
-    uint32_t range = pdl_subruns_root(s->subs, code->id);
-    pdl_session *m =
-        s->members && range >= PDL_SUB_RANGES ? s->members[range - PDL_SUB_RANGES] : NULL;
+    uint32_t range = pdl_subruns_root(s->running.subs, code->id);
+    pdl_session **all = s->group.members,
+                *m = all && range >= PDL_SUB_RANGES ? all[range - PDL_SUB_RANGES] : NULL;
     return m ? m : s;
 }
 
@@ -33,7 +33,7 @@ static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, p
     if (p->yaml_failed && p->diags.n) {
         const pdl_diag *d = &p->diags.p[0];
         pdl_loc loc = d->loc;
-        if (loc.src) loc.src = pdl_source_new(s->arena, loc.src->name, loc.src->text);
+        if (loc.src) loc.src = pdl_source_new(s->loaded.arena, loc.src->name, loc.src->text);
         pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
         err->py_class = pdl_str_dup(PDL_STR("YAMLError"));
         return;
@@ -58,10 +58,10 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, name, text, &ok);
-    pdl_api_note_program(s->secrets, p);
+    pdl_api_note_program(s->around.secrets, p);
     pdl_api_debug_program(s->opt.debug, p);
     if (ok) {
-        *out = pdl_compile_module(p, s->names, trace);
+        *out = pdl_compile_module(p, s->loaded.names, trace);
         pdl_api_debug_code(s->opt.debug, *out);
         ok = pdl_session_take_module(s, p, name, *out, err);
         if (!ok) pdl_code_drop(*out);
@@ -102,7 +102,7 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
     *a = (input_asker){answer, answer_user};
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
                                     "multiline", pdl_bool(false));
-    uint32_t n = ++s->next_input;
+    uint32_t n = ++s->running.next_input;
     pdl_effect *e =
         pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
                        (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
@@ -120,12 +120,13 @@ static void advise_source(void *user, pdl_str from, pdl_str path, bool import, p
 enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
 
 pdl_run_options pdl_session_run_options(pdl_session *s) {
+    const pdl_policies *policies = s->rules.policies;
     pdl_run_options o = {
-        .names = s->names,
+        .names = s->loaded.names,
         .world = s->chain.first,
         .dir = s->opt.dir,
-        .path = s->folders.path,
-        .n_path = s->folders.n,
+        .path = s->around.folders.path,
+        .n_path = s->around.folders.n,
         .jobs = s->opt.jobs,
         .build = build,
         .guard = pdl_session_guard_run,
@@ -133,26 +134,26 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .source_advice = advise_source,
         .defaults = pdl_model_defaults_apply,
         .debug = s->opt.debug,
-        .secrets = s->secrets,
-        .budget = s->budget,
-        .sandbox = s->profiles,
+        .secrets = s->around.secrets,
+        .budget = s->running.budget,
+        .sandbox = s->rules.profiles,
         .cancel = s->opt.cancel,
         .guarded = s->chain.rows[PDL_CHAIN_policy] != NULL,
-        .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
+        .capacity = policies ? pdl_policies_capacity(policies) : 0,
         .mask = pdl_session_mask(s, PDL_SINK_output),
-        .strict_control = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_STRICT,
-        .strict_plans = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_PLANS,
+        .strict_control = policies && pdl_policies_control(policies) == PDL_CONTROL_STRICT,
+        .strict_plans = policies && pdl_policies_control(policies) == PDL_CONTROL_PLANS,
         .stdlib = pdl_session_library_text(),
-        .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
-        .reserve = s->reserve,
+        .earlier_ns = s->files.durable ? pdl_durable_earlier_ns(s->files.durable) : NULL,
+        .reserve = s->running.reserve,
         .prints_nothing = s->opt.explain,
         .holds_refusable = s->opt.holds_refusable,
         .reports_tools = s->opt.reports_tools,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;
-    if (!s->shared) return o;
-    o.first_id = (PDL_SUB_RANGES + s->slot) * PDL_RANGE_IDS;
+    if (!s->group.shared) return o;
+    o.first_id = (PDL_SUB_RANGES + s->group.slot) * PDL_RANGE_IDS;
     o.turns = SPAWN_TURNS;
     return o;
 }
@@ -196,7 +197,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
         return;
     }
     pdl_run_options o = pdl_session_run_options(s);
-    uint32_t root = pdl_subruns_root(s->subs, code->id);
+    uint32_t root = pdl_subruns_root(s->running.subs, code->id);
     if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
     o.budget = code->budget;
@@ -211,7 +212,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
             vars = pdl_session_with_defaults(scope, pdl_effect_label(code));
     pdl_drop(scope);
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
-    if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))
+    if (!pdl_subruns_start(s->running.subs, code, &o, built, vars, all, done, done_user, &err))
         done(done_user, pdl_absent(), &err);
     pdl_err_fini(&err);
     pdl_drop(vars);
@@ -224,24 +225,24 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
 /* Where repetitions of an effect are counted: those of programs inside of others with theirs. */
 static pdl_cache_view *view_of(void *user, uint32_t effect) {
     pdl_session *s = user;
-    uint32_t root = pdl_subruns_root(s->subs, effect);
+    uint32_t root = pdl_subruns_root(s->running.subs, effect);
     bool beside = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
-    return beside ? s->spawn_views[root - PDL_SUB_RANGES] : NULL;
+    return beside ? s->running.beside.views[root - PDL_SUB_RANGES] : NULL;
 }
 
 /* With a cache each group of runs counts its own repetitions. */
 static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
-    if (!s->cache) return;
-    if (!s->cache_views) {
-        s->cache_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
-        s->spawn_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
-        pdl_cache_split(s->cache, view_of, s);
+    if (!s->files.cache) return;
+    if (!s->running.beside.group_views) {
+        s->running.beside.group_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        s->running.beside.views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        pdl_cache_split(s->files.cache, view_of, s);
     }
     if (spawn->slot == spawn->group) {
-        pdl_cache_view_close(s->cache_views[spawn->slot]);
-        s->cache_views[spawn->slot] = pdl_cache_view_new(s->cache);
+        pdl_cache_view_close(s->running.beside.group_views[spawn->slot]);
+        s->running.beside.group_views[spawn->slot] = pdl_cache_view_new(s->files.cache);
     }
-    s->spawn_views[spawn->slot] = s->cache_views[spawn->group];
+    s->running.beside.views[spawn->slot] = s->running.beside.group_views[spawn->group];
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
@@ -278,7 +279,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
 
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_run_free(run);
-    pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
+    pdl_subruns_cancel(s->running.subs, PDL_SUB_RANGES + slot);
     pdl_session_end_spawn_spans(s, slot);
     pdl_session_end_durable(s, slot);
 }

@@ -10,63 +10,66 @@
 #include "base/banned.h"
 
 static const char *env_of(void *user, const char *name) {
-    return pdl_environ_get(((pdl_session *)user)->env, name);
+    return pdl_environ_get(((pdl_session *)user)->around.env, name);
 }
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (s->shared || o->explain || o->offline || !s->env) return true;
-    return pdl_otlp_new(&(pdl_otlp_options){.loop = s->loop,
+    if (s->group.shared || o->explain || o->offline || !s->around.env) return true;
+    return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,
                                             .url = o->otlp,
                                             .content = o->otlp_content,
                                             .all = o->otlp_all,
                                             .env = env_of,
                                             .env_user = s,
-                                            .secrets = s->secrets,
+                                            .secrets = s->around.secrets,
                                             .debug = o->debug,
                                             .note = o->otlp_note,
                                             .note_user = o->sink.user},
-                        &s->otlp, err);
+                        &s->around.otlp, err);
 }
 
 void pdl_session_close_telemetry(pdl_session *s) {
-    pdl_otlp_run_free(s->spans);
-    for (uint32_t i = 0; s->spawn_spans && i < PDL_SPAWN_SLOTS; i++)
-        pdl_otlp_run_free(s->spawn_spans[i]);
-    pdl_free(s->spawn_spans);
-    pdl_otlp_free(s->otlp);
+    pdl_otlp_run_free(s->reports.spans);
+    for (uint32_t i = 0; s->running.beside.spans && i < PDL_SPAWN_SLOTS; i++)
+        pdl_otlp_run_free(s->running.beside.spans[i]);
+    pdl_free(s->running.beside.spans);
+    pdl_otlp_free(s->around.otlp);
 }
 
-static pdl_otlp *exporter_of(const pdl_session *s) { return s->shared ? s->shared->otlp : s->otlp; }
+static pdl_otlp *exporter_of(const pdl_session *s) {
+    return (s->group.shared ? s->group.shared : s)->around.otlp;
+}
 
 void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks) {
     pdl_otlp *o = exporter_of(s);
     if (!o) return;
-    pdl_str id = s->durable ? pdl_durable_get_facts(s->durable)->id : PDL_STR("");
-    s->spans = pdl_otlp_run_new(o, &s->collected, s->opt.file, id);
-    pdl_sinks_add(sinks, pdl_otlp_run_sink(s->spans));
+    pdl_str id = s->files.durable ? pdl_durable_get_facts(s->files.durable)->id : PDL_STR("");
+    s->reports.spans = pdl_otlp_run_new(o, &s->rules.collected, s->opt.file, id);
+    pdl_sinks_add(sinks, pdl_otlp_run_sink(s->reports.spans));
 }
 
 void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pdl_sinks *sinks) {
     pdl_otlp *o = exporter_of(s);
     if (!o) return;
-    if (!s->spawn_spans) s->spawn_spans = PDL_NEW_N(pdl_otlp_run *, PDL_SPAWN_SLOTS);
+    pdl_beside *beside = &s->running.beside;
+    if (!beside->spans) beside->spans = PDL_NEW_N(pdl_otlp_run *, PDL_SPAWN_SLOTS);
     pdl_session_end_spawn_spans(s, slot);
-    s->spawn_spans[slot] = pdl_otlp_run_new(o, &s->collected, file, PDL_STR(""));
-    pdl_sinks_add(sinks, pdl_otlp_run_sink(s->spawn_spans[slot]));
+    s->running.beside.spans[slot] = pdl_otlp_run_new(o, &s->rules.collected, file, PDL_STR(""));
+    pdl_sinks_add(sinks, pdl_otlp_run_sink(s->running.beside.spans[slot]));
 }
 
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot) {
-    if (!s->spawn_spans) return;
-    pdl_otlp_run_free(s->spawn_spans[slot]);
-    s->spawn_spans[slot] = NULL;
+    if (!s->running.beside.spans) return;
+    pdl_otlp_run_free(s->running.beside.spans[slot]);
+    s->running.beside.spans[slot] = NULL;
 }
 
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]) {
     const pdl_session *s = user;
-    return s->otlp && pdl_otlp_traceparent(s->otlp, effect, out);
+    return s->around.otlp && pdl_otlp_traceparent(s->around.otlp, effect, out);
 }
 
 const char *pdl_session_tracestate(const pdl_session *s) {
-    return s->otlp ? pdl_otlp_tracestate(s->otlp) : NULL;
+    return s->around.otlp ? pdl_otlp_tracestate(s->around.otlp) : NULL;
 }

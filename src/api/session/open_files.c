@@ -1,0 +1,35 @@
+/* open_files.c -- the files of a session that answer or record: journals and caches. They are
+ * opened before a program is read, so that an error comes first, and closed after the chain.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+
+
+#include "base/banned.h"
+
+bool pdl_open_files_open(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    if (o->explain) return true;
+    if (o->cache.n && !o->replay.n) {
+        if (!pdl_cache_open(o->cache, s->around.secrets, &s->files.cache, err)) return false;
+        pdl_cache_mask(s->files.cache, pdl_session_mask(s, PDL_SINK_journal));
+    }
+    if ((o->record.n || o->replay.n) && !pdl_session_open_journal(s, err)) return false;
+    return true;
+}
+
+bool pdl_open_files_are_ready(const pdl_open_files *f) {
+    return (f->cache && pdl_cache_is_ready(f->cache)) ||
+           (f->durable && pdl_durable_is_ready(f->durable));
+}
+
+void pdl_open_files_end(pdl_open_files *f) {
+    if (f->journal) pdl_journal_close(f->journal);
+    pdl_durable_close(f->owned);
+    pdl_cache_close(f->cache);
+}
+
+bool pdl_open_files_ok(const pdl_open_files *f) {
+    return (!f->owned || f->owned == f->durable) && !(f->server && f->durable);
+}

@@ -1,0 +1,69 @@
+/* reports.c -- who learns what happens in a run: the sink of the caller, journals, spans,
+ * the trace.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+
+#include "api/report/call_log.h"
+#include "value/label.h"
+
+#include "base/banned.h"
+
+/* The names that policies give to labels are theirs. */
+static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
+    const pdl_session *s = user;
+    size_t bit = 0;
+    while (bit < PDL_LABEL_COUNT && !(origin >> bit & 1)) bit++;
+    if (s->rules.policies)
+        pdl_policies_put_label(s->rules.policies, origin, out);
+    else if (bit < PDL_LABEL_COUNT)
+        pdl_buf_put(out, pdl_str_of(pdl_label_name(bit)));
+}
+
+static void add_fold(pdl_session *s, pdl_sinks *sinks) {
+    pdl_reports *r = &s->reports;
+    const char *folder = pdl_environ_get(s->around.env, "TMPDIR");
+    r->fold = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
+    pdl_fold_mask(r->fold, pdl_session_mask(s, PDL_SINK_trace));
+    if (s->opt.trace_whole) pdl_fold_whole(r->fold);
+    if (s->opt.labels || s->rules.policies) pdl_fold_labels(r->fold, put_origin, s);
+    if (s->opt.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));
+    pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
+}
+
+void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks) {
+    sinks->now = s->reports.times ? pdl_times_of : pdl_session_wall;
+    sinks->now_user = s->reports.times;
+    if (s->files.durable && !pdl_durable_asks(s->files.durable)) {
+        sinks->now = pdl_durable_time_of;
+        sinks->now_user = s->files.durable;
+    }
+    if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
+    if (s->opt.sink.event && s->opt.report_calls)
+        pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.sink));
+    if (s->reports.reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reports.reached));
+    if (s->files.journal && s->opt.record.n)
+        pdl_sinks_add(sinks, pdl_journal_sink(s->files.journal));
+    if (s->files.durable && pdl_durable_asks(s->files.durable))
+        pdl_sinks_add(sinks, pdl_durable_sink(s->files.durable));
+    pdl_session_add_spans(s, sinks);
+    if (s->opt.trace) add_fold(s, sinks);
+}
+
+bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    if (s->reports.later) pdl_later_flush(s->reports.later);
+    const pdl_cancel *outer = pdl_cancel_enter(pdl_run_cancel_scope(s->running.run));
+    pdl_fold_write_rest(s->reports.fold);
+    (void)pdl_cancel_enter(outer);
+    return pdl_fold_write(s->reports.fold, put, user, err);
+}
+
+void pdl_reports_end(pdl_reports *r) {
+    pdl_later_free(r->later);
+    pdl_fold_free(r->fold);
+    pdl_times_free(r->times);
+    pdl_reached_free(r->reached);
+}
+
+bool pdl_reports_ok(const pdl_reports *r) { return !r->later || r->fold; }

@@ -1,0 +1,131 @@
+/* session_parts.h -- the parts of a session, each with its file: what it holds, how it ends, and
+ * what is always true of it (its _ok, asserted in builds with assertions). Private to api.
+ *
+ *   around   surroundings.c   what the process and its user have around every run
+ *   rules    session_rules.c  what may be done: policies, what sinks hide, sandboxes
+ *   files    open_files.c     journals and caches, which answer or record
+ *   chain    chain.c          the worlds between the run and who answers
+ *   loaded   loaded.c         the program: from its text to its code
+ *   running  running.c        the run, and what runs inside it and beside it
+ *   reports  reports.c        who learns what happens: traces, spans, clocks of replays
+ *   group    members.c        what the tasks of an engine have in common
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_SESSION_PARTS_H
+#define PDL_API_SESSION_PARTS_H
+
+#include "api/report/explain.h"
+#include "api/session/chain.h"
+#include "api/session/confined.h"
+#include "api/session/jobs.h"
+#include "api/session/policies.h"
+#include "api/session/subruns.h"
+#include "api/setup/env.h"
+#include "api/setup/folders.h"
+#include "cache/cache.h"
+#include "journal/journal.h"
+#include "journal/times.h"
+#include "trace/fold.h"
+#include "trace/later.h"
+
+/* A member of an engine borrows all but the hider. */
+typedef struct pdl_around {
+    pdl_environ *env;
+    pdl_secrets *secrets; /* in use: each is redacted wherever something is shown */
+    pdl_hider debug_hider;
+    struct pdl_loop *loop;
+    pdl_folders folders; /* PDL_PATH and the installed library */
+    pdl_prices *prices;  /* NULL: none */
+    struct pdl_otlp *otlp; /* sends spans for the session and its members, or NULL */
+} pdl_around;
+PDL_MUST bool pdl_around_open(pdl_session *s, pdl_err *err);
+void pdl_around_end(pdl_session *s);
+bool pdl_around_ok(const pdl_around *a);
+
+typedef struct pdl_session_rules {
+    pdl_policies *policies; /* NULL: none */
+    pdl_val modules;        /* {name and text: bit} of programs with policies; absent: none */
+    pdl_policy_memories *memories;  /* the session and its members share them */
+    pdl_mask masks[PDL_SINK_COUNT]; /* for the sinks that hide labels */
+    pdl_mask collected;     /* a collector of telemetry does not get what these hide */
+    pdl_confined *confined; /* the sandboxes */
+    pdl_val profiles;       /* list with the profile of the program's policy; absent: none */
+} pdl_session_rules;
+pdl_confined *pdl_session_confined(const pdl_session *s); /* for a member, that of its engine */
+void pdl_session_rules_end(pdl_session_rules *r);
+bool pdl_session_rules_ok(const pdl_session_rules *r);
+
+/* All may be NULL. */
+typedef struct pdl_open_files {
+    pdl_journal *journal; /* --record, or the replay of a recording */
+    pdl_durable *durable; /* borrowed unless it is `owned` */
+    pdl_durable *owned;   /* the run that --replay names */
+    pdl_durable *server;  /* has the runs of a server; borrowed */
+    pdl_cache *cache;
+} pdl_open_files;
+PDL_MUST bool pdl_open_files_open(pdl_session *s, pdl_err *err);
+/* Is an answer there that the poll of their worlds delivers? */
+bool pdl_open_files_are_ready(const pdl_open_files *f);
+void pdl_open_files_end(pdl_open_files *f);
+bool pdl_open_files_ok(const pdl_open_files *f);
+
+typedef struct pdl_loaded {
+    pdl_arena *arena;
+    pdl_interner *names;
+    pdl_program *program;
+    pdl_program *checked; /* a copy in which precheck found an error, or NULL */
+    pdl_val inputs;       /* the variables that the run began with, for precheck, or absent */
+    pdl_code *code;       /* NULL until start, unless it was given */
+} pdl_loaded;
+void pdl_loaded_end(pdl_loaded *l);
+bool pdl_loaded_ok(const pdl_loaded *l);
+
+/* Runs beside that of the session, by slot: each list has PDL_SPAWN_SLOTS entries, and is NULL
+ * until one of them needs it. */
+typedef struct pdl_beside {
+    pdl_chain **chains; /* rows of durable runs */
+    pdl_cache_view **group_views; /* made for the last group that began in the slot */
+    pdl_cache_view **views;       /* used by the last run in the slot */
+    struct pdl_otlp_run **spans;
+} pdl_beside;
+
+typedef struct pdl_running {
+    pdl_run *run;
+    pdl_budget *budget; /* NULL: none */
+    pdl_subruns *subs;  /* programs inside; those of a member are in the list of its engine */
+    pdl_reserve *reserve; /* memory that all runs share */
+    pdl_beside beside;
+    uint32_t next_input; /* ids of INPUT effects made for code */
+} pdl_running;
+/* Ends the run and the programs inside it. Later, when the chain is closed: the rest. */
+void pdl_running_stop(pdl_session *s);
+void pdl_running_end(pdl_running *r);
+void pdl_beside_end(pdl_session *s); /* before the files that they use are closed */
+bool pdl_running_ok(const pdl_running *r);
+
+typedef struct pdl_reports {
+    pdl_fold *fold;   /* NULL: no trace */
+    pdl_later *later; /* gives events to `fold` later, or NULL */
+    pdl_times *times; /* the clock of a replay that is traced, or NULL */
+    struct pdl_otlp_run *spans; /* NULL: none */
+    pdl_reached *reached; /* NULL: nothing is explained */
+    unsigned allowed;     /* PDL_ALLOW_...: explain really does these */
+} pdl_reports;
+void pdl_reports_end(pdl_reports *r);
+bool pdl_reports_ok(const pdl_reports *r);
+
+typedef struct pdl_group {
+    pdl_session *shared; /* the session of the engine, for a member; else NULL */
+    uint32_t slot;       /* its number there */
+    pdl_session **members; /* PDL_MEMBER_SLOTS in the session of an engine, or NULL */
+    uint32_t next_slot;    /* where a free one is looked for */
+    pdl_jobs *jobs;        /* NULL: the engine has had no member */
+} pdl_group;
+/* Takes a slot among the members of another session. Error: limit. */
+PDL_MUST bool pdl_group_join(pdl_session *s, pdl_session *shared, pdl_err *err);
+void pdl_group_leave(pdl_session *s);
+void pdl_group_end(pdl_group *g); /* when all members have left */
+bool pdl_group_ok(const pdl_session *s);
+
+#endif

@@ -1,0 +1,94 @@
+/* surroundings.c -- what the process and its user have around every run: variables,
+ * secrets, the loop, folders, prices; and debug lines without secrets.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session/session_impl.h"
+
+#include "base/limits.h"
+#include "io/file.h"
+#include "io/loop.h"
+
+#include "base/banned.h"
+
+const char *pdl_session_env_of(void *user, const char *name) {
+    return pdl_environ_get(((pdl_session *)user)->around.env, name);
+}
+
+static void find_path(pdl_session *s) {
+    s->around.folders =
+        pdl_api_folders(s->loaded.arena, pdl_environ_get(s->around.env, "PDL_PATH"), s->opt.path,
+                        s->opt.n_path);
+}
+
+/* A table that cannot be read is an error before anything runs. */
+static bool read_prices(pdl_session *s, pdl_err *err) {
+    const char *named = pdl_environ_get(s->around.env, "PDL_PRICES");
+    pdl_str path = s->opt.prices.n ? s->opt.prices : pdl_str_of(named ? named : "");
+    if (!path.n || s->opt.replay.n) return true;
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    char *name = pdl_str_dup(path);
+    bool ok = pdl_file_read(name, &text, err) &&
+              pdl_prices_read(pdl_buf_str(&text), name, &s->around.prices, err);
+    pdl_free(name);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static void redact_line(void *user, pdl_str line, pdl_buf *out) {
+    pdl_session *s = user;
+    pdl_hider_feed_lines(&s->around.debug_hider, line, out);
+}
+
+/* Debug lines hold no secrets of the session; lines that are held back are written at its end. */
+static void redact_debug(pdl_session *s) {
+    s->around.debug_hider = PDL_HIDER(s->around.secrets);
+    if (!s->opt.debug || s->opt.debug->hide) return;
+    s->opt.debug->hide = redact_line;
+    s->opt.debug->hide_user = s;
+}
+
+static void show_debug(pdl_session *s) {
+    pdl_buf rest = PDL_BUF;
+    pdl_hider_end_lines(&s->around.debug_hider, &rest);
+    if (s->opt.debug && s->opt.debug->hide_user == s) {
+        s->opt.debug->hide = NULL;
+        s->opt.debug->hide_user = NULL;
+        pdl_debug_put(s->opt.debug, pdl_buf_str(&rest));
+    }
+    pdl_buf_fini(&rest);
+}
+
+static bool open_own(pdl_session *s, pdl_err *err) {
+    pdl_around *a = &s->around;
+    a->secrets = pdl_secrets_new();
+    a->env = pdl_environ_load(a->secrets, &(pdl_environ_notes){s->opt.note, s->opt.sink.user});
+    redact_debug(s);
+    a->loop = pdl_loop_try();
+    if (!a->loop)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
+    find_path(s);
+    return read_prices(s, err);
+}
+
+bool pdl_around_open(pdl_session *s, pdl_err *err) {
+    if (!s->group.shared) return open_own(s, err);
+    const pdl_around *engine = &s->group.shared->around;
+    s->around = (pdl_around){.env = engine->env,
+                             .secrets = engine->secrets,
+                             .loop = engine->loop,
+                             .folders = engine->folders};
+    return true;
+}
+
+void pdl_around_end(pdl_session *s) {
+    pdl_around *a = &s->around;
+    pdl_prices_free(a->prices);
+    if (s->opt.shared) return;
+    pdl_loop_free(a->loop);
+    pdl_environ_free(a->env);
+    show_debug(s);
+    pdl_secrets_free(a->secrets);
+}
+
+bool pdl_around_ok(const pdl_around *a) { return a->env && a->secrets && a->loop; }
