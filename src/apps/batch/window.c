@@ -17,6 +17,7 @@
 #include "batch/rows_impl.h"
 #include "effect/budget.h"
 #include "io/clock.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
@@ -121,14 +122,19 @@ static void make_writable(window *w, flight *f) {
 }
 
 static void put_facts(const window *w, const flight *f, const outcome *c, pdl_buf *out) {
-    pdl_buf_putf(out,
-                 "{\"seq\":%llu,\"calls\":%lld,\"prompt_tokens\":%lld,\"completion_tokens\":%lld",
-                 (unsigned long long)w->writer->seq, (long long)c->calls, (long long)c->prompt,
-                 (long long)c->completion);
-    if (c->cost > 0) pdl_buf_putf(out, ",\"cost\":%.9g", c->cost);
-    if (c->kind) pdl_buf_putf(out, ",\"kind\":\"%s\"", c->kind);
+    pdl_json_open(out, '{');
+    pdl_json_put_int(out, "seq", (int64_t)w->writer->seq);
+    pdl_json_put_int(out, "calls", c->calls);
+    pdl_json_put_int(out, "prompt_tokens", c->prompt);
+    pdl_json_put_int(out, "completion_tokens", c->completion);
+    if (c->cost > 0) {
+        pdl_json_put_key(out, "cost");
+        pdl_buf_putf(out, "%.9g", c->cost);
+    }
+    if (c->kind) pdl_json_put_text(out, "kind", pdl_str_of(c->kind));
     if (w->o->keep) {
-        PDL_PUT(out, ",\"requests\":[");
+        pdl_json_put_key(out, "requests");
+        pdl_json_open(out, '[');
         pdl_session_redact(w->o->session, pdl_buf_str(&f->requests), out);
         PDL_PUT(out, "]");
     }

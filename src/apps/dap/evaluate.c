@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "dap/debugger.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 #include "value/promise.h"
 
 #include "base/banned.h"
@@ -36,9 +36,9 @@ static void put_program(pdl_str expression, pdl_buf *out) {
     pdl_str e = pdl_str_trim(expression);
     bool braced = pdl_str_starts(e, PDL_STR("${"));
     pdl_buf_putf(&text, braced ? "%.*s" : "${ %.*s }", PDL_FMT(e));
-    PDL_PUT(out, "{\"data\": ");
-    pdl_json_quote(pdl_buf_str(&text), 0, out);
-    PDL_PUT(out, "}");
+    pdl_json_open(out, '{');
+    pdl_json_put_text(out, "data", pdl_buf_str(&text));
+    pdl_buf_putc(out, '}');
     pdl_buf_fini(&text);
 }
 

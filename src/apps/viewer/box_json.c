@@ -4,8 +4,6 @@
  */
 #include "viewer/box_json.h"
 
-#include <inttypes.h>
-
 #include "base/utf8.h"
 #include "value/json_write.h"
 
@@ -17,22 +15,6 @@ static const char *const states[] = {
     [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered"};
 
 /* --- small parts ------------------------------------------------------------------------------ */
-
-static void put_name(pdl_buf *out, const char *name) {
-    char last = out->len ? out->p[out->len - 1] : '{';
-    if (last != '{' && last != '[') pdl_buf_putc(out, ',');
-    pdl_buf_putf(out, "\"%s\":", name);
-}
-
-void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text) {
-    put_name(out, name);
-    pdl_json_quote(text, 0, out);
-}
-
-void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n) {
-    put_name(out, name);
-    pdl_buf_putf(out, "%" PRId64, n);
-}
 
 /* The JSON of v, at most n bytes of it; NaN and the like become their text. Whether all of it. */
 static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
@@ -189,11 +171,11 @@ static void put_detail(pdl_buf *out, pdl_str name, pdl_vref v) {
     pdl_buf_putc(out, '{');
     pdl_json_put_text(out, "name", name);
     if (code) {
-        put_name(out, "code");
+        pdl_json_put_key(out, "code");
         put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, out);
     }
     if (!pdl_is_absent(evaluated(v)) && put_value(evaluated(v), PDL_BOX_MEMBER_BYTES, 0, &json)) {
-        put_name(out, "value");
+        pdl_json_put_key(out, "value");
         pdl_buf_put(out, pdl_buf_str(&json));
     } else if (json.len) {
         pdl_json_put_text(out, "cut", pdl_buf_str(&json));

@@ -10,6 +10,7 @@
 #define PDL_VIEWER_BOX_JSON_H
 
 #include "base/buf.h"
+#include "value/json_put.h"
 #include "viewer/doc.h"
 #include "viewer/program_text.h"
 
@@ -31,10 +32,6 @@ pdl_str pdl_box_variable(const pdl_box *b);
 /* Tokens of the prompt and the answer of a call. */
 int64_t pdl_box_tokens(const pdl_box *b);
 int64_t pdl_usage_tokens(pdl_vref usage); /* absent: none */
-
-/* "name":"text" with a comma before it unless it is the first member. */
-void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text);
-void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n);
 
 /* Totals of the run: {"boxes", "failed", "micros", "calls", "prompt_tokens", "completion_tokens"}
  * as members, without braces. */

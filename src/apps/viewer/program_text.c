@@ -228,15 +228,15 @@ void pdl_view_source_free(pdl_view_source *s) {
 void pdl_view_source_json(const pdl_view_source *s, pdl_buf *out) {
     pdl_json_put_text(out, "source_name", s->files.p[0].name);
     pdl_json_put_text(out, "source", s->files.p[0].text);
-    if (s->files.p[0].written) PDL_PUT(out, ",\"written\":true");
+    if (s->files.p[0].written) pdl_json_put_bool(out, "written", true);
     if (s->files.n == 1) return;
-    PDL_PUT(out, ",\"included\":[");
+    pdl_json_put_key(out, "included");
+    pdl_json_open(out, '[');
     for (size_t i = 1; i < s->files.n; i++) {
-        if (i > 1) pdl_buf_putc(out, ',');
-        pdl_buf_putc(out, '{');
+        pdl_json_open(out, '{');
         pdl_json_put_text(out, "source_name", s->files.p[i].name);
         pdl_json_put_text(out, "source", s->files.p[i].text);
-        if (s->files.p[i].written) PDL_PUT(out, ",\"written\":true");
+        if (s->files.p[i].written) pdl_json_put_bool(out, "written", true);
         pdl_buf_putc(out, '}');
     }
     pdl_buf_putc(out, ']');

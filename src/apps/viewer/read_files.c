@@ -106,10 +106,10 @@ bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pd
 void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     if (f->list.n < 2) return;
-    PDL_PUT(out, ",\"included\":[");
+    pdl_json_put_key(out, "included");
+    pdl_json_open(out, '[');
     for (size_t i = 1; i < f->list.n; i++) {
-        if (i > 1) pdl_buf_putc(out, ',');
-        pdl_buf_putc(out, '{');
+        pdl_json_open(out, '{');
         pdl_json_put_text(out, "source_name", f->list.p[i].name);
         pdl_buf_clear(&shown);
         pdl_live_redact(l, f->list.p[i].text, &shown);

@@ -19,7 +19,7 @@
 #include "base/pace.h"
 #include "model/ask/params.h"
 #include "model/call/life.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 
 #include "base/banned.h"
 
@@ -29,26 +29,17 @@ enum { DEFAULT_RETRIES = 2, MOST_RETRIES = 1000 };
 
 static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     pdl_vref model = c->model;
-    PDL_PUT(out, "{\"provider\":");
+    bool has_seconds = f->retry_after >= 0 && !f->retry_is_date;
+    pdl_json_open(out, '{');
     if (c->ask.provider)
-        pdl_json_quote(pdl_str_of(c->ask.provider->prefix), 0, out);
+        pdl_json_put_text(out, "provider", pdl_str_of(c->ask.provider->prefix));
     else
-        PDL_PUT(out, "null");
-    PDL_PUT(out, ",\"model\":");
-    pdl_json_quote(pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0}, 0, out);
-    PDL_PUT(out, ",\"retry_after_seconds\":");
-    if (f->retry_after >= 0 && !f->retry_is_date) {
-        pdl_err ignored = {0};
-        if (!pdl_json_write(pdl_float(f->retry_after), 0, 0, out, &ignored)) pdl_err_fini(&ignored);
-    } else {
-        PDL_PUT(out, "null");
-    }
-    if (!pdl_is_absent(c->attempts.list)) {
-        pdl_err ignored = {0};
-        PDL_PUT(out, ",\"attempts\":");
-        if (!pdl_json_write(c->attempts.list, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
-    }
-    PDL_PUT(out, "}");
+        pdl_json_put_value(out, "provider", pdl_null());
+    pdl_json_put_text(out, "model", pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0});
+    pdl_json_put_value(out, "retry_after_seconds",
+                       has_seconds ? pdl_float(f->retry_after) : pdl_null());
+    if (!pdl_is_absent(c->attempts.list)) pdl_json_put_value(out, "attempts", c->attempts.list);
+    pdl_buf_putc(out, '}');
 }
 
 /* Takes the content of f. */
