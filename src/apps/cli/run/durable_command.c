@@ -46,27 +46,25 @@ static void policy_hash(pdl_str name, char out[65]) {
     pdl_buf_fini(&text);
 }
 
-static void put_policy(pdl_str name, pdl_buf *out, const char **comma) {
+/* Adds [name, hash] to the list, which is taken. */
+static pdl_val add_policy(pdl_val list, pdl_str name) {
     char hash[65];
-    if (!name.n) return;
+    if (!name.n) return list;
     policy_hash(name, hash);
-    pdl_buf_putf(out, "%s[", *comma);
-    pdl_json_quote(name, 0, out);
-    pdl_buf_putf(out, ",\"%s\"]", hash);
-    *comma = ",";
+    pdl_val pair = pdl_list_push(pdl_list_new(2), pdl_text(name));
+    return pdl_list_push(list, pdl_list_push(pair, pdl_textz(hash)));
 }
 
-/* The policies and the sandbox that are in force, wherever they were asked for. */
-static void put_guards(const arguments *a, pdl_buf *out) {
-    const char *named = getenv("PDL_POLICY"), *comma = "";
-    pdl_str profile = pdl_cli_sandbox_profile(a);
-    PDL_PUT(out, "\"policies\":[");
-    for (size_t i = 0; i < a->policies.n; i++) put_policy(a->policies.p[i], out, &comma);
-    put_policy(pdl_str_of(named ? named : ""), out, &comma);
-    PDL_PUT(out, "],\"sandbox\":");
-    pdl_json_quote(profile, 0, out);
-    PDL_PUT(out, ",\"sandbox-min\":");
-    pdl_json_quote(a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full"), 0, out);
+/* The policies and the sandbox that are in force, wherever they were asked for. Takes d. */
+static pdl_val add_guards(pdl_val d, const arguments *a) {
+    const char *named = getenv("PDL_POLICY");
+    pdl_str least = a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full");
+    pdl_val policies = pdl_list_new(a->policies.n);
+    for (size_t i = 0; i < a->policies.n; i++) policies = add_policy(policies, a->policies.p[i]);
+    policies = add_policy(policies, pdl_str_of(named ? named : ""));
+    d = pdl_dict_putz(d, "policies", policies);
+    d = pdl_dict_putz(d, "sandbox", pdl_text(pdl_cli_sandbox_profile(a)));
+    return pdl_dict_putz(d, "sandbox-min", pdl_text(least));
 }
 
 static pdl_str text_in(pdl_vref v, const char *name) {
@@ -142,20 +140,15 @@ static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *e
     return true;
 }
 
-static void put_options(const arguments *a, pdl_buf *out) {
-    const char *comma = ",";
-    pdl_buf_putc(out, '{');
-    put_guards(a, out);
+/* What a resume has to know of the command line. Owned. */
+static pdl_val options_of(const arguments *a) {
+    pdl_val d = add_guards(pdl_dict_new(8), a);
     for (size_t i = 0; i < N_KEPT; i++) {
         if (!a->given[kept[i]]) continue;
-        pdl_buf_putf(out, "%s\"%s\":", comma, pdl_cli_option_of(kept[i])->name);
-        if (a->value[kept[i]].p)
-            pdl_json_quote(a->value[kept[i]], 0, out);
-        else
-            PDL_PUT(out, "true");
-        comma = ",";
+        pdl_str v = a->value[kept[i]];
+        d = pdl_dict_putz(d, pdl_cli_option_of(kept[i])->name, v.p ? pdl_text(v) : pdl_bool(true));
     }
-    pdl_buf_putc(out, '}');
+    return d;
 }
 
 /* Those that a does not give. */
@@ -253,7 +246,9 @@ bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_s
         return false;
     }
     if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
-    put_options(a, &options);
+    pdl_val kept_options = options_of(a);
+    bool ok = pdl_json_write(kept_options, 0, 0, &options, err);
+    pdl_drop(kept_options);
     (void)!getcwd(cwd, sizeof cwd);
     pdl_session_name_keys(s, l->run);
     pdl_durable_facts f = {
@@ -264,7 +259,7 @@ bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_s
         .options = pdl_buf_str(&options),
         .version = PDL_STR(PDL_VERSION),
     };
-    bool ok = pdl_durable_begin(l->run, &f, inputs, err);
+    ok = ok && pdl_durable_begin(l->run, &f, inputs, err);
     if (ok && pdl_tty_is(STDERR_FILENO)) pdl_cli_note("pdl: run %s", l->id);
     pdl_buf_fini(&note);
     pdl_buf_fini(&options);
