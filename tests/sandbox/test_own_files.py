@@ -41,3 +41,20 @@ def test_own_files(pdl, folder, strength):
         check(f"{name}: {strength.name}", p.returncode == 0 and "ok" in out and not told, out, p.stderr)
         text = (home / path).read_text()
         check(f"{name} is whole: {strength.name}", json.loads(text)["kind"] == "text" if name == "trace" else text.startswith("before") and "EVIL" not in text, text)
+
+
+# The files of a run while it works, with what SQLite has beside them.
+KEPT = {"recording": ("--record", "w/rec"), "cache": ("--cache", "w/cache"), "journal": ("--durable", "--record", "w/j"), "runs": ("--durable",)}
+CALL = "- {lang: command, code: cat a.pdl, contribute: []}\n"
+
+
+def test_own_databases(pdl, folder, strength):
+    for name, args in KEPT.items():
+        home = folder / ("kept-" + name)
+        (home / "w/free").mkdir(parents=True)
+        (home / "a.pdl").write_text("text:\n- before\n" + CALL + "- " + CODE.replace("\n", "\n  "))
+        (home / "box.yaml").write_text("write: [w]\n")
+        env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
+        p = subprocess.run([pdl, *strength.more, "--sandbox=box.yaml", *args, "a.pdl"], cwd=home, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        told = [x for x in p.stdout.split() if x.startswith("w/") or x in ("READ", "CHANGED")]
+        check(f"{name}: {strength.name}", p.returncode == 0 and p.stdout.endswith("ok\n") and not told, p.stdout, p.stderr)

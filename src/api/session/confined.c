@@ -75,7 +75,7 @@ struct pdl_confined {
 
 enum {
     MOST_ROWS = 64, /* each may have a Python process */
-    MOST_OWN_FILES = 16
+    MOST_OWN_FILES = 48
 };
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
@@ -118,6 +118,16 @@ void pdl_confined_free(pdl_confined *c) {
     pdl_free(c);
 }
 
+/* The file, and what SQLite has beside it while it is open: rows that were not taken in yet. */
+static void add_own(char **files, size_t *n, pdl_str name) {
+    static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; name.n && i < sizeof beside / sizeof *beside && *n < MOST_OWN_FILES; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s%s", PDL_FMT(name), beside[i]);
+        files[(*n)++] = pdl_buf_take(&b);
+    }
+}
+
 /* One that is made from the options, with a profile (absent: none) over theirs. */
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
@@ -126,10 +136,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     char *files[MOST_OWN_FILES + 1] = {0};
     size_t n = 0;
     const pdl_str hide[] = {o->record, o->replay, o->cache};
-    for (size_t i = 0; i < 3; i++)
-        if (hide[i].n) files[n++] = pdl_str_dup(hide[i]);
-    for (const char *const *f = o->own_files; f && *f && n < MOST_OWN_FILES; f++)
-        files[n++] = pdl_str_dup(pdl_str_of(*f));
+    for (size_t i = 0; i < 3; i++) add_own(files, &n, hide[i]);
+    for (const char *const *f = o->own_files; f && *f; f++) add_own(files, &n, pdl_str_of(*f));
     pdl_sandbox_options so = {
         .profile = o->sandbox,
         .given = profile,

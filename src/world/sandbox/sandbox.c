@@ -534,6 +534,23 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
     }
 }
 
+/* A file that is not there yet may be when a process starts, which looks again. */
+static void add_hidden(pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX], folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (realpath(path, real)) {
+        pdl_paths_add(&s->hide, pdl_str_of(real));
+        return;
+    }
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)(n ? n : 1), n ? path : ".");
+    if (n >= sizeof folder || !realpath(folder, real)) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", strcmp(real, "/") == 0 ? "" : real, path + n);
+    pdl_paths_add(&s->hide, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
 bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                      pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);
@@ -542,10 +559,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     if (ok) {
         note_absent("read", &s->profile.read, note);
         note_absent("write", &s->profile.write, note);
-        for (const char *const *h = opt->hide; h && *h; h++) {
-            char real[PATH_MAX];
-            if (realpath(*h, real)) pdl_paths_add(&s->hide, pdl_str_of(real));
-        }
+        for (const char *const *h = opt->hide; h && *h; h++) add_hidden(s, *h);
         s->spec.helper = pdl_str_dup(pdl_str_of(opt->helper));
         if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
         show_base(s, opt);

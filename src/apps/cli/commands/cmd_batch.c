@@ -293,16 +293,25 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
+    pdl_buf out = PDL_BUF, journal = PDL_BUF; /* out of the sight of confined code */
+    pdl_buf_put(&out, a->value[OPT_output]);
+    pdl_buf_putf(&journal, "%.*s.journal", PDL_FMT(a->value[OPT_output]));
+    const char *own[] = {pdl_buf_z(&out), pdl_buf_z(&journal), NULL};
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
+        .own_files = a->given[OPT_output] ? own : NULL,
         .debug = debug,
         .stream = PDL_STREAM_NONE,
         .hooks = hooks,
         .n_hooks = sizeof hooks / sizeof *hooks,
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
-    if (code) return 2; /* 1 says that rows were begun */
+    if (code) {
+        pdl_buf_fini(&out);
+        pdl_buf_fini(&journal);
+        return 2; /* 1 says that rows were begun */
+    }
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
         o.carrier = pdl_batch_provider_carrier(b->o.provider);
@@ -322,6 +331,8 @@ static int open_session(batcher *b, pdl_debug *debug) {
     pdl_session_free(b->session);
     pdl_batch_provider_free(b->o.provider);
     pdl_config_fini(&config);
+    pdl_buf_fini(&out);
+    pdl_buf_fini(&journal);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_shared_options_fini(&limits);
     return code;

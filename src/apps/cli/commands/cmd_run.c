@@ -19,6 +19,7 @@
 #include "cli/term.h"
 #include "cli/terminal/progress_line.h"
 #include "io/file.h"
+#include "journal/runs.h"
 #include "lang/walk.h"
 #include "sandbox/sandbox.h"
 #include "value/text.h"
@@ -90,7 +91,7 @@ typedef struct runner {
     progress progress;
     lasting *lasting; /* NULL: the run is not durable */
     pdl_vref inputs;
-    char *own_files[3]; /* owned: of -o and --trace; NULL-terminated */
+    char *own_files[5]; /* owned: of -o, --trace, a durable run; NULL-terminated */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -374,6 +375,16 @@ static void name_own_files(runner *r) {
     size_t n = 0;
     if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
     if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
+    if (!r->lasting) return;
+    char *runs = NULL;
+    pdl_err ignored = {0};
+    if (r->lasting->path)
+        r->own_files[n++] = pdl_str_dup(pdl_str_of(r->lasting->path));
+    else if (r->a->given[OPT_record])
+        r->own_files[n++] = pdl_str_dup(r->a->value[OPT_record]);
+    else if (pdl_runs_folder(&runs, &ignored))
+        r->own_files[n++] = runs;
+    pdl_err_fini(&ignored); /* the run that cannot begin says why */
 }
 
 /* What the command line says of the session; limits and sinks are added to it. */
