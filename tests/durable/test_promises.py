@@ -432,3 +432,15 @@ def test_nothing(t):
     check("a run that left nothing", code == 1 and "nothing was recorded" in err, err)
     code, out, err = f.run("--durable", "--id", "r", "main.pdl")
     check("its name is free", code == 0 and out == "hello\n", err)
+
+
+def test_reader_is_gone(t):
+    """`pdl trace ID | head` ends as every command does: without a word."""
+    f = t.folder("for: {i: \"${ range(500) }\"}\nrepeat: \"${ i }\"\n")
+    check("a run", f.run("--durable", "--id", "r", "main.pdl")[0] == 0)
+    for form in ("json", "html", "perfetto"):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w") as out:
+            p = subprocess.run([f.pdl, "trace", "r", "--format", form], cwd=f.path, env=f.env, stdout=out, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+        check(form, p.returncode == 141 and not p.stderr, (p.returncode, p.stderr))

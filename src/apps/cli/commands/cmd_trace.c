@@ -4,7 +4,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "api/session.h"
 #include "cli/cli.h"
@@ -163,13 +166,22 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     return ok;
 }
 
+/* `pdl trace ID | head` ends as other commands do, without a word. */
+static bool has_no_reader(void) {
+    struct pollfd p = {.fd = STDOUT_FILENO};
+    return ferror(stdout) && poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
     bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) && show(a, pdl_str_of(path), &err);
     int code = ok ? fflush(stdout) != 0 : 1;
-    if (!ok) {
+    if (code && has_no_reader()) {
+        code = pdl_cli_write_failed(EPIPE);
+        pdl_err_fini(&err);
+    } else if (!ok) {
         pdl_cli_print_error(&err, NULL);
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
