@@ -46,15 +46,16 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
-        words='--help --junit '
+        words='--help --junit --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
+        --sandbox-min) values='full process' ;;
         esac ;;
     view)
         words='--help --html --svg --source --open --host --port --view-frame --run --data-file --data '
         case $prev in
         esac ;;
     resume)
-        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min '
+        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --changed) values='reuse fail' ;;
         --stream) values='result context none' ;;
@@ -76,7 +77,7 @@ _pdl() {
         --format) values='json html perfetto' ;;
         esac ;;
     serve)
-        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule '
+        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --durable --id --record --sync --provisional --again --take-over --check --rule '
         case $prev in
         --sandbox-min) values='full process' ;;
         --sync) values='full process' ;;
@@ -109,8 +110,9 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     repl)
-        words='--help --data-file --data --model '
+        words='--help --data-file --data --model --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
+        --sandbox-min) values='full process' ;;
         esac ;;
     doctor)
         words='--help --net --json '
@@ -125,7 +127,7 @@ _pdl() {
         case $prev in
         esac ;;
     *)
-        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --whole --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version '
+        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --whole --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --otlp-all --version '
         case $prev in
         --sandbox-min) values='full process' ;;
         --stream) values='result context none' ;;

@@ -25,7 +25,7 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* What shapes a run keeps shaping it; keys, prices and addresses come from now. */
+/* Options that shape a run are kept in its journal; keys, prices and addresses come from now. */
 static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
                               OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
                               OPT_provisional, OPT_cache,   OPT_output};
@@ -140,7 +140,7 @@ static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *e
     return true;
 }
 
-/* What a resume has to know of the command line. Owned. */
+/* The part of the command line that a resume needs. Owned. */
 static pdl_val options_of(const arguments *a) {
     pdl_val d = add_guards(pdl_dict_new(8), a);
     for (size_t i = 0; i < N_KEPT; i++) {
@@ -151,7 +151,7 @@ static pdl_val options_of(const arguments *a) {
     return d;
 }
 
-/* Those that a does not give. */
+/* Takes the options that the arguments `a` do not give. */
 static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
