@@ -312,7 +312,7 @@ def test_answers(folder):
     check("one of several rounds", asked == [] and "the first round" in v.text(n - 1) and "(round 2)" in v.text(n - 1), (told, asked, v.text(n - 1)))
     status, told, asked = change([one, "x"], edits=[[6, 6, "  input: bye"]])
     check("with a changed prompt the answer is asked for", asked[0] == "bye", (told, asked))
-    for bad, why in (([two, "{"], "JSON"), ([0, "x"], "asked nobody"), ([9999, "x"], "no such box"), ([one], "box and a text"), ([one, 3], "box and a text"), (["x", "y"], "no such box"),
+    for bad, why in (([two, "{"], "JSON"), ([0, "x"], "asked for nothing"), ([9999, "x"], "no such box"), ([one], "box and a text"), ([one, 3], "box and a text"), (["x", "y"], "no such box"),
                      ([-1, "y"], "no such box")):
         status, told, asked = change(bad)
         check("refused: %s" % bad, status in (400, 422) and why in told and asked == [], (status, told))
