@@ -16,6 +16,7 @@ import pytest
 from .. import http_of, used_by
 
 TIMEOUT_S = 120
+NANOS = re.compile(r"(?<=_nanos\": )\d+")
 NOT_SANITIZED = pytest.mark.memory(False)  # a sanitizer keeps what was released, and has its own prices
 
 
@@ -23,11 +24,48 @@ def equal(got, want, what=""):
     assert got == want, "%s\n  is     %r\n  wanted %r" % (what, got, want)
 
 
+def models_of(t, around=()):
+    """(id, block, ids of the models around it) of each model of a trace."""
+    if isinstance(t, list):
+        for x in t:
+            yield from models_of(x, around)
+    elif isinstance(t, dict):
+        if t.get("kind") == "model" and "pdl__timing" in t:
+            yield t["pdl__id"], t, around
+        for key, x in t.items():
+            if key not in ("pdl__context", "pdl__model_input"):
+                yield from models_of(x, around + (t["pdl__id"],) if t.get("kind") == "model" else around)
+
+
+def expanded(t):
+    """The trace with whole lists of messages, by the rule in docs/manual/live-document.md."""
+    models = {i: b for i, b, _ in models_of(t)}
+
+    def whole(v, member, around):
+        if not (isinstance(v, dict) and "pdl__same" in v):
+            return v
+        own = member == "pdl__context" or v["pdl__same"] in around
+        other = "pdl__context" if own else "pdl__model_input"
+        base = models[v["pdl__same"]]
+        return whole(base[other], other, (base["pdl__id"],)) + v["pdl__more"]
+
+    def walk(v, around):
+        if isinstance(v, list):
+            return [walk(x, around) for x in v]
+        if not isinstance(v, dict):
+            return v
+        if v.get("kind") == "model":
+            around = around + (v.get("pdl__id"),)
+        return {k: walk(whole(x, k, around), around) for k, x in v.items()}
+
+    return walk(t, ())
+
+
 class Command:
     def __init__(self, pdl):
         self.pdl = pdl
 
-    def run(self, folder, program, *args, status=0):
+    def run(self, folder, program, args=(), status=0):
         """The trace of a program, as bytes; None: there is no file."""
         (folder / "main.pdl").write_text(program, encoding="utf-8")
         out = folder / "t.json"
@@ -117,7 +155,7 @@ text:
 - {model: openai/m, input: {array: [{role: user, content: said}]}, parameters: {mock_response: three}}
 - {model: openai/m, input: plain, parameters: {mock_response: four}}
 """)
-    inputs = [b["pdl__model_input"] for b in t["text"][1:]]
+    inputs = [b["pdl__model_input"] for b in expanded(t)["text"][1:]]
     equal([m["pdl__defsite"] for m in inputs[0]], ["text.0.data"])
     equal([m["pdl__defsite"] for m in inputs[1]], ["text.0.data", "text.1.model"])
     equal(inputs[2], [{"role": "user", "content": "said", "pdl__defsite": "text.3.model.input.array.0.message"}])
@@ -215,6 +253,64 @@ data:
   code: "{% for i in range(10000) %}{% if f(i) == '' %}x{% endif %}{% endfor %}"
 """.replace("data:\n  lang", "lang").replace("\n  code", "\ncode"))
     equal([c["args"]["pdl__result"]["i"] for c in t["pdl__calls"]], list(range(10000)))
+
+
+# --- lists of messages that repeat one before them --------------------------------------------------------------------
+
+SAYS = '{model: openai/m, parameters: {mock_response: "r${ i }"}%s}'
+TALKS = {
+    "the context": '{text: ["q${ i }", %s]}' % SAYS % "",
+    "the context as input": '{text: ["q${ i }", %s]}' % SAYS % ', input: "${ pdl_context }"',
+    "more than the context": '{text: ["q${ i }", %s]}' % SAYS % ', input: "${ pdl_context + [{\'role\': \'user\', \'content\': i ~ \'?\'}] }"',
+    "a list of its own": '{lastOf: [%s, {data: "${ h + [{\'role\': \'user\', \'content\': \'m\' ~ i}] }", def: h, contribute: []}]}'
+                         % SAYS % ', input: "${ h }", contribute: []',
+    "two that take turns": '{text: [%s, {data: "${ h + [{\'role\': \'user\', \'content\': \'m\' ~ i}] }", def: h, contribute: []}, %s]}'
+                           % (SAYS % ', input: "${ h }", contribute: []', SAYS % ', input: "${ h2 + h }", contribute: []'),
+    "a map": '{text: ["q${ i }", {for: {k: [1, 2]}, map: {text: ["k${ k }", %s]}}]}' % SAYS % "",
+    "attempts": '{text: ["q${ i }", %s], retry: 1, fallback: {text: [%s]}, parser: {spec: integer, regex: "x"}}' % (SAYS % "", SAYS % ""),
+    "functions": '{text: ["q${ i }", {call: "${ f }", args: {i: "${ i }"}}, {data: "${ f(i, pdl_context=pdl_context) }"}]}',
+    "nothing but constants": '{text: [%s]}' % SAYS % ', input: {array: [{role: user, content: "say ${ i }"}]}',
+}
+
+
+GROW = ("a list of its own", "two that take turns", "a map")  # by what the program keeps itself; of a map no list continues another
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_lists_of_messages_that_repeat(pdl, folder, name):
+    program = """
+defs:
+  h: {data: [{role: user, content: first}]}
+  h2: {data: [{role: user, content: second}]}
+  f: {function: {i: integer}, return: {text: ["f${ i }", %s]}}
+repeat: %s
+index: i
+maxIterations: %%d
+""" % (SAYS % "", TALKS[name])
+    short = pdl.trace(folder, program % 6)
+    whole = pdl.trace(folder, program % 6, args=["--whole"])
+    assert "pdl__same" in json.dumps(short) or name.startswith("nothing"), short
+    assert "pdl__same" not in json.dumps(whole)
+
+    def lists(t):
+        return {i: (b.get("pdl__context"), b["pdl__model_input"], b["input"]) for i, b, _ in models_of(t) if "call" not in i.split(".")[0:1]}
+    got, want = lists(expanded(short)), lists(whole)
+    for place, parts in want.items():
+        for a, b in zip(got[place], parts):
+            equal(json.loads(NANOS.sub("0", json.dumps(a))), json.loads(NANOS.sub("0", json.dumps(b))), place)
+    sizes = [len(pdl.run(folder, program % n)) for n in (40, 80)] if name not in GROW else [1, 1]
+    assert sizes[1] < 2.1 * sizes[0], sizes
+
+
+def test_a_whole_trace_has_only_what_the_reference_writes(pdl, folder):
+    program = '{model: openai/m, input: "x", parameters: {mock_response: a, input_cost_per_token: 0.5, output_cost_per_token: 2}}'
+    ours, whole = pdl.trace(folder, program), pdl.trace(folder, program, args=["--whole"])
+    usage = ours["pdl__usage"]
+    equal(usage["cost"], 0.5 * usage["prompt_tokens"] + 2 * usage["completion_tokens"])
+    times = ours["pdl__timing"]
+    assert times["start_nanos"] <= times["sent_nanos"] <= times["end_nanos"], times
+    equal((sorted(whole["pdl__usage"]), sorted(whole["pdl__timing"])),
+          (["completion_tokens", "model_calls", "prompt_tokens"], ["end_nanos", "start_nanos", "timezone"]))
 
 
 # --- long traces: what is over is put aside ---------------------------------------------------------------------------

@@ -38,7 +38,10 @@ static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
     if (!t->opt.blocks && is_of_blocks(kind)) return;
     pdl_buf place = PDL_BUF, text = PDL_BUF, role = PDL_BUF, file = PDL_BUF;
-    pdl_value value = {pdl_lent(e->value)};
+    bool is_input = e->kind == PDL_EVENT_field && pdl_str_is(e->key, "pdl__model_input");
+    pdl_val list = is_input && pdl_is(e->value, PDL_V_CONTEXT) ? pdl_context_to_list(e->value)
+                                                               : pdl_keep(e->value);
+    pdl_value value = {list};
     bool has_value = !pdl_is_absent(e->value);
     if (!has_value && e->reply) {
         value.v = e->reply->value;
@@ -69,6 +72,7 @@ static void report(const pdl_task *t, const pdl_event *e) {
         .untrusted = e->untrusted,
     };
     t->opt.report(t->opt.user, &r);
+    pdl_drop(list);
     pdl_error_free(error);
     pdl_buf_fini(&place);
     pdl_buf_fini(&text);

@@ -79,8 +79,10 @@ void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_buf_putc(out, ')');
 }
 
-static void put_preview(const pdl_box *b, pdl_buf *out) {
-    pdl_vref v = result_of(b);
+static void put_preview(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+    const pdl_box *b = &d->boxes.p[i];
+    pdl_val list = pdl_doc_messages(d, i, PDL_STR("pdl__result"), result_of(b));
+    pdl_vref v = pdl_is_absent(list) ? result_of(b) : list;
     pdl_buf text = PDL_BUF;
     bool whole = true;
     if (pdl_is_absent(v)) return;
@@ -97,14 +99,17 @@ static void put_preview(const pdl_box *b, pdl_buf *out) {
     pdl_json_put_text(out, "text", pdl_buf_str(&text));
     if (!whole) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
     pdl_buf_fini(&text);
+    pdl_drop(list);
 }
 
 void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     pdl_vref v = result_of(&d->boxes.p[i]);
+    pdl_val list = pdl_doc_messages(d, i, PDL_STR("pdl__result"), v);
     if (pdl_is_str(v))
         pdl_buf_put(out, pdl_str_get(v));
     else if (!pdl_is_absent(v))
-        put_value(v, PDL_BUF.limit, 2, out);
+        put_value(pdl_is_absent(list) ? v : list, PDL_BUF.limit, 2, out);
+    pdl_drop(list);
 }
 
 /* --- a box in the tree ------------------------------------------------------------------------ */
@@ -158,13 +163,13 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
 void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
     pdl_buf_putc(out, '{');
     put_line_members(d, s, i, out);
-    put_preview(&d->boxes.p[i], out);
+    put_preview(d, i, out);
     pdl_buf_putc(out, '}');
 }
 
 /* --- details ---------------------------------------------------------------------------------- */
 
-static void put_detail(pdl_buf *out, pdl_str name, pdl_vref v) {
+static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf json = PDL_BUF;
     bool code = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "pdl__expr"));
     if (out->p[out->len - 1] != '[') pdl_buf_putc(out, ',');
@@ -174,12 +179,15 @@ static void put_detail(pdl_buf *out, pdl_str name, pdl_vref v) {
         pdl_json_put_key(out, "code");
         put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, out);
     }
-    if (!pdl_is_absent(evaluated(v)) && put_value(evaluated(v), PDL_BOX_MEMBER_BYTES, 0, &json)) {
+    pdl_val list = pdl_doc_messages(d, i, name, evaluated(v));
+    pdl_vref value = pdl_is_absent(list) ? evaluated(v) : list;
+    if (!pdl_is_absent(value) && put_value(value, PDL_BOX_MEMBER_BYTES, 0, &json)) {
         pdl_json_put_key(out, "value");
         pdl_buf_put(out, pdl_buf_str(&json));
     } else if (json.len) {
         pdl_json_put_text(out, "cut", pdl_buf_str(&json));
     }
+    pdl_drop(list);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&json);
 }
@@ -223,14 +231,14 @@ void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i
     const pdl_box *b = &d->boxes.p[i];
     pdl_buf_putc(out, '{');
     put_line_members(d, s, i, out);
-    put_preview(b, out);
+    put_preview(d, i, out);
     put_names(b, out);
     put_code(b, out);
     pdl_buf_put(out, PDL_STR(",\"members\":["));
     for (size_t k = 0; k < pdl_dict_len(b->block); k++) {
         pdl_vref key = pdl_dict_key_at(b->block, k), v = pdl_dict_val_at(b->block, k);
         if (pdl_is_str(key) && is_detail(d, b, pdl_str_get(key), v))
-            put_detail(out, pdl_str_get(key), v);
+            put_detail(d, i, pdl_str_get(key), v, out);
     }
     pdl_buf_put(out, PDL_STR("]}"));
 }

@@ -195,6 +195,57 @@ static void count_failures(pdl_doc *d) {
     pdl_free(below);
 }
 
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void find_places(pdl_doc *d) {
+    for (size_t i = 0; i < d->boxes.n; i++) {
+        const pdl_box *b = &d->boxes.p[i];
+        if (!pdl_str_is(b->kind, "model") || !b->place.n) continue;
+        if (!pdl_map_find(&d->places, b->place))
+            pdl_map_put(&d->places, b->place, (void *)(uintptr_t)(i + 1));
+    }
+}
+
+static bool is_around(const pdl_doc *d, uint32_t i, pdl_str place) {
+    for (; !pdl_str_eq(d->boxes.p[i].place, place); i = d->boxes.p[i].parent)
+        if (!i) return false;
+    return true;
+}
+
+static bool is_short(pdl_vref v) {
+    return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "pdl__same")) &&
+           pdl_is_list(pdl_dict_getz(v, "pdl__more"));
+}
+
+/* The list that v, in a member of box *i, continues: that of another block, or of the model itself
+ * its context. *member becomes the member that has it. Absent: it is not there. */
+static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
+    pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
+    uintptr_t found = (uintptr_t)pdl_map_find(&d->places, id);
+    if (!found) return pdl_absent();
+    bool context = pdl_str_is(*member, "pdl__context") || is_around(d, *i, id);
+    *member = context ? PDL_STR("pdl__context") : PDL_STR("pdl__model_input");
+    *i = (uint32_t)(found - 1);
+    return pdl_dict_gets(d->boxes.p[*i].block, *member);
+}
+
+pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v) {
+    PDL_VEC(pdl_vref) parts = {0};
+    size_t most = 2 * d->boxes.n; /* a hostile trace names blocks in a circle */
+    for (; is_short(v) && parts.n < most; v = continued(d, &i, &member, v))
+        *pdl_vec_push(&parts) = pdl_dict_getz(v, "pdl__more");
+    bool is_list = pdl_is_list(v) || parts.n;
+    pdl_val out = is_list ? pdl_list_new(0) : pdl_absent();
+    if (pdl_is_list(v)) *pdl_vec_push(&parts) = v;
+    while (parts.n) {
+        pdl_vref part = parts.p[--parts.n];
+        for (size_t k = 0; k < pdl_list_len(part); k++)
+            out = pdl_list_push(out, pdl_keep(pdl_list_at(part, k)));
+    }
+    pdl_vec_fini(&parts);
+    return out;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* JSON, or what is certain of its beginning. */
@@ -237,6 +288,7 @@ bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
         note(d, "This is JSON, but no trace of a program: it names no kind of block.");
     for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);
     count_failures(d);
+    find_places(d);
     if (d->cut) note(d, "The trace has more blocks than can be shown; the first 5 000 000 are.");
     *out = d;
     return true;
@@ -245,6 +297,7 @@ bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
 void pdl_doc_free(pdl_doc *d) {
     if (!d) return;
     pdl_vec_fini(&d->boxes);
+    pdl_map_fini(&d->places);
     if (!pdl_is_absent(d->trace)) pdl_drop(d->trace);
     pdl_arena_free(d->arena);
     pdl_free(d->notice);

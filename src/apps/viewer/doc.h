@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "value/val.h"
 
@@ -42,6 +43,7 @@ typedef struct pdl_doc {
     pdl_val trace;          /* owned */
     PDL_VEC(pdl_box) boxes; /* the root is number 0 */
     char *notice;           /* owned; what is wrong with the trace; NULL: nothing */
+    pdl_map places; /* place of a model -> its number + 1 */
     bool cut; /* not every block is shown: the trace has more than PDL_DOC_MAX_BOXES */
 } pdl_doc;
 
@@ -54,6 +56,10 @@ void pdl_doc_free(pdl_doc *d); /* NULL is fine */
 
 /* The value of a key of the box's block, or absent; borrowed. */
 pdl_vref pdl_box_get(const pdl_box *b, const char *key);
+/* The messages of v, which is in this member of box i or in a part of it, as a list (owned): a list
+ * that repeats one before it names the block that has that (machine/trace/fold_same.c). Absent: v
+ * holds no list. Where the block that is named is missing, what follows it. */
+pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v);
 /* Is the value a block: a dict with a text as its "kind"? */
 bool pdl_doc_is_block(pdl_vref v);
 /* Does the member of a block hold facts of its execution ("pdl__result"), no part of the source? */

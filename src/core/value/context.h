@@ -67,6 +67,9 @@ pdl_val pdl_context_messages(pdl_vref c);
 bool pdl_messages_are_plain(pdl_vref v);
 /* Calls back per message in order until fn returns false. Iterative. */
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
+/* How many messages base has if c begins with all of them, else 0. What both share is not read, so
+ * this is cheap for a conversation and one that continues it. */
+size_t pdl_context_shared(pdl_vref c, pdl_vref base);
 /* Last message; false when empty. Cheap. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);
 

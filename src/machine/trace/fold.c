@@ -115,6 +115,10 @@ static void begin_call(pdl_fold *f, fold_node *n, const pdl_event *e) {
     pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_CALL_ARGS)), 0, pdl_keep(e->value));
 }
 
+static bool is_input(const pdl_block *b, const pdl_block *part) {
+    return b->kind == PDL_BLOCK_model && PDL_AS(model, b)->input == part;
+}
+
 static void begin_node(pdl_fold *f, fold_node *n, const pdl_event *e) {
     fold_node *up = n->parent;
     n->block = e->block;
@@ -124,6 +128,8 @@ static void begin_node(pdl_fold *f, fold_node *n, const pdl_event *e) {
     n->level = up ? up->level + levels_to(up->block, e->block, e->entry) : 0;
     n->start = e->nanos;
     n->silent = !shows(f, up, e) || n->depth > FOLD_DEEPEST;
+    n->in_input =
+        up && e->entry == PDL_ENTRY_PART && (up->in_input || is_input(up->block, e->block));
     if (e->entry == PDL_ENTRY_SILENT && !n->silent)
         begin_call(f, n, e);
     else if (up && up->block->kind == PDL_BLOCK_repeat &&
@@ -154,7 +160,9 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
 static fold_node *leave(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return NULL;
-    set_top(f, e->fiber, n->parent && n->parent->fiber == e->fiber ? n->parent : NULL);
+    bool continues = n->parent && n->parent->fiber == e->fiber;
+    set_top(f, e->fiber, continues ? n->parent : NULL);
+    if (!continues) pdl_fold_same_end(f, n);
     assert(!n->over);
     n->over = true;
     return n;
@@ -271,6 +279,9 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
     n->usage[0]++;
     n->usage[1] += completion;
     n->usage[2] += prompt;
+    pdl_vref cost = pdl_dict_getz(e->value, "cost");
+    if (pdl_is_int(cost) || pdl_is(cost, PDL_V_FLOAT))
+        n->cost = (n->cost > 0 ? n->cost : 0) + pdl_num_to_double(cost);
 }
 
 /* Records how a call went: the reply's value, {attempts, structured} or absent. */
@@ -288,6 +299,21 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     }
 }
 
+/* The request waits before it goes out, for its turn or for a rate, and so does each further
+ * attempt; the reply says for how long. */
+static void note_waiting(fold_node *n, pdl_vref how) {
+    pdl_vref v = pdl_is_dict(how) ? pdl_dict_getz(how, "waited") : pdl_absent();
+    double waited = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) * 1e9 : 0;
+    if (n->sent && waited > 0 && waited < (double)(n->end - n->sent)) n->sent += (int64_t)waited;
+}
+
+static void on_effect(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = e->path && e->effect->kind == PDL_EFFECT_model
+                       ? pdl_idmap_find(&f->calls, (uintptr_t)e->path)
+                       : NULL;
+    if (n) n->sent = e->nanos;
+}
+
 /* A model block ends before its reply arrives. A failure that is not handled is reported by no
  * block that still runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
@@ -296,6 +322,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->end = e->nanos;
     n->waits = false;
     note_call(f, n, e->value);
+    note_waiting(n, e->value);
     if (!e->err || n->failure || n->part_failed) return;
     char **failure = n->over ? &n->failure : &n->answer_failed;
     pdl_free(*failure);
@@ -326,7 +353,7 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_fold *f, const pdl_event *e) 
     [PDL_EVENT_block_fail] = on_fail,   [PDL_EVENT_field] = on_field,
     [PDL_EVENT_attempt] = on_attempt,   [PDL_EVENT_usage] = on_usage,
     [PDL_EVENT_reply] = on_reply,       [PDL_EVENT_piece] = on_piece,
-    [PDL_EVENT_decision] = on_decision,
+    [PDL_EVENT_decision] = on_decision, [PDL_EVENT_effect] = on_effect,
 };
 
 static void on_event(void *user, const pdl_event *e) {
@@ -370,6 +397,7 @@ void pdl_fold_free(pdl_fold *f) {
     if (!f) return;
     pdl_fold_nodes_free(f);
     pdl_fold_forms_free(f);
+    pdl_fold_same_free(f);
     free_maps(f);
     for (size_t i = 0; i < f->written.n; i++) written_fini(&f->written.p[i]);
     pdl_programs_fini(&f->programs);

@@ -32,6 +32,8 @@ fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
     n->parent = up;
     n->depth = up ? up->depth + 1 : 0;
     n->context = pdl_absent();
+    n->cost = -1;
+    n->tick = f->tick;
     n->text = n->rounds.items = n->calls.items = PDL_BUF;
     n->older = f->all;
     if (f->all) f->all->newer = n;
@@ -182,6 +184,7 @@ static void give_up(pdl_fold *f, fold_node *n) {
 }
 
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
+    pdl_fold_same_forget(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;

@@ -64,12 +64,15 @@ typedef struct fold_node {
     pdl_path *path;
     pdl_path *place; /* path with the calls from expressions around it; NULL: none */
     pdl_path *call; /* a model: its place in calls, kept; NULL: none */
+    uint64_t tick; /* the number of the event with which it began */
     int64_t start, end;
+    int64_t sent;        /* a model: when the request that was answered went out; 0: unknown */
     int64_t first_piece; /* a model: when it arrived; 0: the answer came at once */
     PDL_VEC(fold_fact) facts;
     pdl_idmap by_index; /* index + 1 -> the last fact of it, as a number + 1; empty for few facts */
     pdl_val context;    /* models: incoming messages */
     int64_t usage[3];   /* calls, completion, prompt */
+    double cost;        /* negative: unknown */
     char *failure;      /* owned: the innermost block that failed */
     char *answer_failed; /* owned: a model: its answer, an error, that came before its end */
     pdl_buf text;        /* its JSON with holes (fold_text.c) */
@@ -79,10 +82,19 @@ typedef struct fold_node {
     bool part_failed;
     bool fell_back; /* its fallback produced the result */
     bool silent;    /* does not show */
+    bool in_input;  /* its result is the `input` of a model */
     bool waits;     /* a model: for its reply */
     bool queued, written;
     bool given_up; /* belongs to an attempt that failed: freed once nothing refers to it */
 } fold_node;
+
+/* Lists of messages that a model has in the trace. */
+typedef enum { FOLD_CONTEXT, FOLD_INPUT, FOLD_LISTS } fold_list;
+typedef struct fold_bases fold_bases; /* fold_same.c */
+/* The model itself: its id, and its `pdl__context`. Both are borrowed. */
+typedef struct fold_own {
+    pdl_vref id, context;
+} fold_own;
 
 /* A named block that was not executed at this position. */
 typedef struct fold_written {
@@ -107,6 +119,7 @@ struct pdl_fold {
     uint64_t tick;   /* events so far */
     pdl_idmap tops;  /* fiber -> innermost node that runs */
     pdl_idmap calls; /* path of a model block that waits -> node */
+    pdl_idmap bases; /* fiber -> fold_bases, owned */
     pdl_idmap last;  /* block -> path of its last execution (kept) */
     pdl_idmap taken; /* case without a test that was taken -> itself */
     pdl_idmap funcs; /* function block that made a closure -> itself */
@@ -160,6 +173,22 @@ PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pd
 void pdl_fold_call_write(pdl_fold *f, fold_node *n);
 /* Is child an iteration of the loop b? */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
+
+/* --- fold_same.c: lists that repeat one before them ------------------------------------------ */
+
+/* How many messages of v, a list or a context, a block has already whose id becomes *id (owned);
+ * 0: none. own: the model of the node; NULL: it may not be named. */
+size_t pdl_fold_same(const pdl_fold *f, const fold_node *n, const fold_own *own, fold_list which,
+                     pdl_vref v, pdl_val *id);
+pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this one on, as a list */
+/* The model n has these lists under this id (text); later ones may name it. */
+void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
+                        pdl_vref input);
+/* The parts of n are taken out of the trace: none of them is named any more. */
+void pdl_fold_same_forget(pdl_fold *f, const fold_node *n);
+/* n was the outermost node of its fiber, which has ended. */
+void pdl_fold_same_end(pdl_fold *f, const fold_node *n);
+void pdl_fold_same_free(pdl_fold *f);
 
 /* --- fold_labels.c: where values came from ---------------------------------------------------- */
 

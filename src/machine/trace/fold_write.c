@@ -89,22 +89,42 @@ static pdl_val shown(showing *s, pdl_vref v, unsigned depth) {
     return out;
 }
 
+/* The form of a value in traces. Takes it. */
+static pdl_val as_shown(pdl_fold *f, pdl_val v) {
+    showing s = {.fold = f};
+    pdl_val out = pdl_is_absent(v) ? pdl_absent() : shown(&s, v, 0);
+    pdl_memo_fini(&s.memo);
+    if (pdl_is_absent(out)) return v;
+    pdl_drop(v);
+    return out;
+}
+
 /* Owned; absent when the reply it needs never arrived. */
-static pdl_val settled(pdl_fold *f, pdl_vref v) {
+static pdl_val resolved(pdl_vref v) {
     pdl_err err = {0};
-    pdl_val now, out;
+    pdl_val now;
     if (pdl_is_absent(v) || (pdl_may_hold_promise(v) && !pdl_is_absent(pdl_promise_blocking(v))))
         return pdl_absent();
     if (!pdl_promise_resolve(v, &now, &err)) {
         pdl_err_fini(&err);
         return pdl_absent();
     }
-    showing s = {.fold = f};
-    out = shown(&s, now, 0);
-    pdl_memo_fini(&s.memo);
-    if (pdl_is_absent(out)) return now;
-    pdl_drop(now);
-    return out;
+    return now;
+}
+
+static pdl_val settled(pdl_fold *f, pdl_vref v) { return as_shown(f, resolved(v)); }
+
+/* A list of messages as the trace has it: one that repeats a list before it names the block of
+ * that. Takes v. */
+static pdl_val messages(const view_of *v, const fold_own *own, fold_list which, pdl_val list) {
+    pdl_val id;
+    size_t n = pdl_fold_same(v->fold, v->node, own, which, list, &id);
+    if (!n) return as_shown(v->fold, list);
+    pdl_val more = as_shown(v->fold, pdl_fold_rest(list, n));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "pdl__same", id);
+    d = pdl_with_label(pdl_dict_putz(d, "pdl__more", more), pdl_label_of(list));
+    pdl_drop(list);
+    return d;
 }
 
 static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
@@ -159,6 +179,13 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 }
 
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
+
+/* An id that is cut may be that of several blocks. */
+static fold_own own_of(pdl_vref id, pdl_vref context) {
+    fold_own own = {id, context};
+    if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
+    return own;
+}
 
 /* A function in defs has the name of its entry. */
 static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
@@ -239,13 +266,34 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     return taken ? pdl_bool(true) : pdl_absent();
 }
 
+/* Each attempt has another id. */
+static bool may_be_tried_again(const pdl_block *b) {
+    return b->rare->retry || b->rare->fallback || b->rare->expectations.n;
+}
+
+/* A list of messages in the `input` of a model, which may name that model where its id is known. */
+static pdl_val as_input(const view_of *v, pdl_val x) {
+    const fold_node *model = v->node->parent;
+    if (!pdl_is_list(x) && !pdl_is(x, PDL_V_CONTEXT)) return as_shown(v->fold, x);
+    while (model && model->in_input) model = model->parent;
+    if (!model || model->block->kind != PDL_BLOCK_model || may_be_tried_again(model->block))
+        return messages(v, NULL, FOLD_INPUT, x);
+    pdl_val context = resolved(model->context), id = id_of(model->block, place_of(model));
+    const fold_own own = own_of(id, context);
+    x = messages(v, &own, FOLD_INPUT, x);
+    pdl_drop(context);
+    pdl_drop(id);
+    return x;
+}
+
 static pdl_val known_value(const view_of *v, const pdl_block *b, const char *key, uint32_t index) {
     if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0)
         return case_value(v->node, key, index);
     if (b->kind == PDL_BLOCK_if && v->node->part_failed)
         return pdl_absent(); /* kept when a branch has ended */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
-    return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
+    pdl_val x = resolved(fact_of(v->node, key, of_case ? index + 1 : index));
+    return v->node->in_input ? as_input(v, x) : as_shown(v->fold, x);
 }
 
 static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
@@ -260,12 +308,16 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 /* An entry that a form has, too: a dict is made only where it is placed. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
-static pdl_val add_timing(const view_of *v, pdl_val dict) {
+/* of_call: of a model itself, not of the input that is written for it. */
+static pdl_val add_timing(const view_of *v, bool of_call, pdl_val dict) {
     const fold_node *n = v->node;
+    of_call = of_call && !v->fold->whole;
     int64_t end = n->over && !n->part_failed ? n->end : 0;
     pdl_val t = makes_dicts(v) ? pdl_dict_new(4) : pdl_absent();
     t = add(v, t, "start_nanos", pdl_int(n->start));
-    if (n->first_piece) t = add(v, t, "first_token_nanos", pdl_int(n->first_piece));
+    if (n->sent && of_call) t = add(v, t, "sent_nanos", pdl_int(n->sent));
+    if (n->first_piece && of_call)
+        t = add(v, t, "first_token_nanos", pdl_int(n->first_piece));
     t = add(v, t, "end_nanos", pdl_int(end));
     if (!makes_dicts(v)) return dict;
     return pdl_dict_putz(dict, "pdl__timing", pdl_dict_putz(t, "timezone", pdl_textz("UTC")));
@@ -276,20 +328,20 @@ static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val
     return pdl_dict_putz(dict, key, pdl_dict_puts(e, PDL_STR("pdl__result"), result));
 }
 
-/* The input of a model block that has none written: a block that yields the context. */
-static pdl_val default_input(const view_of *v) {
+/* The input of a model block that has none written: a block that yields the context. Takes
+ * list. */
+static pdl_val default_input(const view_of *v, pdl_val list) {
     const fold_node *n = v->node;
-    pdl_val messages = settled(v->fold, n->context);
-    if (pdl_is_absent(messages)) messages = pdl_list_new(0);
+    if (pdl_is_absent(list)) list = pdl_list_new(0);
     pdl_path *place = place_of(n), *up = place ? pdl_path_name(place, "input") : NULL,
              *id = up ? pdl_path_name(up, "data") : NULL;
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data"));
     d = pdl_dict_putz(d, "pdl__id", id_of(n->block, id));
     d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
-    d = put_recorded(d, "data", pdl_textz("${ pdl_context }"), pdl_keep(messages));
-    d = pdl_dict_putz(d, "pdl__result", messages);
+    d = put_recorded(d, "data", pdl_textz("${ pdl_context }"), pdl_keep(list));
+    d = pdl_dict_putz(d, "pdl__result", list);
     d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
-    d = add_timing(v, d);
+    d = add_timing(v, false, d);
     pdl_path_drop(id);
     pdl_path_drop(up);
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
@@ -299,10 +351,16 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
     const fold_node *n = v->node;
     pdl_vref input = fact_of(n, "pdl__model_input", 0);
-    if (!PDL_AS(model, n->block)->input && !pdl_is_absent(input))
-        dict = pdl_dict_putz(dict, "input", default_input(v));
-    pdl_val usage = pdl_dict_new(3);
+    pdl_val context = resolved(n->context), id = id_of(n->block, place_of(n));
+    const fold_own own = own_of(id, context);
+    if (!PDL_AS(model, n->block)->input && !pdl_is_absent(input)) {
+        pdl_val list = messages(v, &own, FOLD_INPUT, pdl_keep(context));
+        dict = pdl_dict_putz(dict, "input", default_input(v, list));
+    }
+    pdl_val usage = pdl_dict_new(4);
     for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
+    if (n->cost >= 0 && !v->fold->whole)
+        usage = pdl_dict_putz(usage, "cost", pdl_float(n->cost));
     if (n->fell_back)
         pdl_drop(usage); /* the fallback has its own */
     else
@@ -310,9 +368,15 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         pdl_vref x = fact_of(n, notes[i], 0);
-        if (!pdl_is_absent(x)) dict = pdl_dict_putz(dict, notes[i], pdl_keep(x));
+        if (!pdl_is_absent(x) && !v->fold->whole)
+            dict = pdl_dict_putz(dict, notes[i], pdl_keep(x));
     }
-    return add(v, dict, "pdl__model_input", settled(v->fold, input));
+    pdl_val sent = resolved(input);
+    pdl_fold_same_note(v->fold, n, id, context, sent);
+    sent = messages(v, &own, FOLD_INPUT, sent);
+    pdl_drop(context);
+    pdl_drop(id);
+    return add(v, dict, "pdl__model_input", sent);
 }
 
 typedef struct iteration {
@@ -418,19 +482,22 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
 
 static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {
     if (b->kind == PDL_BLOCK_import || v->node->part_failed) return dict;
-    return add(v, dict, "pdl__result", settled(v->fold, fact_of(v->node, "pdl__result", 0)));
+    pdl_val x = resolved(fact_of(v->node, "pdl__result", 0));
+    return add(v, dict, "pdl__result", v->node->in_input ? as_input(v, x) : as_shown(v->fold, x));
 }
 
 static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
     dict = add(v, dict, "pdl__id", id_of(b, place_of(v->node)));
     bool empty = !pdl_is(v->node->context, PDL_V_CONTEXT) || pdl_context_is_empty(v->node->context);
-    return empty ? dict : add(v, dict, "pdl__context", settled(v->fold, v->node->context));
+    if (empty) return dict;
+    return add(v, dict, "pdl__context",
+               messages(v, NULL, FOLD_CONTEXT, resolved(v->node->context)));
 }
 
 /* The facts that the trace adds itself, but the result, are no values of the program. */
 static pdl_val labels(const view_of *v, pdl_val dict) {
     pdl_val out = pdl_absent();
-    if (!v->fold->put_label) return dict;
+    if (!v->fold->put_label || v->fold->whole) return dict;
     for (size_t i = 0; i < v->node->facts.n; i++) {
         const fold_fact *x = &v->node->facts.p[i];
         bool result = strcmp(x->key, "pdl__result") == 0;
@@ -451,9 +518,10 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     case PDL_DUMP_RESULT: return result(v, b, dict);
     case PDL_DUMP_TAIL: {
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
-        if (!pdl_is_absent(decisions)) dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
+        if (!pdl_is_absent(decisions) && !v->fold->whole)
+            dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
         dict = add(v, dict, "pdl__calls", calls_of(v));
-        return add_timing(v, labels(v, dict));
+        return add_timing(v, true, labels(v, dict));
     }
     }
     return dict;
@@ -559,7 +627,7 @@ static pdl_val call_value(const view_of *v) {
     else
         pdl_drop(result);
     d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
-    return pdl_dict_putz(add_timing(v, d), "pdl__is_leaf", pdl_bool(true));
+    return pdl_dict_putz(add_timing(v, true, d), "pdl__is_leaf", pdl_bool(true));
 }
 
 /* The program of a block `lang: pdl` is in its block as it is. */

@@ -190,6 +190,8 @@ static void give(const pdl_later *l, const later_event *x, const besides *b) {
         .nanos = l->zero + nanos_of(x),
     };
     if (e.kind == PDL_EVENT_field) e.key = pdl_str_of(x->u.key);
+    const pdl_effect model = {.kind = PDL_EFFECT_model};
+    if (e.kind == PDL_EVENT_effect) e.effect = &model;
     if (e.kind == PDL_EVENT_block_begin) e.parent = x->u.parent;
     if (pdl_is_str(b->name.value)) e.key = pdl_str_get(b->name.value);
     l->next.event(l->next.user, &e);
@@ -283,6 +285,10 @@ static void on_event(void *user, const pdl_event *e) {
     bool may_keep = true;
     switch ((int)e->kind) {
     case PDL_EVENT_piece: on_piece(l, e); return;
+    case PDL_EVENT_effect:
+        if (e->effect->kind != PDL_EFFECT_model) return;
+        may_keep = keep(l, e);
+        break;
     case PDL_EVENT_reply:
         end_stream(l, e->caller);
         may_keep = keep(l, e);

@@ -12,6 +12,7 @@
 #include "base/banned.h"
 
 enum { MOST_NAME = 60, MOST_ARGUMENTS = 60 };
+#define LEAST_SHOWN_S 0.01
 
 /* The field of a request that says what is called; NULL: calls of this kind do not count. */
 static const char *subject_of(pdl_effect_kind k) {
@@ -111,6 +112,13 @@ static void put_status(pdl_vref reply, pdl_buf *out) {
         pdl_buf_putf(out, ", exit status %lld", (long long)status);
 }
 
+/* How long a call waited for its turn, a rate or a further attempt; what is left was spent on the
+ * network. */
+static double waited_of(pdl_vref reply) {
+    pdl_vref v = pdl_is_dict(reply) ? pdl_dict_getz(reply, "waited") : pdl_absent();
+    return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) : 0;
+}
+
 void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out) {
     pdl_vref arguments = pdl_dict_getz(e->effect->request, "arguments");
     uint32_t line = pdl_loc_line(e->effect->loc);
@@ -122,7 +130,9 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
         pdl_val_show(shown, false, MOST_ARGUMENTS, out);
         pdl_drop(shown);
     }
-    pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", e->reply->seconds);
+    double waited = e->err ? 0 : waited_of(e->reply->value);
+    pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", e->reply->seconds - waited);
+    if (waited >= LEAST_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
     if (e->err)
         pdl_buf_putf(out, ": %s", pdl_err_kind_name(e->err->kind));
     else if (e->effect->kind == PDL_EFFECT_model)

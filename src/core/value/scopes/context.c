@@ -387,6 +387,35 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
     }
 }
 
+/* The node that both continue: sequences are ropes that grow at their right. NULL: none. */
+static ctx *common_part(ctx *a, ctx *b) {
+    while (a != b) {
+        ctx **longer = a->count >= b->count ? &a : &b;
+        if ((*longer)->kind != DEP || pdl_is_absent((*longer)->left)) return NULL;
+        *longer = ctx_of((*longer)->left);
+    }
+    return a;
+}
+
+static bool is_same_part(pdl_vref a, pdl_vref b) {
+    return (pdl_is_absent(a) && pdl_is_absent(b)) ||
+           (!pdl_is_absent(a) && !pdl_is_absent(b) && pdl_val_eq(a, b));
+}
+
+size_t pdl_context_shared(pdl_vref c, pdl_vref base) {
+    ctx *x = ctx_of(c), *y = ctx_of(base);
+    if (y->count > x->count) return 0;
+    const ctx *common = common_part(x, y);
+    for (size_t i = common ? common->count : 0; i < y->count; i++) {
+        const ctx *a = message_at(x, i), *b = message_at(y, i);
+        bool same = a == b || (is_same_part(a->role, b->role) && a->defsite == b->defsite &&
+                               is_same_part(a->content, b->content) &&
+                               is_same_part(a->extra, b->extra));
+        if (!same) return 0;
+    }
+    return y->count;
+}
+
 bool pdl_context_last(pdl_vref c, pdl_message *out) {
     ctx *x = ctx_of(c);
     if (!x->count) return false;

@@ -37,7 +37,7 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
         return false;
     }
     *out = pdl_context_messages(ctx);
-    if (wants_blocks(f->run)) *traced = pdl_context_to_list(ctx);
+    if (wants_blocks(f->run)) *traced = pdl_keep(ctx);
     pdl_drop(ctx);
     return true;
 }
@@ -116,6 +116,16 @@ static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!a || pdl_is_absent(a->repair) || mentions_error(messages)) return messages;
     return pdl_list_concat(messages, a->repair);
+}
+
+/* Messages of an attempt that failed are added to a list; a context stays one, which costs nothing
+ * however long it is. Takes messages. */
+static pdl_val listed(pdl_fiber *f, pdl_val messages) {
+    const pdl_attempts *a = block(f)->attempts;
+    if (!pdl_is(messages, PDL_V_CONTEXT) || !a || pdl_is_absent(a->repair)) return messages;
+    pdl_val list = pdl_context_to_list(messages);
+    pdl_drop(messages);
+    return list;
 }
 
 /* The model of a processor: its name, else its type; null when it has neither. Borrowed. */
@@ -213,7 +223,7 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     promise_parts(f, c, b);
     if (block(f)->attempts) set_val(&block(f)->attempts->answer, pdl_keep(c->text));
     pdl_val request = request_of(f, b, model, with_repair(f, messages), params);
-    if (!pdl_is_absent(traced)) traced = with_repair(f, traced);
+    if (!pdl_is_absent(traced)) traced = with_repair(f, listed(f, traced));
     send_input(f, traced);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));

@@ -139,6 +139,8 @@ bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 
 /* --- the reply -------------------------------------------------------------------------------- */
 
+#define LEAST_WAIT_S 0.005 /* what is shorter is no waiting */
+
 static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
 
 /* The reply with the attempts before it, when there were some. Takes reply. */
@@ -151,6 +153,11 @@ static void answer(pdl_call *c, pdl_val reply) {
         pdl_rates_used(c->calls->rates, (double)tokens);
     if (!pdl_is_absent(c->attempts.list))
         reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->attempts.list));
+    double waited = c->attempts.start_ns > c->start_ns
+                        ? (double)(c->attempts.start_ns - c->start_ns) / 1e9
+                        : 0;
+    if (waited >= LEAST_WAIT_S && !c->job.get.len)
+        reply = pdl_dict_putz(reply, "waited", pdl_float(waited));
     if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
     pdl_call_release(c);
     pdl_effect_answer(e, reply, seconds);

@@ -1,0 +1,171 @@
+/* fold_same.c -- lists of messages that repeat one before them.
+ *
+ * A conversation is in the trace with each of its model calls, in up to four members, and each time
+ * it is a little longer: written whole, a trace grows with the square of the run (1.3 GB for 2 000
+ * short calls). So a list that begins with one that is in the trace already names the block that
+ * has it and holds the rest: {"pdl__same": ID, "pdl__more": [...]}. In `pdl__context` the list is
+ * the `pdl__context` of block ID; elsewhere it is its `pdl__model_input`, or its `pdl__context`
+ * when ID is the model itself.
+ *
+ * What must stay true: the block that is named is in the trace at the end. An attempt that fails
+ * takes its blocks out again. A block therefore names only models that began before it in
+ * the same fiber, or in one that waits for it: an attempt that takes them out takes it out, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "trace/fold_tree.h"
+
+#include "value/context.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { KEPT = 4 }; /* models that are remembered for each fiber: agents that take turns */
+
+/* The lists that a model has in the trace. */
+typedef struct fold_base {
+    pdl_val id;
+    pdl_val lists[FOLD_LISTS]; /* each may be absent */
+    uint64_t tick;             /* when it began */
+} fold_base;
+
+struct fold_bases {
+    fold_base base[KEPT];
+    size_t n; /* so far; the newest replaces the oldest */
+};
+
+static void base_fini(fold_base *b) {
+    pdl_drop(b->id);
+    for (size_t i = 0; i < FOLD_LISTS; i++) pdl_drop(b->lists[i]);
+    *b = (fold_base){.id = pdl_absent(), .lists = {pdl_absent(), pdl_absent()}};
+}
+
+static void bases_free(fold_bases *all) {
+    for (size_t i = 0; all && i < KEPT; i++) base_fini(&all->base[i]);
+    pdl_free(all);
+}
+
+static size_t length(pdl_vref v) {
+    if (pdl_is(v, PDL_V_CONTEXT)) return pdl_context_count(v);
+    return pdl_is_list(v) ? pdl_list_len(v) : 0;
+}
+
+static pdl_val message_at(pdl_vref v, size_t i) {
+    return pdl_is(v, PDL_V_CONTEXT) ? pdl_context_at(v, i) : pdl_list_part(v, i);
+}
+
+/* How many messages of v are those of base; 0 unless it begins with all of them. */
+static size_t shared(pdl_vref v, pdl_vref base) {
+    size_t n = length(base);
+    bool same = true;
+    if (!n || n > length(v)) return 0;
+    if (pdl_is(v, PDL_V_CONTEXT) && pdl_is(base, PDL_V_CONTEXT)) return pdl_context_shared(v, base);
+    for (size_t i = n; same && i-- > 0;) { /* differences are near the end */
+        pdl_val a = message_at(v, i), b = message_at(base, i);
+        same = pdl_val_eq(a, b);
+        pdl_drop(a);
+        pdl_drop(b);
+    }
+    return same ? n : 0;
+}
+
+typedef struct fold_best {
+    pdl_vref id;
+    size_t n;
+} fold_best;
+
+static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_list which,
+                    pdl_vref list, fold_best *best) {
+    const fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
+    for (size_t i = 0; all && i < KEPT; i++) {
+        const fold_base *b = &all->base[i];
+        if (!pdl_is_str(b->id) || b->tick >= n->tick) continue;
+        size_t k = shared(list, b->lists[which]);
+        if (k > best->n) *best = (fold_best){b->id, k};
+    }
+}
+
+/* The fiber that waits for that of n; 0: none. */
+static uint32_t fiber_around(const fold_node *n) {
+    uint32_t fiber = n->fiber;
+    while (n && n->fiber == fiber) n = n->parent;
+    return n ? n->fiber : 0;
+}
+
+size_t pdl_fold_same(const pdl_fold *f, const fold_node *n, const fold_own *own, fold_list which,
+                     pdl_vref v, pdl_val *id) {
+    if (f->whole || !length(v)) return 0;
+    fold_best best = {pdl_absent(), 0};
+    if (own) best = (fold_best){own->id, shared(v, own->context)};
+    if (best.n < length(v)) look_in(f, n->fiber, n, which, v, &best);
+    uint32_t around = best.n ? 0 : fiber_around(n);
+    if (around) look_in(f, around, n, which, v, &best);
+    if (best.n) *id = pdl_keep(best.id);
+    return best.n;
+}
+
+pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
+    size_t n = length(v);
+    pdl_val rest = pdl_list_new(n - from);
+    for (size_t i = from; i < n; i++) rest = pdl_list_push(rest, message_at(v, i));
+    return rest;
+}
+
+/* The fiber that goes on with the messages of that of n, which ends: the messages of the first
+ * iteration of a map come before those of the others. 0: none. */
+static uint32_t fiber_after(const fold_node *n) {
+    const fold_node *outermost = n;
+    while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;
+    return outermost->number ? 0 : fiber_around(outermost);
+}
+
+static fold_base *new_base(pdl_fold *f, uint32_t fiber) {
+    fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
+    if (!all) {
+        all = PDL_NEW(fold_bases);
+        for (size_t i = 0; i < KEPT; i++) all->base[i] = (fold_base){.id = pdl_absent()};
+        pdl_idmap_put(&f->bases, (uintptr_t)fiber, all);
+    }
+    fold_base *b = &all->base[all->n++ % KEPT];
+    base_fini(b);
+    return b;
+}
+
+static bool runs(const pdl_fold *f, uint32_t fiber) {
+    return fiber && pdl_idmap_find(&f->tops, (uintptr_t)fiber);
+}
+
+void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
+                        pdl_vref input) {
+    uint32_t fiber = runs(f, n->fiber) ? n->fiber : fiber_after(n);
+    if (f->whole || !runs(f, fiber) || pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;
+    fold_base *b = new_base(f, fiber);
+    b->id = pdl_keep(id);
+    b->lists[FOLD_CONTEXT] = pdl_keep(context);
+    b->lists[FOLD_INPUT] = pdl_keep(input);
+    b->tick = n->tick;
+}
+
+void pdl_fold_same_forget(pdl_fold *f, const fold_node *n) {
+    fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)n->fiber);
+    for (size_t i = 0; all && i < KEPT; i++)
+        if (all->base[i].tick >= n->tick) base_fini(&all->base[i]);
+}
+
+void pdl_fold_same_end(pdl_fold *f, const fold_node *n) {
+    fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)n->fiber);
+    uint32_t around = fiber_after(n);
+    pdl_idmap_del(&f->bases, (uintptr_t)n->fiber);
+    if (all && all->n && runs(f, around)) {
+        fold_base *newest = &all->base[(all->n - 1) % KEPT];
+        *new_base(f, around) = *newest;
+        *newest = (fold_base){.id = pdl_absent()};
+    }
+    bases_free(all);
+}
+
+void pdl_fold_same_free(pdl_fold *f) {
+    for (size_t i = 0; i < pdl_idmap_places(&f->bases); i++)
+        bases_free(pdl_idmap_at(&f->bases, i));
+    pdl_idmap_fini(&f->bases);
+}
