@@ -126,7 +126,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (!pdl_is_list(o->pieces)) o->pieces = pdl_list_new(8);
     o->pieces = pdl_list_push(o->pieces, pdl_text(text));
     if (!o->d->opt.provisional || o->rebuilds) return;
-    o->d->n_shown += !o->shown;
+    o->d->output.n_shown += !o->shown;
     o->shown = true;
     if (o->e->sink.piece) o->e->sink.piece(o->e->sink.user, o->e, text);
 }
@@ -165,7 +165,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
         return;
     }
     pdl_idmap_del(&d->open, o->e->id);
-    d->n_shown -= o->shown;
+    d->output.n_shown -= o->shown;
     if (pdl_durable_was_refused(d, o, reply)) return;
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
@@ -202,10 +202,10 @@ bool pdl_durable_is_of_worker(pdl_effect_kind k) {
 void pdl_durable_release(pdl_durable *d) {
     if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
         uint64_t n = d->opt.put_output(d->opt.user);
-        if (n != d->printed && !d->n_shown) {
+        if (n != d->output.printed && !d->output.n_shown) {
             pdl_err err = {0};
             char text[24];
-            d->printed = n;
+            d->output.printed = n;
             snprintf(text, sizeof text, "%llu", (unsigned long long)n);
             if (writes(d) && !pdl_store_put(d->store, "printed", pdl_str_of(text), &err))
                 pdl_durable_note_problem(d, &err);
@@ -324,7 +324,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         ask_at_once(d, o, id);
         return;
     }
-    d->n_asked++;
+    d->found.n_asked++;
     (void)pdl_durable_may_be_done(d, o, id);
     pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
                       pdl_effect_kind_name(o->e->kind));
@@ -368,7 +368,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
     bool same = pdl_is_absent(now) || (!o->err.kind && pdl_val_eq(now, o->value)) ||
                 (o->err.kind && pdl_is_null(now));
     if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
-        d->n_changed++;
+        d->found.n_changed++;
         if (o->e->kind == PDL_EFFECT_source) pdl_durable_is_other(d);
         pdl_durable_notef(d, "%.*s was changed since it was read%s",
                           PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
@@ -385,7 +385,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
 /* Answered from the file. Takes o. */
 static void reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
-    d->n_reused++;
+    d->found.n_reused++;
     if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
     pdl_durable_remember_code(d, o);
     compare_files(d, o);
@@ -422,7 +422,7 @@ void pdl_durable_decide(pdl_durable *d) {
     if (d->problem.kind || !pdl_durable_has_changes(d)) return;
     forget_attempt(d);
     pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                "the program has changed since the run began: %s", d->notes.n ? d->notes.p[0] : "");
+                "the program has changed since the run began: %s", d->found.notes.n ? d->found.notes.p[0] : "");
     pdl_durable_note_problem(d, &err);
 }
 
@@ -493,11 +493,11 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     if (is_unexpected(d)) {
         pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                     "the program has changed since the run began: %s",
-                    d->notes.n ? d->notes.p[0] : "");
+                    d->found.notes.n ? d->found.notes.p[0] : "");
         pdl_durable_note_problem(d, &err);
     }
     if (!d->is_new) {
-        d->n_asked++;
+        d->found.n_asked++;
         if (!o->row && d->use == PDL_DURABLE_CONTINUE && !goes_at_once(o->e))
             PDL_TRACE(d->opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
     }
@@ -580,7 +580,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (o && o->sent) {
         d->n_open--;
         if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
-        d->n_shown -= o->shown;
+        d->output.n_shown -= o->shown;
         d->next->ops->cancel(d->next, id);
     }
     if (o && !d->parked && !d->ends) write_cancelled(d, o);
@@ -596,7 +596,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id) ||
         cancel_in(d->waiting.p, d->waiting.n, id))
         return;
-    (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
+    (void)cancel_in(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n, id);
 }
 
 /* All that is open are questions without an answer. */

@@ -25,7 +25,7 @@ static uint64_t now_ns(void) {
 }
 
 double pdl_durable_clock(const pdl_durable *d) {
-    return (double)(now_ns() - d->start_ns + d->earlier_ns) / 1e9;
+    return (double)(now_ns() - d->clock.start_ns + d->clock.earlier_ns) / 1e9;
 }
 
 /* --- identity --------------------------------------------------------------------------------- */

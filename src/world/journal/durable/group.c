@@ -48,12 +48,12 @@ static void commit(pdl_durable *s, bool sync) {
 }
 
 void pdl_durable_flush_group(pdl_durable *s) {
-    bool due = s->has_output;
+    bool due = s->output.has_output;
     for (size_t i = 0; i < s->members.n; i++) due |= s->members.p[i]->held.n > 0;
     if (!due || s->flushing) return;
     s->flushing = true;
     commit(s, true);
-    s->has_output = false;
+    s->output.has_output = false;
     for (size_t i = 0; i < s->members.n; i++) {
         s->members.p[i]->is_retry_due = false;
         pdl_durable_release(s->members.p[i]);
@@ -99,7 +99,7 @@ pdl_world *pdl_durable_server_world(pdl_durable *s, pdl_world *next) {
     return &s->world;
 }
 
-void pdl_durable_note_output(pdl_durable *s) { s->has_output = true; }
+void pdl_durable_note_output(pdl_durable *s) { s->output.has_output = true; }
 
 /* --- runs by their keys ----------------------------------------------------------------------- */
 
@@ -185,7 +185,7 @@ static pdl_durable *member_new(pdl_durable *s, int64_t run, bool is_new) {
     d->store = s->store;
     d->run = run;
     d->is_new = is_new;
-    d->seen = pdl_journal_wall();
+    d->clock.seen = pdl_journal_wall();
     snprintf(d->salt, sizeof d->salt, "%s", s->salt);
     pdl_buf_putf(&id, "%.*s.%lld", PDL_FMT(s->facts.id), (long long)run);
     *pdl_vec_push(&d->texts) = pdl_buf_take(&id);
@@ -232,7 +232,7 @@ void pdl_durable_answered(pdl_durable *d, pdl_str answer, const pdl_err *why) {
         pdl_durable_note_problem(d->home, &err);
         share_problem(d->home);
     }
-    d->home->has_output = true;
+    d->home->output.has_output = true;
     pdl_buf_fini(&kept);
 }
 

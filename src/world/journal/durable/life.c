@@ -27,13 +27,13 @@ const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
     if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
-    return (int64_t)(d->seen * 1e9);
+    return (int64_t)(d->clock.seen * 1e9);
 }
 
 bool pdl_durable_asks(const pdl_durable *d) { return d->use == PDL_DURABLE_CONTINUE; }
 bool pdl_durable_is(pdl_str path) { return pdl_store_is(path); }
-uint64_t pdl_durable_printed(const pdl_durable *d) { return d->printed_before; }
-const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) { return &d->earlier_ns; }
+uint64_t pdl_durable_printed(const pdl_durable *d) { return d->output.printed_before; }
+const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) { return &d->clock.earlier_ns; }
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
@@ -150,7 +150,7 @@ pdl_durable *pdl_durable_new(pdl_durable_use use, bool full) {
     d->lock = -1;
     d->use = use;
     d->full = full;
-    d->start_ns = now_ns();
+    d->clock.start_ns = now_ns();
     d->keys.lenient = use == PDL_DURABLE_REPLAY || use == PDL_DURABLE_SHOW;
     for (size_t i = 0; i < KNOWN_LISTS; i++) d->lists[i].list = pdl_absent();
     return d;
@@ -239,8 +239,8 @@ static bool read_rest(pdl_durable *d, pdl_err *err) {
         return false;
     d->is_other = other[0] != 0 || !pdl_str_is(d->facts.version, PDL_VERSION);
     d->replays_only = redacted[0] != 0;
-    d->seen = get_number(d->store, "started");
-    d->printed = d->printed_before = (uint64_t)get_number(d->store, "printed");
+    d->clock.seen = get_number(d->store, "started");
+    d->output.printed = d->output.printed_before = (uint64_t)get_number(d->store, "printed");
     if (!started[0])
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "nothing was recorded in %s: its run ended before it began",
@@ -587,13 +587,13 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
 
 void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
     if (d->use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
-    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->n_reused, d->n_asked);
-    for (size_t i = 0; i < d->notes.n; i++) pdl_buf_putf(out, "\n  %s", d->notes.p[i]);
-    if (d->n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->n_unlisted);
+    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->found.n_reused, d->found.n_asked);
+    for (size_t i = 0; i < d->found.notes.n; i++) pdl_buf_putf(out, "\n  %s", d->found.notes.p[i]);
+    if (d->found.n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->found.n_unlisted);
 }
 
 bool pdl_durable_has_changes(const pdl_durable *d) {
-    return d->n_moved || d->n_changed || d->n_replaced || d->n_left;
+    return d->found.n_moved || d->found.n_changed || d->found.n_replaced || d->found.n_left;
 }
 
 void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
@@ -637,22 +637,22 @@ static void drop_pending(pdl_durable *d) {
     drop_list(d->asking.p, d->asking.n);
     drop_list(d->held.p, d->held.n);
     drop_list(d->answered.p + d->answered_head, d->answered.n - d->answered_head);
-    drop_list(d->recorded_code.p, d->recorded_code.n);
-    drop_list(d->after_rebuild.p, d->after_rebuild.n);
+    drop_list(d->rebuild.recorded_code.p, d->rebuild.recorded_code.n);
+    drop_list(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n);
     pdl_vec_fini(&d->asking);
     pdl_vec_fini(&d->held);
     drop_list(d->waiting.p, d->waiting.n);
     pdl_vec_fini(&d->waiting);
     pdl_vec_fini(&d->answered);
-    pdl_vec_fini(&d->recorded_code);
-    pdl_vec_fini(&d->after_rebuild);
+    pdl_vec_fini(&d->rebuild.recorded_code);
+    pdl_vec_fini(&d->rebuild.after_rebuild);
 }
 
 void pdl_durable_close(pdl_durable *d) {
     if (!d) return;
     drop_pending(d);
     pdl_idmap_fini(&d->used);
-    pdl_idmap_fini(&d->noted);
+    pdl_idmap_fini(&d->found.noted);
     pdl_durable_actions_free(d->actions);
     pdl_idmap_fini(&d->places);
     for (size_t i = 0; i < KNOWN_LISTS; i++) {
@@ -665,16 +665,16 @@ void pdl_durable_close(pdl_durable *d) {
     }
     pdl_vec_fini(&d->ways);
     for (size_t i = 0; i < d->texts.n; i++) pdl_free(d->texts.p[i]);
-    for (size_t i = 0; i < d->notes.n; i++) pdl_free(d->notes.p[i]);
+    for (size_t i = 0; i < d->found.notes.n; i++) pdl_free(d->found.notes.p[i]);
     for (size_t i = 0; i < d->begun.n; i++) pdl_free(d->begun.p[i]);
-    for (size_t i = 0; i < d->left.n; i++) pdl_free(d->left.p[i]);
-    pdl_vec_fini(&d->left);
-    for (size_t i = 0; i < d->objects.n; i++) pdl_drop(d->objects.p[i]);
-    pdl_vec_fini(&d->objects);
+    for (size_t i = 0; i < d->rebuild.left.n; i++) pdl_free(d->rebuild.left.p[i]);
+    pdl_vec_fini(&d->rebuild.left);
+    for (size_t i = 0; i < d->rebuild.objects.n; i++) pdl_drop(d->rebuild.objects.p[i]);
+    pdl_vec_fini(&d->rebuild.objects);
     for (size_t i = 0; i < d->doubtful.n; i++) pdl_free(d->doubtful.p[i]);
     pdl_vec_fini(&d->doubtful);
     pdl_vec_fini(&d->texts);
-    pdl_vec_fini(&d->notes);
+    pdl_vec_fini(&d->found.notes);
     pdl_vec_fini(&d->begun);
     pdl_keyring_fini(&d->keys);
     pdl_secrets_free(d->learned);

@@ -236,10 +236,10 @@ static bool on_left(void *user, const store_effect *row) {
     pdl_durable *d = user;
     if (row->id > d->last_row) return false;
     if (row->run != d->run || row->state != STORE_DONE || is_used(d, row->id) || is_closing(row) ||
-        pdl_idmap_find(&d->noted, (uintptr_t)row->id))
+        pdl_idmap_find(&d->found.noted, (uintptr_t)row->id))
         return true;
-    d->n_left++;
-    pdl_idmap_put(&d->noted, (uintptr_t)row->id, d);
+    d->found.n_left++;
+    pdl_idmap_put(&d->found.noted, (uintptr_t)row->id, d);
     pdl_durable_notef(d, "%.*s: what was recorded there (%.*s) was not reused", PDL_FMT(row->place),
                       PDL_FMT(row->kind));
     return true;
@@ -247,7 +247,7 @@ static bool on_left(void *user, const store_effect *row) {
 
 void pdl_durable_note_left(pdl_durable *d) {
     pdl_err ignored = {0};
-    bool differs = d->is_other || d->n_moved || d->n_replaced;
+    bool differs = d->is_other || d->found.n_moved || d->found.n_replaced;
     if (d->is_new || !differs) return;
     if (!pdl_store_each(d->store, STORE_ALL, d->first_row, on_left, d, &ignored))
         pdl_err_fini(&ignored);

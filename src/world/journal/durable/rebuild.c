@@ -33,9 +33,9 @@ static bool needs_session(const pdl_effect *e) {
 }
 
 static void add_left(pdl_durable *d, pdl_str name) {
-    for (size_t i = 0; i < d->left.n; i++)
-        if (pdl_str_is(name, d->left.p[i])) return;
-    *pdl_vec_push(&d->left) = pdl_str_dup(name);
+    for (size_t i = 0; i < d->rebuild.left.n; i++)
+        if (pdl_str_is(name, d->rebuild.left.p[i])) return;
+    *pdl_vec_push(&d->rebuild.left) = pdl_str_dup(name);
 }
 
 /* Modules in which code left something, as the worker has reported. */
@@ -51,9 +51,9 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
 
 /* The worker refuses code that uses one of these modules before anything of it runs. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin) {
-    if (o->rebuilds || d->rebuilt || !d->left.n || twin->kind != PDL_EFFECT_code) return;
-    pdl_val list = pdl_list_new(d->left.n);
-    for (size_t i = 0; i < d->left.n; i++) list = pdl_list_push(list, pdl_textz(d->left.p[i]));
+    if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n || twin->kind != PDL_EFFECT_code) return;
+    pdl_val list = pdl_list_new(d->rebuild.left.n);
+    for (size_t i = 0; i < d->rebuild.left.n; i++) list = pdl_list_push(list, pdl_textz(d->rebuild.left.p[i]));
     twin->request = pdl_dict_putz(twin->request, "left", list);
 }
 
@@ -71,7 +71,7 @@ static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 /* What was answered from a row is kept until it is known whether it must run again. */
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
-    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt) return;
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt) return;
     const pdl_effect *e = o->e;
     remember_left(d, o);
     pdl_effect_sink nobody = {.piece = no_piece, .reply = no_reply};
@@ -79,7 +79,7 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     pending_effect *r = pdl_durable_pending_new(d, copy);
     r->rebuilds = true;
     r->expected = o->err.kind ? pdl_absent() : pdl_keep(o->value);
-    *pdl_vec_push(&d->recorded_code) = r;
+    *pdl_vec_push(&d->rebuild.recorded_code) = r;
 }
 
 /* Objects are not compared, but the machine has them by number: each must be where it was. */
@@ -110,16 +110,16 @@ static bool same_result(const pending_effect *o) {
 }
 
 static void end_rebuild(pdl_durable *d) {
-    d->rebuilding = false;
-    d->rebuilt = true;
-    for (size_t i = 0; i < d->after_rebuild.n; i++) {
-        pending_effect *o = d->after_rebuild.p[i];
+    d->rebuild.rebuilding = false;
+    d->rebuild.rebuilt = true;
+    for (size_t i = 0; i < d->rebuild.after_rebuild.n; i++) {
+        pending_effect *o = d->rebuild.after_rebuild.p[i];
         if (d->problem.kind)
             pdl_durable_refuse(d, o);
         else
             *pdl_vec_push(&d->held) = o;
     }
-    d->after_rebuild.n = 0;
+    d->rebuild.after_rebuild.n = 0;
 }
 
 static void differs(pdl_durable *d, const pending_effect *o) {
@@ -147,29 +147,29 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
         bool failed = done->err.kind && !pdl_is_absent(done->expected);
         if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
         /* The machine has its objects by the numbers of before: these keep them alive. */
-        if (holds_handle(done->value)) *pdl_vec_push(&d->objects) = pdl_keep(done->value);
+        if (holds_handle(done->value)) *pdl_vec_push(&d->rebuild.objects) = pdl_keep(done->value);
         pdl_durable_drop_open(done);
     }
-    if (d->problem.kind || d->next_code >= d->recorded_code.n) {
+    if (d->problem.kind || d->rebuild.next_code >= d->rebuild.recorded_code.n) {
         end_rebuild(d);
         return;
     }
-    pending_effect *o = d->recorded_code.p[d->next_code];
-    d->recorded_code.p[d->next_code++] = NULL;
-    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* above all that a run gives */
+    pending_effect *o = d->rebuild.recorded_code.p[d->rebuild.next_code];
+    d->rebuild.recorded_code.p[d->rebuild.next_code++] = NULL;
+    o->e->id = 0x7fffffffu - (uint32_t)d->rebuild.next_code; /* above all that a run gives */
     pdl_durable_send(d, o);
 }
 
 /* Returns true when all code ran in sandboxes that let nothing out, so that it may run again. */
 static bool all_harmless(const pdl_durable *d) {
-    for (size_t i = 0; i < d->recorded_code.n; i++)
-        if (!pdl_durable_may_repeat(d, d->recorded_code.p[i]->e)) return false;
+    for (size_t i = 0; i < d->rebuild.recorded_code.n; i++)
+        if (!pdl_durable_may_repeat(d, d->rebuild.recorded_code.p[i]->e)) return false;
     return true;
 }
 
 static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
     pdl_err err = {0};
-    if (d->rebuilding || d->opt.rebuild || all_harmless(d)) return true;
+    if (d->rebuild.rebuilding || d->opt.rebuild || all_harmless(d)) return true;
     pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                 "this code needs what earlier blocks left in Python, which ended with the process");
     pdl_err_hint(&err, "--rebuild runs them again, in their order");
@@ -178,14 +178,14 @@ static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
 }
 
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o) {
-    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt || !d->recorded_code.n) return false;
-    return (d->rebuilding || needs_session(o->e)) && may_rebuild(d, o);
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt || !d->rebuild.recorded_code.n) return false;
+    return (d->rebuild.rebuilding || needs_session(o->e)) && may_rebuild(d, o);
 }
 
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o) {
-    *pdl_vec_push(&d->after_rebuild) = o;
-    if (d->rebuilding) return;
-    d->rebuilding = true;
+    *pdl_vec_push(&d->rebuild.after_rebuild) = o;
+    if (d->rebuild.rebuilding) return;
+    d->rebuild.rebuilding = true;
     pdl_durable_pump_rebuild(d, NULL);
 }
 

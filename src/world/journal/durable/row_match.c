@@ -13,14 +13,14 @@
 
 void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
     enum { MOST = 1000 };
-    if (d->notes.n >= MOST) d->n_unlisted++;
-    if (d->notes.n >= MOST) return;
+    if (d->found.notes.n >= MOST) d->found.n_unlisted++;
+    if (d->found.notes.n >= MOST) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
-    *pdl_vec_push(&d->notes) = pdl_buf_take(&b);
+    *pdl_vec_push(&d->found.notes) = pdl_buf_take(&b);
 }
 
 way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip) {
@@ -105,9 +105,9 @@ static void take(struct row_search *x, const store_effect *row) {
     x->o->row = row->id;
     x->result = MATCH_ANSWERED;
     if (!pdl_durable_read_answer(d, row, x->o->e, x->o, x->err)) x->result = MATCH_FAILED;
-    if (row->end > d->seen) d->seen = row->end;
+    if (row->end > d->clock.seen) d->clock.seen = row->end;
     double ahead = row->end_clock - pdl_durable_clock(d);
-    if (ahead > 0 && ahead < 1e9) d->earlier_ns += (uint64_t)(ahead * 1e9);
+    if (ahead > 0 && ahead < 1e9) d->clock.earlier_ns += (uint64_t)(ahead * 1e9);
 }
 
 static bool on_row(void *user, const store_effect *row) {
@@ -131,7 +131,7 @@ static bool on_found(void *user, const store_effect *row) {
     struct row_search *x = user;
     take(x, row);
     if (x->result == MATCH_ANSWERED) {
-        x->d->n_moved++;
+        x->d->found.n_moved++;
         pdl_durable_notef(x->d, "%.*s: the answer recorded at %.*s",
                           PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
     }
@@ -192,7 +192,7 @@ void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const id
                                         pdl_str_of(pdl_effect_kind_name(o->e->kind)));
     void *row = pdl_idmap_find(&d->places, (uintptr_t)key);
     if (!row || is_used(d, (int64_t)(uintptr_t)row)) return;
-    d->n_replaced++;
-    pdl_idmap_put(&d->noted, (uintptr_t)row, d);
+    d->found.n_replaced++;
+    pdl_idmap_put(&d->found.noted, (uintptr_t)row, d);
     pdl_durable_notef(d, "%.*s: something else was recorded there", PDL_FMT(place));
 }

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "journal/durable.h"
+#include "journal/durable/durable_parts.h"
 #include "journal/durable/keyring.h"
 #include "journal/store.h"
 
@@ -79,7 +80,6 @@ struct pdl_durable {
     int64_t run;       /* its number there, from 1; 0: it is the only one */
     PDL_VEC(pdl_durable *) members; /* a server: the runs that are open */
     bool is_server;
-    bool has_output; /* a server: something was printed since the last flush */
     int lock;        /* descriptor; -1: none */
     pdl_durable_use use;
     bool full, is_whole, is_new, prepared, started;
@@ -102,7 +102,6 @@ struct pdl_durable {
     pdl_idmap open;            /* by effect id */
     uint32_t n_open, n_inputs; /* sent and not answered; of them questions */
     pdl_idmap used;            /* rows that were given */
-    pdl_idmap noted;           /* rows that a note says were not reused */
     int64_t last_row;          /* the last one of earlier processes */
     bool undecided;            /* --changed fail: nothing has been done yet */
     char was_state[12];        /* the state before this process */
@@ -111,27 +110,18 @@ struct pdl_durable {
     PDL_VEC(way_out) ways;
     PDL_VEC(char *) doubtful; /* a server: paths of files that others changed; owned */
     PDL_VEC(char *) begun;    /* paths of files that earlier processes had open */
-    /* the clock of the run: seconds at work, over all processes */
-    uint64_t start_ns, earlier_ns;
     int64_t first_row; /* a run of a server: the rows before belong to other runs */
     double pruned;     /* a server: when old runs were removed */
-    double seen;       /* end of the latest row that was given, by the wall clock */
-    uint64_t printed, printed_before;
-    uint32_t n_shown;  /* open effects whose pieces the machine has had */
     bool is_retry_due; /* a service has answered, and that is not synced */
-    bool flushing, ends, parked, rebuilding;
+    bool flushing, ends, parked;
+    durable_clock clock;
+    durable_output output;
+    durable_rebuild rebuild;
+    durable_found found;
     pending_effect *delivered;        /* the machine gets its answer now; NULL: none */
     PDL_VEC(pending_effect *) asking; /* questions without an answer */
-    size_t next_code, n_changed;
-    PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
-    PDL_VEC(pending_effect *) after_rebuild;
-    PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
-    PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
-    bool rebuilt;
-    size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted;
     bool is_other, knows_places; /* program or inputs are not those of the rows */
     pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
-    PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
 };
 
 /* effect_rows.c */
