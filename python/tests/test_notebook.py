@@ -194,7 +194,7 @@ class Cells(unittest.TestCase):
 
     def test_names_that_a_policy_gives_go_from_cell_to_cell(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("secret.txt", "s3cret"), ("one.yaml", "{policy: 1, labels: {other: [{code: x}], hidden: [{read: '/**'}]}, otherwise: allow}"),
+            for name, text in (("secret.txt", "s3cret"), ("one.yaml", "{policy: 1, labels: {other: [{tool: 'x/*'}], hidden: [{read: '/**'}]}, otherwise: allow}"),
                                ("two.yaml", "{policy: 1, labels: {hidden: [{read: '/**'}]}, rules: [{sink: command, deny: [hidden]}], otherwise: allow}")):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
                     f.write(text)

@@ -60,8 +60,8 @@ class Between(unittest.TestCase):
             engine = libpdl.Engine()
             other = "policy: {policy: 1, labels: {%s}, otherwise: allow}\n"
             send = engine.loads("policy: {policy: 1, labels: {hidden: [{read: '/**'}]}, rules: [{sink: command, deny: [hidden]}], otherwise: allow}\n" + RUN)
-            engine.loads(other % "a: [{code: x}], b: [{code: x}]" + "text: hi").run()
-            text = engine.loads(other % "more: [{code: x}], hidden: [{read: '/**'}]" + "read: " + path).run().value
+            engine.loads(other % "a: [{tool: 'x/*'}], b: [{tool: 'x/*'}]" + "text: hi").run()
+            text = engine.loads(other % "more: [{tool: 'x/*'}], hidden: [{read: '/**'}]" + "read: " + path).run().value
             with self.assertRaisesRegex(libpdl.PolicyError, "from hidden"):
                 send.run(x=text)
 
