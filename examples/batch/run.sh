@@ -24,5 +24,5 @@ head -4 "$work/moods.csv"
 echo '$ pdl batch classify.pdl --input reviews.csv --output again.csv    # asks'
 "$pdl" batch classify.pdl --input reviews.csv --output "$work/again.csv" --limit 100 2>"$work/notes" || { cat "$work/notes" >&2; exit 1; }
 cut -d , -f 3 "$work/again.csv" | grep -c negative
-echo '$ pdl eval classify.pdl --against blunt.pdl --data answers.csv --expect mood'
-"$pdl" eval classify.pdl --against blunt.pdl --data answers.csv --expect mood
+echo '$ pdl eval classify.pdl --against blunt.pdl --input answers.csv --expect mood'
+"$pdl" eval classify.pdl --against blunt.pdl --input answers.csv --expect mood

@@ -191,7 +191,7 @@ def test_descriptors(part):
         lines = (t.folder / "made").read_text().splitlines()
         t.check("a report to %s follows what is there" % to, code == 0 and lines[0] == "before" and lines[-1] == "after" and lines[1].startswith("<!doctype html>")
                 and not (t.folder / "-").exists(), "%s %s" % (lines, err))
-        code, _, err = shell("(echo before; $PDL eval p.pdl --data in.jsonl --judge judge.pdl -o %s; echo after) > made" % to)
+        code, _, err = shell("(echo before; $PDL eval p.pdl --input in.jsonl --judge judge.pdl -o %s; echo after) > made" % to)
         lines = (t.folder / "made").read_text().splitlines()
         t.check("rows of an evaluation to %s" % to, code == 0 and lines[0] == "before" and lines[-1] == "after" and '"id": 3' in lines[3] and "pass@1" in lines[4]
                 and not (t.folder / "-").exists(), "%s %s" % (lines, err))

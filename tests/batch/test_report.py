@@ -47,8 +47,8 @@ def test_estimate():
 
 def test_progress():
     t.begin({"in.jsonl": jsonl(words(5))}, lambda prompt: time.sleep(0.2))
-    code, out, err = t.run(*ARGS, "--progress=lines", "--jobs", 1)
-    t.check("--progress=lines", code == 0 and re.search(r"^\d+ rows? done, 0 failed, \d+ open", err, re.M) and "\r" not in err, err)
+    code, out, err = t.run(*ARGS, "--progress=line", "--jobs", 1)
+    t.check("--progress=line", code == 0 and re.search(r"^\d+ rows? done, 0 failed, \d+ open", err, re.M) and "\r" not in err, err)
     t.check("a summary at the end", "pdl: 5 rows done, 0 failed" in err, err)
 
 

@@ -25,7 +25,7 @@ text:
 - {model: openai/m, input: two}
 - {read: null, message: "Who? "}
 """
-COMMANDS = (["resume", "J", "--again", "all", "--again", "out.txt", "--rebuild"], ["resume", "J", "--check"], ["trace", "J"], ["trace", "J", "--format", "html"],
+COMMANDS = (["resume", "J", "--again", "all", "--again", "out.txt", "--rebuild"], ["resume", "J", "--dry-run"], ["trace", "J"], ["trace", "J", "--format", "html"],
             ["trace", "J", "--format", "perfetto"], ["answer", "J", "x"], ["runs", "show", "J"], ["runs", "export", "J", "copied"],
             ["runs", "export", "J", "copied", "--redact"], ["view", "J", "--html", "page"], ["--replay", "J", "main.pdl"])
 CRAFTED = [
@@ -149,7 +149,7 @@ def test_flipped_bits(t):
         data = flip(t.whole, word + ' "')
         t.put(data)
         before = (t.f.path / "j.journal").read_bytes()
-        for command in (["resume", "./j.journal", "--again", "all", "--again", "out.txt"], ["trace", "./j.journal"], ["resume", "./j.journal", "--check"]):
+        for command in (["resume", "./j.journal", "--again", "all", "--again", "out.txt"], ["trace", "./j.journal"], ["resume", "./j.journal", "--dry-run"]):
             code, out, err = t.f.run(*command)
             shown = command[0] == "trace"  # as far as it goes, with the error in it
             check("an answer with another bit: %s %s" % (word, command), code == (0 if shown else 1) and "is not what was written" in (out if shown else err), (code, out, err))

@@ -97,7 +97,7 @@ def test_other_branch(pdl, service):
 def test_closed_files(pdl, service):
     """A run that parks closes its files; that it does so at another place in the end is no second action."""
     f = parked(pdl, service, text(NOTE, ASK, "end", head=WRITES))
-    code, out, _ = f.run("resume", "r", "--check")
+    code, out, _ = f.run("resume", "r", "--dry-run")
     check("nothing is asked", code == 0 and "the same" not in out, out)
     code, out, err = f.run("resume", "r")
     check("it ends", code == 0 and f.acts() == {"did": 1} and "was done before" not in err, (code, out, err))
@@ -110,7 +110,7 @@ def test_left(pdl, service):
     acts = COMMAND % ""
     f = parked(pdl, service, text(ask % "one", acts, ask % "two", ASK))
     (f.path / "main.pdl").write_text(text(ask % "one", ASK))
-    code, out, err = f.run("resume", "r", "--check")
+    code, out, err = f.run("resume", "r", "--dry-run")
     check("--check lists them", code == 0 and all(p + ": what was recorded there" in out for p in ("text.1.code", "text.2.model")), (out, err))
     before = f.journal.read_bytes()
     code, out, err = f.run("resume", "r", "--changed", "fail", "-o", "out")

@@ -110,7 +110,7 @@ def test_changes(t):
         (f.path / "main.pdl").write_text(program.replace(old, new))
         t.service.begin()
         before = f.journal.read_bytes()
-        code, out, err = f.run("resume", "r", "--check")
+        code, out, err = f.run("resume", "r", "--dry-run")
         check("%s: --check says what would be asked and changes nothing" % what, code == 0 and "from the journal" in out and
                    f.journal.read_bytes() == before and not t.service.asked, (out, err))
         if note:
@@ -147,8 +147,8 @@ def test_inputs(t):
 
 def test_misuse(t):
     f = t.folder("text: hi\n")
-    for words, what in ((["--keep", "3d"], "--keep is for prune"), (["--redact"], "--redact is for export"), (["rm", "r", "--json"], "--json"),
-                        (["prune", "--keep", "3d", "--redact"], "--redact is for export")):
+    for words, what in ((["--older-than", "3d"], "--older-than and --all belong to prune"), (["--redact"], "--redact is for export"), (["rm", "r", "--json"], "--json"),
+                        (["prune", "--older-than", "3d", "--redact"], "--redact is for export")):
         code, _, err = f.run("runs", *words)
         check("runs %s" % " ".join(words), code == 2 and what in err, err)
 
@@ -253,7 +253,7 @@ def test_copies(t):
     check("and what it cannot read", "newer.journal is left out" in err and "format 9" in err and "pdl runs rm newer" in err, err)
     for name in ("r", "copy", "empty", "newer"):
         os.utime(f.journal.with_name(name + ".journal"), (1, 1))
-    f.run("runs", "prune", "--keep", "1s")
+    f.run("runs", "prune", "--older-than", "1s")
     check("prune removes what nothing is in, and leaves what it cannot read",
           not f.journal.with_name("empty.journal").exists() and f.journal.with_name("newer.journal").exists())
 

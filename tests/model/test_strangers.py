@@ -242,6 +242,6 @@ def test_every_column_of_a_durable_run_holds_anything(build, part):
         changes = [(table, column, ANYTHING[i % len(ANYTHING)]) for i, (table, column) in enumerate(columns)]
         for title, data in part(list(wrong_ones(good, changes)), 3, lambda row: row[0]):
             (runs / "wrong.journal").write_bytes(data)
-            for args in (["resume", "--check", "wrong"], ["trace", "wrong"], ["answer", "wrong", "yes"], ["resume", "wrong"]):
+            for args in (["resume", "--dry-run", "wrong"], ["trace", "wrong"], ["answer", "wrong", "yes"], ["resume", "wrong"]):
                 status, _, err = replay(p, *args, env=env)
                 check("%s, %s" % (title, args[0]), status in (0, 75) or status in (1, 2) and err.strip(), "exit status %d\n%s" % (status, err[-1500:]))

@@ -47,7 +47,7 @@ def test_rows_questions_and_requests(pdl, folder, name, hidden):
     (folder / "in.jsonl").write_text('{"n": 1, "answer": "x"}\n')
     env = {**os.environ, "HOME": str(folder), "PDL_POLICY": "p.yaml" if hidden else "default"}
     for args in (("batch", "--input", "in.jsonl", "--output", "out", "--format", "jsonl", "--report", "report.json"),
-                 ("eval", "--data", "in.jsonl", "--expect", "answer", "-o", "out", "--junit", "xml")):
+                 ("eval", "--input", "in.jsonl", "--expect", "answer", "-o", "out", "--junit", "xml")):
         subprocess.run([pdl, *args, "a.pdl"], cwd=folder, env=env, capture_output=True, timeout=60, check=False)
         out = b"".join(f.read_bytes() for f in folder.iterdir() if f.is_file() and f.name not in ("a.pdl", "note", "p.yaml"))
         check("%s, %s, %s" % (args[0], name, hidden), (b"HIDDEN" in out) != hidden and (b"secret" in out) == hidden, out)

@@ -97,20 +97,20 @@ def batched(*more):
 
 def evaluated(f, given):
     (f.d / "rows.jsonl").write_text('{"n": 1, "answer": "x"}\n')
-    f.run("eval", "--data", "rows.jsonl", "--expect", "answer", *given, "a.pdl")
+    f.run("eval", "--input", "rows.jsonl", "--expect", "answer", *given, "a.pdl")
 
 
 def judged(f, given):
     """The program beside which another one is judged, and the judge."""
     (f.d / "b.pdl").write_text("data: x\n")
     (f.d / "rows.jsonl").write_text('{"n": 1, "answer": "x"}\n')
-    f.run("eval", "--data", "rows.jsonl", "--expect", "answer", "--against", "a.pdl", *given, "b.pdl")
+    f.run("eval", "--input", "rows.jsonl", "--expect", "answer", "--against", "a.pdl", *given, "b.pdl")
 
 
 def judge(f, given):
     (f.d / "b.pdl").write_text("data: x\n")
     (f.d / "rows.jsonl").write_text('{"n": 1, "answer": "x"}\n')
-    f.run("eval", "--data", "rows.jsonl", "--expect", "answer", "--judge", "a.pdl", *given, "b.pdl")
+    f.run("eval", "--input", "rows.jsonl", "--expect", "answer", "--judge", "a.pdl", *given, "b.pdl")
 
 
 def typed(f, given):

@@ -91,7 +91,7 @@ COMMANDS = {
     "run": lambda p, *a, **e: p.run(*a, "p.pdl", **e),
     "durable": lambda p, *a, **e: p.run("--durable", *a, "p.pdl", **e),
     "batch": lambda p, *a, **e: p.run("batch", *a, "p.pdl", "-i", "rows.jsonl", "-o", "-", "--format", "jsonl", **e),
-    "eval": lambda p, *a, **e: p.run("eval", *a, "p.pdl", "--data", "rows.jsonl", "--expect", "right", "-o", "/dev/stdout", **e),
+    "eval": lambda p, *a, **e: p.run("eval", *a, "p.pdl", "--input", "rows.jsonl", "--expect", "right", "-o", "/dev/stdout", **e),
     "serve": Program.serve,
 }
 WITHOUT_OPTIONS = {"test": Program.test, "dap": Program.debug}

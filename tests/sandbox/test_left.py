@@ -126,8 +126,8 @@ def open_to_all(root):
 def test_json_of_the_machine(pdl, folder):
     for without in ("", "userns", "landlock", "seccomp", "bwrap", "userns,landlock4"):
         env = {"PDL_SANDBOX_WITHOUT": without}
-        text = run([pdl, "sandbox", "--check"], folder, env).stdout
-        found = json.loads(run([pdl, "sandbox", "--check", "--json"], folder, env).stdout)
+        text = run([pdl, "sandbox", "--show"], folder, env).stdout
+        found = json.loads(run([pdl, "sandbox", "--show", "--json"], folder, env).stdout)
         check(f"JSON without {without}: strength", f"strength     {found['strength']}" in text, text, found)
         for key in ("namespaces", "bubblewrap"):
             check(f"JSON without {without}: {key}", found[key]["works"] == (f"{key}   yes" in text) and (found[key]["why"] is None) == found[key]["works"], text, found)

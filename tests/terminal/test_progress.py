@@ -90,7 +90,7 @@ class TestProgress:
     def test_rows(self):
         """Four rows, two at a time: the first two end, the others wait."""
         program = "lang: command\nargs: [sh, -c, 'test ${ x } -le 2 || while [ ! -e go ]; do sleep 0.05; done; echo ${ x }']\n"
-        for name, words in (("batch", ["-i", "rows.jsonl", "-o", "out.jsonl"]), ("eval", ["--data", "rows.jsonl", "--expect", "y"])):
+        for name, words in (("batch", ["-i", "rows.jsonl", "-o", "out.jsonl"]), ("eval", ["--input", "rows.jsonl", "--expect", "y"])):
             with tempfile.TemporaryDirectory() as folder:
                 pathlib.Path(folder, "p.pdl").write_text(program)
                 pathlib.Path(folder, "rows.jsonl").write_text("".join('{"x": %d, "y": "%d"}\n' % (i, i) for i in range(1, 5)))

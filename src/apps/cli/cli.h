@@ -16,11 +16,13 @@
 
 /* The bytes of a program; "-" is standard input. */
 PDL_MUST bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_cli_program_is_there(pdl_str file, pdl_err *err);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
 /* "30d" in seconds; false when it is not an age. */
 bool pdl_cli_read_age(pdl_str s, int64_t *out);
+#define PDL_AGE_WANTED "argument --older-than: expected a number and d, h, m or s, such as 30d"
 
 /* shared_options.c: the options of all commands that run programs. Fills those members of o, which
  * borrow l; 0, or the exit code of a wrong command line. */

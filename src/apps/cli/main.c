@@ -12,6 +12,7 @@
 
 #include "base/debug.h"
 #include "base/pool.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "io/http.h"
 #include "io/loop.h"
@@ -26,6 +27,11 @@ static int show_help(const command *c) {
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;
+}
+
+int pdl_cli_cmd_version(const arguments *a) {
+    (void)a;
+    return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
 }
 
 int pdl_cli_cmd_help(const arguments *a) {
@@ -87,7 +93,8 @@ int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, true);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
-              pdl_cli_find_program(&a, word, &message) && pdl_cli_spares_files(&a, &message);
+              pdl_cli_find_program(&a, word, &message) &&
+              pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)
                                    : run_command(&a);

@@ -45,9 +45,6 @@ typedef enum {
     OPT_rebuild,
     OPT_take_over,
     OPT_only_new,
-    OPT_check,
-    OPT_check_sandbox,
-    OPT_keep,
     OPT_redact,
     OPT_at,
     OPT_trace_form,
@@ -63,7 +60,6 @@ typedef enum {
     OPT_otlp_content,
     OPT_otlp_all,
     OPT_strict,
-    OPT_format,
     OPT_check_form,
     OPT_check_run,
     OPT_fix,
@@ -102,6 +98,7 @@ typedef enum {
     OPT_replies,
     OPT_strict_replies,
     OPT_delay,
+    OPT_mock_host,
     OPT_mock_port,
     OPT_eval,
     OPT_template,
@@ -121,14 +118,11 @@ typedef enum {
     OPT_unordered,
     OPT_overwrite,
     OPT_retry_errors,
-    OPT_rows_changed,
     OPT_allow_files,
     OPT_rows_keep,
-    OPT_rows_progress,
     OPT_report,
     OPT_dry_run,
     OPT_provider_batch,
-    OPT_eval_data,
     OPT_expect,
     OPT_judge,
     OPT_metric,
@@ -137,6 +131,7 @@ typedef enum {
     OPT_against,
     OPT_junit,
     OPT_scores,
+    OPT_show_machine,
     OPT_net,
     OPT_repl_model,
     OPT_fmt_check,
@@ -201,6 +196,8 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
 /* program_operand.c: finds the program among the operands: X may be X.pdl, or on standard input.
  * word and the result: as above. */
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
+/* named_files.c: are the programs and the files of options there? As above. */
+bool pdl_cli_finds_files(const arguments *a, char **message);
 /* overwrites.c: is no file that is to be written one that is read? As above. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
 void pdl_cli_arguments_fini(arguments *a);
@@ -235,6 +232,7 @@ int pdl_cli_cmd_dap(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);
+int pdl_cli_cmd_version(const arguments *a);
 int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */
 int pdl_cli_cmd_complete(const arguments *a);
 

@@ -75,6 +75,8 @@ pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
+/* Does an answer to a question say yes: y, or yes? */
+bool pdl_str_is_yes(pdl_str answer);
 
 /* NUL-terminated copy; the caller owns it and releases it with pdl_free. */
 char *pdl_str_dup(pdl_str s);

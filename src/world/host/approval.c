@@ -58,7 +58,7 @@ static void on_answer(void *user, int events) {
     (void)events;
     ssize_t n = read(h->tty, line, sizeof line);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    bool yes = n == 2 && line[0] == 'y' && line[1] == '\n';
+    bool yes = n > 0 && line[n - 1] == '\n' && pdl_str_is_yes((pdl_str){line, (size_t)n});
     host_wait *s = first_question(h);
     pdl_effect *e = s && s->e->id == h->asking ? s->e : NULL;
     put(h->tty, yes ? PDL_STR("approved\n") : PDL_STR("refused\n"));

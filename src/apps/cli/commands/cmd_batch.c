@@ -127,7 +127,7 @@ static void read_flags(batcher *b) {
     b->o.allow_files = a->given[OPT_allow_files];
     b->o.keep = a->given[OPT_rows_keep];
     b->o.reuse_changed =
-        a->given[OPT_rows_changed] && pdl_str_is(a->value[OPT_rows_changed], "reuse");
+        a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "reuse");
 }
 
 /* --- what people see -------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ static const char *misuse(const arguments *a, int64_t *age) {
     if (pruning && some == a->given[OPT_all])
         return "prune needs --older-than AGE, --model GLOB, or --all by itself";
     if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], age))
-        return "argument --older-than: expected a number and d, h, m or s, such as 30d";
+        return PDL_AGE_WANTED;
     return NULL;
 }
 
@@ -142,7 +142,7 @@ int pdl_cli_cmd_cache(const arguments *a) {
     bool export = pdl_str_is(a->files.p[0], "export");
     printer p = {.whole = export,
                  .json =
-                     export || (a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json"))};
+                     export || a->given[OPT_json]};
     bool ok = pdl_cache_open_existing(a->files.p[1], &c, &err);
     if (ok && pdl_str_is(a->files.p[0], "prune"))
         ok = prune(a, c, age, &p, &err);

@@ -65,9 +65,20 @@ static void report(checker *c, const pdl_program *p) {
     }
 }
 
+static bool is_missing(pdl_str file) {
+    pdl_err err = {0};
+    bool there = pdl_cli_program_is_there(file, &err);
+    pdl_err_fini(&err);
+    return !there;
+}
+
 static void cannot_read(checker *c, pdl_err *err) {
     c->failed = true;
-    if (c->report.form == PDL_REPORT_TEXT)
+    bool missing = is_missing(c->file);
+    if (missing) c->code = 2;
+    if (c->report.form == PDL_REPORT_TEXT && missing)
+        pdl_cli_note("pdl: error: %s", err->msg);
+    else if (c->report.form == PDL_REPORT_TEXT)
         pdl_cli_print_error(err, c->session);
     else
         put_diag(c, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
@@ -233,6 +244,7 @@ static void add_names(checker *c, pdl_val vars) {
 int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     checker c = {.a = a, .file = a->files.p[0]};
+    if (a->given[OPT_json]) c.report.form = PDL_REPORT_JSON;
     if (a->given[OPT_check_form])
         pdl_report_form_find(a->value[OPT_check_form], &c.report.form); /* a choice of the option */
     pdl_val vars = pdl_absent();

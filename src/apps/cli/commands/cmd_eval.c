@@ -54,7 +54,7 @@ static bool read_numbers(evaluator *e) {
 static bool read_table(evaluator *e) {
     pdl_err err = {0};
     bool ok =
-        pdl_table_of(e->a->value[OPT_eval_data], e->a->value[OPT_rows_form], &e->o.data, &err);
+        pdl_table_of(e->a->value[OPT_input], e->a->value[OPT_rows_form], &e->o.data, &err);
     if (!ok) pdl_cli_print_option_error(e->a, &err, NULL);
     pdl_err_fini(&err);
     return ok && pdl_cli_use_separator(e->a, &e->o.data, NULL);
@@ -129,8 +129,8 @@ static int evaluate(evaluator *e) {
 int pdl_cli_cmd_eval(const arguments *a) {
     evaluator e = {.a = a};
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
-    if (!a->given[OPT_eval_data])
-        return pdl_cli_refuse(a, "the following arguments are required: --data ROWS");
+    if (!a->given[OPT_input])
+        return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
     if (!a->given[OPT_expect] && !a->given[OPT_judge])
         return pdl_cli_refuse(a, "one of the arguments --expect COLUMN and --judge PROGRAM is "
                                  "required");

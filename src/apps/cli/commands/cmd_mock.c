@@ -51,9 +51,9 @@ static void write_log(void *user, pdl_str line) {
 }
 
 /* How to use it, in the form that a shell can evaluate. */
-static int print_use(uint16_t port) {
+static int print_use(const char *host, uint16_t port) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://127.0.0.1:%u/v1 OPENAI_API_KEY=mock\n",
+    pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://%s:%u/v1 OPENAI_API_KEY=mock\n", host,
                  (unsigned)port);
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
@@ -63,9 +63,11 @@ static int print_use(uint16_t port) {
 static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
     pdl_loop *loop = pdl_loop_new();
     pdl_mock *mock;
+    bool given = m->a->given[OPT_mock_host];
+    char *host = pdl_str_dup(given ? m->a->value[OPT_mock_host] : PDL_STR("127.0.0.1"));
     pdl_mock_options o = {
         .loop = loop,
-        .host = "127.0.0.1",
+        .host = host,
         .port = (uint16_t)port,
         .replies = m->replies,
         .strict = m->a->given[OPT_strict_replies],
@@ -76,7 +78,7 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
     int code = 1;
     if (pdl_mock_start(&o, &mock, err)) {
         pdl_signals *signals = pdl_cli_watch_signals(loop, on_signal, m);
-        code = print_use(pdl_mock_port(mock));
+        code = print_use(host, pdl_mock_port(mock));
         while (!code && !m->stopped) pdl_loop_run(loop, -1);
         pdl_signals_stop(signals);
         pdl_mock_free(mock);
@@ -88,6 +90,7 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
         *err = own;
     }
     pdl_loop_free(loop);
+    pdl_free(host);
     return code;
 }
 

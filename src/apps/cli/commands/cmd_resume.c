@@ -29,7 +29,7 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
 
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    return resume_run(a, a->given[OPT_check] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
+    return resume_run(a, a->given[OPT_dry_run] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
 }
 
 static bool read_text(pdl_str text, pdl_buf *out, pdl_err *err) {

@@ -12,7 +12,6 @@
 
 #include "api/session.h"
 #include "base/pool.h"
-#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/show_live.h"
@@ -215,7 +214,7 @@ static int run_loaded(runner *r) {
     r->term.on_broken = on_broken;
     r->term.user = r;
     pdl_step step = pdl_cli_progress_run(&r->progress, r->session);
-    int code = r->a->given[OPT_check] ? report_check(r, step) : finish(r, step);
+    int code = r->a->given[OPT_dry_run] ? report_check(r, step) : finish(r, step);
     pdl_signals_stop(watch);
     return code;
 }
@@ -299,7 +298,7 @@ static pdl_stream stream_of(const arguments *a) {
 
 /* What is done without running; -1: nothing, continue. */
 static int early(const arguments *a) {
-    if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
+    if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
     static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional, OPT_COUNT};
@@ -342,7 +341,7 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
  * a file that cannot have that gets the whole output.
  */
 static bool open_output(const runner *r, pdl_err *err) {
-    if (!r->a->given[OPT_output] || r->a->given[OPT_check]) return true;
+    if (!r->a->given[OPT_output] || r->a->given[OPT_dry_run]) return true;
     bool resumes = r->lasting && r->lasting->resumes;
     char *path = pdl_str_dup(r->a->value[OPT_output]);
     off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;

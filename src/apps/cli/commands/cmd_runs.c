@@ -146,9 +146,10 @@ static int show(const arguments *a, const char *path, pdl_err *err) {
 static int prune(const arguments *a, pdl_err *err) {
     char *folder;
     int64_t age = 0;
-    if (!a->given[OPT_keep] || !pdl_cli_read_age(a->value[OPT_keep], &age))
-        return pdl_cli_refuse(a, "prune needs --keep and a number with d, h, m or s, such as "
-                                 "--keep 30d");
+    if (a->given[OPT_older_than] == a->given[OPT_all])
+        return pdl_cli_refuse(a, "prune needs --older-than AGE, or --all by itself");
+    if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], &age))
+        return pdl_cli_refuse(a, PDL_AGE_WANTED);
     if (!pdl_runs_folder(&folder, err)) return 1;
     listing l = {.before = (double)(time(NULL) - age), .out = PDL_BUF, .err = err, .ok = true};
     pdl_runs_use use = {prune_one, note_unreadable, &l};
@@ -170,9 +171,11 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
 /* An option that the action does not have; NULL: none. */
 static const char *stray(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
-    if (a->given[OPT_keep] && !pdl_str_is(action, "prune")) return "--keep is for prune";
+    bool prunes = a->given[OPT_older_than] || a->given[OPT_all];
+    if (prunes && !pdl_str_is(action, "prune")) return "--older-than and --all belong to prune";
     if (a->given[OPT_redact] && !pdl_str_is(action, "export")) return "--redact is for export";
-    if (a->given[OPT_json] && action.n && !pdl_str_is(action, "show"))
+    bool lists = !action.n || pdl_str_is(action, "list") || pdl_str_is(action, "show");
+    if (a->given[OPT_json] && !lists)
         return "--json is for the list and for show";
     return NULL;
 }
@@ -183,20 +186,22 @@ static const char *misuse(const arguments *a) {
         const char *name;
         size_t n;
         const char *wrong;
-    } actions[] = {{"show", 2, "show needs an ID, and nothing else"},
+    } actions[] = {{"list", 1, "list takes no ID"},
+                   {"show", 2, "show needs an ID, and nothing else"},
                    {"rm", 2, "rm needs an ID, and nothing else"},
-                   {"prune", 1, "prune takes no ID: it removes what --keep AGE does not keep"},
+                   {"prune", 1, "prune takes no ID: --older-than AGE or --all says what goes"},
                    {"export", 3, "export needs an ID and the name of a new file"}};
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (pdl_str_is(a->files.p[0], actions[i].name))
             return a->files.n == actions[i].n ? NULL : actions[i].wrong;
-    return "argument ACTION: choose from show, rm, prune, export";
+    return "argument ACTION: choose from list, show, rm, prune, export";
 }
 
 static int act(const arguments *a, pdl_err *err) {
     char *path = NULL;
     pdl_str action = a->files.p[0];
     if (pdl_str_is(action, "prune")) return prune(a, err);
+    if (pdl_str_is(action, "list")) return list(a, err);
     if (!pdl_cli_lasting_path(a->files.p[1], &path, err)) return 1;
     int code = pdl_str_is(action, "show")                  ? show(a, path, err)
                : pdl_str_is(action, "export")              ? export(a, path, err)

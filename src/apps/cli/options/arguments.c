@@ -65,6 +65,23 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     return true;
 }
 
+/* Words of earlier versions, and of other commands: what is meant is too far for a suggestion. */
+static const struct {
+    int (*run)(const arguments *a);
+    const char *old, *now;
+} renamed[] = {{pdl_cli_cmd_resume, "check", "dry-run"},
+               {pdl_cli_cmd_runs, "keep", "older-than"},
+               {pdl_cli_cmd_sandbox, "check", "show"},
+               {pdl_cli_cmd_cache, "format", "json"},
+               {pdl_cli_cmd_cache, "keep", "older-than"}};
+
+static pdl_str now_called(const command *c, pdl_str name) {
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (renamed[i].run == c->run && pdl_str_is(name, renamed[i].old))
+            return pdl_str_of(renamed[i].now);
+    return (pdl_str){0};
+}
+
 /* The option of a long name, exact or a unique beginning. NULL with a message otherwise. */
 static const option *find_long(const command *c, pdl_str name, char **message) {
     const option *found = NULL;
@@ -83,7 +100,8 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
         found = o;
     }
     if (found) return found;
-    pdl_str near = pdl_str_nearest(name, names, n);
+    pdl_str near = now_called(c, name);
+    if (!near.p) near = pdl_str_nearest(name, names, n);
     if (near.p)
         wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name),
               PDL_FMT(near));

@@ -132,6 +132,7 @@ bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
     for (size_t i = 0; ok && i < a->values.n; i++)
         if (a->values.p[i].id == OPT_data) ok = add_data(a->values.p[i].value, vars, err);
     if (!ok) {
+        if (err->kind == PDL_E_type || err->kind == PDL_E_syntax) err->kind = PDL_E_usage;
         pdl_drop(*vars);
         *vars = pdl_absent();
     }

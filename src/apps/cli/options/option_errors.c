@@ -79,13 +79,23 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     const option *o = option_of_error(a, text, has_quoted);
     if (!o) o = option_of_error(a, text, has_word);
     if (!o) o = option_of_error(a, text, has_name);
-    bool is_said = pdl_str_starts(text, PDL_STR("--")) || (o && is_named(text, o->name));
-    if (!o || err->loc.src || is_said) {
+    bool is_option =
+        pdl_str_starts(text, PDL_STR("--")) || pdl_str_starts(text, PDL_STR("argument --"));
+    bool is_said = is_option || (o && is_named(text, o->name));
+    if (err->loc.src || (!is_option && (!o || is_said))) {
         pdl_cli_print_error(err, s);
         return;
     }
     pdl_err named = {0};
-    pdl_err_set(&named, err->kind, (pdl_loc){0}, "argument --%s: %s", o->name, err->msg);
+    pdl_str none = PDL_STR("[Errno 2] No such file or directory: ");
+    if (is_said)
+        pdl_err_set(&named, err->kind, (pdl_loc){0}, "pdl: error: %s", err->msg);
+    else if (pdl_str_starts(text, none) && (o->id == OPT_input || o->id == OPT_sandbox))
+        pdl_err_set(&named, err->kind, (pdl_loc){0},
+                    "pdl: error: argument --%s: there is no file %s", o->name, err->msg + none.n);
+    else
+        pdl_err_set(&named, err->kind, (pdl_loc){0}, "pdl: error: argument --%s: %s", o->name,
+                    err->msg);
     if (err->hint) pdl_err_hint(&named, "%s", err->hint);
     pdl_cli_print_error(&named, s);
     pdl_err_fini(&named);
@@ -100,7 +110,9 @@ static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     for (size_t i = a->values.n; i-- > 0;) {
         const pdl_str *value = &a->values.p[i].value;
         if (!pdl_str_is(name, pdl_cli_option_of(a->values.p[i].id)->name)) continue;
-        return value->p && !has_quoted(message, *value) ? value : NULL;
+        bool is_file = pdl_str_starts(*value, PDL_STR("@"));
+        pdl_str file = pdl_str_sub(*value, is_file, value->n);
+        return value->p && !has_quoted(message, file) ? value : NULL;
     }
     return NULL;
 }

@@ -47,7 +47,8 @@ static const option options[] = {
     {OPT_provisional, "provisional", 0, OPT_FLAG, NULL, NULL,
      "a durable run writes pieces of answers at once also where no terminal is"},
     {OPT_changed, "changed", 0, OPT_VALUE, "WHAT", "{reuse,fail}",
-     "what to do when the program has changed: reuse what fits (the default), or stop"},
+     "what to do when the program or its input has changed: reuse what is the same (the default of "
+     "runs), or stop (that of batches)"},
     {OPT_again, "again", 0, OPT_VALUES, "PLACE", NULL,
      "do an action again that began and has no end (all: every one), or over which the run "
      "failed"},
@@ -59,11 +60,6 @@ static const option options[] = {
      "continue although it cannot be known that no other process has the run"},
     {OPT_only_new, "only-new", 0, OPT_FLAG, NULL, NULL,
      "do not print again what earlier processes have printed"},
-    {OPT_check, "check", 0, OPT_FLAG, NULL, NULL,
-     "say what would be reused and asked, and do nothing"},
-    {OPT_check_sandbox, "check", 0, OPT_FLAG, NULL, NULL,
-     "show what sandboxes of this machine confine, and run no command"},
-    {OPT_keep, "keep", 0, OPT_VALUE, "AGE", NULL, "keep younger ones: 30d, 12h, 90m or 45s"},
     {OPT_redact, "redact", 0, OPT_FLAG, NULL, NULL,
      "without keys: the file replays, but does not continue"},
     {OPT_at, "at", 0, OPT_VALUE, "PLACE", NULL, "which question, when several are open"},
@@ -92,8 +88,6 @@ static const option options[] = {
      "send spans of all that runs inside of the library, too"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL,
      "also report what the reference interpreter would refuse"},
-    {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}",
-     "form of the report; text when absent"},
     {OPT_check_form, "format", 0, OPT_VALUE, "FORM", "{text,json,sarif,github}",
      "form of the report; text when absent"},
     {OPT_check_run, "check", 0, OPT_VALUE, "WHAT", "{off,warn,stop}",
@@ -116,10 +110,10 @@ static const option options[] = {
      "what was not used for so long: 30d, 12h, 90m or 45s"},
     {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL,
      "replies of models of this name; * matches anything"},
-    {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
+    {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything, whatever its age"},
     {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL,
      "what is really done: some of code,command,read,write,input,tool"},
-    {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print one JSON object"},
+    {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print JSON for programs"},
     {OPT_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
      "where to listen; 127.0.0.1 when absent. Others than this machine need a token"},
     {OPT_port, "port", 0, OPT_VALUE, "N", NULL,
@@ -164,14 +158,16 @@ static const option options[] = {
      "refuse (404) what no item of --replies fits"},
     {OPT_delay, "delay", 0, OPT_VALUE, "MS", NULL,
      "milliseconds before each answer, and between the words of a stream"},
+    {OPT_mock_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
+     "where to listen; 127.0.0.1 when absent. At another one everybody may ask"},
     {OPT_mock_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at, 0 for any that is free; 8765 when absent"},
     {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},
     {OPT_template, "template", 0, OPT_VALUE, "NAME", "{chat,rag,agent,batch}",
      "what it does; chat when absent"},
     {OPT_progress, "progress", 0, OPT_VALUE, "WHEN", "{auto,line,none}",
-     "a line on the terminal that says how far the run is: after a second (auto, the default), at "
-     "once, or never"},
+     "how far it is, on standard error: on a terminal after a second (auto, the default), at once "
+     "and anywhere (line), or never"},
     {OPT_verbose, "verbose", 0, OPT_FLAG, NULL, NULL,
      "a line on standard error for each call of a model, tool, command or code, when it ends"},
     {OPT_input, "input", 'i', OPT_VALUE, "ROWS", NULL,
@@ -200,24 +196,18 @@ static const option options[] = {
      "write rows as they come, not in the order of the input"},
     {OPT_overwrite, "overwrite", 0, OPT_FLAG, NULL, NULL, "replace an output that exists"},
     {OPT_retry_errors, "retry-errors", 0, OPT_FLAG, NULL, NULL, "ask the rows again that failed"},
-    {OPT_rows_changed, "changed", 0, OPT_VALUE, "WHAT", "{fail,reuse}",
-     "where program or input are others than when OUT was begun: stop (the default), or keep what "
-     "is finished and the same"},
     {OPT_allow_files, "allow-files", 0, OPT_FLAG, NULL, NULL,
      "the program may write files, another one for each row"},
     {OPT_rows_keep, "keep", 0, OPT_FLAG, NULL, NULL,
      "the journal keeps what each row asked of models, keys removed"},
-    {OPT_rows_progress, "progress", 0, OPT_VALUE, "HOW", "{auto,lines,none}",
-     "how far it is, on standard error: on a terminal (auto, the default), as plain lines"},
     {OPT_report, "report", 0, OPT_VALUES, "FILE", NULL,
      "a summary at the end, as JSON when FILE ends in .json, else as HTML"},
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
-     "ask nobody: estimate calls, tokens and cost from some of the rows"},
+     "ask nobody and do nothing: say what would be reused and asked; of a batch, calls, tokens and "
+     "cost, estimated from some of the rows"},
     {OPT_provider_batch, "provider-batch", 0, OPT_FLAG, NULL, NULL,
      "give the calls to the batch interface of the provider (OpenAI's or Anthropic's), which is "
      "cheaper and answers later"},
-    {OPT_eval_data, "data", 0, OPT_VALUE, "ROWS", NULL,
-     "the table of questions: FILE.jsonl, FILE.csv or FILE.db:TABLE"},
     {OPT_expect, "expect", 0, OPT_VALUE, "COLUMN", NULL,
      "the column of the right answers, which the program does not see"},
     {OPT_judge, "judge", 0, OPT_VALUE, "PROGRAM", NULL,
@@ -233,6 +223,8 @@ static const option options[] = {
     {OPT_junit, "junit", 0, OPT_VALUE, "FILE", NULL, "write the results as JUnit's XML"},
     {OPT_scores, "output", 'o', OPT_VALUE, "OUT", NULL,
      "write all rows with their scores, as JSONL"},
+    {OPT_show_machine, "show", 0, OPT_FLAG, NULL, NULL,
+     "show what sandboxes of this machine confine, and run no command"},
     {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
      "also ask the services that are set up whether they answer"},
     {OPT_repl_model, "model", 0, OPT_VALUE, "NAME", NULL,
@@ -306,11 +298,13 @@ static const opt_id check_options[] = {
     OPT_help,
     OPT_strict,
     OPT_check_form,
+    OPT_json,
     OPT_fix,
     OPT_check_env,
     OPT_rule,
     OPT_data_file,
     OPT_data,
+    OPT_eval,
     OPT_policy,
     OPT_COUNT,
 };
@@ -334,7 +328,7 @@ static const opt_id fmt_options[] = {
 };
 static const opt_id cache_options[] = {
     OPT_help,
-    OPT_format,
+    OPT_json,
     OPT_older_than,
     OPT_model,
     OPT_all,
@@ -344,6 +338,7 @@ static const opt_id explain_options[] = {
     OPT_help,
     OPT_data_file,
     OPT_data,
+    OPT_eval,
     OPT_allow,
     OPT_json,
     OPT_stream,
@@ -402,6 +397,7 @@ static const opt_id mock_options[] = {
     OPT_replies,
     OPT_strict_replies,
     OPT_delay,
+    OPT_mock_host,
     OPT_mock_port,
     OPT_COUNT,
 };
@@ -414,7 +410,7 @@ static const opt_id test_options[] = {
 };
 static const opt_id eval_options[] = {
     OPT_help,
-    OPT_eval_data,
+    OPT_input,
     OPT_expect,
     OPT_judge,
     OPT_metric,
@@ -427,11 +423,12 @@ static const opt_id eval_options[] = {
     OPT_map,
     OPT_limit,
     OPT_data_file,
+    OPT_data,
     OPT_rows_form,
     OPT_separator,
     OPT_rows_types,
     OPT_rows_jobs,
-    OPT_rows_progress,
+    OPT_progress,
     OPT_cache,
     LIMITS_OF_RUNS,
     CONFINED_CODE,
@@ -456,10 +453,10 @@ static const opt_id batch_options[] = {
     OPT_unordered,
     OPT_overwrite,
     OPT_retry_errors,
-    OPT_rows_changed,
+    OPT_changed,
     OPT_allow_files,
     OPT_rows_keep,
-    OPT_rows_progress,
+    OPT_progress,
     OPT_report,
     OPT_dry_run,
     OPT_cache,
@@ -475,7 +472,7 @@ static const opt_id resume_options[] = {
     OPT_rebuild,
     OPT_take_over,
     OPT_only_new,
-    OPT_check,
+    OPT_dry_run,
     OPT_data_file,
     OPT_data,
     OPT_stream,
@@ -499,7 +496,8 @@ static const opt_id resume_options[] = {
 static const opt_id runs_options[] = {
     OPT_help,
     OPT_json,
-    OPT_keep,
+    OPT_older_than,
+    OPT_all,
     OPT_redact,
     OPT_COUNT,
 };
@@ -535,7 +533,7 @@ static const opt_id new_options[] = {
 };
 static const opt_id sandbox_options[] = {
     OPT_help,
-    OPT_check_sandbox,
+    OPT_show_machine,
     OPT_json,
     OPT_sandbox,
     OPT_sandbox_min,
@@ -585,6 +583,7 @@ static const command table[] = {
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  sandbox -- COMMAND  try a command in the sandbox\n"
      "  schema          print the JSON Schema of programs\n"
+     "  version         print the version\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
@@ -647,9 +646,10 @@ static const command table[] = {
      "says what to do about it.\n"},
     {"runs", pdl_cli_cmd_runs, runs_options, "[ACTION] [ID] [OUT]", "Durable runs, newest first.",
      "Actions:\n"
+     "  list           one line a run (the default)\n"
      "  show ID        what it asked, in order\n"
      "  rm ID          remove it\n"
-     "  prune          remove those that ended before --keep AGE\n"
+     "  prune          remove those that ended --older-than AGE ago, or --all that have ended\n"
      "  export ID OUT  write it as one file, to be copied\n"
      "They are in the folder $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else "
      "~/.local/state/pdl/runs.\n"},
@@ -692,7 +692,7 @@ static const command table[] = {
      "It prints the line that makes programs use it, and a line of JSON for each request on error "
      "output.\nCtrl-C ends it.\n"},
     {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
-     "Try a command in the sandbox, or look at what this machine can do (--check).",
+     "Try a command in the sandbox, or look at what this machine can do (--show).",
      "The folder that is shown for reading is the one in which this is called.\n"},
     {"repl", pdl_cli_cmd_repl, repl_options, "",
      "Try the language line by line: variables and context are kept from one entry to the next.",
@@ -707,6 +707,7 @@ static const command table[] = {
      "missing "
      "that\nprograms need.\n"},
     {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
+    {"version", pdl_cli_cmd_version, plain_options, "", "Print the version.", NULL},
     {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",
      "Print the page of filters, tests, functions and methods.", NULL},

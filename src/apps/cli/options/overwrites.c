@@ -31,15 +31,15 @@ static bool is_same(const char *path, pdl_str other) {
 }
 
 /* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
-static bool is_table(opt_id id) {
-    return id == OPT_input || id == OPT_rows_output;
+static bool is_table(const arguments *a, opt_id id) {
+    return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_rows_output);
 }
 
 static bool is_read_too(const arguments *a, opt_id id, const char *path) {
     for (size_t i = 0; i < a->files.n; i++)
         if (is_same(path, a->files.p[i])) return true;
     for (size_t i = 0; i < a->values.n; i++)
-        if (a->values.p[i].id != id && !is_table(a->values.p[i].id) &&
+        if (a->values.p[i].id != id && !is_table(a, a->values.p[i].id) &&
             is_same(path, a->values.p[i].value))
             return true;
     return false;

@@ -122,6 +122,14 @@ bool pdl_cli_find_program(arguments *a, const char *word, char **message) {
     if (asks_for_no_program(a) || !takes_programs(a->command)) return true;
     if (a->command->run == pdl_cli_cmd_run && !split_operands(a, word != NULL, message))
         return false;
+    if (a->command->run != pdl_cli_cmd_run && a->given[OPT_eval]) {
+        eval_text = a->value[OPT_eval];
+        *pdl_vec_push(&a->files) = (pdl_str){eval_name, sizeof eval_name - 1};
+        if (a->files.n > 1) {
+            *message = pdl_str_dup(PDL_STR("-e is the program: leave FILE out"));
+            return false;
+        }
+    }
     for (size_t i = 0; i < a->files.n; i++)
         if (a->files.p[i].p != eval_name) find_file(a, &a->files.p[i]);
     return true;
@@ -177,16 +185,21 @@ static bool no_file(pdl_str given, pdl_err *err) {
     return false;
 }
 
+bool pdl_cli_program_is_there(pdl_str file, pdl_err *err) {
+    if (file.p == eval_name || pdl_str_is(file, "-")) return true;
+    pdl_file_kind kind = kind_of(file);
+    if (kind == PDL_FILE_NONE) return no_file(file, err);
+    return kind != PDL_FILE_DIR ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                       "%.*s is a directory: give the name of a program in it", PDL_FMT(file));
+}
+
 bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     if (file.p == eval_name) return pdl_buf_add(out, eval_text, err);
     if (pdl_str_is(file, "-")) return read_stdin(out, err);
+    if (!pdl_cli_program_is_there(file, err)) return false;
     char *path = pdl_str_dup(file);
-    pdl_file_kind kind = pdl_file_kind_of(path);
-    bool ok = kind != PDL_FILE_NONE && kind != PDL_FILE_DIR && pdl_file_read(path, out, err);
+    bool ok = pdl_file_read(path, out, err);
     pdl_free(path);
-    if (kind == PDL_FILE_NONE) return no_file(file, err);
-    if (kind == PDL_FILE_DIR)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                           "%.*s is a directory: give the name of a program in it", PDL_FMT(file));
     return ok;
 }

@@ -413,7 +413,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
         .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
         .rebuild = a->given[OPT_rebuild],
         .user = t,
-        .has_output = a->given[OPT_check] ? NULL : pdl_cli_term_has_held,
+        .has_output = a->given[OPT_dry_run] ? NULL : pdl_cli_term_has_held,
         .put_output = pdl_cli_term_write,
     };
     if (l->resumes) {
@@ -429,7 +429,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
     if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output] && !l->fresh_output))
         t->skip = pdl_durable_printed(l->run);
     pdl_session_attach(s, l->run, &o, l->inputs);
-    bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_check];
+    bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_dry_run];
     return pdl_durable_prepare(l->run, err) &&
            (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
 }
@@ -456,7 +456,7 @@ void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) 
         pdl_durable_questions(l->run, print_question, &q);
         pdl_cli_note("  then: pdl resume %s", l->id);
     }
-    if (l->resumes && !a->given[OPT_check] && pdl_durable_has_changes(l->run)) {
+    if (l->resumes && !a->given[OPT_dry_run] && pdl_durable_has_changes(l->run)) {
         pdl_buf b = PDL_BUF;
         pdl_durable_report(l->run, &b);
         pdl_cli_note("pdl: note: the program or its files have changed: %s", pdl_buf_z(&b));

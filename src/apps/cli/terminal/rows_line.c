@@ -74,8 +74,8 @@ void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t) {
 }
 
 uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a) {
-    pdl_str how = a->given[OPT_rows_progress] ? a->value[OPT_rows_progress] : PDL_STR("auto");
-    bool lines = pdl_str_is(how, "lines");
+    pdl_str how = a->given[OPT_progress] ? a->value[OPT_progress] : PDL_STR("auto");
+    bool lines = pdl_str_is(how, "line");
     *l = (rows_line){.on_terminal = pdl_str_is(how, "auto") && pdl_tty_is(STDERR_FILENO)};
     if (lines) return (uint32_t)pdl_pace_ms(LINES_MS);
     return l->on_terminal ? (uint32_t)pdl_pace_ms(TICK_MS) : 0;

@@ -135,6 +135,11 @@ pdl_str pdl_str_trim(pdl_str s) {
     return s;
 }
 
+bool pdl_str_is_yes(pdl_str answer) {
+    pdl_str word = pdl_str_trim(answer);
+    return pdl_str_is(word, "y") || pdl_str_is(word, "yes");
+}
+
 char *pdl_str_dup(pdl_str s) {
     char *z = pdl_alloc(s.n + 1);
     if (s.n) memcpy(z, s.p, s.n);

@@ -127,10 +127,10 @@ bool pdl_durable_each_question(pdl_str path,
     return ok;
 }
 
-/* "y" is a yes, everything else is not, as the question says and as on a terminal. */
+/* "y" and "yes" are a yes, everything else is not, as on a terminal. */
 static pdl_val value_of(const struct questions *q, pdl_str text) {
     if (!q->is_approval) return pdl_text(text);
-    return pdl_bool(pdl_str_is(pdl_str_trim(text), "y"));
+    return pdl_bool(pdl_str_is_yes(text));
 }
 
 /* Takes v. */

@@ -1,0 +1,94 @@
+/* named_files.c -- are the files of a command line there?
+ *
+ * A name that is misspelt is a mistake on the command line, whatever it is a name of: it is reported
+ * in one sentence, before anything is done, and the exit code is 2. Files that are there and cannot
+ * be read are reported by what reads them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cli.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+/* The value of these options is the name of a file that is read. */
+static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
+                                 OPT_token_file, OPT_replies, OPT_source,
+                                 OPT_judge,      OPT_against, OPT_view_run};
+
+/* Every operand of these commands is a program, or the first one is. */
+static const struct {
+    int (*run)(const arguments *a);
+    bool all;
+} programs[] = {{pdl_cli_cmd_run, false},   {pdl_cli_cmd_explain, false},
+                {pdl_cli_cmd_dump, false},  {pdl_cli_cmd_fmt, true},
+                {pdl_cli_cmd_serve, true},  {pdl_cli_cmd_batch, false},
+                {pdl_cli_cmd_eval, false}};
+
+static bool is_there(pdl_str name) {
+    char *path = pdl_str_dup(name);
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    pdl_free(path);
+    return kind != PDL_FILE_NONE;
+}
+
+/* These are written: their folder has to be there. A trace that cannot be written changes nothing,
+ * as in the reference. */
+static const opt_id writing[] = {OPT_output, OPT_scores, OPT_junit, OPT_html,   OPT_svg,
+                                 OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
+
+static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+/* The file that a value names and that is to be there; empty: none. */
+static pdl_str file_in(opt_id id, pdl_str value) {
+    bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
+    if (id == OPT_data)
+        return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
+    /* FILE.db:TABLE is found by what reads tables */
+    if (id == OPT_input) return memchr(value.p, ':', value.n) ? (pdl_str){0} : value;
+    /* profiles and policies may be words */
+    if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
+    if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);
+    return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
+}
+
+static bool has_options(const arguments *a, char **message) {
+    for (size_t i = 0; i < a->values.n; i++) {
+        const option *o = pdl_cli_option_of(a->values.p[i].id);
+        pdl_str value = a->values.p[i].value,
+                file = value.n ? file_in(o->id, value) : (pdl_str){0};
+        if (!file.n || pdl_str_is(file, "-") || is_there(file)) continue;
+        pdl_buf b = PDL_BUF;
+        bool writes = is_one_of(o->id, writing, sizeof writing / sizeof *writing);
+        pdl_buf_putf(&b, "argument --%s: there is no %s '%.*s'", o->name,
+                     writes ? "folder" : "file", PDL_FMT(file));
+        *message = pdl_buf_take(&b);
+        return false;
+    }
+    return true;
+}
+
+/* The option that only shows something needs no program. */
+static bool asks_for_help(const arguments *a) {
+    return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema] ||
+           a->given[OPT_table];
+}
+
+bool pdl_cli_finds_files(const arguments *a, char **message) {
+    if (asks_for_help(a)) return true;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (programs[i].run != a->command->run) continue;
+        for (size_t k = 0; k < a->files.n && (k == 0 || programs[i].all); k++) {
+            pdl_err err = {0};
+            if (pdl_cli_program_is_there(a->files.p[k], &err)) continue;
+            *message = pdl_str_dup(pdl_str_of(err.msg));
+            pdl_err_fini(&err);
+            return false;
+        }
+    }
+    return has_options(a, message);
+}

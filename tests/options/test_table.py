@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One word has one meaning in every command: the table of options is compared over all commands, and a mistake on a command line is exit code 2.
+
+Help is made from the table, so it is what is compared: the same name has the same letter and the same words, but for names that say so here.
+"""
+import re
+import subprocess
+
+from ..checks import check
+from ..harness.choice import source
+
+# An option whose words differ from command to command, where the thing is the same: its form, its place, its number.
+DIFFER = {"format", "output", "port", "host", "strict", "jobs", "model", "types", "view-frame", "source", "limit"}
+RUN = {"timeout", "budget", "prices", "max-rps", "max-tokens-per-minute", "wire", "policy", "sandbox", "no-sandbox", "sandbox-min", "cache", "jobs"}
+RENAMED = [("resume", "check", "dry-run"), ("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json")]
+MISTAKES = [
+    ["nothing.pdl"], ["explain", "nothing.pdl"], ["dump", "nothing.pdl"], ["serve", "nothing.pdl"], ["check", "nothing.pdl"], ["fmt", "nothing.pdl"],
+    ["batch", "nothing.pdl", "-i", "rows.jsonl"], ["eval", "nothing.pdl", "-i", "rows.jsonl", "--expect", "a"], ["-f", "nothing.yaml", "a.pdl"],
+    ["--prices", "nothing.json", "a.pdl"], ["-d", "@nothing.yaml", "a.pdl"], ["--replay", "nothing.journal", "a.pdl"],
+    ["check", "-f", "nothing.yaml", "a.pdl"], ["eval", "a.pdl", "-i", "nothing.jsonl", "--expect", "a"], ["mock", "--replies", "nothing.yaml"],
+]
+
+
+def table():
+    """name -> [(letter, value, choices, words)], command -> names"""
+    text = source("cli/options/options.c").read_text("utf-8")
+    rows = re.findall(r'\{(OPT_\w+), "([\w-]+)", (0|\'.\'), \w+, (NULL|"[^"]*"), (NULL|"[^"]*"),\s+((?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
+    by_id = {row[0]: row[1:] for row in rows}
+    shared = {m: re.findall(r"OPT_\w+", body) for m, body in re.findall(r"#define (\w+) \\\n((?:.*\\\n)*.*)\n", text)}
+    commands = {}
+    for name, body in re.findall(r"static const opt_id (\w+)_options\[\] = \{\n(.*?)\};", text, re.S):
+        ids = [i for word in re.findall(r"\w+", body) for i in shared.get(word, [word]) if i != "OPT_COUNT"]
+        commands[name] = [by_id[i] for i in ids]
+    return by_id, commands
+
+
+def test_one_word_one_meaning():
+    by_id, commands = table()
+    check("the table is read", len(by_id) > 100 and len(commands) > 15, len(by_id), sorted(commands))
+    for name in sorted({row[0] for row in by_id.values()} - DIFFER):
+        rows = {row for row in by_id.values() if row[0] == name}
+        check("--%s means one thing" % name, len(rows) == 1 or name == "check", rows)
+    for letter in "dfio":
+        names = {row[0] for row in by_id.values() if row[1] == "'%s'" % letter}
+        check("-%s is one option" % letter, len(names) == 1, names)
+    for command in ("run", "batch", "eval", "serve", "resume"):
+        names = {row[0] for row in commands[command]}
+        check("%s has what runs have" % command, names >= RUN, RUN - names)
+    for command in ("run", "check", "explain", "batch", "eval", "serve", "resume", "view"):
+        names = {row[0] for row in commands[command]}
+        check("%s takes variables" % command, names >= {"data", "data-file"}, names)
+
+
+def said(pdl, folder, *args):
+    r = subprocess.run([pdl, *args], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    return r.returncode, r.stdout.decode(), r.stderr.decode()
+
+
+def test_mistakes_are_exit_code_2(pdl, folder):
+    (folder / "a.pdl").write_text("text: a\n")
+    (folder / "rows.jsonl").write_text('{"a": 1}\n')
+    for args in MISTAKES:
+        code, out, err = said(pdl, folder, *args)
+        check(" ".join(args), code == 2 and not out and "there is no file" in err, code, out, err)
+    for command, old, now in RENAMED:
+        code, _, err = said(pdl, folder, command, "--" + old)
+        check("%s --%s" % (command, old), code == 2 and "did you mean --%s?" % now in err, err)
+
+
+def test_words_that_several_commands_have(pdl, folder):
+    check("version", said(pdl, folder, "version") == said(pdl, folder, "--version"))
+    check("check -e", said(pdl, folder, "check", "-e", "text: ${ 1 + 'a' }")[0] == 1)
+    check("check -e with a file", said(pdl, folder, "check", "-e", "text: a", "b.pdl")[0] == 2)
+    check("explain -e", said(pdl, folder, "explain", "-e", "text: hello")[:2] == (0, "no call of a model is reached\n"), said(pdl, folder, "explain", "-e", "text: hello"))
+    check("check --json", said(pdl, folder, "check", "--json", "-e", "text: ${ 1 + 'a' }")[1].startswith('{'))
