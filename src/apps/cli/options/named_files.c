@@ -1,8 +1,8 @@
 /* named_files.c -- are the files of a command line there?
  *
- * A name that is misspelt is a mistake on the command line, whatever it is a name of: it is reported
- * in one sentence, before anything is done, and the exit code is 2. Files that are there and cannot
- * be read are reported by what reads them.
+ * A name that is misspelt is a mistake on the command line, whatever it is a name of: it is
+ * reported in one sentence, before anything is done, and the exit code is 2. Files that are there
+ * and cannot be read are reported by what reads them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
