@@ -5,7 +5,7 @@ A session is a file with sections:
     --- file NAME           a file of the workspace. A mark such as ⟦a⟧ is taken out and names its place
     --- unsaved NAME        the same, but only the editor has it, not the disk
     --- options WORD ...    options of the server; the first section, where it is there
-    --- init                JSON: capabilities that replace the usual ones; needs to be first when it is there
+    --- init                JSON: capabilities that replace the usual ones; needs to be first when it is there. Its answer may be expected
     --- open NAME           the editor opens it
     --- close NAME
     --- change NAME         JSON: list of {range, text}
@@ -104,7 +104,7 @@ class Session:
     def start(self, capabilities=None):
         if not self.started:
             self.started = True
-            self.lsp.initialize([self.root], capabilities)
+            self.result = self.lsp.initialize([self.root], capabilities)
 
     def complain(self, section, text):
         self.problems.append("%s: --- %s: %s" % (self.path.name, section, text))

@@ -54,6 +54,7 @@ struct pdl_lsp {
     PDL_VEC(pdl_val) queue; /* messages received, from queue_head */
     size_t queue_head;
     PDL_VEC(lsp_doc *) docs;
+    lsp_doc *current; /* the editor named it last; NULL: none yet */
     pdl_map by_key;
     pdl_map configs; /* from folder to lsp_config */
     PDL_VEC(char *) to_scan;     /* folders that are to be searched */
@@ -89,7 +90,8 @@ pdl_val pdl_lsp_put_pos(lsp_pos pos);
 pdl_val pdl_lsp_put_range(lsp_range range);
 pdl_val pdl_lsp_put_markdown(const pdl_lsp *s, pdl_str text); /* MarkupContent */
 pdl_val pdl_lsp_put_location(const lsp_doc *d, lsp_range range);
-pdl_val pdl_lsp_put_edit(lsp_range range, pdl_str text); /* TextEdit */
+/* TextEdit of d, with the line ends that its file has. text: with LF. */
+pdl_val pdl_lsp_put_edit(const lsp_doc *d, lsp_range range, pdl_str text);
 
 /* All take params or result. */
 void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params);

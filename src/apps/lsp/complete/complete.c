@@ -39,7 +39,7 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
     d = pdl_dict_putz(d, "sortText", pdl_textf("%c%.*s", item->order, PDL_FMT(item->label)));
     d = pdl_dict_putz(d, "filterText", pdl_text(item->label));
     if (item->is_snippet) d = pdl_dict_putz(d, "insertTextFormat", pdl_int(2));
-    d = pdl_dict_putz(d, "textEdit", pdl_lsp_put_edit(range, insert));
+    d = pdl_dict_putz(d, "textEdit", pdl_lsp_put_edit(c->d, range, insert));
     if (item->table) {
         pdl_val data = pdl_dict_putz(pdl_dict_new(2), "table", pdl_textz(item->table));
         d = pdl_dict_putz(d, "data", pdl_dict_putz(data, "row", pdl_int(item->row)));
@@ -152,7 +152,8 @@ static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     }
     f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++)
-        if (!has_key(p->node, f[i].key) && (fresh || pdl_field_allowed(p->kind, &f[i])))
+        if (!has_key(p->node, f[i].key) &&
+            pdl_field_allowed(fresh ? PDL_BLOCK_empty : p->kind, &f[i]))
             add_field(c, &f[i], '2');
     if (fresh) add_snippets(c);
 }
@@ -220,6 +221,7 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
     for (uint32_t i = 0; i < body->n_params; i++) {
         const lsp_sym *sym = &in->syms.p[body->param + i];
         pdl_buf text = PDL_BUF;
+        if (p->node->kind == PDL_NODE_MAP && pdl_node_find(p->node, sym->name, NULL)) continue;
         pdl_buf_putf(&text, "%.*s: ", PDL_FMT(sym->name));
         pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
                                         .insert = pdl_buf_str(&text),

@@ -19,7 +19,10 @@
 
 #include "base/banned.h"
 
-enum { MOST_LOOKED_AT = 20000 }; /* bytes before the cursor in which an expression begins */
+enum {
+    MOST_LOOKED_AT = 20000, /* bytes before the cursor in which an expression begins */
+    MOST_CALL = 4000        /* bytes after the cursor in which a call ends */
+};
 
 /* --- where an expression begins --------------------------------------------------------------- */
 
@@ -259,15 +262,76 @@ static void add_variables(lsp_completer *c) {
     }
 }
 
-/* What is before the bracket of the call whose arguments the cursor is in. */
-static pdl_str open_call(pdl_str before) {
+/* The end of an argument: a comma, or the bracket that closes the call; the end of the text. */
+static size_t argument_end(pdl_str s, size_t from) {
     int depth = 0;
-    for (size_t i = before.n; i-- > 0;) {
-        if (before.p[i] == ')') depth++;
-        if (before.p[i] != '(' || depth-- > 0) continue;
-        return pdl_str_sub(before, 0, i);
+    char quote = 0;
+    for (size_t i = from; i < s.n; i++) {
+        char ch = s.p[i];
+        if (quote) {
+            if (ch == quote) quote = 0;
+        } else if (ch == '"' || ch == '\'') {
+            quote = ch;
+        } else if (ch == '(' || ch == '[' || ch == '{') {
+            depth++;
+        } else if (ch == ')' || ch == ']' || ch == '}') {
+            if (depth-- == 0) return i;
+        } else if (ch == ',' && depth == 0) {
+            return i;
+        }
     }
-    return (pdl_str){0};
+    return s.n;
+}
+
+/* The name of an argument that is given by name; empty: it is given by its place. */
+static pdl_str argument_name(pdl_str argument) {
+    pdl_str s = pdl_str_trim(argument);
+    size_t n = 0;
+    while (n < s.n && pdl_lsp_is_word(s.p[n])) n++;
+    pdl_str rest = pdl_str_trim(pdl_str_sub(s, n, s.n));
+    bool named = n && pdl_str_starts(rest, PDL_STR("=")) && !pdl_str_starts(rest, PDL_STR("=="));
+    return named ? pdl_str_sub(s, 0, n) : (pdl_str){0};
+}
+
+static bool gives(pdl_str arguments, pdl_str name) {
+    for (size_t at = 0, end; at < arguments.n; at = end + 1) {
+        end = argument_end(arguments, at);
+        if (pdl_str_eq(argument_name(pdl_str_sub(arguments, at, end)), name)) return true;
+        if (end < arguments.n && arguments.p[end] != ',') return false;
+    }
+    return false;
+}
+
+/* The call in whose brackets the cursor is. */
+typedef struct open_call {
+    pdl_str callee;        /* the text before the bracket; empty: there is no call */
+    pdl_str before, after; /* the arguments around the one that is typed */
+    size_t n_by_place;     /* how many of `before` have no name */
+} open_call;
+
+/* A name can only begin an argument: there is no call for what is inside of one. */
+static open_call find_call(const lsp_completer *c, pdl_str before) {
+    open_call call = {0};
+    int depth = 0;
+    size_t i = before.n;
+    while (i-- > 0) {
+        if (before.p[i] == ')') depth++;
+        if (before.p[i] == '(' && depth-- == 0) break;
+    }
+    if (i == SIZE_MAX) return call;
+    call.before = pdl_str_sub(before, i + 1, before.n);
+    size_t at = 0, end;
+    for (; at < call.before.n; at = end + 1) {
+        end = argument_end(call.before, at);
+        if (end >= call.before.n || call.before.p[end] != ',') return call;
+        if (!argument_name(pdl_str_sub(call.before, at, end)).n) call.n_by_place++;
+    }
+    pdl_str text = pdl_lsp_text_str(&c->d->text);
+    at = c->off;
+    while (at < text.n && pdl_lsp_is_word(text.p[at])) at++;
+    call.after = pdl_str_sub(text, at, text.n - at > MOST_CALL ? at + MOST_CALL : text.n);
+    call.callee = pdl_str_sub(before, 0, i);
+    return call;
 }
 
 static void add_param(lsp_completer *c, pdl_str name, pdl_str type) {
@@ -281,7 +345,8 @@ static void add_param(lsp_completer *c, pdl_str name, pdl_str type) {
 
 static void add_arguments(lsp_completer *c, pdl_str before) {
     pdl_buf chain = PDL_BUF;
-    pdl_lsp_chain_before(open_call(before), &chain);
+    open_call call = find_call(c, before);
+    pdl_lsp_chain_before(call.callee, &chain);
     pdl_str rest = pdl_buf_str(&chain);
     uint32_t region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
     lsp_thing t;
@@ -289,9 +354,10 @@ static void add_arguments(lsp_completer *c, pdl_str before) {
     const lsp_sym *sym = known ? pdl_lsp_thing_sym(c->s, &t) : NULL;
     const lsp_index *x = sym && sym->body ? pdl_lsp_doc_index(c->s, t.doc) : NULL;
     const lsp_region *body = x ? &x->regions.p[sym->body] : NULL;
-    for (uint32_t i = 0; body && i < body->n_params; i++) {
+    for (size_t i = call.n_by_place; body && i < body->n_params; i++) {
         const lsp_sym *p = &x->syms.p[body->param + i];
-        add_param(c, p->name, p->type);
+        if (!gives(call.before, p->name) && !gives(call.after, p->name))
+            add_param(c, p->name, p->type);
     }
     pdl_buf_fini(&chain);
 }

@@ -47,13 +47,17 @@ static void add(actions *a, pdl_val title, const char *kind, pdl_val edits, pdl_
     a->list = pdl_list_push(a->list, pdl_dict_putz(v, "edit", put_changes(a->d, edits)));
 }
 
+static pdl_val one_edit(const actions *a, lsp_range range, pdl_str text) {
+    return pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(a->d, range, text));
+}
+
 static pdl_val put_edits(const actions *a, const pdl_diag *d) {
     pdl_val edits = pdl_list_new(d->n_edits);
     for (uint32_t i = 0; i < d->n_edits; i++) {
         const pdl_edit *e = &d->edits[i];
         if (!e->at.src || !pdl_str_is(e->at.src->name, a->d->key)) continue;
         lsp_range r = pdl_lsp_text_range(&a->d->text, e->at.start, e->at.end);
-        edits = pdl_list_push(edits, pdl_lsp_put_edit(r, e->text));
+        edits = pdl_list_push(edits, pdl_lsp_put_edit(a->d, r, e->text));
     }
     return edits;
 }
@@ -121,7 +125,7 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
     } else if (word.n && find_word(a, d, word, &from, &to)) {
         lsp_range r = pdl_lsp_text_range(&a->d->text, from, to);
         add(a, pdl_textf("Change to '%.*s'", PDL_FMT(word)), "quickfix",
-            pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(r, word)), diag, true);
+            one_edit(a, r, word), diag, true);
     }
 }
 
@@ -138,8 +142,7 @@ static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_buf_putf(&text, "%.*s: %s", PDL_FMT(field), braces ? ", " : "\n");
     for (uint32_t i = 0; !braces && i < at.ch; i++) pdl_buf_putc(&text, ' ');
     add(a, pdl_textf("Add the field '%.*s'", PDL_FMT(field)), "quickfix",
-        pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit((lsp_range){at, at}, pdl_buf_str(&text))),
-        diag, false);
+        one_edit(a, (lsp_range){at, at}, pdl_buf_str(&text)), diag, false);
     pdl_buf_fini(&text);
 }
 
@@ -193,7 +196,7 @@ static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
         (here &&
          put_comment(a->d, pdl_lsp_text_line(&a->d->text, d->loc.start), d->code, &at, &text)))
         add(a, pdl_textf("Ignore '%s' on this line", d->code), "quickfix",
-            pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(at, pdl_buf_str(&text))), diag, false);
+            one_edit(a, at, pdl_buf_str(&text)), diag, false);
     pdl_buf_fini(&text);
 }
 

@@ -21,7 +21,7 @@ static pdl_val put_edits(const lsp_doc *d, pdl_str made) {
         tail++;
     while (tail > 0 && old.n - tail > 0 && old.p[old.n - tail - 1] != '\n') tail--;
     lsp_range range = pdl_lsp_text_range(&d->text, head, old.n - tail);
-    return pdl_list_push(list, pdl_lsp_put_edit(range, pdl_str_sub(made, head, made.n - tail)));
+    return pdl_list_push(list, pdl_lsp_put_edit(d, range, pdl_str_sub(made, head, made.n - tail)));
 }
 
 static pdl_val format(pdl_lsp *s, lsp_doc *d, uint32_t first, uint32_t last) {
@@ -95,7 +95,7 @@ pdl_val pdl_lsp_on_format_typing(pdl_lsp *s, pdl_vref params) {
     for (size_t i = 0; i < want; i++) pdl_buf_putc(&blanks, ' ');
     size_t start = pdl_lsp_text_line_start(&d->text, line);
     lsp_range range = pdl_lsp_text_range(&d->text, start, start + now.n);
-    list = pdl_list_push(list, pdl_lsp_put_edit(range, pdl_buf_str(&blanks)));
+    list = pdl_list_push(list, pdl_lsp_put_edit(d, range, pdl_buf_str(&blanks)));
     pdl_buf_fini(&blanks);
     return list;
 }

@@ -183,7 +183,9 @@ lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
 
 lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    if (d) *off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_member(params, "position")));
+    if (!d) return NULL;
+    s->current = d;
+    *off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_member(params, "position")));
     return d;
 }
 

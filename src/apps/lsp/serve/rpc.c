@@ -66,9 +66,18 @@ pdl_val pdl_lsp_put_location(const lsp_doc *doc, lsp_range range) {
     return pdl_dict_putz(d, "range", pdl_lsp_put_range(range));
 }
 
-pdl_val pdl_lsp_put_edit(lsp_range range, pdl_str text) {
+static pdl_val with_crlf(pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\n') pdl_buf_putc(&b, '\r');
+        pdl_buf_putc(&b, text.p[i]);
+    }
+    return pdl_text_of_buf(&b);
+}
+
+pdl_val pdl_lsp_put_edit(const lsp_doc *doc, lsp_range range, pdl_str text) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
-    return pdl_dict_putz(d, "newText", pdl_text(text));
+    return pdl_dict_putz(d, "newText", doc->crlf ? with_crlf(text) : pdl_text(text));
 }
 
 static void send(pdl_lsp *s, pdl_val message) {

@@ -97,6 +97,11 @@ static pdl_val tokens_capability(void) {
     return put_flag(put_flag(d, "full"), "range");
 }
 
+/* Not an empty object, which some clients take for a feature that is not there. */
+static pdl_val no_resolve(void) {
+    return pdl_dict_putz(pdl_dict_new(1), "resolveProvider", pdl_bool(false));
+}
+
 static pdl_val capabilities(const pdl_lsp *s) {
     static const char *const flags[] = {
         "hoverProvider",        "documentSymbolProvider",     "workspaceSymbolProvider",
@@ -111,8 +116,8 @@ static pdl_val capabilities(const pdl_lsp *s) {
     d = pdl_dict_putz(d, "workspace", workspace_capability());
     d = pdl_dict_putz(d, "signatureHelpProvider", triggers_capability("triggerCharacters", "("));
     d = pdl_dict_putz(d, "renameProvider", put_flag(pdl_dict_new(1), "prepareProvider"));
-    d = pdl_dict_putz(d, "documentLinkProvider", pdl_dict_new(0));
-    d = pdl_dict_putz(d, "codeLensProvider", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "documentLinkProvider", no_resolve());
+    d = pdl_dict_putz(d, "codeLensProvider", no_resolve());
     d = pdl_dict_putz(d, "codeActionProvider", actions_capability());
     d = pdl_dict_putz(d, "semanticTokensProvider", tokens_capability());
     d = pdl_dict_putz(d, "executeCommandProvider",
@@ -204,9 +209,13 @@ static lsp_doc *known(pdl_lsp *s, pdl_vref params) {
     return pdl_lsp_doc_of_uri(s, pdl_member_str(pdl_member(params, "textDocument"), "uri"));
 }
 
+static bool has_crlf(pdl_str text) {
+    return pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
+}
+
 static void set_text(lsp_doc *d, pdl_str text) {
     if (text.n > MOST_TEXT) text = (pdl_str){0};
-    d->crlf = pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
+    d->crlf = has_crlf(text);
     pdl_lsp_text_set(&d->text, text);
 }
 
@@ -226,6 +235,7 @@ static pdl_val on_open(pdl_lsp *s, pdl_vref params) {
     pdl_free(d->uri);
     d->uri = pdl_str_dup(uri);
     d->open = true;
+    s->current = d;
     d->version = pdl_member_int(item, "version", 0);
     set_text(d, pdl_member_str(item, "text"));
     is_changed(s, d);
@@ -239,6 +249,7 @@ static void apply(lsp_doc *d, pdl_vref change) {
         set_text(d, text);
         return;
     }
+    if (d->text.lines.n < 2) d->crlf = has_crlf(text);
     if (text.n > MOST_TEXT || d->text.b.len + text.n > MOST_TEXT) return;
     lsp_range r = pdl_lsp_get_range(range);
     pdl_lsp_text_replace(&d->text, r, text);
@@ -248,6 +259,7 @@ static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = known(s, params);
     pdl_vref changes = pdl_member(params, "contentChanges");
     if (!d || !d->open) return pdl_null();
+    s->current = d;
     d->version = pdl_member_int(pdl_member(params, "textDocument"), "version", d->version);
     for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++)
         apply(d, pdl_list_at(changes, i));

@@ -132,6 +132,16 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     return function ? pdl_dict_putz(v, "program", call_program(d, args)) : v;
 }
 
+/* The file that the first argument names: as our lenses write it, or an address or a path alone, as
+ * one types it. Without an argument it is the one that is worked in. */
+static const lsp_doc *file_of(pdl_lsp *s, pdl_vref args) {
+    pdl_str uri = pdl_is_str(args) ? pdl_str_get(args) : pdl_member_str(args, "uri");
+    if (!uri.n) uri = pdl_member_str(pdl_member(args, "textDocument"), "uri");
+    if (!uri.n) return s->current && s->current->open ? s->current : NULL;
+    return pdl_str_starts(uri, PDL_STR("/")) ? pdl_lsp_doc_of_path(s, uri)
+                                             : pdl_lsp_doc_of_uri(s, uri);
+}
+
 pdl_val pdl_lsp_on_command(pdl_lsp *s, pdl_vref params) {
     pdl_str command = pdl_member_str(params, "command");
     pdl_vref list = pdl_member(params, "arguments");
@@ -140,7 +150,7 @@ pdl_val pdl_lsp_on_command(pdl_lsp *s, pdl_vref params) {
     for (size_t i = 0; pdl_lsp_commands[i]; i++)
         known = known || pdl_str_is(command, pdl_lsp_commands[i]);
     if (!known) return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "no command %.*s", PDL_FMT(command));
-    const lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(args, "uri"));
+    const lsp_doc *d = file_of(s, args);
     if (!d || !d->is_file)
         return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "%.*s needs a file {uri}", PDL_FMT(command));
     return command_line(d, command, args);

@@ -130,7 +130,7 @@ static void rename_at(void *user, lsp_doc *d, lsp_range range, bool is_definitio
     (void)is_definition;
     pdl_vref old = pdl_dict_getz(r->changes, d->uri);
     pdl_val list = pdl_is_absent(old) ? pdl_list_new(4) : pdl_keep(old);
-    list = pdl_list_push(list, pdl_lsp_put_edit(range, r->name));
+    list = pdl_list_push(list, pdl_lsp_put_edit(d, range, r->name));
     r->changes = pdl_dict_putz(r->changes, d->uri, list);
 }
 
