@@ -105,6 +105,15 @@ def test_cost(build):
         same(p.run("p.pdl")[1], "budget\n")
         want = "p.pdl:2 - the budget of 10 cost is too small for this call: 9.5 used, up to 4.75 needed"
         same(p.run("--budget", "cost=10", "p.pdl", program=FOUR % "repeat")[2].splitlines()[0], want)
+        rows = {"sample_spec": {"litellm_provider": "one of", "max_tokens": "most"}, "m": {"litellm_provider": "openai", "input_cost_per_token": 0.25, "output_cost_per_token": 0.5},
+                "other/m": {"litellm_provider": "other", "input_cost_per_token": 9, "output_cost_per_token": 9}, "1024/m": {"litellm_provider": "openai", "output_cost_per_image": 9}}
+        for change in ({}, {"litellm_provider": "openai_chat"}):
+            rows["m"].update(change)
+            (p.dir / "litellm.json").write_text(json.dumps(rows))
+            same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "ok 4.75\n")
+        rows["m"]["litellm_provider"] = "azure"
+        (p.dir / "litellm.json").write_text(json.dumps(rows))
+        same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "config\n", "another service")
         free = "model: openai/m\ninput: hi\nmodelResponse: r\nparameters: {input_cost_per_token: 1, output_cost_per_token: 2}\n"
         same(p.run("--stream", "none", "p.pdl", program="lastOf:\n- " + free.replace("\n", "\n  ") + "\n- ${ r.usage.cost }\n")[1], "19.0\n")
 

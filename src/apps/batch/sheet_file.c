@@ -42,11 +42,10 @@ static void put_cell(const sheet_file *s, pdl_str text, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* A text is written as it is, everything else as JSON; the result always is JSON, so that the text
- * "1" and the number 1 stay apart. Nothing at all is an empty cell. */
-static bool put_csv_value(sheet_file *s, pdl_vref v, bool as_json, pdl_err *err) {
+/* A text is written as it is, everything else as JSON. Nothing at all is an empty cell. */
+static bool put_csv_value(sheet_file *s, pdl_vref v, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
-    if (pdl_is_str(v) && !as_json) {
+    if (pdl_is_str(v)) {
         put_cell(s, pdl_str_get(v), &s->buf);
         return true;
     }
@@ -78,7 +77,7 @@ static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
             PDL_PUT(&s->buf, "null"); /* a result, not the lack of one */
         else
-            ok = put_csv_value(s, v, is_result, err);
+            ok = put_csv_value(s, v, err);
     }
     pdl_buf_putc(&s->buf, '\n');
     if (!ok) pdl_buf_cut(&s->buf, start);

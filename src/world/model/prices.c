@@ -9,11 +9,12 @@
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
 struct pdl_prices {
-    pdl_val table; /* dict from glob to dict; checked */
+    pdl_val table; /* dict from glob (in LiteLLM's form: from name) to dict; checked */
 };
 
 static bool amount(pdl_vref v, double *out) {
@@ -33,9 +34,41 @@ static bool read_row(pdl_vref row, pdl_price *out) {
     return pdl_is_absent(cached) || amount(cached, &out->cached_input);
 }
 
+/* LiteLLM names the service of each model, which no row of ours does. */
+static bool is_litellm(pdl_vref row) {
+    return pdl_is_dict(row) && pdl_is_str(pdl_dict_getz(row, "litellm_provider"));
+}
+
+/* A row of LiteLLM's table. False: it has no price for a token, as those of pictures. */
+static bool read_litellm(pdl_vref row, pdl_price *out) {
+    pdl_vref mode = pdl_dict_getz(row, "mode");
+    pdl_vref output = pdl_dict_getz(row, "output_cost_per_token");
+    bool vectors = pdl_is_absent(output) && pdl_text_is(mode, "embedding");
+    *out = (pdl_price){0};
+    if (!amount(pdl_dict_getz(row, "input_cost_per_token"), &out->input) ||
+        (!vectors && !amount(output, &out->output)))
+        return false;
+    if (!amount(pdl_dict_getz(row, "cache_read_input_token_cost"), &out->cached_input))
+        out->cached_input = out->input;
+    return true;
+}
+
+/* Is it the model of this row? The key is the name alone, or has the service before it. Some
+ * services go by several names there: "bedrock_converse", "vertex_ai-language-models". */
+static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
+    if (pdl_str_eq(key, model)) return true;
+    size_t slash = pdl_str_find(model, PDL_STR("/"), 0);
+    if (slash == PDL_NOT_FOUND || !slash) return false;
+    pdl_str provider = pdl_str_get(pdl_dict_getz(row, "litellm_provider"));
+    return pdl_str_eq(key, pdl_str_sub(model, slash + 1, model.n)) &&
+           pdl_str_starts(provider, pdl_str_sub(model, 0, slash)) &&
+           (provider.n == slash || provider.p[slash] == '_' || provider.p[slash] == '-');
+}
+
 bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err) {
     static const char form[] =
-        "{\"MODEL GLOB\": {\"input\": PRICE, \"output\": PRICE}}, for one token";
+        "{\"MODEL GLOB\": {\"input\": PRICE, \"output\": PRICE}}, for one token, or LiteLLM's "
+        "table";
     pdl_val table;
     pdl_err why = {0};
     pdl_price ignored;
@@ -50,7 +83,8 @@ bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s should be %s", name,
                     form);
     for (size_t i = 0; ok && i < pdl_dict_len(table); i++) {
-        ok = read_row(pdl_dict_val_at(table, i), &ignored);
+        pdl_vref row = pdl_dict_val_at(table, i);
+        ok = is_litellm(row) || read_row(row, &ignored);
         if (!ok)
             pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                         "the table of prices %s: '%.*s' should be %s", name,
@@ -78,10 +112,13 @@ bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl
         out->cached_input = out->input;
         return true;
     }
-    for (size_t i = p ? pdl_dict_len(p->table) : 0; i-- > 0;)
-        if (pdl_glob_fits(pdl_str_get(pdl_dict_key_at(p->table, i)), model,
-                          PDL_GLOB_ONE | PDL_GLOB_SETS))
-            return read_row(pdl_dict_val_at(p->table, i), out);
+    for (size_t i = p ? pdl_dict_len(p->table) : 0; i-- > 0;) {
+        pdl_str key = pdl_str_get(pdl_dict_key_at(p->table, i));
+        pdl_vref row = pdl_dict_val_at(p->table, i);
+        if (is_litellm(row) ? litellm_fits(key, row, model) && read_litellm(row, out)
+                            : pdl_glob_fits(key, model, PDL_GLOB_ONE | PDL_GLOB_SETS))
+            return is_litellm(row) || read_row(row, out);
+    }
     return false;
 }
 

@@ -1,6 +1,6 @@
 /* prices.h -- costs of calls, from the user's table: {"model glob": {"input": $, "output": $,
- * "cached_input": $}}, each for one token (spec providers 17). There is no built-in table: an
- * unknown price is unknown, never zero.
+ * "cached_input": $}}, each for one token (spec providers 17), or LiteLLM's own table. There is no
+ * built-in table: an unknown price is unknown, never zero.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

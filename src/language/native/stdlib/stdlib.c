@@ -16,8 +16,10 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "base/utf8.h"
 #include "native/natives.h"
 #include "value/int.h"
+#include "value/member.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -45,7 +47,8 @@ static bool token_starts(pdl_vref entry, pdl_str text, bool *out, pdl_err *err) 
     if (!member(entry, "token", &token, err)) return false;
     if (!pdl_is_str(token))
         return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
-    *out = pdl_str_starts(text, pdl_str_get(token));
+    pdl_str word = pdl_str_get(token), bare = pdl_str_trim(word);
+    *out = pdl_str_starts(text, bare) && (bare.n || !word.n);
     return true;
 }
 
@@ -93,8 +96,9 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(choices, 0);
     if (!member(choice, "message", &message, err) || !member(message, "content", &content, err))
         return false;
-    bool yes = pdl_text_is(content, "true");
-    if (!yes && !pdl_text_is(content, "false")) {
+    pdl_str answer = pdl_is_str(content) ? pdl_str_trim(pdl_str_get(content)) : PDL_STR("");
+    bool yes = pdl_str_is(answer, "true");
+    if (!yes && !pdl_str_is(answer, "false")) {
         pdl_buf b = PDL_BUF;
         pdl_val shown;
         if (!pdl_val_str_val(content, &shown, err)) return false;
@@ -105,7 +109,7 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
         return false;
     }
     double p_true = 0, p_false = 0;
-    if (!decision(choice, pdl_str_get(content), &top, err) ||
+    if (!decision(choice, answer, &top, err) ||
         !probability(PDL_STR("true"), top, &p_true, err) ||
         !probability(PDL_STR("false"), top, &p_false, err))
         return false;
@@ -115,9 +119,36 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     return true;
 }
 
+/* Did the model give no probabilities? Many have none to give. */
+static bool lacks_logprobs(pdl_vref response) {
+    pdl_vref choices = pdl_member(response, "choices");
+    if (!pdl_is_list(choices) || !pdl_list_len(choices)) return false;
+    pdl_vref content = pdl_member(pdl_member(pdl_list_at(choices, 0), "logprobs"), "content");
+    return pdl_is_absent(content) || pdl_is_null(content);
+}
+
+/* The first word of the answer, in any case, is all that there is: 0 for true, -inf for false. */
+static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
+    pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
+    pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
+    size_t n = 0;
+    while (n < said.n && pdl_byte_in(said.p[n], PDL_STR("\"'*`"))) n++; /* quotes around it */
+    size_t from = n;
+    while (n < said.n && pdl_cp_is_alnum((unsigned char)said.p[n])) n++;
+    pdl_str word = pdl_str_sub(said, from, n);
+    bool yes = pdl_str_eq_nocase(word, PDL_STR("true"));
+    if (!yes && !pdl_str_eq_nocase(word, PDL_STR("false")))
+        return pdl_err_host(err, "ValueError", "Wrong value: %.*s", PDL_FMT(said));
+    *out = pdl_with_label(pdl_float(yes ? 0 : -INFINITY), pdl_label_of(response));
+    return true;
+}
+
 static bool g_bool_confidence(PDL_ARGS) { return judge(argv[0], true, out, err); }
 
-static bool g_reward(PDL_ARGS) { return judge(argv[0], false, out, err); }
+static bool g_reward(PDL_ARGS) {
+    return lacks_logprobs(argv[0]) ? verdict(argv[0], out, err)
+                                   : judge(argv[0], false, out, err);
+}
 
 static pdl_err_kind kind_named(pdl_vref name) {
     pdl_err_kind kind = PDL_E_runtime;

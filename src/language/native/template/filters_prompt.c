@@ -11,7 +11,8 @@
 bool pdl_f_json(PDL_ARGS) {
     bool ascii = false;
     if (!pdl_is_absent(argv[1]) && !pdl_arg_truth(env, argv[1], &ascii, err)) return false;
-    int flags = PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | (ascii ? PDL_JSON_ASCII : 0);
+    int flags = PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CONTEXT |
+                (ascii ? PDL_JSON_ASCII : 0);
     pdl_buf b = PDL_BUF;
     bool ok =
         pdl_json_write(argv[0], flags, 0, &b, err) && pdl_text_like(&b, pdl_absent(), out, err);

@@ -496,7 +496,7 @@ static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, 
 }
 
 static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *err) {
-    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN;
+    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_CONTEXT;
     pdl_steps steps = {0};
     bool other = has_other_keys(v, 0, &steps);
     if (!pdl_check_walk(err)) return false;
