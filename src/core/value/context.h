@@ -65,7 +65,8 @@ pdl_val pdl_context_to_list(pdl_vref c);
 pdl_val pdl_context_messages(pdl_vref c);
 /* Returns true when v is a non-empty list of such dicts. */
 bool pdl_messages_are_plain(pdl_vref v);
-/* Calls back per message in order until fn returns false. Iterative. */
+/* Calls back per message in order until fn returns false. Iterative. A cancelled run does not end
+ * it: who looks for promises has to see all of them. */
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
 /* How many messages base has if c begins with all of them, else 0. What both share is not read, so
  * this is cheap for a conversation and one that continues it. */
