@@ -33,6 +33,12 @@ def test_sums_up(build):
              "more that is not known yet" % d["prompt_tokens"])
         many = notes(p, program="for: {i: [1, 2, 3]}\nmap: {model: openai/a, input: 'n${ i }'}\n")["totals"]
         same((many["calls"], many["calls_without_limit"]), (3, 3), "every iteration of a map")
+        for workers in (0, 1, 2):
+            of = {name: notes(p, program="for: {i: [1, 2, 3]}\nmap: %s\nmaxWorkers: %d\n" % (body, workers)) for name, body in (
+                ("a call", "{model: openai/a, input: 'n${ i }'}"),
+                ("a reply that is needed", "{if: '${ x == 1 }', then: a, else: b, defs: {x: {model: openai/a, input: 'n${ i }'}}}"))}
+            same({k: v["totals"]["calls"] for k, v in of.items()}, {"a call": 3, "a reply that is needed": 3}, "maxWorkers %d" % workers)
+            same(of["a call"]["not_known"], [])
 
 
 def test_shows_what_a_run_sends(build):

@@ -147,6 +147,7 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .earlier_ns = s->files.durable ? pdl_durable_earlier_ns(s->files.durable) : NULL,
         .reserve = s->running.reserve,
         .prints_nothing = s->opt.explain,
+        .unanswered = s->opt.explain,
         .holds_refusable = s->opt.holds_refusable,
         .reports_tools = s->opt.reports_tools,
     };

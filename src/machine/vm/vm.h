@@ -88,6 +88,7 @@ typedef struct pdl_run_options {
     bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
     const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
     bool prints_nothing;        /* a result is not waited for in order to print it */
+    bool unanswered;            /* replies never come: no iteration of a map waits for another's */
     bool holds_refusable;       /* text waits for `spec` and expectations before it is printed */
     bool reports_tools;         /* a note for each call of the program's functions by a library */
     bool result_is_shown;       /* it leaves the run as output: without what the mask hides */

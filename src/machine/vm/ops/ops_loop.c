@@ -217,7 +217,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     c->parent = f;
     c->index = i;
     pdl_vm_place_child(f, c);
-    c->waits = info->block->workers.given;
+    c->waits = info->block->workers.given && !f->run->opt.unanswered;
     c->is_new = true;
     c->scope = pdl_scope_keep(f->scope);
     bind_iteration(c, l, i);
@@ -321,7 +321,8 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
         return step_of(pdl_err_set(err, PDL_E_type,
                                    pdl_field_loc(&info->block->head, "maxWorkers"),
                                    "maxWorkers must not be negative"));
-    size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
+    bool bounded = w->given && !f->run->opt.unanswered;
+    size_t most = !bounded ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
     size_t before = m->started;
     while (m->started < m->n && m->open < most && m->failed == (size_t)-1)
         start_iteration(f, l, m, info);
