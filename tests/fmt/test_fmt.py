@@ -76,3 +76,15 @@ def test_outside_of_lines(pdl):
         out = fmt(pdl, text, "--lines", lines)
         check("--lines %s of %r: %r %s" % (lines, text, out.stdout, out.stderr), out.stdout == want)
     check("line ends of one character", fmt(pdl, b"text:\r-   a\r").stdout == b"text:\r- a\r")
+
+
+def test_blanks_at_ends(pdl):
+    """No line ends in blanks but those of texts, which are theirs."""
+    for text, want in (
+            (b"# a  \ntext:   # b \t\n-   x   # c \n- {data: 1,  # d  \n   def: b}  \n- |-  # e  \n   y\n# f \\ \n#\t\n", None),
+            (b"%YAML 1.2  \n---   # a  \ntext: &a   \n  !!str   \n  'b  \n   \n  c'  \n# d\t", None),
+            (b"text: a  # b  \r\n# c  \r\n", b"text: a  # b\r\n# c\r\n"),
+            (b"text: |  \n  a  \n", b"text: |\n  a  \n")):
+        out = fmt(pdl, text).stdout
+        check("%r becomes %r" % (text, out), out and (out == want if want else not [x for x in out.split(b"\n") if x != x.rstrip()]))
+    check("lines that are not formatted", fmt(pdl, b"# a  \ntext:   a # b  \n", "--lines", "2:2").stdout == b"# a  \ntext: a # b\n")

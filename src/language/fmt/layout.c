@@ -295,10 +295,15 @@ static size_t leading_blanks(pdl_str s) {
     return n;
 }
 
+static size_t length_without_blanks(pdl_str s) {
+    size_t n = s.n;
+    while (n && (s.p[n - 1] == ' ' || s.p[n - 1] == '\t')) n--;
+    return n;
+}
+
 /* Without blanks at the end, but one that a backslash escapes. */
 static pdl_str without_tail(pdl_str s) {
-    size_t n = s.n, slashes = 0;
-    while (n && (s.p[n - 1] == ' ' || s.p[n - 1] == '\t')) n--;
+    size_t n = length_without_blanks(s), slashes = 0;
     while (slashes < n && s.p[n - 1 - slashes] == '\\') slashes++;
     return pdl_str_sub(s, 0, n < s.n && slashes % 2 ? n + 1 : n);
 }
@@ -406,10 +411,13 @@ static void put_token(layout *l, size_t i) {
         bool broken = l->indent < PDL_FORMAT_WIDTH && !fits(l, i, column) && may_break(l, i);
         *pdl_vec_push(&l->open) = (bracket){l->indent, broken};
     }
+    pdl_str text = {text_of(l) + k->start, k->end - k->start};
     if (k->kind == PDL_YTREE_SCALAR_TOKEN)
         put_scalar(l, k);
+    else if (in_range(l, k->start, k->end))
+        put(l, pdl_str_sub(text, 0, length_without_blanks(text))); /* a comment may end in them */
     else
-        put(l, (pdl_str){text_of(l) + k->start, k->end - k->start});
+        put(l, text);
 }
 
 /* Does the formatter put a line end between these tokens, where there was none? */
