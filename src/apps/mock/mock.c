@@ -401,6 +401,7 @@ static void answer_models(pdl_exchange *x) {
 static bool is_at(pdl_str path, const char *name) {
     pdl_str v1 = PDL_STR("/v1");
     if (pdl_str_starts(path, v1)) path = pdl_str_sub(path, v1.n, path.n);
+    if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
     return pdl_str_is(path, name);
 }
 

@@ -165,7 +165,7 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
 /* HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A path that ends
- * with a slash is followed by a name. */
+ * with a slash is followed by a name; the others may be asked with a slash at their end. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
@@ -197,7 +197,8 @@ static void show_paths(pdl_serve *s, pdl_exchange *x) {
 static bool is_at(const route *r, pdl_str path) {
     pdl_str own = pdl_str_of(r->path);
     if (own.n > 1 && own.p[own.n - 1] == '/') return path.n > own.n && pdl_str_starts(path, own);
-    return pdl_str_eq(path, own);
+    bool more = own.n > 1 && path.n == own.n + 1 && path.p[own.n] == '/';
+    return pdl_str_eq(more ? pdl_str_sub(path, 0, own.n) : path, own);
 }
 
 static bool takes_method(const route *r, pdl_str method) {
