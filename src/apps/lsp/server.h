@@ -161,7 +161,7 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s); /* false: nothing is left to do */
 void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d);
 /* The type of a variable of an open document: as the check inferred it, else as its block says.
  * Appended. */
-void pdl_lsp_put_type(const lsp_doc *d, const lsp_sym *sym, pdl_buf *out);
+void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out);
 /* The list for the client, borrowed. */
 pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d);
 

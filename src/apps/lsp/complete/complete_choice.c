@@ -70,7 +70,7 @@ static void complete_argument(lsp_completer *c, const lsp_spot *p) {
     const lsp_region *body = &in->regions.p[pdl_lsp_thing_sym(c->s, &t)->body];
     for (uint32_t i = 0; i < body->n_params; i++) {
         const lsp_sym *sym = &in->syms.p[body->param + i];
-        if (pdl_str_eq(sym->name, p->key->text)) pdl_lsp_put_type(t.doc, sym, &type);
+        if (pdl_str_eq(sym->name, p->key->text)) pdl_lsp_put_type(c->s, t.doc, sym, &type);
     }
     add_values(c, pdl_buf_str(&type));
     pdl_buf_fini(&type);
@@ -86,7 +86,7 @@ static void complete_pattern(lsp_completer *c, const lsp_spot *p) {
         if (p->role == ROLE_PATTERN_FIELDS || array) return;
     }
     if (!p || !follow(c, pdl_node_find(p->node, PDL_STR("match"), NULL), &t, &rest)) return;
-    pdl_lsp_put_type(t.doc, pdl_lsp_thing_sym(c->s, &t), &type);
+    pdl_lsp_put_type(c->s, t.doc, pdl_lsp_thing_sym(c->s, &t), &type);
     pdl_str shown = pdl_buf_str(&type);
     add_values(c, rest.n ? pdl_lsp_shown_member(shown, rest) : shown);
     pdl_buf_fini(&type);

@@ -141,9 +141,9 @@ static int sym_item(const lsp_sym *sym) {
                                      : ITEM_VARIABLE;
 }
 
-static void add_sym(lsp_completer *c, const lsp_doc *d, const lsp_sym *sym, char order) {
+static void add_sym(lsp_completer *c, lsp_doc *d, const lsp_sym *sym, char order) {
     pdl_buf type = PDL_BUF;
-    pdl_lsp_put_type(d, sym, &type);
+    pdl_lsp_put_type(c->s, d, sym, &type);
     if (!type.len) pdl_buf_put(&type, pdl_str_of(pdl_lsp_sym_kind_name(sym->kind)));
     pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
                                     .detail = pdl_buf_str(&type),
@@ -199,7 +199,7 @@ static void add_library(lsp_completer *c) {
 }
 
 /* The fields of an object of that region. */
-static void add_fields(lsp_completer *c, const lsp_doc *d, const lsp_index *x, uint32_t region) {
+static void add_fields(lsp_completer *c, lsp_doc *d, const lsp_index *x, uint32_t region) {
     for (size_t i = 0; i < x->syms.n; i++)
         if (x->syms.p[i].region == region && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], '1');
 }
@@ -209,7 +209,7 @@ static void add_fields(lsp_completer *c, const lsp_doc *d, const lsp_index *x, u
 static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, pdl_buf *type) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, t->doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(c->s, t);
-    pdl_lsp_put_type(t->doc, sym, type);
+    pdl_lsp_put_type(c->s, t->doc, sym, type);
     pdl_str shown = pdl_lsp_shown_member(pdl_buf_str(type), rest);
     size_t before = pdl_list_len(c->items);
     if (!rest.n && sym->fields) add_fields(c, t->doc, x, sym->fields);

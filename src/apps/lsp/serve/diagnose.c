@@ -35,7 +35,8 @@ static void on_define(void *user, const pdl_name_def *def) {
     pdl_buf_fini(&b);
 }
 
-void pdl_lsp_put_type(const lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
+void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
+    if (d->open) pdl_lsp_diagnose(s, d); /* the lines of an older check are others */
     bool inferred =
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();

@@ -9,7 +9,8 @@
 enum { MOST_HINTS = 5000, MOST_DEPTH = 1000 };
 
 typedef struct hints {
-    const lsp_doc *d;
+    pdl_lsp *s;
+    lsp_doc *d;
     size_t low, high;
     pdl_val list;
 } hints;
@@ -81,7 +82,7 @@ static void hint_types(hints *h) {
             sym->kind == SYM_FIELD)
             continue;
         PDL_PUT(&b, ": ");
-        pdl_lsp_put_type(h->d, sym, &b);
+        pdl_lsp_put_type(h->s, h->d, sym, &b);
         if (b.len > 2) add(h, sym->at + sym->name.n, pdl_buf_str(&b), 1, "Type of the variable.");
         pdl_buf_fini(&b);
     }
@@ -91,7 +92,7 @@ pdl_val pdl_lsp_on_hints(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
     lsp_range r = pdl_lsp_get_range(pdl_member(params, "range"));
     if (!d) return pdl_absent();
-    hints h = {d, pdl_lsp_text_offset(&d->text, r.from), pdl_lsp_text_offset(&d->text, r.to),
+    hints h = {s, d, pdl_lsp_text_offset(&d->text, r.from), pdl_lsp_text_offset(&d->text, r.to),
                pdl_list_new(8)};
     hint_types(&h);
     if (d->tree.root) {

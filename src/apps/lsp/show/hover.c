@@ -58,7 +58,7 @@ static bool hover_variable(hoverer *h) {
     pdl_buf_putf(&h->text, "```\n%.*s", PDL_FMT(t.name));
     size_t before = h->text.len + 2;
     PDL_PUT(&h->text, ": ");
-    pdl_lsp_put_type(t.doc, sym, &h->text);
+    pdl_lsp_put_type(h->s, t.doc, sym, &h->text);
     if (h->text.len == before) pdl_buf_cut(&h->text, before - 2);
     pdl_buf_putf(&h->text, "\n```\n%s", pdl_lsp_sym_kind_name(sym->kind));
     pdl_buf_putf(&h->text, ", line %u", sym->range.from.line + 1);
@@ -104,7 +104,7 @@ static bool put_field(hoverer *h, const pdl_xnode *x) {
     lsp_thing t;
     if (named && pdl_lsp_follow(h->s, h->d, pdl_lsp_index_region(index, (uint32_t)h->off), &rest,
                                 &t)) {
-        pdl_lsp_put_type(t.doc, pdl_lsp_thing_sym(h->s, &t), &type);
+        pdl_lsp_put_type(h->s, t.doc, pdl_lsp_thing_sym(h->s, &t), &type);
         shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
     }
     if (shown.n)

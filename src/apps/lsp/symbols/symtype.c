@@ -201,6 +201,12 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
 
 /* --- types in words --------------------------------------------------------------------------- */
 
+/* Does another value follow, as in `one of 'a', 'b'`? */
+static bool is_between_values(pdl_str s, size_t comma) {
+    pdl_str rest = pdl_str_trim(pdl_str_sub(s, comma + 1, s.n));
+    return rest.n && (rest.p[0] == '\'' || rest.p[0] == '"');
+}
+
 /* The end of an entry: a comma, or the end of the text, outside of all brackets. */
 static size_t entry_end(pdl_str s, size_t from) {
     int depth = 0;
@@ -208,7 +214,7 @@ static size_t entry_end(pdl_str s, size_t from) {
         char ch = s.p[i];
         if (ch == '{' || ch == '[' || ch == '(') depth++;
         if (ch == '}' || ch == ']' || ch == ')') depth--;
-        if (ch == ',' && depth == 0) return i;
+        if (ch == ',' && depth == 0 && !is_between_values(s, i)) return i;
     }
     return s.n;
 }
