@@ -5,7 +5,7 @@ _pdl() {
     [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
     case ${COMP_WORDS[1]} in
     check)
-        words='--help --strict --format --fix --env --rule --data-file --data --policy '
+        words='--help --strict --format --json --fix --env --rule --data-file --data --eval --policy '
         case $prev in
         --format) values='text json sarif github' ;;
         esac ;;
@@ -18,31 +18,30 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --data-file --data --allow --json --stream --prices --check --rule '
+        words='--help --data-file --data --eval --allow --json --stream --prices --check --rule '
         case $prev in
         --stream) values='result context none' ;;
         --check) values='off warn stop' ;;
         esac ;;
     cache)
-        words='--help --format --older-than --model --all '
+        words='--help --json --older-than --model --all '
         case $prev in
-        --format) values='text json' ;;
         esac ;;
     batch)
         words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --format) values='jsonl csv tsv' ;;
         --on-error) values='keep stop' ;;
-        --changed) values='fail reuse' ;;
-        --progress) values='auto lines none' ;;
+        --changed) values='reuse fail' ;;
+        --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --input --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --format) values='jsonl csv tsv' ;;
-        --progress) values='auto lines none' ;;
+        --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
@@ -55,7 +54,7 @@ _pdl() {
         case $prev in
         esac ;;
     resume)
-        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
+        words='--help --changed --again --skip --rebuild --take-over --only-new --dry-run --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --changed) values='reuse fail' ;;
         --stream) values='result context none' ;;
@@ -64,7 +63,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     runs)
-        words='--help --json --keep --redact '
+        words='--help --json --older-than --all --redact '
         case $prev in
         esac ;;
     answer)
@@ -101,11 +100,11 @@ _pdl() {
         --template) values='chat rag agent batch' ;;
         esac ;;
     mock)
-        words='--help --replies --strict --delay --port '
+        words='--help --replies --strict --delay --host --port '
         case $prev in
         esac ;;
     sandbox)
-        words='--help --check --json --sandbox --sandbox-min '
+        words='--help --show --json --sandbox --sandbox-min '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;
@@ -119,6 +118,10 @@ _pdl() {
         case $prev in
         esac ;;
     schema)
+        words='--help '
+        case $prev in
+        esac ;;
+    version)
         words='--help '
         case $prev in
         esac ;;
@@ -139,7 +142,7 @@ _pdl() {
     if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -90,15 +90,32 @@ static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const 
     pdl_buf_fini(&b);
 }
 
+/* Says what v is when not even its beginning has room. */
+static void put_size(pdl_buf *out, pdl_vref v) {
+    if (pdl_is_dict(v))
+        pdl_buf_putf(out, "an object with %zu keys", pdl_dict_len(v));
+    else if (pdl_is_list(v))
+        pdl_buf_putf(out, "a list of %zu", pdl_list_len(v));
+    else
+        PDL_PUT(out, "...");
+}
+
 /* The beginning of v as JSON. */
 static void put_json(pdl_buf *out, pdl_vref v) {
-    enum { MOST_SHOWN = 60 };
+    enum { MOST_SHOWN = 60, MOST_OF_TEXT = 40 };
     pdl_buf shown = PDL_BUF_INIT(MOST_SHOWN);
     pdl_err err = {0};
     bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
                               &shown, &err);
-    pdl_utf8_repair(out, pdl_buf_str(&shown));
-    if (!all) PDL_PUT(out, "...");
+    if (!all && pdl_is_str(v)) { /* A text is written in one piece, which did not fit. */
+        pdl_json_quote(pdl_utf8_cut(pdl_str_get(v), MOST_OF_TEXT), 0, out);
+        PDL_PUT(out, "...");
+    } else if (!all && !pdl_buf_str(&shown).n) {
+        put_size(out, v);
+    } else {
+        pdl_utf8_repair(out, pdl_buf_str(&shown));
+        if (!all) PDL_PUT(out, "...");
+    }
     pdl_err_fini(&err);
     pdl_buf_fini(&shown);
 }

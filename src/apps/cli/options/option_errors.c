@@ -96,6 +96,7 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     else
         pdl_err_set(&named, err->kind, (pdl_loc){0}, "pdl: error: argument --%s: %s", o->name,
                     err->msg);
+    named.preformatted = err->preformatted;
     if (err->hint) pdl_err_hint(&named, "%s", err->hint);
     pdl_cli_print_error(&named, s);
     pdl_err_fini(&named);

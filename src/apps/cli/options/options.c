@@ -140,7 +140,7 @@ static const option options[] = {
      "the program, shown beside the boxes; of a recording in place of the one that it holds"},
     {OPT_open, "open", 0, OPT_FLAG, NULL, NULL, "start the browser; BROWSER when it is set"},
     {OPT_view_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
-     "address to listen at; 127.0.0.1 when absent. At another one everybody who learns the printed "
+     "address to listen at; 127.0.0.1 when absent. At another one any client that has the printed "
      "address sees the run"},
     {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at; any that is free when absent"},
@@ -159,7 +159,7 @@ static const option options[] = {
     {OPT_delay, "delay", 0, OPT_VALUE, "MS", NULL,
      "milliseconds before each answer, and between the words of a stream"},
     {OPT_mock_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
-     "where to listen; 127.0.0.1 when absent. At another one everybody may ask"},
+     "where to listen; 127.0.0.1 when absent. At another one any client may ask"},
     {OPT_mock_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at, 0 for any that is free; 8765 when absent"},
     {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},

@@ -18,6 +18,12 @@ enum {
     GUTTER = 5,        /* width of the line number */
     LONGEST_CYCLE = 4, /* frames that repeat together */
     REPEATS = 3,       /* from which on they are shown once */
+    MOST_LINES = 30,   /* A longer message shows its beginning and its end. */
+    FIRST_LINES = 4,
+    LAST_LINES = 10,   /* Tracebacks of Python have the cause at their end. */
+    MOST_BYTES = 1200, /* Lines of messages and hints are shown up to here. */
+    FIRST_BYTES = 400,
+    LAST_BYTES = 200,
 };
 
 static void put_place(pdl_loc loc, pdl_buf *out) {
@@ -99,10 +105,64 @@ static void put_window(pdl_str line, size_t from, size_t start, size_t end, int 
     }
 }
 
+/* The end of s, in at most n bytes, from a whole character on. */
+static pdl_str end_of(pdl_str s, size_t n) {
+    size_t from = s.n > n ? s.n - n : 0;
+    while (from < s.n && ((unsigned char)s.p[from] & 0xc0) == 0x80) from++;
+    return pdl_str_sub(s, from, s.n);
+}
+
+static void put_line(pdl_str line, pdl_buf *out) {
+    if (line.n <= MOST_BYTES) {
+        pdl_buf_put(out, line);
+        return;
+    }
+    pdl_buf_put(out, pdl_utf8_cut(line, FIRST_BYTES));
+    PDL_PUT(out, " ... ");
+    pdl_buf_put(out, end_of(line, LAST_BYTES));
+}
+
+/* The first line of *rest, which is taken from it. */
+static pdl_str take_line(pdl_str *rest) {
+    const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
+    pdl_str line = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
+    *rest = pdl_str_sub(*rest, end ? line.n + 1 : rest->n, rest->n);
+    return line;
+}
+
+/* Messages contain values of programs, which may be texts of any length. The error itself
+ * keeps what is left out, for `fallback` and the trace. */
+static void put_message(pdl_str text, pdl_buf *out) {
+    size_t n = 1;
+    for (size_t i = 0; i < text.n; i++) n += text.p[i] == '\n';
+    for (size_t i = 0; i < n; i++) {
+        pdl_str line = take_line(&text);
+        if (n > MOST_LINES && i >= FIRST_LINES && i + LAST_LINES < n) {
+            if (i == FIRST_LINES)
+                pdl_buf_putf(out, "... (%zu lines)\n", n - FIRST_LINES - LAST_LINES);
+            continue;
+        }
+        put_line(line, out);
+        pdl_buf_putc(out, '\n');
+    }
+}
+
+/* A hint is one line. */
+static void put_hint(const char *before, const char *hint, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    for (const char *p = hint; *p; p++) pdl_buf_putc(&b, *p == '\n' || *p == '\r' ? ' ' : *p);
+    pdl_buf_put(out, pdl_str_of(before));
+    put_line(pdl_buf_str(&b), out);
+    pdl_buf_putc(out, '\n');
+    pdl_buf_fini(&b);
+}
+
 static void put_note(const pdl_err *err, uint32_t column, pdl_buf *out) {
     pdl_buf_putf(out, " column %u", column);
-    if (err->hint) pdl_buf_putf(out, "; %s", err->hint);
-    pdl_buf_putc(out, '\n');
+    if (err->hint)
+        put_hint("; ", err->hint, out);
+    else
+        pdl_buf_putc(out, '\n');
 }
 
 static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
@@ -114,7 +174,7 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
     if (start > line.n) start = line.n;
     if (end > line.n) end = line.n;
     if (pdl_str_trim(line).n == 0) { /* the line is empty: no excerpt */
-        if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);
+        if (err->hint) put_hint("  ", err->hint, out);
         return;
     }
     int before, inside;
@@ -122,7 +182,10 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
     put_window(line, window_start(line, start), start, end, &before, &inside, out);
     pdl_buf_putc(out, '\n');
     if (mark.end <= mark.start) {
-        if (err->hint) pdl_buf_putf(out, "%*s | %s\n", GUTTER, "", err->hint);
+        if (err->hint) {
+            pdl_buf_putf(out, "%*s | ", GUTTER, "");
+            put_hint("", err->hint, out);
+        }
         return;
     }
     pdl_buf_putf(out, "%*s | ", GUTTER, "");
@@ -193,13 +256,18 @@ void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
         put_place(err->loc, out);
         PDL_PUT(out, " - ");
     }
-    pdl_buf_put(out, pdl_str_of(err->msg ? err->msg : pdl_err_kind_name(err->kind)));
-    pdl_buf_putc(out, '\n');
+    pdl_str text = pdl_str_of(err->msg ? err->msg : pdl_err_kind_name(err->kind));
+    if (rich && !err->preformatted) {
+        put_message(text, out);
+    } else {
+        pdl_buf_put(out, text);
+        pdl_buf_putc(out, '\n');
+    }
     if (!rich || err->no_excerpt) return;
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
     if (mark.src)
         put_excerpt(err, mark, out);
     else if (err->hint)
-        pdl_buf_putf(out, "  %s\n", err->hint);
+        put_hint("  ", err->hint, out);
     put_frames(err, out);
 }
