@@ -220,6 +220,14 @@ static size_t max_reply(const pdl_http *h) {
     return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
 }
 
+/* The text of a refusal is shown in part at most, and its status is known: the rest of one that is
+ * long, or that takes longer than an answer may, is not waited for. */
+static bool is_enough(const transfer *t) {
+    uint64_t ms = t->req.first_ms;
+    return t->status >= 400 && (t->body.len > (size_t)PDL_MAX_MESSAGE_BYTES ||
+                                (ms && t->last_ns - t->start_ns > ms * 1000000));
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     const pdl_debug *d = t->http->opt.debug;
@@ -237,6 +245,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
         return 0;
     }
     pdl_buf_put(&t->body, (pdl_str){p, n});
+    if (is_enough(t)) {
+        end_with(t, PDL_HTTP_OK, NULL);
+        return 0;
+    }
     if (t->req.data) enqueue(t);
     return n;
 }

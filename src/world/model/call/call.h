@@ -87,6 +87,7 @@ typedef struct pdl_call_stream {
     pdl_sse sse;
     pdl_eventstream frames;
     pdl_buf one_body; /* in the state ONE_BODY */
+    uint64_t moved_ns; /* when the latest part of the answer came; 0: none has */
 } pdl_call_stream;
 
 /* Invariants: pdl_call_is_ok in call.c. */

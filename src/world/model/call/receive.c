@@ -315,6 +315,7 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
     pdl_reply_builder *d = &c->stream->builder;
+    size_t arrived = d->arrived;
     PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
               PDL_FMT(pdl_str_sub(data, 0, 400)));
     if (c->state == PDL_CALL_SENT) pdl_call_enter(c, PDL_CALL_STREAMING);
@@ -333,6 +334,8 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
         pdl_fault_of_object(200, d->error, &c->fault);
         return false;
     }
+    if (d->arrived != arrived || (d->begun && !c->stream->moved_ns))
+        c->stream->moved_ns = pdl_clock_ns();
     bool go = true;
     if (d->piece.len) {
         go = pdl_call_show(c, pdl_buf_str(&d->piece));
@@ -372,10 +375,18 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
     return ok;
 }
 
-/* Comments keep a connection alive but are not an answer. */
+static bool is_over(uint64_t start_ns, uint64_t limit_ms) {
+    return limit_ms && pdl_clock_ns() - start_ns > limit_ms * 1000000;
+}
+
+/* Comments, pings and events that bring nothing keep a connection alive but are not an answer: the
+ * limits are of the parts of the answer. */
 static bool is_late(const pdl_call *c) {
-    return c->state != PDL_CALL_STREAMING && c->timing.first &&
-           pdl_clock_ns() - c->attempts.start_ns > c->timing.first * 1000000;
+    return (!c->stream || !c->stream->moved_ns) && is_over(c->attempts.start_ns, c->timing.first);
+}
+
+static bool is_stuck(const pdl_call *c) {
+    return c->stream->moved_ns && is_over(c->stream->moved_ns, c->timing.idle);
 }
 
 /* Returns true when bytes, the first ones, are one text instead of a stream of this framing: JSON,
@@ -412,6 +423,10 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
         return true;
     }
     bool ok = read_stream(c, bytes, false);
+    if (ok && c->state != PDL_CALL_CANCELLED && is_stuck(c)) {
+        pdl_fault_of_limit(PDL_HTTP_IDLE_MS, &c->fault);
+        return false;
+    }
     if (c->state != PDL_CALL_CANCELLED) return ok;
     pdl_call_cancel(c);
     return false;

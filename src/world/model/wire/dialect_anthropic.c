@@ -335,6 +335,7 @@ static pdl_val thoughts_of(pdl_reply_builder *d) {
 static void add_thought(pdl_reply_builder *d, pdl_val block) {
     pdl_val list = pdl_list_push(thoughts_of(d), block);
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
+    d->arrived++;
 }
 
 /* A field of the latest thought. */

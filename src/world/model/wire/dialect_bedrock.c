@@ -349,6 +349,7 @@ static void add_thinking_block(pdl_val block, pdl_reply_builder *d) {
     pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
+    d->arrived++;
 }
 
 static void add_thought(pdl_vref text, pdl_vref mark, pdl_reply_builder *d) {

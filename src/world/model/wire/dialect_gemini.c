@@ -388,6 +388,7 @@ static void add_image(pdl_vref media, pdl_reply_builder *d) {
                                   object_with("url", url));
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), image);
     d->extra = pdl_dict_putz(d->extra, "images", list);
+    d->arrived++;
 }
 
 static void add_part_of_reply(pdl_vref part, pdl_reply_builder *d) {

@@ -332,7 +332,9 @@ static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 static void add_function(pdl_reply_builder *d, pdl_vref f) {
     pdl_vref name = pdl_dict_getz(f, "name"), args = pdl_dict_getz(f, "arguments");
     if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
-    if (pdl_is_str(args)) pdl_buf_put(&d->function_args, pdl_str_get(args));
+    if (!pdl_is_str(args)) return;
+    pdl_buf_put(&d->function_args, pdl_str_get(args));
+    d->arrived += pdl_str_get(args).n;
 }
 
 static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {

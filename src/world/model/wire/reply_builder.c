@@ -70,6 +70,7 @@ void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
 void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason) {
     if (!pdl_is_str(reason) || pdl_str_get(reason).n == 0) return;
     bool first = pdl_is_absent(d->finish);
+    d->arrived += first;
     pdl_reply_builder_set(&d->finish, pdl_keep(reason));
     if (first) pdl_reply_tools_end(d);
 }
@@ -151,6 +152,7 @@ bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_
 
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
     d->has_content = true;
+    d->arrived += text.n;
     if (d->think == PDL_THINK_NONE) {
         show(d, text);
         return;
@@ -196,6 +198,7 @@ static void add_image(pdl_reply_builder *d, pdl_vref part) {
     pdl_val list = pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1);
     list = pdl_list_push(list, pdl_keep(part));
     d->extra = pdl_dict_putz(d->extra, "images", list);
+    d->arrived++;
 }
 
 void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
@@ -216,11 +219,13 @@ void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
 
 void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text) {
     d->has_refusal = true;
+    d->arrived += text.n;
     pdl_buf_put(&d->refusal, text);
 }
 
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     d->has_reasoning = true;
+    d->arrived += text.n;
     pdl_buf_put(&d->reasoning, text);
 }
 
@@ -266,6 +271,7 @@ static void add_logprobs(pdl_val *to, pdl_vref v) {
 
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
     add_logprobs(&d->logprobs, v);
+    d->arrived += pdl_is_dict(v) && pdl_dict_len(v);
     if (d->wants_extra) add_logprobs(&d->new_logprobs, v);
 }
 

@@ -51,6 +51,7 @@ typedef struct pdl_reply_builder {
     pdl_buf held;          /* text that may be the beginning of a tag */
     pdl_buf piece;         /* text to show that arrived since the caller last cleared it */
     pdl_val error;         /* an error of the server in place of an event, or absent */
+    size_t arrived;        /* bytes and other parts of the answer; an event may bring none */
     bool done;             /* the stream announced its end */
     pdl_half half;         /* of a character whose other half may follow */
     bool begun;            /* a choice, or a part of the answer, has arrived */

@@ -85,13 +85,16 @@ static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vr
     return last && !is_other(last, id, name) ? last : open_slot(d, next);
 }
 
-static void first_text(pdl_val *slot, pdl_vref v) {
-    if (pdl_is_absent(*slot) && is_name(v)) *slot = pdl_keep(v);
+static void first_text(pdl_reply_builder *d, pdl_val *slot, pdl_vref v) {
+    if (!pdl_is_absent(*slot) || !is_name(v)) return;
+    *slot = pdl_keep(v);
+    d->arrived++;
 }
 
 static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
     if (!is_name(id) || pdl_is_str(t->id)) return; /* one that was made has been given away */
     t->id = pdl_keep(id);
+    d->arrived++;
     if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
     d->tool_ids =
         pdl_dict_put(d->tool_ids, pdl_keep(id), pdl_int((int64_t)(t - d->tools.p)));
@@ -147,6 +150,7 @@ static void start_again(tool *t) {
 }
 
 static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
+    d->arrived += text.n;
     for (size_t pos = 0; pos < text.n;) {
         while (t->ended && pos < text.n && is_blank(text.p[pos])) pos++;
         if (pos == text.n) return;
@@ -168,8 +172,8 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     tool *t = find_slot(d, delta, id, name);
     note_growth(d, t);
     set_id(d, t, id);
-    first_text(&t->type, pdl_member(delta, "type"));
-    first_text(&t->name, name);
+    first_text(d, &t->type, pdl_member(delta, "type"));
+    first_text(d, &t->name, name);
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
     } else if (pdl_is_dict(args)) { /* whole, and not as text */
@@ -204,7 +208,7 @@ void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pd
     pdl_val call = pdl_call_new(id, name, pdl_absent());
     tool *t = open_slot(d, index);
     set_id(d, t, pdl_member(call, "id"));
-    first_text(&t->name, name);
+    first_text(d, &t->name, name);
     put_input(input, &t->whole);
     note_growth(d, t);
     pdl_drop(call);
@@ -214,6 +218,7 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
     tool *t = slot_at(d, index);
     if (t) {
         pdl_buf_put(&t->args, piece);
+        d->arrived += piece.n;
         note_growth(d, t);
     } else if (forced && piece.n) {
         pdl_buf_clear(&d->schema);
