@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run writes itself is out of the sight of its confined code, also in a folder that it may read and write: its output and a
 trace that is there. It is neither read nor changed, replaced or removed, by Python and by commands."""
+import http.client
 import json
 import os
 import subprocess
 
+from .. import serve_of
 from ..checks import check
 
 WAYS = {"output": ("w/out.txt", ("-o", "w/out.txt")), "trace": ("w/t.json", ("--trace=w/t.json",))}
@@ -58,3 +60,21 @@ def test_own_databases(pdl, folder, strength):
         p = subprocess.run([pdl, *strength.more, "--sandbox=box.yaml", *args, "a.pdl"], cwd=home, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
         told = [x for x in p.stdout.split() if x.startswith("w/") or x in ("READ", "CHANGED")]
         check(f"{name}: {strength.name}", p.returncode == 0 and p.stdout.endswith("ok\n") and not told, p.stdout, p.stderr)
+
+
+def test_own_of_server(pdl, folder, strength):
+    """The journal of a durable server, in the folder of runs and elsewhere, and its log; a key makes the request a run."""
+    for name, args in (("elsewhere", ("--record", "w/j", "--log", "w/log")), ("runs", ())):
+        home = folder / ("served-" + name)
+        (home / "w/free").mkdir(parents=True)
+        (home / "a.pdl").write_text("text:\n" + CALL + "- " + CODE.replace("\n", "\n  "))
+        (home / "box.yaml").write_text("write: [w]\n")
+        env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
+        p, port = serve_of.start(pdl, *strength.more, "--sandbox=box.yaml", "--durable", *args, "a.pdl", env=env, cwd=home)
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        c.request("POST", "/v1/chat/completions", json.dumps({"model": "a", "messages": [{"role": "user", "content": "x"}]}), {"Idempotency-Key": "k"})
+        said = json.loads(c.getresponse().read())
+        p.terminate()
+        p.communicate(timeout=60)
+        text = said["choices"][0]["message"]["content"] if "choices" in said else str(said)
+        check(f"{name}: {strength.name}", text.endswith("ok") and "w/" not in text, text)

@@ -18,7 +18,6 @@
 #include "cli/term.h"
 #include "cli/terminal/progress_line.h"
 #include "io/file.h"
-#include "journal/runs.h"
 #include "lang/walk.h"
 #include "sandbox/sandbox.h"
 #include "value/text.h"
@@ -375,15 +374,8 @@ static void name_own_files(runner *r) {
     if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
     if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
     if (!r->lasting) return;
-    char *runs = NULL;
-    pdl_err ignored = {0};
-    if (r->lasting->path)
-        r->own_files[n++] = pdl_str_dup(pdl_str_of(r->lasting->path));
-    else if (r->a->given[OPT_record])
-        r->own_files[n++] = pdl_str_dup(r->a->value[OPT_record]);
-    else if (pdl_runs_folder(&runs, &ignored))
-        r->own_files[n++] = runs;
-    pdl_err_fini(&ignored); /* the run that cannot begin says why */
+    r->own_files[n] = r->lasting->path ? pdl_str_dup(pdl_str_of(r->lasting->path))
+                                       : pdl_cli_journal_hidden(r->a);
 }
 
 /* What the command line says of the session; limits and sinks are added to it. */

@@ -204,6 +204,15 @@ bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *e
     return true;
 }
 
+char *pdl_cli_journal_hidden(const arguments *a) {
+    char *folder = NULL;
+    pdl_err ignored = {0};
+    if (a->given[OPT_record]) return pdl_str_dup(a->value[OPT_record]);
+    if (!pdl_runs_folder(&folder, &ignored)) folder = NULL;
+    pdl_err_fini(&ignored);
+    return folder;
+}
+
 /* Where the journal of a new run is: that of --record, or a file of the folder. */
 static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
     char made[40];
