@@ -145,8 +145,11 @@ const pdl_ytree_note *pdl_yrecovery_notes(pdl_yrecovery *rec, pdl_arena *a) {
     pdl_ytree_note *out = pdl_arena_get_n(a, rec->notes.n, sizeof *out);
     for (size_t i = 0; i < rec->notes.n; i++) {
         const pdl_yproblem *p = &rec->notes.p[i];
+        const pdl_loc *mark = p->err.mark.src ? &p->err.mark : &p->err.loc;
         out[i] = (pdl_ytree_note){.start = p->err.loc.start,
                                   .end = p->err.loc.end,
+                                  .mark = mark->start,
+                                  .mark_end = mark->end,
                                   .skipped = p->skipped,
                                   .skipped_end = p->skipped_end,
                                   .msg = arena_text(a, p->err.msg),

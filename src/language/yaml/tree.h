@@ -81,6 +81,7 @@ typedef struct pdl_ytree_node {
 /* What could not be read. */
 typedef struct pdl_ytree_note {
     uint32_t start, end;           /* place of the problem */
+    uint32_t mark, mark_end;       /* shown to people: the open bracket or quote */
     uint32_t skipped, skipped_end; /* bytes that are in no node; empty when nothing was skipped */
     pdl_str msg;                   /* as the reader of runs would say it */
     pdl_str py_class;              /* "ScannerError", ... */

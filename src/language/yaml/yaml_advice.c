@@ -338,6 +338,8 @@ static const struct {
      "the { that opens here is not closed; a text that begins with { is put in quotes"},
     {"expected ',' or ']', but got '<stream end>'", NULL, MARK_BRACKET,
      "the [ that opens here is not closed; a text that begins with [ is put in quotes"},
+    {"expected ',' or the end of the collection", NULL, MARK_BRACKET,
+     "the bracket that opens here is not closed"},
     {"expected ',' or '}', but got", is_open_on_other_line, MARK_BRACKET,
      "the { that opens here is not closed"},
     {"expected ',' or ']', but got", is_open_on_other_line, MARK_BRACKET,

@@ -10,6 +10,7 @@
 #include "check/check.h"
 #include "lang/load.h"
 #include "lsp/features.h"
+#include "lsp/serve/broken.h"
 
 #include "base/banned.h"
 
@@ -55,6 +56,11 @@ static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
     pdl_check_watch watch = {.user = &types, .define = on_define};
     bool ok;
     pdl_program_load(p, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), &ok);
+    lsp_broken rest = pdl_lsp_broken_read(p);
+    if (rest.program) {
+        pdl_program_drop(p);
+        p = rest.program;
+    }
     pdl_program_check(p, &(pdl_check_options){.open = pdl_lsp_open_source,
                                               .user = &opener,
                                               .names = &every_run,
@@ -66,6 +72,7 @@ static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
                                               .python = s->opt.python,
                                               .python_user = s->opt.python_user,
                                               .watch = &watch});
+    if (rest.program) pdl_lsp_broken_settle(&rest);
     pdl_drop(d->types);
     d->types = types.types;
     return p;
