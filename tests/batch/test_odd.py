@@ -260,6 +260,15 @@ def test_places():
     code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "made.jsonl")
     t.check("a link to a file that is not there yet makes it", code == 0 and (t.folder / "made.jsonl").is_symlink()
             and len(t.lines("there.jsonl")) == 1, err)
+    (t.folder / "sub").mkdir()
+    for name, to in (("more.jsonl", "made.jsonl"), ("sub/up.jsonl", "../there.jsonl"), ("t.db", "sub/t.db")):
+        (t.folder / name).symlink_to(to)
+    for first, others in (("made.jsonl", ("there.jsonl", "more.jsonl", "sub/up.jsonl")), ("t.db:x", ("sub/t.db:x",))):
+        t.run("p.pdl", "-i", "in.jsonl", "-o", first)
+        for out in others:
+            code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out)
+            t.check("%s and %s are one output" % (first, out), code == 0 and "1 of them before" in err, err)
+    t.check("one journal each", sorted(p.name for p in t.folder.rglob("*.journal")) == ["t.db:x.journal", "there.jsonl.journal"])
 
 
 def test_outputs():

@@ -15,6 +15,7 @@
 #include "batch/files.h"
 #include "batch/plan.h"
 #include "batch/provider.h"
+#include "batch/sheet.h"
 #include "batch/window.h"
 #include "effect/budget.h"
 #include "io/file.h"
@@ -243,7 +244,6 @@ static bool make_scratch(batch *b, pdl_err *err) {
 }
 
 static bool find_journal(batch *b, pdl_err *err) {
-    pdl_buf name = PDL_BUF;
     if (appends_to_input(&b->o->input, &b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%.*s and the output are one file",
@@ -259,9 +259,7 @@ static bool find_journal(batch *b, pdl_err *err) {
     if (is_same_table(&(pdl_table){.path = b->o->program->source->name}, &b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the program and the output",
                            PDL_FMT(b->o->output.name));
-    pdl_buf_put(&name, b->o->output.name);
-    PDL_PUT(&name, ".journal");
-    b->journal = pdl_buf_take(&name);
+    b->journal = pdl_batch_sheet_journal(&b->o->output);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/xml.h"
+#include "batch/sheet.h"
 #include "io/file.h"
 #include "value/json_write.h"
 
@@ -160,10 +161,10 @@ static void put_data(pdl_str json, pdl_buf *out) {
 
 /* Of the output, whose rows it holds. */
 static bool is_journal(const pdl_table *output, pdl_str path) {
-    pdl_buf name = PDL_BUF;
-    pdl_buf_putf(&name, "%.*s.journal", PDL_FMT(output->name));
-    bool same = pdl_str_eq(pdl_buf_str(&name), path);
-    pdl_buf_fini(&name);
+    char *name = pdl_batch_sheet_journal(output), *other = pdl_batch_sheet_target(path);
+    bool same = strcmp(name, other) == 0 || pdl_file_is_same(name, other);
+    pdl_free(name);
+    pdl_free(other);
     return same;
 }
 

@@ -60,6 +60,15 @@ char *pdl_batch_sheet_target(pdl_str path) {
     return at;
 }
 
+char *pdl_batch_sheet_journal(const pdl_table *output) {
+    char *target = pdl_batch_sheet_target(output->path);
+    pdl_buf b = PDL_BUF;
+    pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n); /* ":TABLE" */
+    pdl_buf_putf(&b, "%s%.*s.journal", target, PDL_FMT(rest));
+    pdl_free(target);
+    return pdl_buf_take(&b);
+}
+
 /* 0, or the errno value that writing to the end of all links would give. */
 static int why_unwritable(const char *target) {
     if (pdl_file_kind_of(target) == PDL_FILE_DIR) return EISDIR;

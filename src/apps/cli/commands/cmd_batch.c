@@ -11,6 +11,7 @@
 #include "batch/batch.h"
 #include "batch/files.h"
 #include "batch/provider.h"
+#include "batch/sheet.h"
 #include "cli/cli.h"
 #include "cli/rows_line.h"
 #include "lang/load.h"
@@ -293,10 +294,9 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
-    pdl_buf out = PDL_BUF, journal = PDL_BUF; /* out of the sight of confined code */
-    pdl_buf_put(&out, a->value[OPT_output]);
-    pdl_buf_putf(&journal, "%.*s.journal", PDL_FMT(a->value[OPT_output]));
-    const char *own[] = {pdl_buf_z(&out), pdl_buf_z(&journal), NULL};
+    char *out = pdl_batch_sheet_target(b->o.output.path); /* out of the sight of confined code */
+    char *journal = pdl_batch_sheet_journal(&b->o.output);
+    const char *own[] = {out, journal, NULL};
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
@@ -308,8 +308,8 @@ static int open_session(batcher *b, pdl_debug *debug) {
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) {
-        pdl_buf_fini(&out);
-        pdl_buf_fini(&journal);
+        pdl_free(out);
+        pdl_free(journal);
         return 2; /* 1 says that rows were begun */
     }
     if (a->given[OPT_provider_batch]) {
@@ -331,8 +331,8 @@ static int open_session(batcher *b, pdl_debug *debug) {
     pdl_session_free(b->session);
     pdl_batch_provider_free(b->o.provider);
     pdl_config_fini(&config);
-    pdl_buf_fini(&out);
-    pdl_buf_fini(&journal);
+    pdl_free(out);
+    pdl_free(journal);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_shared_options_fini(&limits);
     return code;
