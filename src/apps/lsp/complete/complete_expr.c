@@ -243,18 +243,49 @@ static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
 
 /* --- operands --------------------------------------------------------------------------------- */
 
+/* Are the parts of a collection evaluated one after the other, as they are written? */
+static bool is_in_order(const lsp_spot *p) {
+    return p->node->kind == PDL_NODE_SEQ || p->role == ROLE_DEFS || p->role == ROLE_NAMED_BLOCKS;
+}
+
+static bool holds(const pdl_node *n, uint32_t at) { return n->start <= at && at <= n->end; }
+
+/* The `defs` of a block come before everything else that is in it. */
+static bool is_after_defs(const lsp_spot *defs, const lsp_sym *sym) {
+    const lsp_spot *block = defs->up;
+    return defs->role == ROLE_DEFS && holds(block->node, sym->at) && !holds(defs->node, sym->at);
+}
+
+/* Does a variable get its value after what the cursor is in? Other fields of a block need not be
+ * evaluated as they are written, and a round of a loop has the variables of the round before. */
+static bool is_later(const lsp_way *way, const lsp_sym *sym) {
+    for (size_t i = 0; i + 1 < way->n; i++) {
+        const lsp_spot *p = &way->p[i];
+        if (is_after_defs(&way->p[i + 1], sym)) return true;
+        if (p->has_kind && p->kind == PDL_BLOCK_repeat) return false;
+        if (is_in_order(p) && sym->at > way->p[i + 1].node->end && sym->at <= p->node->end)
+            return true;
+    }
+    return false;
+}
+
 /* Variables that are visible from the cursor's region outward, with those of included files. */
 static void add_variables(lsp_completer *c) {
     const lsp_index *x = c->d->index;
+    pdl_map offered = {0};
+    lsp_way way = {.n = 0};
+    if (c->d->tree.root) pdl_lsp_way_to(c->d->tree.root, (uint32_t)c->off, &way);
     uint32_t region = pdl_lsp_index_region(x, (uint32_t)c->off);
     char order = '0';
     for (;; region = x->regions.p[region].up) {
         for (size_t i = 0; i < x->syms.n; i++)
-            if (x->syms.p[i].region == region && !is_repeated(x, i))
+            if (x->syms.p[i].region == region && !is_later(&way, &x->syms.p[i]) &&
+                !pdl_map_put(&offered, x->syms.p[i].name, c))
                 add_sym(c, c->d, &x->syms.p[i], order);
         if (!region) break;
         order = '1';
     }
+    pdl_map_fini(&offered);
     for (size_t i = 0; i < x->files.n; i++) {
         lsp_doc *d =
             x->files.p[i].import ? NULL : pdl_lsp_doc_linked(c->s, c->d, x->files.p[i].path, false);
