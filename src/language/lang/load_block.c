@@ -656,6 +656,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
         if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         check_needed(l, b, seen);
         if (kind == PDL_BLOCK_repeat) pdl_loader_ends(l, PDL_AS(repeat, b));
+        pdl_loader_csv(l, b);
     }
     advise_braces(l, n, n_diags);
     return b;

@@ -331,6 +331,21 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
     out->parser = pdl_parser_regex(l->a, text.s, mode, groups, n_groups, object);
 }
 
+/* {csv: header} */
+static void load_csv(pdl_loader *l, const pdl_node *n, pdl_parser_field *out) {
+    static const char *const keys[] = {"csv"}, *const words[] = {"header"};
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        if (word_of(key, keys, 1) != 0)
+            pdl_loader_unknown(l, key, keys, 1);
+        else if (!pdl_node_is_str(v) || !pdl_str_is(v->text, words[0]))
+            pdl_loader_one_of(l, v, pdl_node_loc(key), words, 1, false);
+    }
+    pdl_parser *p = pdl_parser_word(l->a, PDL_PARSE_CSV);
+    p->header = true;
+    out->parser = p;
+}
+
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
@@ -355,6 +370,8 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
                                "json, jsonl, yaml, csv or an object {regex, mode, spec}");
     } else if (pdl_node_find(n, PDL_STR("pdl"), NULL)) {
         pdl_loader_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
+    } else if (pdl_node_find(n, PDL_STR("csv"), NULL)) {
+        load_csv(l, n, f);
     } else {
         load_regex(l, n, loc, f);
     }

@@ -118,6 +118,9 @@ const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair);
 const pdl_node *pdl_loader_profile(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
+/* load_csv.c: for a block of which all fields were read. A parser of CSV becomes one of records
+ * where the spec is a list of objects, and takes from this what the columns have. */
+void pdl_loader_csv(pdl_loader *l, const pdl_block *b);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
 /* Refuses a loop that nothing but a text as its condition ends. */

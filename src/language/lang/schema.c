@@ -62,8 +62,11 @@ static const struct {
      " 'string', 'enum': ['search', 'match', 'fullmatch', 'split', 'findall'], 'default': "
      "'fullmatch'}}, 'required': ['regex'],"
      " 'additionalProperties': false}"},
+    {"CsvParser", "{'type': 'object', 'properties': {'csv': {'const': 'header'}}, 'required': "
+                  "['csv'], 'additionalProperties': false}"},
     {"ParserType",
-     "{'anyOf': [{'type': 'string', 'enum': ['json', 'jsonl', 'yaml', 'csv']}, @RegexParser]}"},
+     "{'anyOf': [{'type': 'string', 'enum': ['json', 'jsonl', 'yaml', 'csv']}, @RegexParser, "
+     "@CsvParser]}"},
     {"JoinText",
      "{'type': 'object', 'properties': {'as': {'const': 'text', 'default': 'text'}, 'with': "
      "{'type': 'string', 'default': ''}},"

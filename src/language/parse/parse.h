@@ -30,6 +30,21 @@ typedef enum {
     PDL_PM_FINDALL
 } pdl_parser_mode;
 
+/* Bits: the spec of a record takes these in a column. Where it takes no text, cells are read as
+ * JSON. */
+typedef enum {
+    PDL_CELL_text = 1,
+    PDL_CELL_integer = 2,
+    PDL_CELL_number = 4,
+    PDL_CELL_boolean = 8,
+    PDL_CELL_null = 16,   /* an empty cell */
+    PDL_CELL_missing = 32 /* an empty cell is a field that is not there */
+} pdl_cell_type;
+typedef struct pdl_csv_column {
+    pdl_str name;
+    unsigned takes;
+} pdl_csv_column;
+
 /* A parser as written in a program. Lives in an arena; a compiled regex is released with it. */
 typedef struct pdl_parser {
     pdl_parser_kind kind;
@@ -39,6 +54,9 @@ typedef struct pdl_parser {
     pdl_str *groups;      /* REGEX with an object spec: names in spec order */
     uint32_t n_groups;
     bool has_object_spec;
+    bool header;                   /* CSV: the first row has the names, the others are objects */
+    const pdl_csv_column *columns; /* CSV with a header: those that the spec has */
+    uint32_t n_columns;
 } pdl_parser;
 
 /* Row of the table of parser words: docs, schema, messages. */

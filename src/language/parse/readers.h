@@ -12,7 +12,7 @@
 
 PDL_MUST bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_jsonl(pdl_str text, pdl_val *out, pdl_err *err);
-PDL_MUST bool pdl_parse_csv(pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
 /* as_python: the message is PyYAML's text of several lines, else "PROBLEM (line L, column C)". */
 PDL_MUST bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);

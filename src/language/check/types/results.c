@@ -72,7 +72,9 @@ static const pdl_ty *type_of_parser(pdl_arena *a, const pdl_parser *p) {
     case PDL_PARSE_JSON:
     case PDL_PARSE_YAML: return &pdl_ty_any;
     case PDL_PARSE_JSONL: return &pdl_ty_list;
-    case PDL_PARSE_CSV: return pdl_ty_list_of(a, pdl_ty_list_of(a, &pdl_ty_str));
+    case PDL_PARSE_CSV:
+        if (p->header) return &pdl_ty_list;
+        return pdl_ty_list_of(a, pdl_ty_list_of(a, &pdl_ty_str));
     case PDL_PARSE_REGEX: return parsed_groups(a, p);
     }
     return &pdl_ty_any;
