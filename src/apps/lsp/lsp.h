@@ -46,6 +46,8 @@ void pdl_lsp_free(pdl_lsp *s); /* NULL is fine */
 /* One message of the client, of any content. Requests are answered by pdl_lsp_step, so that a
  * cancellation that is received before can take them back. */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
+/* Enough is kept: no message is received until pdl_lsp_step has handled all. */
+bool pdl_lsp_is_full(const pdl_lsp *s);
 /* Handles the oldest message received. Returns false when there is none. */
 bool pdl_lsp_step(pdl_lsp *s);
 /* Does a piece of the work that no request waits for. Returns false when there is none left. */

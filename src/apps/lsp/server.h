@@ -23,6 +23,7 @@ struct lsp_doc {
     bool crlf;    /* line ends of edits that we make */
     bool shown;   /* diagnostics were sent that are not withdrawn */
     bool due;     /* diagnostics are to be computed */
+    bool awaits_index; /* it is in to_index */
     int64_t version;
     lsp_text text;    /* of an open file, or while it is loaded */
     pdl_arena *arena; /* of the tree; NULL: there is none */
@@ -52,7 +53,7 @@ struct pdl_lsp {
     bool has_doc_changes;   /* workspace edits with versions */
     PDL_VEC(char *) roots;  /* paths */
     PDL_VEC(pdl_val) queue; /* messages received, from queue_head */
-    size_t queue_head;
+    size_t queue_head, queue_bytes;
     PDL_VEC(lsp_doc *) docs;
     lsp_doc *current; /* the editor named it last; NULL: none yet */
     pdl_map by_key;
@@ -107,7 +108,7 @@ PDL_PRINTF(3, 4) pdl_val pdl_lsp_fail(pdl_lsp *s, int code, const char *fmt, ...
 
 lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri); /* NULL: not known */
 lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path);
-lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri);       /* known or new */
+lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri); /* known or new; NULL: too many are known */
 lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path); /* the same */
 /* The document's text, tree and index are there afterwards; a closed file is read. Returns false
  * when it cannot be. */
@@ -150,6 +151,8 @@ void pdl_lsp_configs_forget(pdl_lsp *s);
 /* --- workspace.c: files that are not open ----------------------------------------------------- */
 
 void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root);
+/* Its index will be made. */
+void pdl_lsp_workspace_index(pdl_lsp *s, lsp_doc *d);
 void pdl_lsp_workspace_remove(pdl_lsp *s, pdl_str root);
 bool pdl_lsp_workspace_work(pdl_lsp *s); /* false: nothing is left to do */
 /* All files are indexed: for requests that are about all of them. */

@@ -15,7 +15,10 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILE = 256 << 20 }; /* bytes of a file that is read for the workspace */
+enum {
+    MOST_FILE = 256 << 20, /* bytes of a file that is read for the workspace */
+    MOST_DOCS = 100000     /* documents that a client has named */
+};
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
@@ -80,7 +83,7 @@ lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri) {
     bool is_file;
     key_of(uri, &key, &is_file);
     lsp_doc *d = pdl_map_find(&s->by_key, pdl_buf_str(&key));
-    if (!d) d = add(s, uri, pdl_buf_str(&key), is_file);
+    if (!d && s->docs.n < MOST_DOCS) d = add(s, uri, pdl_buf_str(&key), is_file);
     pdl_buf_fini(&key);
     return d;
 }

@@ -15,7 +15,12 @@
 
 #include "base/banned.h"
 
-enum { MOST_TEXT = 64 << 20 }; /* bytes of an open file; larger ones are not examined */
+enum {
+    MOST_TEXT = 64 << 20,        /* bytes of an open file; larger ones are not examined */
+    MOST_OPEN_BYTES = 256 << 20, /* bytes of all open files together */
+    MOST_WAITING = 4096,         /* messages received that wait, and their bytes */
+    MOST_WAITING_BYTES = 16 << 20
+};
 
 typedef struct method {
     const char *name;
@@ -213,8 +218,17 @@ static bool has_crlf(pdl_str text) {
     return pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
 }
 
-static void set_text(lsp_doc *d, pdl_str text) {
-    if (text.n > MOST_TEXT) text = (pdl_str){0};
+/* Do n more bytes fit, beside the texts of the other open documents? */
+static bool has_room(const pdl_lsp *s, const lsp_doc *d, size_t n) {
+    for (size_t i = 0; i < s->docs.n; i++) {
+        const lsp_doc *other = s->docs.p[i];
+        if (other->open && other != d) n += other->text.b.len;
+    }
+    return n <= MOST_OPEN_BYTES;
+}
+
+static void set_text(const pdl_lsp *s, lsp_doc *d, pdl_str text) {
+    if (text.n > MOST_TEXT || !has_room(s, d, text.n)) text = (pdl_str){0};
     d->crlf = has_crlf(text);
     pdl_lsp_text_set(&d->text, text);
 }
@@ -229,28 +243,29 @@ static void is_changed(pdl_lsp *s, lsp_doc *d) {
 static pdl_val on_open(pdl_lsp *s, pdl_vref params) {
     pdl_vref item = pdl_member(params, "textDocument");
     pdl_str uri = pdl_member_str(item, "uri");
-    if (!uri.n) return pdl_null();
+    lsp_doc *d = uri.n ? pdl_lsp_doc_add(s, uri) : NULL;
+    if (!d) return pdl_null();
     pdl_lsp_configs_forget(s);
-    lsp_doc *d = pdl_lsp_doc_add(s, uri);
     pdl_free(d->uri);
     d->uri = pdl_str_dup(uri);
     d->open = true;
     s->current = d;
     d->version = pdl_member_int(item, "version", 0);
-    set_text(d, pdl_member_str(item, "text"));
+    set_text(s, d, pdl_member_str(item, "text"));
     is_changed(s, d);
     return pdl_null();
 }
 
-static void apply(lsp_doc *d, pdl_vref change) {
+static void apply(const pdl_lsp *s, lsp_doc *d, pdl_vref change) {
     pdl_vref range = pdl_member(change, "range");
     pdl_str text = pdl_member_str(change, "text");
     if (!pdl_is_dict(range)) {
-        set_text(d, text);
+        set_text(s, d, text);
         return;
     }
     if (d->text.lines.n < 2) d->crlf = has_crlf(text);
-    if (text.n > MOST_TEXT || d->text.b.len + text.n > MOST_TEXT) return;
+    size_t n = d->text.b.len + text.n;
+    if (n > MOST_TEXT || !has_room(s, d, n)) return;
     lsp_range r = pdl_lsp_get_range(range);
     pdl_lsp_text_replace(&d->text, r, text);
 }
@@ -262,7 +277,7 @@ static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
     s->current = d;
     d->version = pdl_member_int(pdl_member(params, "textDocument"), "version", d->version);
     for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++)
-        apply(d, pdl_list_at(changes, i));
+        apply(s, d, pdl_list_at(changes, i));
     is_changed(s, d);
     return pdl_null();
 }
@@ -300,7 +315,7 @@ static pdl_val on_watched(pdl_lsp *s, pdl_vref params) {
         d->gone = pdl_member_int(c, "type", 2) == 3;
         pdl_lsp_text_fini(&d->text);
         is_changed(s, d);
-        if (!d->gone) *pdl_vec_push(&s->to_index) = d;
+        if (!d->gone) pdl_lsp_workspace_index(s, d);
     }
     return pdl_null();
 }
@@ -414,6 +429,11 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
         return;
     }
     *pdl_vec_push(&s->queue) = m;
+    s->queue_bytes += message.n;
+}
+
+bool pdl_lsp_is_full(const pdl_lsp *s) {
+    return s->queue.n >= MOST_WAITING || s->queue_bytes >= MOST_WAITING_BYTES;
 }
 
 static void end(pdl_lsp *s) {
@@ -467,7 +487,7 @@ static void handle(pdl_lsp *s, pdl_vref m) {
 
 bool pdl_lsp_step(pdl_lsp *s) {
     if (s->queue_head == s->queue.n) {
-        s->queue.n = s->queue_head = 0;
+        s->queue.n = s->queue_head = s->queue_bytes = 0;
         return false;
     }
     pdl_val m = s->queue.p[s->queue_head++];

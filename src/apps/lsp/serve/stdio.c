@@ -1,8 +1,9 @@
 /* stdio.c -- see lsp.h: a server on standard input and output.
  *
- * All bytes that are there are read before a message is handled, so that cancellations and newer
- * texts are known; work without a waiting client begins after a moment of silence, which is shorter
- * than the pause between two keys.
+ * Bytes that are there are read before a message is handled, so that cancellations and newer texts
+ * are known, but not without end: a client may write faster than it is answered. Work without a
+ * waiting client begins after a moment of silence, which is shorter than the pause between two
+ * keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { QUIET_MS = 15, CHUNK = 65536, MOST_MESSAGE = 256 << 20 };
+enum { QUIET_MS = 15, CHUNK = 65536, MOST_MESSAGE = 256 << 20, MOST_READS = 64 };
 
 typedef struct stdio_server {
     pdl_lsp *s;
@@ -77,7 +78,8 @@ int pdl_lsp_serve(const pdl_lsp_options *options) {
     o.opt.user = &o;
     o.s = pdl_lsp_new(&o.opt);
     while (!o.failed && !pdl_lsp_is_over(o.s, &code)) {
-        while (!o.ended && is_ready(0)) read_some(&o);
+        for (int i = 0; i < MOST_READS && !o.ended && !pdl_lsp_is_full(o.s) && is_ready(0); i++)
+            read_some(&o);
         if (pdl_lsp_step(o.s)) continue;
         if (o.ended) break;
         if (is_ready(QUIET_MS) || pdl_lsp_work(o.s)) continue;

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILES = 50000, MOST_DEPTH = 40 };
+enum { MOST_FILES = 50000, MOST_DEPTH = 40, MOST_ROOTS = 1000 };
 
 /* Folders that hold other people's or made files. */
 static bool is_skipped(pdl_str name) {
@@ -33,10 +33,15 @@ typedef struct scan {
     pdl_str folder;
 } scan;
 
+void pdl_lsp_workspace_index(pdl_lsp *s, lsp_doc *d) {
+    if (!d->awaits_index) *pdl_vec_push(&s->to_index) = d;
+    d->awaits_index = true;
+}
+
 static void add_file(pdl_lsp *s, pdl_str path) {
     lsp_doc *d = pdl_lsp_doc_add_path(s, path);
     if (d->index || d->open) return;
-    *pdl_vec_push(&s->to_index) = d;
+    pdl_lsp_workspace_index(s, d);
     s->n_found++;
 }
 
@@ -53,10 +58,20 @@ static void on_entry(void *user, const char *entry, pdl_file_kind kind) {
     pdl_buf_fini(&path);
 }
 
+static bool has_path(char *const *paths, size_t n, pdl_str path) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(path, paths[i])) return true;
+    return false;
+}
+
 void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root) {
     if (!root.n) return;
-    *pdl_vec_push(&s->roots) = pdl_str_dup(root);
-    *pdl_vec_push(&s->to_scan) = pdl_str_dup(root);
+    if (!has_path(s->roots.p, s->roots.n, root)) {
+        if (s->roots.n >= MOST_ROOTS) return;
+        *pdl_vec_push(&s->roots) = pdl_str_dup(root);
+    }
+    if (!has_path(s->to_scan.p, s->to_scan.n, root))
+        *pdl_vec_push(&s->to_scan) = pdl_str_dup(root);
 }
 
 static bool is_below(const lsp_doc *d, pdl_str root) {
@@ -113,6 +128,7 @@ static void scan_folder(pdl_lsp *s) {
 
 static void index_file(pdl_lsp *s) {
     lsp_doc *d = s->to_index.p[--s->to_index.n];
+    d->awaits_index = false;
     if (!d->index && !d->open) pdl_lsp_doc_index(s, d);
     pdl_lsp_docs_trim(s);
     if (++s->n_indexed % 100 == 0) report(s, "report");
