@@ -42,7 +42,10 @@ void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) 
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
     pdl_vref found = inferred ? pdl_dict_find(d->types, key) : pdl_absent();
-    pdl_buf_put(out, pdl_is_str(found) ? pdl_str_get(found) : sym->type);
+    pdl_str shown = pdl_is_str(found) ? pdl_str_get(found) : sym->type;
+    /* a `spec` knows the items of a list that is empty */
+    bool bare = pdl_str_is(shown, "list") || pdl_str_is(shown, "object");
+    pdl_buf_put(out, bare && sym->type.n ? sym->type : shown);
     pdl_drop(key);
 }
 
