@@ -18,9 +18,10 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --data-file --data --eval --allow --json --stream --prices --check --rule '
+        words='--help --data-file --data --eval --allow --json --stream --prices --policy --sandbox --no-sandbox --sandbox-min --check --rule '
         case $prev in
         --stream) values='result context none' ;;
+        --sandbox-min) values='full process' ;;
         --check) values='off warn stop' ;;
         esac ;;
     cache)
@@ -28,7 +29,7 @@ _pdl() {
         case $prev in
         esac ;;
     batch)
-        words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --json --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --format) values='jsonl csv tsv' ;;
         --on-error) values='keep stop' ;;
@@ -37,7 +38,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --input --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --input --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --format) values='jsonl csv tsv' ;;
@@ -45,7 +46,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
-        words='--help --junit --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --json --junit --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;
@@ -91,7 +92,7 @@ _pdl() {
         case $prev in
         esac ;;
     policy)
-        words='--help '
+        words='--help --json '
         case $prev in
         esac ;;
     new)

@@ -3,6 +3,7 @@
 
 Help is made from the table, so it is what is compared: the same name has the same letter and the same words, but for names that say so here.
 """
+import json
 import re
 import subprocess
 
@@ -46,6 +47,14 @@ def test_one_word_one_meaning():
     for command in ("run", "batch", "eval", "serve", "resume"):
         names = {row[0] for row in commands[command]}
         check("%s has what runs have" % command, names >= RUN, RUN - names)
+    for command in ("run", "batch", "eval", "serve", "resume"):
+        names = {row[0] for row in commands[command]}
+        check("%s sends traces" % command, names >= {"otlp", "otlp-content", "otlp-all"}, names)
+    for command in ("explain", "test", "repl"):
+        names = {row[0] for row in commands[command]}
+        check("%s takes policies and a sandbox" % command, names >= {"policy", "sandbox", "no-sandbox", "sandbox-min"}, names)
+    for command in ("check", "explain", "test", "batch", "eval", "policy", "runs", "cache"):
+        check("%s has --json" % command, "json" in {row[0] for row in commands[command]}, commands[command])
     for command in ("run", "check", "explain", "batch", "eval", "serve", "resume", "view"):
         names = {row[0] for row in commands[command]}
         check("%s takes variables" % command, names >= {"data", "data-file"}, names)
@@ -73,3 +82,41 @@ def test_words_that_several_commands_have(pdl, folder):
     check("check -e with a file", said(pdl, folder, "check", "-e", "text: a", "b.pdl")[0] == 2)
     check("explain -e", said(pdl, folder, "explain", "-e", "text: hello")[:2] == (0, "no call of a model is reached\n"), said(pdl, folder, "explain", "-e", "text: hello"))
     check("check --json", said(pdl, folder, "check", "--json", "-e", "text: ${ 1 + 'a' }")[1].startswith('{'))
+
+
+def test_names_that_are_not_there(pdl, folder):
+    (folder / "a.pdl").write_text("text: a\n")
+    for args in (["runs", "show", "x"], ["runs", "rm", "x"], ["runs", "export", "x", "o"], ["resume", "x"], ["answer", "x", "a"], ["trace", "x"], ["view", "x"],
+                 ["trace", "n/x"], ["view", "n/x"], ["cache", "list", "x"], ["cache", "rm", "x"]):
+        code, out, err = said(pdl, folder, *args)
+        check(" ".join(args), code == 2 and not out and err.startswith("pdl: error: there is no "), code, out, err)
+
+
+def test_json(pdl, folder):
+    (folder / "a.pdl").write_text("text: ${ q }\n")
+    (folder / "b.pdl").write_text("text: a\n")
+    (folder / "b.test.yaml").write_text("tests:\n- name: good\n  expect: {result: a}\n- name: bad\n  expect: {result: b}\n")
+    (folder / "r.jsonl").write_text('{"q": 1}\n{"q": 2}\n')
+    (folder / "p.yaml").write_text("policy: 1\nrulez: []\nfoo: 1\n")
+    code, out, err = said(pdl, folder, "test", "--json")
+    result = json.loads(out)
+    check("test --json", code == 1 and (result["passed"], result["failed"]) == (1, 1) and [(t["name"], t["passed"]) for t in result["tests"]] == [("good", True), ("bad", False)], out, err)
+    code, out, err = said(pdl, folder, "batch", "a.pdl", "-i", "r.jsonl", "-o", "o.jsonl", "--json")
+    check("batch --json", code == 0 and json.loads(out)["rows"]["finished"] == 2, code, out, err)
+    check("batch --json without a file", said(pdl, folder, "batch", "a.pdl", "-i", "r.jsonl", "--json")[0] == 2)
+    code, out, err = said(pdl, folder, "batch", "a.pdl", "-i", "r.jsonl", "--json", "--dry-run")
+    check("batch --dry-run --json", code == 0 and json.loads(out)["rows"] == 2, code, out, err)
+    code, out, err = said(pdl, folder, "policy", "check", "--json", "p.yaml")
+    check("policy check --json", code == 1 and [(p["line"], p["severity"]) for p in json.loads(out)["problems"]] == [(2, "error"), (3, "error")] and not err, code, out, err)
+    check("a policy without a mistake", json.loads(said(pdl, folder, "policy", "check", "--json", "strict")[1]) == {"problems": []}, said(pdl, folder, "policy", "check", "--json", "strict"))
+
+
+def test_cache_rm(pdl, folder):
+    (folder / "m.pdl").write_text("model: openai/x\ninput: a\nparameters: {mock_response: b}\n")
+    said(pdl, folder, "--cache", "c.db", "m.pdl")
+    if (folder / "c.db").exists():
+        code, out, err = said(pdl, folder, "cache", "rm", "c.db")
+        check("it is removed", code == 0 and not out and not list(folder.glob("c.db*")), code, err, list(folder.glob("*")))
+    (folder / "c.txt").write_text("mine")
+    code, _, err = said(pdl, folder, "cache", "rm", "c.txt")
+    check("another file stays", code == 1 and (folder / "c.txt").exists(), code, err)

@@ -5,6 +5,7 @@
 #include "batch/stats.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -187,14 +188,23 @@ static bool is_shell_file(const pdl_batch_options *o, const struct stat *st) {
            out.st_ino == st->st_ino;
 }
 
+static bool is_standard(pdl_str file) { return pdl_str_is(file, "-"); }
+
 bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err) {
     char *path = pdl_str_dup(file), *folder = pdl_str_dup(pdl_file_folder(file));
     struct stat st = {0};
     const char *why = NULL;
     int fd;
+    if (is_standard(file) && !o->output.standard) {
+        pdl_free(folder);
+        pdl_free(path);
+        return true;
+    }
     bool there = stat(path, &st) == 0;
     bool in_place = pdl_file_descriptor(file, &fd) || (there && !S_ISREG(st.st_mode));
-    if (there && S_ISDIR(st.st_mode))
+    if (is_standard(file))
+        why = "that is the output";
+    else if (there && S_ISDIR(st.st_mode))
         why = strerror(EISDIR);
     else if (in_place ? access(path, W_OK) != 0
                       : access(*folder ? folder : ".", W_OK | X_OK) != 0)
@@ -210,11 +220,16 @@ bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *e
     return !why;
 }
 
+static bool put_standard(pdl_str text, pdl_err *err) {
+    if (fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0) return true;
+    return pdl_file_errno(err, errno, "standard output");
+}
+
 bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *t, const stats *s,
                             pdl_str file, pdl_err *err) {
     pdl_buf json = PDL_BUF, html = PDL_BUF;
     pdl_val report = report_of(o, t, s);
-    bool is_json = pdl_str_ends(file, PDL_STR(".json"));
+    bool is_json = pdl_str_ends(file, PDL_STR(".json")) || is_standard(file);
     bool ok = pdl_json_write(report, PDL_JSON_SPACED, is_json ? 2 : 0, &json, err);
     char *path = pdl_str_dup(file);
     if (is_json) {
@@ -227,7 +242,10 @@ bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *
         put_tokens(s, &html);
         put_data(pdl_buf_str(&json), &html);
     }
-    ok = ok && pdl_file_write(path, pdl_buf_str(is_json ? &json : &html), PDL_FILE_SHARED, err);
+    if (is_standard(file))
+        ok = ok && put_standard(pdl_buf_str(&json), err);
+    else
+        ok = ok && pdl_file_write(path, pdl_buf_str(is_json ? &json : &html), PDL_FILE_SHARED, err);
     pdl_free(path);
     pdl_drop(report);
     pdl_buf_fini(&json);

@@ -73,6 +73,7 @@ static void read_reports(batcher *b) {
     for (size_t i = 0; i < b->a->values.n; i++)
         if (b->a->values.p[i].id == OPT_report)
             *pdl_vec_push(&b->reports) = pdl_cli_written(b->a->values.p[i].value);
+    if (b->a->given[OPT_json]) *pdl_vec_push(&b->reports) = PDL_STR("-");
     b->o.reports = b->reports.p;
     b->o.n_reports = b->reports.n;
     b->o.prices = b->a->value[OPT_prices];
@@ -192,6 +193,30 @@ static void put_about(pdl_buf *out, const char *name, double n) {
     pdl_buf_putf(out, "%s: about %.0f\n", name, rough(n));
 }
 
+static void put_member(pdl_buf *out, const char *name, double n, bool known) {
+    pdl_buf_putf(out, ", \"%s\": ", name);
+    if (known)
+        pdl_buf_putf(out, "%.9g", n);
+    else
+        PDL_PUT(out, "null");
+}
+
+static int print_estimate_json(const pdl_batch_estimate *e) {
+    pdl_buf out = PDL_BUF;
+    pdl_buf_putf(&out, "{\"rows\": %llu, \"looked_at\": %llu, \"broken\": %llu, \"failed\": %llu",
+                 (unsigned long long)e->rows, (unsigned long long)e->looked_at,
+                 (unsigned long long)e->broken, (unsigned long long)e->failed);
+    put_member(&out, "calls", e->calls, true);
+    put_member(&out, "prompt_tokens", e->prompt_tokens, true);
+    put_member(&out, "answer_tokens_at_most", e->answer_tokens, e->answer_tokens > 0);
+    put_member(&out, "cost", e->cost, e->cost > 0);
+    put_member(&out, "not_counted", e->unknown, true);
+    PDL_PUT(&out, "}\n");
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
 static int print_estimate(const pdl_batch_estimate *e) {
     pdl_buf out = PDL_BUF;
     pdl_buf_putf(&out, "rows: %llu, %llu of them looked at\n", (unsigned long long)e->rows,
@@ -222,7 +247,8 @@ static int print_estimate(const pdl_batch_estimate *e) {
 static int estimate(batcher *b) {
     pdl_batch_estimate e;
     pdl_err err = {0};
-    if (pdl_batch_estimate_rows(&b->o, &e, &err)) return print_estimate(&e);
+    if (pdl_batch_estimate_rows(&b->o, &e, &err))
+        return b->a->given[OPT_json] ? print_estimate_json(&e) : print_estimate(&e);
     pdl_cli_print_option_error(b->a, &err, b->session);
     int code = err.kind == PDL_E_usage || err.kind == PDL_E_io ? 2 : pdl_err_exit_code(&err);
     pdl_err_fini(&err);
@@ -348,6 +374,10 @@ int pdl_cli_cmd_batch(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (!a->given[OPT_input])
         return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
+    bool to_file = a->given[OPT_rows_output] && !pdl_str_is(a->value[OPT_rows_output], "-");
+    if (a->given[OPT_json] && !to_file && !a->given[OPT_dry_run])
+        return pdl_cli_refuse(a, "--json prints the report where the rows are: --output OUT is "
+                                 "required beside it");
     read_flags(&b);
     read_reports(&b);
     choose_progress(&b);

@@ -1,12 +1,15 @@
-/* cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
+/* cmd_cache.c -- pdl cache: list, prune, export and remove a file of --cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cache/cache.h"
 #include "cli/cli.h"
+#include "io/file.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -114,18 +117,34 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
     return true;
 }
 
+/* Removes the file and what SQLite may have beside it. */
+static bool remove_file(pdl_str file, pdl_err *err) {
+    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        pdl_buf path = PDL_BUF;
+        pdl_buf_putf(&path, "%.*s%s", PDL_FMT(file), beside[i]);
+        if (unlink(pdl_buf_z(&path)) != 0 && (errno != ENOENT || !*beside[i]))
+            ok = pdl_file_errno(err, errno, pdl_buf_z(&path));
+        pdl_buf_fini(&path);
+    }
+    return ok;
+}
+
 /* What is wrong with the command line; NULL: nothing. */
 static const char *misuse(const arguments *a, int64_t *age) {
-    static const char *const actions[] = {"list", "prune", "export"};
+    static const char *const actions[] = {"list", "prune", "export", "rm"};
     bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");
     bool some = a->given[OPT_older_than] || a->given[OPT_model];
-    for (size_t i = 0; i < 3 && a->files.n; i++)
+    for (size_t i = 0; i < 4 && a->files.n; i++)
         known = known || pdl_str_is(a->files.p[0], actions[i]);
     if (!a->files.n) return "the following arguments are required: ACTION FILE";
-    if (!known) return "argument ACTION: choose from list, prune, export";
+    if (!known) return "argument ACTION: choose from list, prune, export, rm";
     if (a->files.n < 2) return "the following arguments are required: FILE";
     if (!pruning && (some || a->given[OPT_all]))
         return "--older-than, --model and --all belong to prune";
+    if (a->files.n > 2) return "one FILE is enough";
+    if (a->given[OPT_json] && !pdl_str_is(a->files.p[0], "list")) return "--json is for the list";
     if (pruning && some == a->given[OPT_all])
         return "prune needs --older-than AGE, --model GLOB, or --all by itself";
     if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], age))
@@ -133,10 +152,19 @@ static const char *misuse(const arguments *a, int64_t *age) {
     return NULL;
 }
 
+static bool has_file(pdl_str file) {
+    char *path = pdl_str_dup(file);
+    bool ok = pdl_file_kind_of(path) != PDL_FILE_NONE;
+    if (!ok) pdl_cli_note("pdl: error: there is no file %s", path);
+    pdl_free(path);
+    return ok;
+}
+
 int pdl_cli_cmd_cache(const arguments *a) {
     int64_t age = 0;
     const char *wrong = misuse(a, &age);
     if (wrong) return pdl_cli_refuse(a, wrong);
+    if (!has_file(a->files.p[1])) return 2;
     pdl_cache *c = NULL;
     pdl_err err = {0};
     bool export = pdl_str_is(a->files.p[0], "export");
@@ -144,15 +172,17 @@ int pdl_cli_cmd_cache(const arguments *a) {
                  .json =
                      export || a->given[OPT_json]};
     bool ok = pdl_cache_open_existing(a->files.p[1], &c, &err);
+    bool removes = pdl_str_is(a->files.p[0], "rm");
     if (ok && pdl_str_is(a->files.p[0], "prune"))
         ok = prune(a, c, age, &p, &err);
-    else if (ok)
+    else if (ok && !removes)
         ok = pdl_cache_each(c, put_row, &p, &err);
+    pdl_cache_close(c);
+    if (ok && removes) ok = remove_file(a->files.p[1], &err);
     if (!ok) {
         pdl_cli_print_error(&err, NULL);
         p.code = 1;
         pdl_err_fini(&err);
     }
-    pdl_cache_close(c);
     return p.code;
 }

@@ -227,15 +227,17 @@ int pdl_cli_cmd_explain(const arguments *a) {
     pdl_session *s = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
+    shared_options limits = {0};
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
         .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
-        .jobs = PDL_MAX_MAP_WORKERS,
-        .prices = a->value[OPT_prices],
         .explain = true,
         .allow = a->value[OPT_allow],
     };
+    int wrong = pdl_cli_shared_options_read(a, &limits, &o);
+    if (wrong) return wrong;
+    o.jobs = PDL_MAX_MAP_WORKERS;
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
@@ -248,5 +250,6 @@ int pdl_cli_cmd_explain(const arguments *a) {
     pdl_session_free(s);
     pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_cli_shared_options_fini(&limits);
     return code;
 }

@@ -28,21 +28,90 @@ static int show(const pdl_session *s, pdl_str name) {
     return code;
 }
 
-static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
-    pdl_buf *out = user;
-    pdl_buf_putf(out, "%.*s:%u - warning: ", PDL_FMT(r->policy), r->line);
-    pdl_policy_put_rule(r, out);
-    pdl_buf_putf(out, " %s\n", what);
+/* --- check ------------------------------------------------------------------------------------ */
+
+typedef struct policy_report {
+    bool json;
+    pdl_buf out;
+} policy_report;
+
+static void put_problem(policy_report *c, pdl_str file, int64_t line, const char *severity,
+                        pdl_str message) {
+    pdl_buf_putf(&c->out, "%s\n  {\"file\": ", c->out.len ? "," : "");
+    pdl_json_quote(file, 0, &c->out);
+    if (line > 0) pdl_buf_putf(&c->out, ", \"line\": %lld", (long long)line);
+    pdl_buf_putf(&c->out, ", \"severity\": \"%s\", \"message\": ", severity);
+    pdl_json_quote(message, 0, &c->out);
+    PDL_PUT(&c->out, "}");
 }
 
-static int check(const pdl_session *s, pdl_str file) {
+static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
+    policy_report *c = user;
+    pdl_buf text = PDL_BUF;
+    if (!c->json) pdl_buf_putf(&text, "%.*s:%u - warning: ", PDL_FMT(r->policy), r->line);
+    pdl_policy_put_rule(r, &text);
+    pdl_buf_putf(&text, " %s", what);
+    if (c->json)
+        put_problem(c, r->policy, r->line, "warning", pdl_buf_str(&text));
+    else
+        pdl_buf_putf(&c->out, "%s\n", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
+/* A line of an error of several: "FILE:LINE - MESSAGE". */
+static void put_error_line(policy_report *c, pdl_str file, pdl_str text) {
+    int64_t line = 0;
+    size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
+    bool placed = dash != PDL_NOT_FOUND && dash > file.n + 1 && pdl_str_starts(text, file) &&
+                  text.p[file.n] == ':' &&
+                  pdl_num_read_int(pdl_str_sub(text, file.n + 1, dash), &line);
+    put_problem(c, file, line, "error", placed ? pdl_str_sub(text, dash + 3, text.n) : text);
+}
+
+static void put_error(policy_report *c, const pdl_err *err, pdl_str file) {
+    pdl_str text = pdl_str_of(err->msg);
+    if (err->loc.src) {
+        put_problem(c, err->loc.src->name, pdl_loc_line(err->loc), "error", text);
+        return;
+    }
+    for (size_t from = 0; from <= text.n;) {
+        size_t end = pdl_str_find(text, PDL_STR("\n"), from);
+        if (end == PDL_NOT_FOUND || !err->preformatted) end = text.n;
+        put_error_line(c, file, pdl_str_sub(text, from, end));
+        from = end + 1;
+    }
+}
+
+static int put_problems(policy_report *c, const pdl_session *s) {
+    pdl_buf all = PDL_BUF, shown = PDL_BUF;
+    pdl_buf_putf(&all, "{\"problems\": [%.*s]}\n", PDL_FMT(pdl_buf_str(&c->out)));
+    pdl_session_redact(s, pdl_buf_str(&all), &shown);
+    int code = pdl_cli_put_stdout(pdl_buf_str(&shown));
+    pdl_buf_fini(&all);
+    pdl_buf_fini(&shown);
+    return code;
+}
+
+static int check(const pdl_session *s, pdl_str file, bool json) {
     pdl_policies *all = NULL;
     pdl_err err = {0};
-    pdl_buf odd = PDL_BUF;
-    int code = pdl_session_check_policy(s, file, &all, &err) ? 0 : failed(&err, s);
-    if (!code) pdl_policies_each_oddity(all, put_oddity, &odd);
-    if (odd.len) pdl_cli_put_stderr(pdl_buf_str(&odd), s);
-    pdl_buf_fini(&odd);
+    policy_report c = {json, PDL_BUF};
+    bool ok = pdl_session_check_policy(s, file, &all, &err);
+    int code = ok ? 0 : pdl_err_exit_code(&err);
+    if (ok)
+        pdl_policies_each_oddity(all, put_oddity, &c);
+    else if (json)
+        put_error(&c, &err, file);
+    else
+        pdl_cli_print_error(&err, s);
+    if (json) {
+        int unwritten = put_problems(&c, s);
+        if (!code) code = unwritten;
+    } else if (c.out.len) {
+        pdl_cli_put_stderr(pdl_buf_str(&c.out), s);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&c.out);
     pdl_policies_free(all);
     return code;
 }
@@ -159,6 +228,7 @@ static const char *misuse(const arguments *a) {
     if (a->files.n < 2)
         return locks ? "the following arguments are required: FILE"
                      : "the following arguments are required: NAME";
+    if (a->given[OPT_json] && !pdl_str_is(action, "check")) return "--json is for check";
     return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
 }
 
@@ -171,7 +241,7 @@ int pdl_cli_cmd_policy(const arguments *a) {
     if (!pdl_session_new(&(pdl_session_options){.file = name}, &s, &err)) return failed(&err, NULL);
     int code = pdl_str_is(action, "show")   ? show(s, name)
                : pdl_str_is(action, "lock") ? lock(s, name, a->files.p + 2, a->files.n - 2)
-                                            : check(s, name);
+                                            : check(s, name, a->given[OPT_json]);
     pdl_session_free(s);
     return code;
 }

@@ -6,18 +6,33 @@
 #include "eval/junit.h"
 #include "eval/tests.h"
 #include "io/file.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
 typedef struct tester {
     size_t passed, failed, files;
     bool broken; /* a file of tests is wrong */
+    bool json;
+    pdl_buf list; /* The tests as JSON, with --json. */
     pdl_junit junit;
     pdl_session_options session; /* They say what the command line does. */
 } tester;
 
-static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem) {
-    tester *t = user;
+static void put_json(tester *t, pdl_str program, pdl_str name, pdl_str problem) {
+    pdl_buf_putf(&t->list, "%s\n  {\"program\": ", t->list.len ? "," : "");
+    pdl_json_quote(program, 0, &t->list);
+    PDL_PUT(&t->list, ", \"name\": ");
+    pdl_json_quote(name, 0, &t->list);
+    pdl_buf_putf(&t->list, ", \"passed\": %s, \"problem\": ", problem.n ? "false" : "true");
+    if (problem.n)
+        pdl_json_quote(problem, 0, &t->list);
+    else
+        PDL_PUT(&t->list, "null");
+    PDL_PUT(&t->list, "}");
+}
+
+static void put_line(pdl_str program, pdl_str name, pdl_str problem) {
     pdl_buf line = PDL_BUF;
     pdl_buf_putf(&line, "%s %.*s: %.*s", problem.n ? "FAIL" : "ok  ", PDL_FMT(program),
                  PDL_FMT(name));
@@ -26,10 +41,18 @@ static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem
         if (line.p[i] == '\n') line.p[i] = ' '; /* one line a test */
     pdl_buf_putc(&line, '\n');
     (void)pdl_cli_put_stdout(pdl_buf_str(&line));
+    pdl_buf_fini(&line);
+}
+
+static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem) {
+    tester *t = user;
+    if (t->json)
+        put_json(t, program, name, problem);
+    else
+        put_line(program, name, problem);
     pdl_junit_add(&t->junit, program, name, problem);
     t->passed += problem.n == 0;
     t->failed += problem.n > 0;
-    pdl_buf_fini(&line);
 }
 
 static bool run_file(void *user, pdl_str file) {
@@ -90,8 +113,20 @@ static int write_junit(const arguments *a, const tester *t) {
     return 2;
 }
 
+static int put_end(const tester *t) {
+    pdl_buf out = PDL_BUF;
+    if (t->json)
+        pdl_buf_putf(&out, "{\"passed\": %zu, \"failed\": %zu, \"tests\": [%.*s]}\n", t->passed,
+                     t->failed, PDL_FMT(pdl_buf_str(&t->list)));
+    else
+        pdl_buf_putf(&out, "%zu passed, %zu failed\n", t->passed, t->failed);
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
 int pdl_cli_cmd_test(const arguments *a) {
-    tester t = {0};
+    tester t = {.json = a->given[OPT_json], .list = PDL_BUF};
     shared_options limits = {0};
     int wrong = pdl_cli_shared_options_read(a, &limits, &t.session);
     if (wrong) return wrong;
@@ -101,12 +136,11 @@ int pdl_cli_cmd_test(const arguments *a) {
     for (size_t i = 0; i < a->files.n; i++) run_named(&t, a->files.p[i]);
     int code = write_junit(a, &t);
     if (!t.files && !t.broken) pdl_cli_note("pdl: error: there are no files NAME.test.yaml");
-    if (t.files) {
-        pdl_buf line = PDL_BUF;
-        pdl_buf_putf(&line, "%zu passed, %zu failed\n", t.passed, t.failed);
-        if (!code) code = pdl_cli_put_stdout(pdl_buf_str(&line));
-        pdl_buf_fini(&line);
+    if (t.json || t.files) {
+        int unwritten = put_end(&t);
+        if (!code) code = unwritten;
     }
+    pdl_buf_fini(&t.list);
     pdl_junit_fini(&t.junit);
     pdl_cli_shared_options_fini(&limits);
     if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());

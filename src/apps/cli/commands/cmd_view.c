@@ -157,10 +157,12 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     char *journal = durable_path(name);
     char *file = pdl_str_dup(name);
     bool may_be_id = pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND,
-         is_nothing = !journal && may_be_id && pdl_file_kind_of(file) == PDL_FILE_NONE;
+         is_nothing = !journal && pdl_file_kind_of(file) == PDL_FILE_NONE;
     pdl_free(file);
+    if (is_nothing && !may_be_id)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(name));
     if (is_nothing)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "there is no file and no durable run %.*s: a trace, a recording or the "
                            "name of a run is shown (pdl runs lists them)",
                            PDL_FMT(name));

@@ -203,7 +203,7 @@ static const option options[] = {
     {OPT_report, "report", 0, OPT_VALUES, "FILE", NULL,
      "a summary at the end, as JSON when FILE ends in .json, else as HTML"},
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
-     "ask nobody and do nothing: say what would be reused and asked; of a batch, calls, tokens and "
+     "send and do nothing: say what would be reused and asked; of a batch, calls, tokens and "
      "cost, estimated from some of the rows"},
     {OPT_provider_batch, "provider-batch", 0, OPT_FLAG, NULL, NULL,
      "give the calls to the batch interface of the provider (OpenAI's or Anthropic's), which is "
@@ -343,6 +343,8 @@ static const opt_id explain_options[] = {
     OPT_json,
     OPT_stream,
     OPT_prices,
+    OPT_policy,
+    CONFINED_CODE,
     OPT_check_run,
     OPT_rule,
     OPT_COUNT,
@@ -401,8 +403,14 @@ static const opt_id mock_options[] = {
     OPT_mock_port,
     OPT_COUNT,
 };
+static const opt_id policy_options[] = {
+    OPT_help,
+    OPT_json,
+    OPT_COUNT,
+};
 static const opt_id test_options[] = {
     OPT_help,
+    OPT_json,
     OPT_junit,
     OPT_policy,
     CONFINED_CODE,
@@ -432,6 +440,9 @@ static const opt_id eval_options[] = {
     OPT_cache,
     LIMITS_OF_RUNS,
     CONFINED_CODE,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_otlp_all,
     OPT_COUNT,
 };
 static const opt_id batch_options[] = {
@@ -458,10 +469,14 @@ static const opt_id batch_options[] = {
     OPT_rows_keep,
     OPT_progress,
     OPT_report,
+    OPT_json,
     OPT_dry_run,
     OPT_cache,
     LIMITS_OF_RUNS,
     CONFINED_CODE,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_otlp_all,
     OPT_COUNT,
 };
 static const opt_id resume_options[] = {
@@ -568,7 +583,7 @@ static const command table[] = {
      "  batch FILE      run a program for each row of a table\n"
      "  eval FILE       run a program over questions with known answers\n"
      "  test [FILE]...  run the tests that stand beside programs\n"
-     "  cache ACTION FILE  list, prune or export a file of --cache\n"
+     "  cache ACTION FILE  list, prune, export or remove a file of --cache\n"
      "  resume ID|FILE  continue a durable run where it ended\n"
      "  runs            list durable runs; show, remove, prune, export them\n"
      "  answer ID TEXT  answer the question of a run that waits\n"
@@ -613,6 +628,7 @@ static const command table[] = {
      "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the "
      "last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
+     "  rm      remove the file\n"
      "  export  print every reply with its request, one JSON object a line\n"},
     {"batch", pdl_cli_cmd_batch, batch_options, "FILE",
      "Run a program once for each row of a table. The columns of a row are variables of the "
@@ -673,7 +689,8 @@ static const command table[] = {
     {"dap", pdl_cli_cmd_dap, dap_options, "",
      "Serve an editor: the Debug Adapter Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what a launch knows.\n"},
-    {"policy", pdl_cli_cmd_policy, plain_options, "ACTION NAME...", "Look at policies, lock tools.",
+    {"policy", pdl_cli_cmd_policy, policy_options, "ACTION NAME...",
+     "Look at policies, lock tools.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
      "  check FILE  report what is wrong with a policy and its lock file\n"

@@ -46,8 +46,25 @@ void pdl_cli_note(const char *fmt, ...) {
     pdl_buf_fini(&b);
 }
 
+/* "FILE:LINE - ...": the text of an error that lost its place, or that lists several. */
+static bool begins_with_place(pdl_str text) {
+    size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
+    int64_t line;
+    if (dash == PDL_NOT_FOUND) return false;
+    size_t colon = pdl_str_rfind(pdl_str_sub(text, 0, dash), PDL_STR(":"));
+    return colon != PDL_NOT_FOUND && pdl_num_read_int(pdl_str_sub(text, colon + 1, dash), &line);
+}
+
+/* An error in a program begins with its place, any other one with the name of this command. */
+static bool needs_prefix(const pdl_err *err) {
+    pdl_str text = pdl_str_of(err->msg);
+    return !err->loc.src && !err->preformatted && !pdl_str_starts(text, PDL_STR("pdl: ")) &&
+           !begins_with_place(text);
+}
+
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
     pdl_buf b = PDL_BUF, instead = PDL_BUF;
+    if (needs_prefix(err)) PDL_PUT(&b, "pdl: error: ");
     if (s && pdl_session_hides_error(s, err, &instead)) {
         pdl_err other = {0};
         pdl_err_set(&other, err->kind, err->loc, "%s", pdl_buf_z(&instead));

@@ -118,7 +118,13 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
     char *file = pdl_str_dup(name), *folder = NULL;
     bool is_path = strchr(file, '/') != NULL;
     *out = is_path ? NULL : find_run(name);
-    if (!*out && (is_path || access(file, F_OK) == 0)) {
+    bool is_there = access(file, F_OK) == 0, is_gone = !is_there && errno == ENOENT;
+    if (is_path && is_gone) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no file %s", file);
+        pdl_free(file);
+        return false;
+    }
+    if (!*out && (is_path || is_there)) {
         *out = file;
         return true;
     }
@@ -131,7 +137,7 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
     char *path = pdl_runs_path(folder, name);
     int why = access(path, F_OK) == 0 ? ENOENT : errno; /* nothing is known of a closed folder */
     if (why == ENOENT)
-        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
                     folder);
     else
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder, strerror(why));
