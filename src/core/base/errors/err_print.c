@@ -112,14 +112,32 @@ static pdl_str end_of(pdl_str s, size_t n) {
     return pdl_str_sub(s, from, s.n);
 }
 
-static void put_line(pdl_str line, pdl_buf *out) {
-    if (line.n <= MOST_BYTES) {
-        pdl_buf_put(out, line);
+/* Characters that are not seen, or change the order of what is, are named: \u202e. Joiners stay,
+ * since scripts and emoji need them, and so do control characters of ASCII: termsafe.h. */
+static void put_named(pdl_str s, pdl_buf *out) {
+    enum { NON_JOINER = 0x200c, JOINER = 0x200d };
+    if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
+        pdl_buf_put(out, s); /* a path */
         return;
     }
-    pdl_buf_put(out, pdl_utf8_cut(line, FIRST_BYTES));
+    for (const char *p = s.p, *end = s.p + s.n; p < end;) {
+        const char *from = p;
+        uint32_t cp = pdl_utf8_next(&p);
+        if (cp < 0x80 || cp == NON_JOINER || cp == JOINER || pdl_cp_is_printable(cp))
+            pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
+        else
+            pdl_buf_putf(out, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", cp);
+    }
+}
+
+static void put_line(pdl_str line, pdl_buf *out) {
+    if (line.n <= MOST_BYTES) {
+        put_named(line, out);
+        return;
+    }
+    put_named(pdl_utf8_cut(line, FIRST_BYTES), out);
     PDL_PUT(out, " ... ");
-    pdl_buf_put(out, end_of(line, LAST_BYTES));
+    put_named(end_of(line, LAST_BYTES), out);
 }
 
 /* The first line of *rest, which is taken from it. */

@@ -8,9 +8,17 @@
 
 #include "base/banned.h"
 
+/* U+202A to U+202E and U+2066 to U+2069 show what follows in another order. */
+static bool turns_direction(pdl_str s) {
+    unsigned char last = s.n > 2 ? (unsigned char)s.p[2] : 0;
+    return (pdl_str_starts(s, PDL_STR("\xe2\x80")) && last >= 0xaa && last <= 0xae) ||
+           (pdl_str_starts(s, PDL_STR("\xe2\x81")) && last >= 0xa6 && last <= 0xa9);
+}
+
 /* Bytes of the control character at the start of s, 0 when there is none. */
 static size_t control_at(pdl_str s) {
     unsigned char c = (unsigned char)s.p[0];
+    if (c == 0xe2 && turns_direction(s)) return 3;
     if (c == '\n' || c == '\t' || (c == '\r' && s.n > 1 && s.p[1] == '\n')) return 0;
     if (c < 0x20 || c == 0x7f) return 1;
     return c == 0xc2 && s.n > 1 && ((unsigned char)s.p[1] & 0xe0) == 0x80
@@ -27,7 +35,7 @@ void pdl_buf_put_shown(pdl_buf *out, pdl_str s) {
         char picture[] = {'\xe2', '\x90', (char)(c == 0x7f ? 0xa1 : 0x80 + c),
                           0}; /* U+2400 and what follows */
         pdl_buf_put(out, pdl_str_sub(s, from, i));
-        pdl_buf_put(out, n == 2 ? PDL_STR("\xef\xbf\xbd") : pdl_str_of(picture));
+        pdl_buf_put(out, n > 1 ? PDL_STR("\xef\xbf\xbd") : pdl_str_of(picture));
         from = i + n;
     }
     pdl_buf_put(out, pdl_str_sub(s, from, s.n));
