@@ -259,14 +259,14 @@ static bool find_journal(batch *b, pdl_err *err) {
     if (is_same_table(&(pdl_table){.path = b->o->program->source->name}, &b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the program and the output",
                            PDL_FMT(b->o->output.name));
-    b->journal = pdl_batch_sheet_journal(&b->o->output);
+    b->journal = pdl_batch_output_journal(&b->o->output);
     return true;
 }
 
 static bool begin_journal(batch *b, pdl_err *err) {
     uint64_t size;
     bool there = pdl_batch_sheet_size(&b->o->output, &size);
-    char *path = pdl_batch_sheet_target(b->o->output.path);
+    char *path = pdl_batch_output_target(b->o->output.path);
     bool whole = b->o->output.form == PDL_TABLE_parquet && exists(path);
     if (whole && b->o->overwrite) (void)unlink(path);
     pdl_free(path);

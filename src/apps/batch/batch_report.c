@@ -162,7 +162,7 @@ static void put_data(pdl_str json, pdl_buf *out) {
 
 /* Of the output, whose rows it holds. */
 static bool is_journal(const pdl_table *output, pdl_str path) {
-    char *name = pdl_batch_sheet_journal(output), *other = pdl_batch_sheet_target(path);
+    char *name = pdl_batch_output_journal(output), *other = pdl_batch_output_target(path);
     bool same = strcmp(name, other) == 0 || pdl_file_is_same(name, other);
     pdl_free(name);
     pdl_free(other);

@@ -96,4 +96,9 @@ PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);
 /* Where a row is: "rows.csv:4", "people.db:names, row 3". */
 void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
 
+/* Where the links at path lead in the end, also when nothing is there yet. Owned. */
+char *pdl_batch_output_target(pdl_str path);
+/* The journal of an output: beside the file, so it is the same one for all links to it. Owned. */
+char *pdl_batch_output_journal(const pdl_table *output);
+
 #endif

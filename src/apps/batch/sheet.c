@@ -45,7 +45,7 @@ static sheet *new_of(pdl_table_form form) {
     PDL_BUG("form of table %d", (int)form);
 }
 
-char *pdl_batch_sheet_target(pdl_str path) {
+char *pdl_batch_output_target(pdl_str path) {
     enum { MOST_LINKS = 40 };
     char *at = pdl_str_dup(path), to[PATH_MAX];
     for (int i = 0; i < MOST_LINKS; i++) {
@@ -60,8 +60,8 @@ char *pdl_batch_sheet_target(pdl_str path) {
     return at;
 }
 
-char *pdl_batch_sheet_journal(const pdl_table *output) {
-    char *target = pdl_batch_sheet_target(output->path);
+char *pdl_batch_output_journal(const pdl_table *output) {
+    char *target = pdl_batch_output_target(output->path);
     pdl_buf b = PDL_BUF;
     pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n); /* ":TABLE" */
     pdl_buf_putf(&b, "%s%.*s.journal", target, PDL_FMT(rest));
@@ -90,7 +90,7 @@ static bool check_path(const pdl_table *t, pdl_err *err) {
                pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is not open for writing",
                            PDL_FMT(t->name));
     }
-    char *target = pdl_batch_sheet_target(t->path);
+    char *target = pdl_batch_output_target(t->path);
     int why = why_unwritable(target);
     if (why && !pdl_str_eq(t->path, pdl_str_of(target)))
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},

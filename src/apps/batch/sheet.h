@@ -11,10 +11,6 @@ typedef struct batch_sheet sheet;
 
 /* Can it be written on this machine, at this place? Error: usage. */
 PDL_MUST bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err);
-/* Where the links at path lead in the end, also when nothing is there yet. Owned. */
-char *pdl_batch_sheet_target(pdl_str path);
-/* The journal of an output: beside the file, so it is the same one for all links to it. Owned. */
-char *pdl_batch_sheet_journal(const pdl_table *output);
 /* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: of all
  * rows, in their order; forms without a header do not look at them. Errors: io. */
 PDL_MUST bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n,

@@ -82,8 +82,9 @@ void pdl_cli_lasting_fini(lasting *l);
 /* The journal of a run that begins: that of --record, or the one of its id. Owned. Errors: usage,
  * io. */
 PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err);
-/* What confined code must not see of the journal of a run whose id is not known yet: the file of
- * --record, or the folder of runs. Owned; NULL: there is none, and the run that begins says why. */
+/* Returns the file or folder of the journal, which confined code must not see: the file of
+ * --record, or the folder of runs where the id of the run is not known yet. Owned; NULL: there is
+ * none, and the run that begins says why. */
 char *pdl_cli_journal_hidden(const arguments *a);
 /* Options (ended by OPT_COUNT) that only a durable run has, without --durable: the exit code; -1:
  * none is given. */

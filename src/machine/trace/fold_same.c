@@ -111,8 +111,8 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
     return rest;
 }
 
-/* The fiber that goes on with the messages of that of n, which ends: the messages of the first
- * iteration of a map come before those of the others. 0: none. */
+/* Returns the fiber that continues with the messages of that of n, which ends: the messages of the
+ * first iteration of a map come before those of the others. 0: none. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;
     while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;

@@ -650,7 +650,7 @@ static bool reach_the_disk(const char *path, pdl_err *err) {
 
 bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err) {
     /* a link stays, and the file appears where it leads */
-    char *path = pdl_batch_sheet_target(s->table.path);
+    char *path = pdl_batch_output_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;
     if (changed || !there)

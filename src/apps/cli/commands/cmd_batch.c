@@ -11,7 +11,6 @@
 #include "batch/batch.h"
 #include "batch/files.h"
 #include "batch/provider.h"
-#include "batch/sheet.h"
 #include "cli/cli.h"
 #include "cli/rows_line.h"
 #include "lang/load.h"
@@ -320,8 +319,8 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
-    char *out = pdl_batch_sheet_target(b->o.output.path); /* out of the sight of confined code */
-    char *journal = pdl_batch_sheet_journal(&b->o.output);
+    char *out = pdl_batch_output_target(b->o.output.path); /* out of the sight of confined code */
+    char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
     pdl_session_options o = {
         .file = a->files.p[0],

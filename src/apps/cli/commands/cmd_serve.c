@@ -382,7 +382,7 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
-/* What confined code must not see. NULL ends the list. */
+/* Returns the files that confined code must not see. NULL ends the list. */
 static void name_own_files(const arguments *a, char *own[3]) {
     size_t n = 0;
     own[0] = own[1] = own[2] = NULL;

@@ -422,7 +422,8 @@ void pdl_durable_decide(pdl_durable *d) {
     if (d->problem.kind || !pdl_durable_has_changes(d)) return;
     forget_attempt(d);
     pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                "the program has changed since the run began: %s", d->found.notes.n ? d->found.notes.p[0] : "");
+                "the program has changed since the run began: %s",
+                d->found.notes.n ? d->found.notes.p[0] : "");
     pdl_durable_note_problem(d, &err);
 }
 

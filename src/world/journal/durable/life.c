@@ -587,7 +587,8 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
 
 void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
     if (d->use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
-    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->found.n_reused, d->found.n_asked);
+    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->found.n_reused,
+                 d->found.n_asked);
     for (size_t i = 0; i < d->found.notes.n; i++) pdl_buf_putf(out, "\n  %s", d->found.notes.p[i]);
     if (d->found.n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->found.n_unlisted);
 }

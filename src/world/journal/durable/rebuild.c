@@ -51,9 +51,11 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
 
 /* The worker refuses code that uses one of these modules before anything of it runs. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin) {
-    if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n || twin->kind != PDL_EFFECT_code) return;
+    if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n || twin->kind != PDL_EFFECT_code)
+        return;
     pdl_val list = pdl_list_new(d->rebuild.left.n);
-    for (size_t i = 0; i < d->rebuild.left.n; i++) list = pdl_list_push(list, pdl_textz(d->rebuild.left.p[i]));
+    for (size_t i = 0; i < d->rebuild.left.n; i++)
+        list = pdl_list_push(list, pdl_textz(d->rebuild.left.p[i]));
     twin->request = pdl_dict_putz(twin->request, "left", list);
 }
 
@@ -178,7 +180,9 @@ static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
 }
 
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o) {
-    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt || !d->rebuild.recorded_code.n) return false;
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt ||
+        !d->rebuild.recorded_code.n)
+        return false;
     return (d->rebuild.rebuilding || needs_session(o->e)) && may_rebuild(d, o);
 }
 
