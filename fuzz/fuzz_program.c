@@ -43,6 +43,7 @@ static void run_once(pdl_program *p, bool later, told *t) {
     pdl_interner *names = pdl_interner_new();
     pdl_code *code = pdl_compile_program(p, names, true);
     pdl_fold *fold = pdl_fold_new(p, NULL, NULL);
+    pdl_fold_whole(fold); /* which block a list of messages names depends on the order of replies */
     pdl_run_options opt = {
         .names = names, .world = &world.base, .build = fuzz_build, .build_user = names};
     pdl_sinks_add(&opt.sinks, (pdl_sink){t, listen, false});

@@ -297,10 +297,10 @@ static void wrong(void) {
     CHECK(strstr(run(PROGRAM, &d, &s, NULL), "start: "));
     d.run = "";
     CHECK(strstr(run(PROGRAM, &d, &s, NULL), "start: usage: "));
-    CHECK(!pdl_runs_show("nobody", &error) && is_error(&error, "runtime", "no run nobody"));
+    CHECK(!pdl_runs_show("nobody", &error) && is_error(&error, "usage", "no run nobody"));
     CHECK(!pdl_runs_show(NULL, &error) && is_error(&error, "usage", "not named"));
     CHECK(!pdl_runs_answer("whole", NULL, NULL, &error) && is_error(&error, "usage", "NULL"));
-    CHECK(!pdl_runs_remove("nobody", &error) && is_error(&error, "runtime", "nobody"));
+    CHECK(!pdl_runs_remove("nobody", &error) && is_error(&error, "usage", "nobody"));
 }
 
 static void listed(void) {

@@ -178,7 +178,7 @@ def test_descriptors(part):
     t.check("another descriptor", "w1" in out and "w3" in out and len((t.folder / "made").read_text().splitlines()) == 5 + 4, "%s %s" % (out, err))
     for out in ("/dev/fd/99", "/dev/fd/0 < in.jsonl"):
         code, _, err = shell("ROWS --format jsonl -o %s" % out)
-        t.check("%s cannot be written" % out, code == 2 and err.strip() == "argument --output: %s is not open for writing" % out.split()[0], "%s %s" % (code, err))
+        t.check("%s cannot be written" % out, code == 2 and err.strip() == "pdl: error: argument --output: %s is not open for writing" % out.split()[0], "%s %s" % (code, err))
     code, out, err = shell("ROWS --format csv -o >(sed s/^/x/ > piped); for i in $(seq 500); do [ $(cat piped | wc -l) = 4 ] && break; sleep 0.02; done; cat piped")
     t.check("process substitution as output", len(out.splitlines()) == 4 and "xid,word" in out, "%s %s" % (out, err))
     for args in ("-i in.jsonl >> in.jsonl", "-i in.jsonl -o /dev/stdout >> in.jsonl", "< in.jsonl >> in.jsonl -i -", "-i /dev/stdin < in.jsonl >> in.jsonl"):

@@ -54,7 +54,7 @@ def read_jsonl(name):
 
 
 def read_csv(name):
-    return [(int(r["id"]), r["word"], json.loads(r["result"]) if r["result"] else None, r["error"] != "") for r in t.table(name)]
+    return [(int(r["id"]), r["word"], r["result"] or None, r["error"] != "") for r in t.table(name)]
 
 
 def read_sqlite(name):

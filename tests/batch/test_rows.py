@@ -216,7 +216,7 @@ def test_shared_texts():
 
 
 def test_commands():
-    t.begin({"in.jsonl": jsonl(words(3)), "there.jsonl": "mine\n"})
+    t.begin({"in.jsonl": jsonl(words(3)), "in.txt": "", "there.jsonl": "mine\n"})
     cases = [
         (("p.pdl",), "--input ROWS"),
         (("p.pdl", "-i", "in.txt"), "form of the table in.txt is not known"),
@@ -359,11 +359,11 @@ def test_odd_databases():
 def test_refused_early():
     """What could only go wrong after all rows were paid for."""
     files = {"in.csv": "id,word\n1,a\n"}
-    for args, text in ((("--report", "none/r.json"), "--report none/r.json cannot be written"), (("--report", "."), "Is a directory"),
+    for args, text in ((("--report", "none/r.json"), "there is no folder 'none'"), (("--report", "."), "Is a directory"),
                        (("--report", "out.jsonl"), "the input or the output"), (("--report", "in.csv"), "the input or the output"),
                        (("--map", "id=word"), "'word', which another column gives"), (("--map", "id=x", "--map", "id=y"), "names the column 'id' twice"),
                        (("--data", "word=x"), "--data and the column 'word' both"), (("--data", "x"), "--data should be"),
-                       (("--cache", "none/c"), "cannot open none/c")):
+                       (("--cache", "none/c"), "there is no folder 'none'")):
         t.begin(files)
         code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", *args)
         t.check("refused: %s" % (args,), code == 2 and text in err and not t.service.asked and sorted(x.name for x in t.folder.iterdir()) ==

@@ -70,11 +70,14 @@ def rows(path, table):
     return [strings(macros + "\n;\n" + row)[len(strings(macros)):] for row in re.findall(r"^    \{(.*?)\},?$", body, re.M | re.S)]
 
 
+EDITORS = "the bracket that opens here is not closed"  # said by the reader of the language server alone: tests/lsp/sessions/broken.session
+
+
 def test_each_hint_about_yaml_has_cases():
     known = [hint for path in FILES for hint, _, _ in cases_of(path)]
     found = [row[-1] for row in rows("yaml/yaml_advice.c", "advices")]
     check("the table is read", len(found) > 50, len(found))
-    for hint in sorted(set(found)):
+    for hint in sorted(set(found) - {EDITORS}):
         check("%s: it has cases" % hint, hint in known)
 
 

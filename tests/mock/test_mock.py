@@ -120,7 +120,7 @@ def test_wrong(folder):
         file.write_text(text)
         r = subprocess.run([PDL, "mock", "--replies", str(file)], capture_output=True, text=True, timeout=20)
         check("wrong %r" % text, r.returncode == 2 and told in r.stderr and r.stderr.count("\n") == 1, (r.returncode, r.stderr))
-    for args, code, told in [(["--port", "x"], 2, "65535"), (["--delay=-1"], 2, "milliseconds"), (["--replies", str(folder / "no")], 1, "No such file"), (["x"], 2, "unrecognized")]:
+    for args, code, told in [(["--port", "x"], 2, "65535"), (["--delay=-1"], 2, "milliseconds"), (["--replies", str(folder / "no")], 2, "there is no file"), (["x"], 2, "unrecognized")]:
         r = subprocess.run([PDL, "mock", *args], capture_output=True, text=True, timeout=20)
         check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
 
@@ -130,7 +130,7 @@ def test_templates(folder):
     file = folder / "t.yaml"
     file.write_text('- {when: "17 times", reply: "Thought: I know.\\nFinal Answer: 391"}\n- {when: Saturday, reply: From 10 to 14.}\n- {when: review, reply: positive}\n')
     m = Mock("--replies", file)
-    for name, stdin, want in [("chat", "hi\n\n", "> hi\n> \n"), ("agent", "", "Answer: 391"), ("rag", "", "From 10 to 14."), ("batch", "", '{"row": "It is blue", "sentiment": "positive"}')]:
+    for name, stdin, want in [("chat", "hi\n\n", "> hi\n> \n"), ("agent", "", "Answer: 391"), ("rag", "", "From 10 to 14."), ("batch", "", "positive")]:
         subprocess.run([PDL, "new", str(folder / name), "--template", name], check=True, capture_output=True)
         env = {**os.environ, **dict(w.split("=", 1) for w in m.use.split()[1:])}
         r = subprocess.run([PDL, str(folder / name)], input=stdin, env=env, capture_output=True, text=True, timeout=60)

@@ -149,5 +149,5 @@ def test_wire_log(build):
         same(("secret" in log, "another-key" in log), (False, False))
         err = p.run("--wire", "-", "p.pdl")[2]
         same(("#1 < data: [DONE]" in err, "secret" in err), (True, False), err)
-        same(p.run("--wire", "no/such/file", "p.pdl")[0], 1)  # as every file of an option
-        same(p.run("--wire", "w2", "--replay", "none", "p.pdl")[0], 1)
+        same(p.run("--wire", "no/such/file", "p.pdl")[0], 2)  # as every file of an option
+        same(p.run("--wire", "w2", "--replay", "none", "p.pdl")[0], 2)

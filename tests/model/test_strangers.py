@@ -130,7 +130,7 @@ def test_only_our_own_tables_are_accepted(build):
                    "CREATE TABLE other(x)", "DROP INDEX effects_key", "DROP TABLE blocks",
                    "DROP INDEX effects_key; CREATE INDEX effects_key ON effects(abs(key))"):
         change(p, "wrong", script)
-        same(replay(p, "--replay", "wrong", "p.pdl"), (1, "", "argument --replay: replay: wrong holds other tables than a recording has\n"), script)
+        same(replay(p, "--replay", "wrong", "p.pdl"), (1, "", "pdl: error: argument --replay: replay: wrong holds other tables than a recording has\n"), script)
     with Server(lambda body, n: "r") as s:
         q = Place(build, s)
         q.run("--cache", "good", "p.pdl", program="model: openai/m\ninput: hi\n")
@@ -138,7 +138,7 @@ def test_only_our_own_tables_are_accepted(build):
                        "ALTER TABLE replies RENAME TO r; CREATE VIEW replies AS SELECT r.* FROM r, (%s)" % endless):
             change(q, "wrong", script)
             same(replay(q, "--cache", "wrong", "p.pdl"),
-                 (1, "", "argument --cache: wrong holds other tables than a cache has: remove it, its replies are requested again\n"), script)
+                 (1, "", "pdl: error: argument --cache: wrong holds other tables than a cache has: remove it, its replies are requested again\n"), script)
 
 
 def test_wrong_replies_in_a_cache_are_refused(build):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Approvals on a terminal: y and Enter is yes, everything else no; asked once for equal calls; outside of standard output."""
+"""Approvals on a terminal: y or yes and Enter is yes, everything else no; asked once for equal calls; outside of standard output."""
 import os
 import pty
 import select
@@ -74,7 +74,7 @@ def test_questions(pdl):
 
 
 def test_everything_else_is_no(pdl):
-    for answer in (b"yes\n", b"\n", b"Y\n", b"y \n", b"n\n"):
+    for answer in (b"yes please\n", b"\n", b"Y\n", b"ye\n", b"n\n"):
         out, _ = converse(pdl, [answer, b"n\n"])
         check(f"{answer!r} is no", out.count(b"refused") == 4, out)
     out, _ = converse(pdl, [b"n\n", b"n\n"], typed_ahead=b"y\ny\n")

@@ -39,7 +39,7 @@ def test_approvals(pdl, folder):
     (folder / "note.txt").write_text("words of a file")
     done = folder / "done.txt"
     for name, answer in (("yes", "y"), ("no", "n"), ("else", "yes please"), ("word", "yes"), ("upper", "Y")):
-        want, happens = ("done", True) if answer == "y" else ("refused", False)
+        want, happens = ("done", True) if answer in ("y", "yes") else ("refused", False)
         done.unlink(missing_ok=True)
         r = run(pdl, folder, "--durable", "--park", "--id", name, "a.pdl")
         check(name + ": the run is parked", r[0] == 75 and "The policy asks" in r[2] and "UNTRUSTED, from file" in r[2] and not done.exists(), r)

@@ -379,9 +379,9 @@ STALLED = [
 
 # what only a regular file can be: option, exit status, error
 REFUSED = [
-    ("--cache", 1, "argument --cache: the cache fifo cannot be used: it is not a regular file\n"),
-    ("--record", 2, "argument --record: fifo exists already: a recording needs a new file\n"),
-    ("--replay", 1, "argument --replay: replay: fifo cannot be read: it is not a regular file\n"),
+    ("--cache", 1, "pdl: error: argument --cache: the cache fifo cannot be used: it is not a regular file\n"),
+    ("--record", 2, "pdl: error: argument --record: fifo exists already: a recording needs a new file\n"),
+    ("--replay", 1, "pdl: error: argument --replay: replay: fifo cannot be read: it is not a regular file\n"),
 ]
 
 

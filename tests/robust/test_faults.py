@@ -36,7 +36,7 @@ def test_streams_and_files(pdl):
     t.case("standard error is closed", PROGRAMS["fails"], 1, limits=closing(2))
     t.case("all streams are closed", PROGRAMS["python"], 1, limits=closing(0, 1, 2))
     t.case("the trace cannot be written", "text: hello\n", 0, "trace", b"hello", args=["-t", "/proc/none/trace.json"])
-    t.case("the journal cannot be written", "text: hello\n", 1, "journal", args=["--record", "/proc/none/journal.db"])
+    t.case("the journal cannot be written", "text: hello\n", 2, "journal", args=["--record", "/proc/none/journal.db"])
     t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=limited(file_size=4096), stdout=subprocess.PIPE)
     t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=limited(file_size=4096))
     t.case("files may not grow: a file of the program", "defs: {f: {aggregator: {file: big.txt}}}\ntext: \"${ 'x' * 100000 }\"\ncontribute: [f]\n",

@@ -77,7 +77,7 @@ def test_a_pipe_beside_a_recording(pdl, folder, end):
         said = (p.returncode, p.stderr)
     except subprocess.TimeoutExpired:
         said = (None, "does not end")
-    want = "argument --replay: replay: j cannot be read: j%s is not a regular file\n" % end
+    want = "pdl: error: argument --replay: replay: j cannot be read: j%s is not a regular file\n" % end
     check("a pipe j" + end, said == (1, want), said)
 
 

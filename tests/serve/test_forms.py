@@ -319,7 +319,7 @@ def test_given_again(s):
     check("the other stays", ask("GET", pieces["id"])[0] == 200)
     unkept = s.get("responses", "count", input="a", store=False)["id"]
     check("what is not stored", ask("GET", unkept)[0] == 404)
-    check("no id", ask("GET", "")[0] == 404 and ask("GET", "x" * 4000)[0] == 404)
+    check("no id", ask("GET", "")[0] in (404, 405) and ask("GET", "x" * 4000)[0] == 404)
     check("other methods", ask("PUT", pieces["id"])[::2] == (405, "GET, HEAD, DELETE"), ask("PUT", pieces["id"]))
 
 

@@ -617,7 +617,7 @@ def test_wrong_starts(programs):
     busy.listen()
     port = str(busy.getsockname()[1])
     for name, args, text, want in [
-            ("broken program", ["broken.pdl"], "broken.pdl:1", 1), ("no such file", ["none.pdl"], "none.pdl", 1), ("nothing", [], "FILE", 2),
+            ("broken program", ["broken.pdl"], "broken.pdl:1", 1), ("no such file", ["none.pdl"], "none.pdl", 2), ("nothing", [], "FILE", 2),
             ("two of one name", ["echo.pdl", "sub/echo.pdl"], "there is a program echo already", 1),
             ("port in use", ["--port", port, "echo.pdl"], "cannot listen at 127.0.0.1 port " + port, 1),
             ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2),

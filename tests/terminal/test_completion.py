@@ -31,7 +31,7 @@ LINES = [
     ("fmt --check oneof", ["fmt", "--check", "oneofakind.pdl"]),
     ("new x --template ag", ["new", "x", "--template", "agent"]),
     ("run --progress li", ["run", "--progress", "line"]),
-    ("batch --progress lin", ["batch", "--progress", "lines"]),
+    ("batch --progress lin", ["batch", "--progress", "line"]),
     ("oneofakind.pdl --verb", ["oneofakind.pdl", "--verbose"]),
     ("-d a=1 --data b=2 --strea", ["-d", "a=1", "--data", "b=2", "--stream"]),
     ("-f oneof", ["-f", "oneofakind.pdl"]),

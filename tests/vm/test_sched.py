@@ -125,7 +125,7 @@ def run(pdl, base, text, seed, delays, session):
     env = models_env(url, **({"PDL_STRESS": "sched:%d" % seed} if seed else {}))
     with tempfile.TemporaryDirectory() as work:
         (pathlib.Path(work) / "p.pdl").write_text(text)
-        p = subprocess.run([pdl, "p.pdl", "-t", "trace.json"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
+        p = subprocess.run([pdl, "p.pdl", "-t", "trace.json", "--whole"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
                            check=False)
         out = pathlib.Path(work) / "out.txt"
         file = out.read_text() if out.exists() else None
