@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress, reports, estimates, budgets, cache, order of waiting rows."""
+import os
 import csv
 import json
 import re
@@ -115,6 +116,7 @@ def test_full_disk():
     (t.folder / "out.jsonl").symlink_to("/dev/full")
     code, out, err = t.run(*ARGS)
     t.check("a full disk is told", code == 1 and "No space left" in err and "the same command continues" in err, "%s %s" % (code, err))
+    t.check("and nothing is beside the device", not os.path.exists("/dev/full.journal"))
     (t.folder / "out.jsonl").unlink()
     code, out, err = t.run(*ARGS)
     t.check("with room it continues", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == [1, 2, 3], err)

@@ -19,7 +19,7 @@ from .kit import SECONDS, children_seconds, cpu_seconds, groups, until_it_waits,
 
 BEFORE = 0.03  # seconds of the processor that a run works before the signal, of which its start takes three thousandths
 BUDGET = 0.04  # seconds by the clock that a block may take
-AFTER = 0.2    # seconds of the processor that a run may work behind either
+AFTER = 0.3    # seconds of the processor that a run may work behind either
 
 # a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; m holds messages, c closures
 DEFS = "  a: {data: [1]}\n  b: {data: [1]}\n  d: {data: {k: 1}}\n  e: {data: {k: 1}}\n  t: {data: \"${ (1,) }\"}\n  u: {data: \"${ (1,) }\"}\n" \

@@ -98,7 +98,8 @@ void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
 
 /* Where the links at path lead in the end, also when nothing is there yet. Owned. */
 char *pdl_batch_output_target(pdl_str path);
-/* The journal of an output: beside the file, so it is the same one for all links to it. Owned. */
+/* The journal of an output: beside the file, so it is the same one for all links to it; beside the
+ * link where it leads to a device. Owned. */
 char *pdl_batch_output_journal(const pdl_table *output);
 
 #endif

@@ -63,6 +63,10 @@ char *pdl_batch_output_target(pdl_str path) {
 char *pdl_batch_output_journal(const pdl_table *output) {
     char *target = pdl_batch_output_target(output->path);
     pdl_buf b = PDL_BUF;
+    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* no file belongs beside a device */
+        pdl_free(target);
+        target = pdl_str_dup(output->path);
+    }
     pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n); /* ":TABLE" */
     pdl_buf_putf(&b, "%s%.*s.journal", target, PDL_FMT(rest));
     pdl_free(target);
