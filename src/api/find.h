@@ -12,6 +12,8 @@ typedef struct pdl_finder {
     pdl_str file;        /* the main program */
     const pdl_str *path; /* further folders for imports */
     size_t n_path;
+    bool only_files; /* pipes and devices are not read: what reads them next would find nothing */
+    bool left_out;   /* set when one was not read */
 } pdl_finder;
 
 /* A pdl_open_source_fn whose user is a pdl_finder. Folders in the order of a run: of the main

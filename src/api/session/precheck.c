@@ -51,7 +51,7 @@ static bool asks_services(const pdl_session *s) {
 
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
-    pdl_finder finder = {.file = file};
+    pdl_finder finder = {.file = file, .only_files = true};
     bool ok;
     if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
     pdl_program *own = pdl_program_new();
@@ -68,6 +68,10 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
                                                     .n_names = inputs->n_names,
                                                     .levels = s->opt.levels,
                                                     .closed = inputs->closed});
+    if (finder.left_out) { /* a part of the program is not known before it runs */
+        pdl_program_drop(own);
+        return NULL;
+    }
     return own;
 }
 

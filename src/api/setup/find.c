@@ -125,6 +125,11 @@ bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf 
         pdl_find_advise(user, from, path, import, err);
         return false;
     }
+    pdl_finder *f = user;
+    if (f->only_files && pdl_file_kind_of(pdl_buf_z(name)) == PDL_FILE_OTHER) {
+        f->left_out = true;
+        return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "%s is no file", pdl_buf_z(name));
+    }
     if (pdl_file_read(pdl_buf_z(name), bytes, err)) return true;
     if (pdl_file_kind_of(pdl_buf_z(name)) == PDL_FILE_DIR)
         pdl_err_hint(err, "it is a folder: name a file in it");
