@@ -83,7 +83,9 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
 
 /* uncalled.c: reports a function that becomes text; says of a method that it is none, and how a
- * field that it hides is read. */
+ * field that it hides is read. To find the mark takes time that is linear in the length of the
+ * expression, so a caller with many parts asks is_function first. */
+bool pdl_checker_is_function(const pdl_ty *t);
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
 bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name);

@@ -38,20 +38,14 @@ static void print(const pdl_program *checked, const pdl_session *s, pdl_str file
     pdl_buf_fini(&out);
 }
 
-/* Without a person who watches, a program that is so long runs at once: parts of the check take
- * more than linear time. */
-enum { LONG_PROGRAM = 32 << 10 };
-
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always) {
     if (is_off(a)) return;
-    bool watched = always || wants_warnings(a);
-    if (!watched && p->source && p->source->text.n > LONG_PROGRAM) return;
     pdl_program *checked = pdl_session_check(s, p);
     /* a run that is sure to fail ends with the first of these errors: once is enough */
     const pdl_diag *reported =
         checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
-    if (checked) print(checked, s, a->files.p[0], reported, watched);
+    if (checked) print(checked, s, a->files.p[0], reported, always || wants_warnings(a));
     pdl_program_drop(checked);
 }
 

@@ -29,8 +29,12 @@ void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t) {
         pdl_checker_hint(c, d, "a method is called: x.%s()", row->name);
 }
 
+bool pdl_checker_is_function(const pdl_ty *t) {
+    return t->kinds == PDL_TY_FUNC || t->kinds == PDL_TY_NATIVE;
+}
+
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark) {
-    if (t->kinds != PDL_TY_FUNC && t->kinds != PDL_TY_NATIVE) return;
+    if (!pdl_checker_is_function(t)) return;
     const pdl_ty_function *f = pdl_ty_function_of(t);
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_function_text, loc, mark,
                                    "a function stands here, not what it gives");

@@ -111,7 +111,8 @@ static const pdl_ty *type_of_texts(pdl_infer *in, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) {
         const pdl_xnode *part = x->u.list.p[i];
         const pdl_ty *t = pdl_infer_used(in, part, pdl_infer_type(in, part));
-        pdl_checker_printed(in->c, t, in->loc, pdl_infer_loc(in, part));
+        if (pdl_checker_is_function(t))
+            pdl_checker_printed(in->c, t, in->loc, pdl_infer_loc(in, part));
     }
     return &pdl_ty_str;
 }
