@@ -13,9 +13,9 @@
 #include "base/cancel.h"
 #include "base/hash.h"
 #include "batch/files.h"
+#include "batch/output.h"
 #include "batch/plan.h"
 #include "batch/provider.h"
-#include "batch/sheet.h"
 #include "batch/window.h"
 #include "effect/budget.h"
 #include "io/file.h"
@@ -265,7 +265,7 @@ static bool find_journal(batch *b, pdl_err *err) {
 
 static bool begin_journal(batch *b, pdl_err *err) {
     uint64_t size;
-    bool there = pdl_batch_sheet_size(&b->o->output, &size);
+    bool there = pdl_batch_output_size(&b->o->output, &size);
     char *path = pdl_batch_output_target(b->o->output.path);
     bool whole = b->o->output.form == PDL_TABLE_parquet && exists(path);
     if (whole && b->o->overwrite) (void)unlink(path);
@@ -456,7 +456,7 @@ static bool open_journal(batch *b, pdl_err *err) {
 static bool find_mark(batch *b, mark *m, pdl_err *err) {
     uint64_t size;
     if (!pdl_batch_mark_get(b->ledger, m, err)) return false;
-    bool there = pdl_batch_sheet_size(&b->o->output, &size);
+    bool there = pdl_batch_output_size(&b->o->output, &size);
     if (there && size >= m->bytes) return true;
     *m = (mark){0};
     return rewrite(b, err);
@@ -518,8 +518,8 @@ static bool open_writer(batch *b, pdl_err *err) {
                                err))
         return false;
     for (size_t i = 0; pdl_rows_type(b->rows, i); i++)
-        pdl_batch_sheet_type(b->writer.sheet, pdl_rows_type(b->rows, i));
-    pdl_batch_sheet_source(b->writer.sheet, &b->o->input);
+        pdl_batch_output_type(b->writer.output, pdl_rows_type(b->rows, i));
+    pdl_batch_output_source(b->writer.output, &b->o->input);
     return true;
 }
 
@@ -540,7 +540,7 @@ static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
 
 static bool open_all(batch *b, pdl_err *err) {
     return pdl_session_take_policy(b->o->session, b->o->program, err) && check_reports(b->o, err) &&
-           pdl_batch_sheet_check(&b->o->output, err) &&
+           pdl_batch_output_check(&b->o->output, err) &&
            pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
            find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
            open_window(b, err) && open_writer(b, err);
@@ -554,10 +554,10 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
     if (ok && b->window.read_all)
         ok = pdl_ledger_put_fact(b->ledger, "rows", pdl_str_of(rows), err) &&
              pdl_ledger_put_fact(b->ledger, retry_key, (pdl_str){0}, err);
-    if (b->writer.sheet && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
+    if (b->writer.output && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
     pdl_err_fini(&second);
     return ok && pdl_rows_unchanged(b->rows, err) &&
-           pdl_batch_sheet_finish(b->writer.sheet, b->totals->finished > b->totals->reused, err);
+           pdl_batch_output_finish(b->writer.output, b->totals->finished > b->totals->reused, err);
 }
 
 static bool is_device(pdl_str file) {
@@ -614,7 +614,7 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     t->finished -= b.writer.lost; /* a full disk: they are in no journal */
     t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
-    if (b.writer.sheet) ok = write_reports(&b, ok, err);
+    if (b.writer.output) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);
     pdl_batch_writer_close(&b.writer);
     if (b.scratch || (b.made && !t->begun)) /* a refusal leaves nothing */

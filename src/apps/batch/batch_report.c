@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/xml.h"
-#include "batch/sheet.h"
+#include "batch/output.h"
 #include "io/file.h"
 #include "value/json_write.h"
 

@@ -9,7 +9,7 @@
 #include "api/find.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "batch/sheet.h"
+#include "batch/output.h"
 #include "check/check.h"
 #include "lang/walk.h"
 

@@ -39,7 +39,7 @@ bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err) {
 
 static bool append(writer *w, pdl_str json, pdl_err *err) {
     w->written++;
-    return pdl_batch_sheet_put(w->sheet, json, err);
+    return pdl_batch_output_put(w->output, json, err);
 }
 
 typedef struct batch_lookup {
@@ -112,7 +112,7 @@ bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str 
     w->unordered = o->unordered;
     w->written = from->written;
     w->waiting = finished > from->written ? finished - from->written : 0;
-    if (!pdl_batch_sheet_open(&o->output, columns, n, from->bytes, &w->sheet, err)) return false;
+    if (!pdl_batch_output_open(&o->output, columns, n, from->bytes, &w->output, err)) return false;
     if (w->unordered) return append_rest(w, from, err);
     w->want = pdl_batch_sample_next(&w->order);
     for (uint64_t i = 0; i < from->written; i++) w->want = pdl_batch_sample_next(&w->order);
@@ -170,7 +170,7 @@ static void clear_turn(writer *w) {
 bool pdl_batch_writer_mark(writer *w, pdl_err *err) {
     mark m = {.written = w->written, .seq = w->seq};
     w->marked_ns = pdl_clock_ns();
-    return pdl_batch_sheet_flush(w->sheet, true, &m.bytes, err) &&
+    return pdl_batch_output_flush(w->output, true, &m.bytes, err) &&
            pdl_batch_mark_put(w->ledger, &m, err) && pdl_ledger_commit(w->ledger, err);
 }
 
@@ -182,7 +182,7 @@ bool pdl_batch_writer_flush(writer *w, pdl_err *err) {
     w->held = false;
     w->flushed_ns = now;
     if (now - w->marked_ns > MARK_NS) return pdl_batch_writer_mark(w, err);
-    return pdl_batch_sheet_flush(w->sheet, false, &size, err);
+    return pdl_batch_output_flush(w->output, false, &size, err);
 }
 
 bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
@@ -200,6 +200,6 @@ bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
 void pdl_batch_writer_close(writer *w) {
     clear_turn(w);
     pdl_vec_fini(&w->turn);
-    pdl_batch_sheet_close(w->sheet);
-    w->sheet = NULL;
+    pdl_batch_output_close(w->output);
+    w->output = NULL;
 }

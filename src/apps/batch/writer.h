@@ -14,8 +14,8 @@
 #include "base/vec.h"
 #include "batch/batch.h"
 #include "batch/ledger.h"
+#include "batch/output.h"
 #include "batch/sample.h"
-#include "batch/sheet.h"
 
 /* A row that was finished in this turn. */
 typedef struct batch_done {
@@ -27,7 +27,7 @@ typedef struct batch_done {
 
 typedef struct batch_writer {
     pdl_ledger *ledger; /* borrowed */
-    sheet *sheet;       /* owned */
+    pdl_batch_output *output; /* owned */
     bool unordered;
     sample order;              /* rows in the order of the output */
     uint64_t want;             /* ordered: the row that is written next; 0: none */

@@ -25,8 +25,8 @@
 #include "batch/formats/arrow.h"
 #include "batch/formats/footer.h"
 #include "batch/formats/structure.h"
+#include "batch/output_impl.h"
 #include "batch/rows_impl.h"
-#include "batch/sheet_impl.h"
 #include "io/file.h"
 #include "value/json_read.h"
 
@@ -422,23 +422,23 @@ typedef struct parquet_how {
 static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0}, {.guessed = true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static bool is_text_column(const sheet *s, size_t i) {
+static bool is_text_column(const pdl_batch_output *s, size_t i) {
     return i + 1 == s->columns.n || i + 2 == s->columns.n; /* error, place */
 }
 
-static const char *type_of_input(const sheet *s, size_t i, const how *h) {
+static const char *type_of_input(const pdl_batch_output *s, size_t i, const how *h) {
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
 /* Bytes came as text with \xFF for what is not text, which a cast reads and read_json does not. The
  * type with which such a column is read; false: it has no bytes. */
-static bool put_type_of_bytes(const sheet *s, size_t i, const how *h, pdl_buf *out) {
+static bool put_type_of_bytes(const pdl_batch_output *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
 
 /* found: the types of the values; NULL: they are not known. */
-static void put_column_type(const sheet *s, size_t i, const structure *found, const how *h,
-                            pdl_buf *out) {
+static void put_column_type(const pdl_batch_output *s, size_t i, const structure *found,
+                            const how *h, pdl_buf *out) {
     pdl_str given = pdl_str_of(type_of_input(s, i, h));
     if (!is_text_column(s, i) && given.n && !pdl_str_is(given, "\"NULL\""))
         pdl_buf_put(out, given);
@@ -455,19 +455,19 @@ static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf
 }
 
 /* A table without rows has the types of its input, or texts. */
-static void put_nothing(const sheet *s, const how *h, pdl_buf *out) {
+static void put_nothing(const pdl_batch_output *s, const how *h, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
         pdl_buf_putf(out, "%sNULL::", i ? ", " : "");
         put_column_type(s, i, NULL, h, out);
         PDL_PUT(out, " AS ");
-        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_output_inside(s, i)), out);
     }
     PDL_PUT(out, " WHERE false");
 }
 
-static void put_select(const sheet *s, const char *rows, size_t longest, const structure *found,
-                       const how *h, pdl_buf *out) {
+static void put_select(const pdl_batch_output *s, const char *rows, size_t longest,
+                       const structure *found, const how *h, pdl_buf *out) {
     if (!s->size) {
         put_nothing(s, h, out);
         return;
@@ -481,9 +481,9 @@ static void put_select(const sheet *s, const char *rows, size_t longest, const s
         pdl_buf_fini(&read);
         if (!text && !blobs) continue;
         pdl_buf_putf(out, "%s", before);
-        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_output_inside(s, i)), out);
         pdl_buf_putf(out, "::%s AS ", text ? "VARCHAR" : type_of_input(s, i, h));
-        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_output_inside(s, i)), out);
         before = ", ";
         after = ")";
     }
@@ -493,7 +493,7 @@ static void put_select(const sheet *s, const char *rows, size_t longest, const s
     for (size_t i = 0; !h->guessed && i < s->columns.n; i++) {
         pdl_buf type = PDL_BUF;
         if (i) PDL_PUT(out, ", ");
-        pdl_batch_duck_put_text(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
+        pdl_batch_duck_put_text(pdl_str_of(pdl_batch_output_inside(s, i)), out);
         PDL_PUT(out, ": ");
         if (!put_type_of_bytes(s, i, h, &type)) {
             pdl_buf_clear(&type);
@@ -506,10 +506,11 @@ static void put_select(const sheet *s, const char *rows, size_t longest, const s
 }
 
 /* The types of all values of each column. */
-static bool find_structure(const sheet *s, const char *rows, structure **out, pdl_err *err) {
+static bool find_structure(const pdl_batch_output *s, const char *rows, structure **out,
+                           pdl_err *err) {
     PDL_VEC(pdl_str) names = {0};
     for (size_t i = 0; i < s->columns.n; i++)
-        *pdl_vec_push(&names) = pdl_str_of(pdl_batch_sheet_inside(s, i));
+        *pdl_vec_push(&names) = pdl_str_of(pdl_batch_output_inside(s, i));
     bool ok = pdl_batch_structure_find(rows, names.p, names.n, out, err);
     pdl_vec_fini(&names);
     return ok;
@@ -537,7 +538,8 @@ static bool on_metadata(void *user, pdl_str text) {
 }
 
 /* What the input has under this key; false: nothing. */
-static bool find_metadata(duck *d, const sheet *s, const char *key, pdl_buf *out, pdl_err *err) {
+static bool find_metadata(duck *d, const pdl_batch_output *s, const char *key, pdl_buf *out,
+                          pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     PDL_PUT(&sql, "SELECT to_base64(value) FROM parquet_kv_metadata(");
     pdl_batch_duck_put_path(s->source, &sql);
@@ -556,7 +558,7 @@ static void put_metadata(const char *key, pdl_str value, pdl_buf *out) {
     PDL_PUT(out, "')");
 }
 
-static bool extend(const sheet *s, const structure *found, const how *h, pdl_str message,
+static bool extend(const pdl_batch_output *s, const structure *found, const how *h, pdl_str message,
                    pdl_buf *out) {
     size_t n = s->columns.n - BATCH_OWN_COLUMNS;
     arrow_field more[BATCH_OWN_COLUMNS];
@@ -576,8 +578,8 @@ static bool extend(const sheet *s, const structure *found, const how *h, pdl_str
 
 /* The option of COPY with the schema of Arrow, and with what pandas keeps beside it: its index.
  * False: the input has none that can be used. */
-static bool put_arrow(duck *d, const sheet *s, const structure *found, const how *h, pdl_buf *out,
-                      pdl_err *err) {
+static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found, const how *h,
+                      pdl_buf *out, pdl_err *err) {
     static const char schema_key[] = "ARROW:schema", pandas_key[] = "pandas";
     pdl_buf message = PDL_BUF, base64 = PDL_BUF, old = PDL_BUF, pandas = PDL_BUF;
     bool ok = s->source.n && s->types.n + BATCH_OWN_COLUMNS == s->columns.n &&
@@ -604,8 +606,8 @@ static bool put_arrow(duck *d, const sheet *s, const structure *found, const how
     return ok;
 }
 
-static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, const structure *found,
-                 const how *h, const char *made, pdl_err *err) {
+static bool copy(duck *d, const pdl_batch_output *s, const char *rows, size_t longest,
+                 const structure *found, const how *h, const char *made, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     PDL_PUT(&sql, "COPY (");
     put_select(s, rows, longest, found, h, &sql);
@@ -620,7 +622,7 @@ static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, cons
     return ok;
 }
 
-static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
+static bool convert(const pdl_batch_output *s, const char *rows, const char *made, pdl_err *err) {
     duck *d;
     size_t longest = 0;
     structure *found = NULL;
@@ -648,7 +650,7 @@ static bool reach_the_disk(const char *path, pdl_err *err) {
     return ok || pdl_file_errno(err, failed, path);
 }
 
-bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err) {
+bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err) {
     /* a link stays, and the file appears where it leads */
     char *path = pdl_batch_output_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");

@@ -309,7 +309,7 @@ bool pdl_batch_sqlite_open(const pdl_table *t, pdl_rowset **out, pdl_err *err) {
 enum { ST_BEGIN, ST_COMMIT, ST_CUT, ST_PUT, ST_WRITER };
 
 typedef struct sqlite_writer {
-    sheet sheet;
+    pdl_batch_output output;
     sql *q;
     sql_use use;
     const char *statements[ST_WRITER];
@@ -322,20 +322,20 @@ typedef struct sqlite_writer {
 static void put_statements(sqlite_writer *w, pdl_buf *create) {
     pdl_buf cut = PDL_BUF, put = PDL_BUF;
     bool taken[ROWIDS] = {0};
-    for (size_t i = 0; i < w->sheet.columns.n; i++)
-        take_name(taken, pdl_str_of(w->sheet.columns.p[i]));
+    for (size_t i = 0; i < w->output.columns.n; i++)
+        take_name(taken, pdl_str_of(w->output.columns.p[i]));
     const char *id = free_rowid(taken);
     if (!id) id = rowids[0]; /* SQLite then says what is wrong */
     PDL_PUT(create, "CREATE TABLE IF NOT EXISTS ");
-    pdl_batch_sqlite_put_name(w->sheet.table.table, create);
+    pdl_batch_sqlite_put_name(w->output.table.table, create);
     PDL_PUT(&cut, "DELETE FROM ");
-    pdl_batch_sqlite_put_name(w->sheet.table.table, &cut);
+    pdl_batch_sqlite_put_name(w->output.table.table, &cut);
     pdl_buf_putf(&cut, " WHERE %s > ?", id);
     PDL_PUT(&put, "INSERT INTO ");
-    pdl_batch_sqlite_put_name(w->sheet.table.table, &put);
+    pdl_batch_sqlite_put_name(w->output.table.table, &put);
     pdl_buf_putf(&put, "(%s", id);
-    for (size_t i = 0; i < w->sheet.columns.n; i++) {
-        pdl_str name = pdl_str_of(w->sheet.columns.p[i]);
+    for (size_t i = 0; i < w->output.columns.n; i++) {
+        pdl_str name = pdl_str_of(w->output.columns.p[i]);
         pdl_buf_putf(create, i ? ", " : "(");
         pdl_batch_sqlite_put_name(name, create);
         PDL_PUT(&put, ", ");
@@ -343,7 +343,7 @@ static void put_statements(sqlite_writer *w, pdl_buf *create) {
     }
     PDL_PUT(create, ")");
     PDL_PUT(&put, ") VALUES(?");
-    for (size_t i = 0; i < w->sheet.columns.n; i++) PDL_PUT(&put, ", ?");
+    for (size_t i = 0; i < w->output.columns.n; i++) PDL_PUT(&put, ", ?");
     PDL_PUT(&put, ")");
     w->statements[ST_BEGIN] = "BEGIN IMMEDIATE";
     w->statements[ST_COMMIT] = "COMMIT";
@@ -377,7 +377,7 @@ static bool bind_value(pdl_vref v, bool as_json, pdl_buf *text, sql_arg *out, pd
     return true;
 }
 
-static bool put_row(sheet *base, pdl_str json, pdl_err *err) {
+static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_val row;
     if (!enter(w, err) || !pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
@@ -388,7 +388,7 @@ static bool put_row(sheet *base, pdl_str json, pdl_err *err) {
     args[0] = SQL_I((int64_t)++w->put);
     for (size_t i = 0; ok && i < n; i++) {
         texts[i] = PDL_BUF;
-        bool result = pdl_batch_sheet_is_result(base, i) && !failed;
+        bool result = pdl_batch_output_is_result(base, i) && !failed;
         ok = bind_value(pdl_dict_getz(row, base->columns.p[i]), result, &texts[i], &args[i + 1],
                         err);
     }
@@ -400,7 +400,7 @@ static bool put_row(sheet *base, pdl_str json, pdl_err *err) {
     return ok;
 }
 
-static bool flush(sheet *base, bool sync, pdl_err *err) {
+static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     (void)sync; /* a commit does */
     if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, NULL, NULL, err)) return false;
@@ -409,7 +409,7 @@ static bool flush(sheet *base, bool sync, pdl_err *err) {
     return true;
 }
 
-static void close_writer(sheet *base) {
+static void close_writer(pdl_batch_output *base) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_sql_close(w->q);
     pdl_free(w->cut_text);
@@ -417,17 +417,17 @@ static void close_writer(sheet *base) {
     pdl_free(w);
 }
 
-static const sheet_ops writing = {put_row, flush, close_writer};
+static const output_ops writing = {put_row, flush, close_writer};
 
-sheet *pdl_batch_sheet_sqlite_new(void) {
+pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     sqlite_writer *w = PDL_NEW(sqlite_writer);
-    w->sheet.ops = &writing;
-    return &w->sheet;
+    w->output.ops = &writing;
+    return &w->output;
 }
 
 /* A table from the beginning is a new one: one of the same name, which the user abandoned, had
  * other columns perhaps. */
-bool pdl_batch_sheet_sqlite_begin(sheet *base, uint64_t keep, pdl_err *err) {
+bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;
     if (!keep) {
@@ -445,7 +445,7 @@ bool pdl_batch_sheet_sqlite_begin(sheet *base, uint64_t keep, pdl_err *err) {
     return ok;
 }
 
-bool pdl_batch_sheet_sqlite_size(const pdl_table *t, uint64_t *size) {
+bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size) {
     pdl_err ignored = {0};
     thing what = {0};
     sql *q = NULL;

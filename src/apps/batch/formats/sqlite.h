@@ -5,8 +5,8 @@
 #ifndef PDL_BATCH_SQLITE_H
 #define PDL_BATCH_SQLITE_H
 
+#include "batch/output_impl.h"
 #include "batch/rows.h"
-#include "batch/sheet_impl.h"
 #include "sqlite/sql.h"
 
 /* The name in double quotes. */

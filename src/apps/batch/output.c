@@ -1,8 +1,8 @@
-/* sheet.c -- see sheet.h.
+/* output.c -- see output.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "batch/sheet.h"
+#include "batch/output.h"
 #include "batch/duck.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "batch/sheet_impl.h"
+#include "batch/output_impl.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -23,10 +23,10 @@ const char *pdl_batch_own_column(size_t i) {
     return names[i];
 }
 
-bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size) {
+bool pdl_batch_output_size(const pdl_table *t, uint64_t *size) {
     struct stat st;
     *size = 0;
-    if (t->form == PDL_TABLE_sqlite) return pdl_batch_sheet_sqlite_size(t, size);
+    if (t->form == PDL_TABLE_sqlite) return pdl_batch_output_sqlite_size(t, size);
     char *path = t->form == PDL_TABLE_parquet ? pdl_batch_parquet_rows(t) : pdl_str_dup(t->path);
     bool there = !t->standard && !t->is_open && stat(path, &st) == 0;
     if (there && st.st_size > 0) *size = (uint64_t)st.st_size;
@@ -34,12 +34,12 @@ bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size) {
     return there;
 }
 
-static sheet *new_of(pdl_table_form form) {
+static pdl_batch_output *new_of(pdl_table_form form) {
     switch (form) {
     case PDL_TABLE_jsonl:
     case PDL_TABLE_parquet:
-    case PDL_TABLE_csv: return pdl_batch_sheet_file_new();
-    case PDL_TABLE_sqlite: return pdl_batch_sheet_sqlite_new();
+    case PDL_TABLE_csv: return pdl_batch_output_file_new();
+    case PDL_TABLE_sqlite: return pdl_batch_output_sqlite_new();
     case PDL_TABLE_COUNT: break;
     }
     PDL_BUG("form of table %d", (int)form);
@@ -107,7 +107,7 @@ static bool check_path(const pdl_table *t, pdl_err *err) {
     return !why;
 }
 
-bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
+bool pdl_batch_output_check(const pdl_table *t, pdl_err *err) {
     return check_path(t, err) && (t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err));
 }
 
@@ -119,7 +119,7 @@ static char *folded(const char *name) {
 }
 
 /* Finds other names for columns that differ only in case. */
-static void find_inside(sheet *s) {
+static void find_inside(pdl_batch_output *s) {
     PDL_VEC(char *) keys = {0}; /* what the map borrows */
     pdl_map taken = {0};
     bool twins = false;
@@ -140,7 +140,7 @@ static void find_inside(sheet *s) {
 }
 
 /* The file of the name that the rows go to. */
-static bool find_file(const sheet *s, struct stat *st) {
+static bool find_file(const pdl_batch_output *s, struct stat *st) {
     char *path = s->table.form == PDL_TABLE_parquet ? pdl_str_dup(pdl_str_of(s->path))
                                                     : pdl_str_dup(s->table.path);
     bool there = !s->table.standard && !s->table.is_open && stat(path, st) == 0 &&
@@ -149,7 +149,7 @@ static bool find_file(const sheet *s, struct stat *st) {
     return there;
 }
 
-static void note_file(sheet *s) {
+static void note_file(pdl_batch_output *s) {
     struct stat st;
     if (!find_file(s, &st)) return;
     s->device = (uint64_t)st.st_dev;
@@ -157,7 +157,7 @@ static void note_file(sheet *s) {
 }
 
 /* Rows that went into a file without a name are lost, however well they were written. */
-static bool check_there(const sheet *s, pdl_err *err) {
+static bool check_there(const pdl_batch_output *s, pdl_err *err) {
     struct stat st;
     if (!s->inode) return true;
     bool there = find_file(s, &st);
@@ -171,52 +171,54 @@ static bool check_there(const sheet *s, pdl_err *err) {
     return false;
 }
 
-bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
-                          sheet **out, pdl_err *err) {
+bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
+                           pdl_batch_output **out, pdl_err *err) {
     for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
         if (!columns[i].n)
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                "%.*s: column %zu has no name, and a Parquet file needs one",
                                PDL_FMT(t->name), i + 1);
-    sheet *s = new_of(t->form);
+    pdl_batch_output *s = new_of(t->form);
     s->table = *t;
     s->path = t->form == PDL_TABLE_parquet
                   ? pdl_batch_parquet_rows(t)
                   : pdl_str_dup(t->standard ? PDL_STR("standard output") : t->path);
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&s->columns) = pdl_str_dup(columns[i]);
     if (t->form == PDL_TABLE_parquet) find_inside(s);
-    bool ok = t->form == PDL_TABLE_sqlite ? pdl_batch_sheet_sqlite_begin(s, keep, err)
-                                          : pdl_batch_sheet_file_begin(s, keep, err);
+    bool ok = t->form == PDL_TABLE_sqlite ? pdl_batch_output_sqlite_begin(s, keep, err)
+                                          : pdl_batch_output_file_begin(s, keep, err);
     if (ok)
         *out = s;
     else
-        pdl_batch_sheet_close(s);
+        pdl_batch_output_close(s);
     if (ok) note_file(s);
     return ok;
 }
 
-void pdl_batch_sheet_type(sheet *s, const char *type) {
+void pdl_batch_output_type(pdl_batch_output *s, const char *type) {
     *pdl_vec_push(&s->types) = pdl_str_dup(pdl_str_of(type));
 }
 
-void pdl_batch_sheet_source(sheet *s, const pdl_table *input) {
+void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input) {
     if (input->form == PDL_TABLE_parquet) s->source = input->path;
 }
 
-bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err) { return s->ops->put(s, json, err); }
+bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err) {
+    return s->ops->put(s, json, err);
+}
 
-bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err) {
+bool pdl_batch_output_flush(pdl_batch_output *s, bool sync, uint64_t *size, pdl_err *err) {
     bool ok = s->ops->flush(s, sync, err);
     *size = s->size;
     return ok;
 }
 
-bool pdl_batch_sheet_finish(sheet *s, bool changed, pdl_err *err) {
+bool pdl_batch_output_finish(pdl_batch_output *s, bool changed, pdl_err *err) {
     return check_there(s, err) &&
            (s->table.form != PDL_TABLE_parquet || pdl_batch_parquet_finish(s, changed, err));
 }
 
-void pdl_batch_sheet_close(sheet *s) {
+void pdl_batch_output_close(pdl_batch_output *s) {
     if (!s) return;
     for (size_t i = 0; i < s->columns.n; i++) pdl_free(s->columns.p[i]);
     for (size_t i = 0; i < s->types.n; i++) pdl_free(s->types.p[i]);

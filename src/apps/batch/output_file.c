@@ -1,4 +1,4 @@
-/* sheet_file.c -- see sheet.h: files of JSONL and CSV. Rows are gathered and written together,
+/* output_file.c -- see output.h: files of JSONL and CSV. Rows are gathered and written together,
  * always up to the end of a row.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "batch/sheet_impl.h"
+#include "batch/output_impl.h"
 #include "io/file.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -17,19 +17,20 @@
 
 enum { GATHERED = 1 << 16 };
 
-typedef struct sheet_file {
-    sheet sheet;
+typedef struct output_file {
+    pdl_batch_output output;
     int fd;
     bool owns; /* fd is closed at the end */
     pdl_buf buf;
-} sheet_file;
+} output_file;
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-static void put_cell(const sheet_file *s, pdl_str text, pdl_buf *out) {
+static void put_cell(const output_file *s, pdl_str text, pdl_buf *out) {
     bool quoted = false;
     for (size_t i = 0; i < text.n && !quoted; i++)
-        quoted = text.p[i] == s->sheet.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
+        quoted =
+            text.p[i] == s->output.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
     if (!quoted) {
         pdl_buf_put(out, text);
         return;
@@ -43,7 +44,7 @@ static void put_cell(const sheet_file *s, pdl_str text, pdl_buf *out) {
 }
 
 /* A text is written as it is, everything else as JSON. Nothing at all is an empty cell. */
-static bool put_csv_value(sheet_file *s, pdl_vref v, pdl_err *err) {
+static bool put_csv_value(output_file *s, pdl_vref v, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (pdl_is_str(v)) {
         put_cell(s, pdl_str_get(v), &s->buf);
@@ -56,24 +57,24 @@ static bool put_csv_value(sheet_file *s, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-static void put_header(sheet_file *s) {
-    for (size_t i = 0; i < s->sheet.columns.n; i++) {
-        if (i) pdl_buf_putc(&s->buf, s->sheet.table.separator);
-        put_cell(s, pdl_str_of(s->sheet.columns.p[i]), &s->buf);
+static void put_header(output_file *s) {
+    for (size_t i = 0; i < s->output.columns.n; i++) {
+        if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
+        put_cell(s, pdl_str_of(s->output.columns.p[i]), &s->buf);
     }
     pdl_buf_putc(&s->buf, '\n');
 }
 
-static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
+static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
     pdl_val row;
     size_t start = s->buf.len;
     if (!pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
     pdl_vref failed = pdl_dict_getz(row, pdl_batch_own_column(BATCH_ERROR));
     bool ok = true;
-    for (size_t i = 0; ok && i < s->sheet.columns.n; i++) {
-        bool is_result = pdl_batch_sheet_is_result(&s->sheet, i);
-        pdl_vref v = pdl_dict_getz(row, s->sheet.columns.p[i]);
-        if (i) pdl_buf_putc(&s->buf, s->sheet.table.separator);
+    for (size_t i = 0; ok && i < s->output.columns.n; i++) {
+        bool is_result = pdl_batch_output_is_result(&s->output, i);
+        pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
+        if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
             PDL_PUT(&s->buf, "null"); /* a result, not the lack of one */
         else
@@ -87,27 +88,27 @@ static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static bool write_out(sheet_file *s, pdl_err *err) {
+static bool write_out(output_file *s, pdl_err *err) {
     struct stat st;
     if (!s->buf.len) return true;
     bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (!pdl_file_write_named(s->fd, s->sheet.path, pdl_buf_str(&s->buf), err)) {
+    if (!pdl_file_write_named(s->fd, s->output.path, pdl_buf_str(&s->buf), err)) {
         /* A full disk takes a part of a row: whoever reads the file finds whole rows. */
         if (regular && ftruncate(s->fd, st.st_size) == 0) (void)lseek(s->fd, st.st_size, SEEK_SET);
         return false;
     }
-    s->sheet.size += s->buf.len;
+    s->output.size += s->buf.len;
     pdl_buf_clear(&s->buf);
     return true;
 }
 
-static bool put_inside(sheet_file *s, pdl_str json, pdl_err *err) {
+static bool put_inside(output_file *s, pdl_str json, pdl_err *err) {
     pdl_val row;
     if (!pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
-    pdl_val named = pdl_dict_new(s->sheet.inside.n);
-    for (size_t i = 0; i < s->sheet.inside.n; i++) {
-        pdl_vref v = pdl_dict_getz(row, s->sheet.columns.p[i]);
-        if (!pdl_is_absent(v)) named = pdl_dict_putz(named, s->sheet.inside.p[i], pdl_keep(v));
+    pdl_val named = pdl_dict_new(s->output.inside.n);
+    for (size_t i = 0; i < s->output.inside.n; i++) {
+        pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
+        if (!pdl_is_absent(v)) named = pdl_dict_putz(named, s->output.inside.p[i], pdl_keep(v));
     }
     bool ok = pdl_json_write(named, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &s->buf, err);
     pdl_buf_putc(&s->buf, '\n');
@@ -116,8 +117,8 @@ static bool put_inside(sheet_file *s, pdl_str json, pdl_err *err) {
     return ok;
 }
 
-static bool put(sheet *base, pdl_str json, pdl_err *err) {
-    sheet_file *s = (sheet_file *)(void *)base;
+static bool put(pdl_batch_output *base, pdl_str json, pdl_err *err) {
+    output_file *s = (output_file *)(void *)base;
     if (base->table.form == PDL_TABLE_csv) {
         if (!put_csv(s, json, err)) return false;
     } else if (base->inside.n) {
@@ -129,35 +130,35 @@ static bool put(sheet *base, pdl_str json, pdl_err *err) {
     return s->buf.len < GATHERED || write_out(s, err);
 }
 
-static bool flush(sheet *base, bool sync, pdl_err *err) {
-    sheet_file *s = (sheet_file *)(void *)base;
+static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
+    output_file *s = (output_file *)(void *)base;
     if (!write_out(s, err)) return false;
     return !sync || base->table.stream || fdatasync(s->fd) == 0 || errno == EINVAL ||
            pdl_file_errno(err, errno, base->path);
 }
 
-static void close_file(sheet *base) {
-    sheet_file *s = (sheet_file *)(void *)base;
+static void close_file(pdl_batch_output *base) {
+    output_file *s = (output_file *)(void *)base;
     if (s->owns) close(s->fd);
     pdl_buf_fini(&s->buf);
     pdl_free(s);
 }
 
-static const sheet_ops ops = {put, flush, close_file};
+static const output_ops ops = {put, flush, close_file};
 
-sheet *pdl_batch_sheet_file_new(void) {
-    sheet_file *s = PDL_NEW(sheet_file);
-    s->sheet.ops = &ops;
+pdl_batch_output *pdl_batch_output_file_new(void) {
+    output_file *s = PDL_NEW(output_file);
+    s->output.ops = &ops;
     s->fd = STDOUT_FILENO;
     s->buf = PDL_BUF;
-    return &s->sheet;
+    return &s->output;
 }
 
-static bool open_file(sheet_file *s, uint64_t keep, pdl_err *err) {
-    const char *path = s->sheet.path;
-    if (s->sheet.table.standard) return true;
-    if (s->sheet.table.is_open) { /* what the shell wrote into the file before stays */
-        s->fd = s->sheet.table.fd;
+static bool open_file(output_file *s, uint64_t keep, pdl_err *err) {
+    const char *path = s->output.path;
+    if (s->output.table.standard) return true;
+    if (s->output.table.is_open) { /* what the shell wrote into the file before stays */
+        s->fd = s->output.table.fd;
         return true;
     }
     s->fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
@@ -166,12 +167,12 @@ static bool open_file(sheet_file *s, uint64_t keep, pdl_err *err) {
     if (pdl_file_kind_of(path) == PDL_FILE_REGULAR &&
         (ftruncate(s->fd, (off_t)keep) != 0 || lseek(s->fd, 0, SEEK_END) < 0))
         return pdl_file_errno(err, errno, path);
-    s->sheet.size = keep;
+    s->output.size = keep;
     return true;
 }
 
-bool pdl_batch_sheet_file_begin(sheet *base, uint64_t keep, pdl_err *err) {
-    sheet_file *s = (sheet_file *)(void *)base;
+bool pdl_batch_output_file_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
+    output_file *s = (output_file *)(void *)base;
     if (!open_file(s, keep, err)) return false;
     if (base->table.form == PDL_TABLE_csv && !keep) put_header(s);
     return true;

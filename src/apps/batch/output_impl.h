@@ -1,22 +1,22 @@
-/* sheet_impl.h -- what a writer of a form provides. Private to batch.
+/* output_impl.h -- what a writer of a form provides. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_BATCH_SHEET_IMPL_H
-#define PDL_BATCH_SHEET_IMPL_H
+#ifndef PDL_BATCH_OUTPUT_IMPL_H
+#define PDL_BATCH_OUTPUT_IMPL_H
 
 #include "base/vec.h"
-#include "batch/sheet.h"
+#include "batch/output.h"
 
-/* Everything is called with the writer of the form, whose first member is the sheet. */
-typedef struct sheet_ops {
-    bool (*put)(sheet *s, pdl_str json, pdl_err *err);
-    bool (*flush)(sheet *s, bool sync, pdl_err *err);
-    void (*close)(sheet *s);
-} sheet_ops;
+/* Everything is called with the writer of the form, whose first member is the output. */
+typedef struct output_ops {
+    bool (*put)(pdl_batch_output *s, pdl_str json, pdl_err *err);
+    bool (*flush)(pdl_batch_output *s, bool sync, pdl_err *err);
+    void (*close)(pdl_batch_output *s);
+} output_ops;
 
-struct batch_sheet {
-    const sheet_ops *ops;
+struct pdl_batch_output {
+    const output_ops *ops;
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
@@ -30,24 +30,24 @@ struct batch_sheet {
 };
 
 /* Is the column of this number the result? */
-static inline bool pdl_batch_sheet_is_result(const sheet *s, size_t i) {
+static inline bool pdl_batch_output_is_result(const pdl_batch_output *s, size_t i) {
     return i + BATCH_OWN_COLUMNS - BATCH_RESULT == s->columns.n;
 }
 
-PDL_MUST bool pdl_batch_sheet_file_begin(sheet *s, uint64_t keep, pdl_err *err);
-sheet *pdl_batch_sheet_file_new(void);
-sheet *pdl_batch_sheet_sqlite_new(void);
-PDL_MUST bool pdl_batch_sheet_sqlite_begin(sheet *s, uint64_t keep, pdl_err *err);
+PDL_MUST bool pdl_batch_output_file_begin(pdl_batch_output *s, uint64_t keep, pdl_err *err);
+pdl_batch_output *pdl_batch_output_file_new(void);
+pdl_batch_output *pdl_batch_output_sqlite_new(void);
+PDL_MUST bool pdl_batch_output_sqlite_begin(pdl_batch_output *s, uint64_t keep, pdl_err *err);
 /* What a column is called in OUT.rows and by DuckDB. */
-static inline const char *pdl_batch_sheet_inside(const sheet *s, size_t i) {
+static inline const char *pdl_batch_output_inside(const pdl_batch_output *s, size_t i) {
     return s->inside.n ? s->inside.p[i] : s->columns.p[i];
 }
 
 /* OUT.rows, in which the rows of a Parquet file are gathered; owned. */
 char *pdl_batch_parquet_rows(const pdl_table *t);
 /* The file is made of them, unless it is there and nothing has changed. */
-PDL_MUST bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err);
+PDL_MUST bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err);
 /* Rows of a table that is there; false: there is none. */
-bool pdl_batch_sheet_sqlite_size(const pdl_table *t, uint64_t *size);
+bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size);
 
 #endif
