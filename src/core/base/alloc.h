@@ -37,21 +37,24 @@ void *pdl_alloc(size_t n);
 /* Fresh memory of n items of size bytes, all zero; the product is checked. */
 void *pdl_calloc(size_t n, size_t size);
 
-/* Memory p (or NULL) resized to n bytes; takes p. */
+/* Resizes the memory p (or NULL) to n bytes. Takes ownership of p. */
 void *pdl_realloc(void *p, size_t n);
 
-/* Memory p (or NULL) resized to n items of size bytes; the product is checked. */
+/* Resizes the memory p (or NULL) to n items of size bytes; the product is checked. Takes ownership
+ * of p. */
 void *pdl_realloc_n(void *p, size_t n, size_t size);
 
-/* Returns true when n more bytes can be allocated. Used before making something large, where an
- * error of the program is better than the end of the process; small requests skip the question. */
-enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; what is smaller is small */
+/* Returns true when n more bytes can be allocated. A caller that is about to make something large
+ * asks first, because an error of the program is better than the end of the process; small requests
+ * skip the question. */
+enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; smaller requests skip the question */
 bool pdl_alloc_has_room(size_t n);
 
 /* This thread took n bytes from the system. */
 void pdl_alloc_note(size_t n);
-/* The machine had hardly any memory left when this thread asked last: what it does ends with an
- * error (base/cancel.h), and whoever raises that sets it to false. */
+/* True when the machine had hardly any memory left at the last check of this thread. The work of
+ * the thread then ends with an error (base/cancel.h); the code that raises the error sets this to
+ * false. */
 extern _Thread_local bool pdl_alloc_low;
 
 /* Release p; NULL is fine. */
@@ -65,7 +68,8 @@ void pdl_free(void *p);
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
 
-/* The watch of this thread, asked after the handler above. All NULL: none. */
+/* The watch of this thread is called after the handler above. With all members NULL there is no
+ * watch. */
 typedef struct pdl_alloc_watch {
     bool (*give)(void *user, size_t size); /* true: it released some memory, try again */
     void (*last_words)(
@@ -79,21 +83,22 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 /* All n bytes at p will be written soon: the system may give their pages at once. */
 void pdl_alloc_touch(void *p, size_t n);
 
-/* n bytes at p will be read soon: the processor begins to fetch them into its second cache; what is
- * in the first one stays. p need not be valid. */
+/* The n bytes at p will be read soon, so the processor begins to fetch them into its second cache
+ * and leaves the first one as it is. p need not be valid. */
 static inline void pdl_prefetch(const void *p, size_t n) {
     enum { LINE = 64 };
     for (size_t i = 0; i < n; i += LINE) __builtin_prefetch((const void *)((uintptr_t)p + i), 0, 2);
 }
 
-/* n bytes, or NULL when there are none. For memory that is kept in reserve. */
+/* Returns n bytes, or NULL when there are none. Memory that is kept in reserve is allocated with
+ * it. */
 void *pdl_alloc_try(size_t n);
 
 /* Ends the process because memory ran out; for libraries that allocate by themselves. */
 PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
 
-/* Makes the nth allocation from now on fail, once (PDL_STRESS=alloc:N). Holds for the whole
- * process; replaces what pdl_alloc_from set. */
+/* Makes the nth allocation from now on fail, once (PDL_STRESS=alloc:N). Applies to the whole
+ * process and replaces what pdl_alloc_from set. */
 void pdl_alloc_fail_at(long n);
 
 /* Replaces malloc for the whole process; NULL restores it. Must be called before anything is
@@ -106,7 +111,7 @@ typedef struct pdl_allocator {
 void pdl_alloc_from(const pdl_allocator *a);
 bool pdl_alloc_is_custom(void);
 
-/* Prints file:line and aborts. For broken invariants of the library, never for bad input. */
+/* Prints file:line and aborts. Called for broken invariants of the library, never for bad input. */
 PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt,
                                                     ...);
 #define PDL_BUG(...) pdl_bug(__FILE__, __LINE__, __VA_ARGS__)

@@ -1,8 +1,8 @@
 /* arena.h -- region allocator: many small objects that are freed together.
  *
  * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena
- * is used with marks: the function that sets a mark resets to it before it returns, so nothing in a
- * scratch arena survives a park.
+ * is used with marks: the function that sets a mark resets to it before it returns, so a
+ * scratch arena is empty again before a fiber parks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-/* Read by the functions below only, which are in this header since they are in each inner loop. */
+/* Only the functions below read the members. They are in this header because they are in each inner
+ * loop. */
 typedef struct pdl_arena {
     char *at, *end; /* free bytes of the newest chunk */
     struct pdl_arena_chunk *top;
@@ -25,19 +26,19 @@ enum { PDL_ARENA_ALIGN = 8 };
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is fine */
 
-/* n zeroed bytes aligned for pointers, 64-bit integers and doubles; live as long as the arena (or
- * until a reset). Never NULL. raw: not zeroed. */
+/* Returns n zeroed bytes (raw: not zeroed), aligned for pointers, 64-bit integers and doubles. They
+ * live as long as the arena, or until a reset. Never NULL. */
 static inline void *pdl_arena_get(pdl_arena *a, size_t n);
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n);
 
-/* Of pdl_arena_raw: where the newest chunk has no room. */
+/* The slow part of pdl_arena_raw, called when the newest chunk is too small for n bytes. */
 void *pdl_arena_more(pdl_arena *a, size_t n);
 
-/* n zeroed items of size bytes; the product is checked. */
+/* Returns n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
-/* The next objects take about n bytes: they get one chunk, and the system gives its pages at once.
- * A page fault for each of them costs twice as much. */
+/* Announces that the next objects take about n bytes: they get one chunk, whose pages the system
+ * maps at once. A page fault for each of them costs twice as much. */
 void pdl_arena_expect(pdl_arena *a, size_t n);
 
 /* Copies s into the arena and NUL-terminates the copy. */
@@ -46,8 +47,8 @@ pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
 #define pdl_arena_new(a, T)      ((T *)pdl_arena_get((a), sizeof(T)))
 #define pdl_arena_new_n(a, T, n) ((T *)pdl_arena_get_n((a), (n), sizeof(T)))
 
-/* Calls fn(p) when the arena is freed (not on reset). For resources of a program that live outside
- * of the arena. */
+/* Calls fn(p) when the arena is freed (not on reset). Resources of a program outside of the arena
+ * are released this way. */
 void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p);
 
 typedef struct {
@@ -58,7 +59,7 @@ typedef struct {
 pdl_mark pdl_arena_mark(pdl_arena *a);
 void pdl_arena_reset(pdl_arena *a, pdl_mark m);
 
-/* Bytes handed out so far. */
+/* Returns the bytes handed out so far. */
 size_t pdl_arena_size(const pdl_arena *a);
 
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n) {

@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 
-/* Append bytes as base64 with padding; url: the alphabet for addresses, without padding. */
+/* Appends bytes as base64 with padding; with url set, in the alphabet of URLs and without
+ * padding. */
 void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out);
 /* Appends the bytes that text encodes. Accepts both alphabets, with or without padding, and skips
- * blanks and line ends. Returns false when text is not base64; out then holds what was decoded
- * until there. */
+ * blanks and line ends. Returns false when text is not base64; out then holds the bytes decoded
+ * before the fault. */
 PDL_MUST bool pdl_base64_read(pdl_str text, pdl_buf *out);
 
 #endif

@@ -1,8 +1,9 @@
 /* bisect.h -- binary search in anything that an index reaches.
  *
- * bsearch of the C library finds one equal element of an array; here mostly the first element that
- * is not before a position is wanted, of arrays, of numbered rows and of functions of an index.
- * Written out each time it is eight lines in which `<` and `<=` are easily confused.
+ * bsearch of the C library finds an element that is equal to a key. Here the first element that is
+ * not before a position is wanted most of the time, in arrays, in numbered rows and in functions of
+ * an index. Written out each time, the search is eight lines in which `<` and `<=` are easily
+ * confused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,46 +14,49 @@
 
 #include "base/err.h"
 
-/* Number of the signal that asked for the end; 0 before. It is a sig_atomic_t; <signal.h> is not
- * included here because it declares too much. */
+/* The number of the signal that asked for the end; 0 before. It is a sig_atomic_t; <signal.h> is
+ * not included here because it declares too much. */
 typedef const volatile int pdl_cancel_flag;
 
-/* What can cancel the work of a thread. All-zero: nothing. */
+/* All that can cancel the work of a thread. With all members zero nothing can. */
 typedef struct pdl_cancel {
     pdl_cancel_flag *flag; /* borrowed, or NULL */
     bool (*check_time)(void *user,
-                       /* false with err set: the time is over. NULL: no limit of time */
+                       /* Returns false with err set when the time is over. NULL: there is no time
+                        * limit. */
                        pdl_err *err);
     void *user;
 } pdl_cancel;
 
-/* From now on this thread checks c (borrowed; NULL: nothing cancels). Returns the previous scope,
- * which the caller enters again at the end. */
+/* From now on the checks of this thread use c (borrowed; NULL: nothing cancels). Returns the
+ * previous scope, which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
-/* The looks-th look at a flag from now on is preceded by SIGINT (PDL_STRESS=cancel:N), so that a
- * test can cancel an operation at each place where it checks. 0: none is. For the whole process. */
+/* Sends SIGINT before the looks-th check of a flag from now on (PDL_STRESS=cancel:N), so that a
+ * test can cancel an operation at each place where it checks; 0 sends none. Applies to the whole
+ * process. */
 void pdl_cancel_say_after(long looks);
 
 /* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot
  * catch a signal. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
-/* The same for functions that run once per small item: reads the clock only now and then. */
+/* Works as pdl_check_cancel for functions that run once per small item: it reads the clock only now
+ * and then. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 
-/* The same for the i-th of many small items, most of which are not checked. */
+/* Works as pdl_check_cancel for the i-th of many small items, most of which are not checked. */
 enum { PDL_CANCEL_EVERY = 4096 };
 PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* Bytes that are copied or filled between two checks: about a tenth of a millisecond, with memory
- * that the system has to provide about a whole one. */
+/* Bytes that are copied or filled between two checks. They take about a tenth of a millisecond, or
+ * a whole one when the system has to provide the memory. */
 enum { PDL_CANCEL_BYTES = 1 << 20 };
 
-/* Copies n bytes to where they do not overlap. Returns false when the work is cancelled; then a
- * part is copied. */
+/* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; a
+ * part is then copied. */
 PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err);
 
 /* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
@@ -71,10 +74,10 @@ void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
 /* A walk without an error channel (equality, hashes) counts its steps. When it is cancelled it
  * stops and returns an arbitrary result, which its caller must not use: the nearest caller with an
- * error channel checks pdl_check_walk afterwards. The machine does so for natives and operators. */
+ * error channel calls pdl_check_walk afterwards. The machine does so for natives and operators. */
 typedef struct pdl_steps {
     size_t n;
-} pdl_steps; /* since the last check */
+} pdl_steps; /* counted since the last check */
 PDL_COLD bool pdl_cancel_walk(void);
 PDL_COLD bool pdl_steps_check(pdl_steps *s);
 /* Returns false when the walk must stop, also at each later call. */
@@ -82,15 +85,16 @@ PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
-/* The same for the i-th of many small items. Not for the first ones: what is short is
- * finished also while a run is being ended. */
+/* Works as pdl_steps_may_continue for the i-th of many small items. The first items are not
+ * checked, so that a short walk is finished even while its run is being ended. */
 PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
     return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }
 
-extern _Thread_local bool pdl_walk_cancelled; /* read it through pdl_check_walk */
+extern _Thread_local bool pdl_walk_cancelled; /* read through pdl_check_walk only */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
-/* The same where there is no error channel: true means that the computed result may be wrong. */
+/* Returns true when a walk was cancelled, so that the computed result may be wrong; for functions
+ * without an error channel. */
 static inline bool pdl_is_walk_cancelled(void) { return PDL_UNLIKELY(pdl_walk_cancelled); }
 /* Returns false when a walk of this thread was cancelled since the last check; err holds the
  * reason. */

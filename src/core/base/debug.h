@@ -37,8 +37,8 @@ enum {
 typedef struct pdl_debug {
     uint32_t on; /* bit PDL_DBG_BIT_<id> */
     void *file;  /* FILE *, NULL: standard error */
-    /* Appends what may be written of a line (with its end); may hold text back until a later line.
-     * NULL: lines are written unchanged */
+    /* Appends the part of a line (with its end) that may be written; may hold text back until a
+     * later line. NULL: lines are written unchanged. */
     void (*hide)(void *user, pdl_str line, pdl_buf *out);
     void *hide_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */

@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/source.h"
 
-/*   X(id, exit code, doc)   Kinds are what programs react to: retry.exceptions, fallback, exit
- * codes. Kinds from auth on are those of a model call (spec providers 9). */
+/* X(id, exit code, doc). Programs react to kinds: in retry.exceptions, in fallback, by exit codes.
+ * Kinds from auth on are those of a model call (spec providers 9). */
 #define PDL_ERR_KINDS(X)                                                                           \
     X(syntax, 1, "a program, data file or expression cannot be read")                              \
     X(schema, 1, "a program does not respect the language")                                        \
@@ -35,7 +35,7 @@
     X(processes, 1, "confined code started more processes than its profile allows")                \
     X(interrupt, 130, "the user pressed Ctrl-C")                                                   \
     X(terminated, 143, "the process was asked to end")                                             \
-    X(parked, 75, "the run waits for an answer of somebody who is not there")                      \
+    X(parked, 75, "the run waits for an answer that a person gives later")                         \
     X(usage, 2, "the command line is wrong")                                                       \
     X(exit, 0, "Python code called sys.exit; the code is in status")                               \
     X(auth, 1, "a model: key missing or refused")                                                  \
@@ -71,17 +71,17 @@ typedef struct pdl_err_frame {
     char *what; /* owned: "call to f", "import of x.pdl" */
     pdl_loc loc;
     bool is_tool;   /* a call by a library, with its arguments: printed above the message */
-    uint64_t label; /* origins of these arguments (value/label.h) */
+    uint64_t label; /* origins of the arguments (value/label.h) */
 } pdl_err_frame;
 
-/* What is known of an error besides its message, for the program that catches it (pdl_error), the
+/* Facts about an error besides its message, for the program that catches it (pdl_error), the
  * machine and the server. Zero: unknown. */
 typedef struct pdl_err_facts {
     uint32_t line1;        /* kind code: line of the block's text that raised it */
-    double retry_after;    /* of a model call: seconds that the service asked to wait */
+    double retry_after;    /* seconds that the service of a model call asked to wait */
     bool has_budget;       /* kind budget: the three fields below are set */
     uint8_t budget_item;   /* pdl_budget_item */
-    uint32_t budget_depth; /* how many budgets are around it: 0 is that of the run */
+    uint32_t budget_depth; /* number of budgets around it; 0: the run's budget */
 } pdl_err_facts;
 
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
@@ -93,12 +93,12 @@ typedef struct pdl_err {
     char *hint;     /* owned or NULL: "did you mean 'name'?" */
     char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
     pdl_err_facts facts;
-    /* owned or NULL, of a model call: JSON {provider, model, retry_after_seconds, attempts}, which
-     * the program sees as pdl_error and the trace shows; nothing in the machine reads it */
+    /* owned or NULL: JSON {provider, model, retry_after_seconds, attempts} of a failed model call.
+     * The program sees it as pdl_error and the trace shows it; nothing in the machine reads it. */
     char *detail;
     uint64_t label; /* origins of the message's text (value/label.h); 0: the program's own */
-    /* where has_words: origins of the words that may be a secret, when the message is shown; else
-     * they are those of label, which has all that led to the error */
+    /* Origins of the words that may be a secret when the message is shown. Used when has_words is
+     * set; otherwise label is, which also has what led to the error. */
     uint64_t words;
     bool has_words;
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
@@ -111,7 +111,7 @@ typedef struct pdl_err {
     struct pdl_err *cause; /* owned or NULL: what this error wraps */
 } pdl_err;
 
-/* Fill err (unset on entry); always false. */
+/* Fills err, which is unset on entry. Always false. */
 PDL_PRINTF(4, 5)
 bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...);
 PDL_PRINTF(4, 0)
@@ -128,8 +128,7 @@ bool pdl_err_memory(pdl_err *err, size_t n);
 /* Sets the error for signal sig, which no handler of the program catches. Always false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
-/* Returns true for the end of the work, by a signal or by a budget; false for a failure of what was
- * tried. */
+/* Returns true when a signal or a budget ended the work, false when what was tried failed. */
 static inline bool pdl_err_is_cancel(const pdl_err *err) {
     return err->kind == PDL_E_interrupt || err->kind == PDL_E_terminated ||
            err->kind == PDL_E_budget;
@@ -142,42 +141,45 @@ PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, .
 /* Replaces the message. Takes the content of msg. */
 void pdl_err_reword(pdl_err *err, pdl_buf *msg);
 
-/* Give err a place unless it has one. */
+/* Gives err a place unless it has one. */
 void pdl_err_at(pdl_err *err, pdl_loc loc);
 
-/* Makes text of the places, for an error that outlives the sources that they point into. */
+/* Turns the places of err into text, for an error that outlives the sources that they point
+ * into. */
 void pdl_err_detach(pdl_err *err);
 
-/* Set (replacing) the suggestion printed below. */
+/* Sets or replaces the suggestion that is printed below the error. */
 PDL_PRINTF(2, 3) void pdl_err_hint(pdl_err *err, const char *fmt, ...);
 
-/* Add a frame of the PDL call stack (outer frames later). */
+/* Adds a frame of the PDL call stack; outer frames are added later. */
 PDL_PRINTF(3, 4) void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
-/* The same for a function of the program that a library called (a tool of an agent), which is
- * where the failure is. Only the first counts: it is the innermost. */
+/* Works as pdl_err_frame_add for a function of the program that a library called (a tool of an
+ * agent), which is where the failure is. Only the first call counts, because it is the
+ * innermost. */
 PDL_PRINTF(4, 5)
 void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt, ...);
 bool pdl_err_has_tool(const pdl_err *err);
 
-/* Release what err owns and make it all-zero; may be called twice. */
+/* Releases what err owns and makes it all-zero; may be called twice. */
 void pdl_err_fini(pdl_err *err);
 
-/* Move *src to *dst (unset); *src becomes all-zero. */
+/* Moves *src to *dst (unset); *src becomes all-zero. */
 void pdl_err_move(pdl_err *dst, pdl_err *src);
 
 /* Deep copy of src into dst (unset). */
 void pdl_err_copy(pdl_err *dst, const pdl_err *src);
 
-/* "syntax", "rate_limit", ... (static). "none" for PDL_E_NONE. */
+/* Returns the name of a kind ("syntax", "rate_limit", ...; static); "none" for PDL_E_NONE. */
 const char *pdl_err_kind_name(pdl_err_kind k);
 
-/* Process exit code for an error: the column of the table, or status for PDL_E_exit. */
+/* Returns the exit code of the process for an error: the column of the table, or status for
+ * PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
 
-/* Appends the message as users see it: "FILE:LINE - MSG" lines; when `rich`, the tool that failed
- * above them, and below them the indented source line with caret, hint and call stack. Ends with a
- * newline. */
+/* Appends the message as users see it: "FILE:LINE - MSG" lines. When `rich`, the tool that failed
+ * is above them, and the indented source line with caret, hint and call stack is below them. Ends
+ * with a newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* glob.h -- shell patterns of names (of models, tools, servers, commands) and of paths.
  *
- * `*` matches any text; of a name also one with slashes in it. What else is special is the caller's
- * choice, since names may hold the other characters: a tool may be called a[0].
+ * `*` matches any text; in a name that text may have slashes. The caller chooses which other
+ * characters are special, since names may contain them: a tool may be called a[0].
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +12,14 @@
 
 enum {
     PDL_GLOB_ONE = 1,  /* ? is any one character */
-    PDL_GLOB_SETS = 2, /* [abc], [a-z], [!abc]: one character of the set, as Python's fnmatchcase */
-    /* * and ? end at a slash, ** does not; the folders of a ** between slashes may be none. */
+    /* [abc], [a-z], [!abc] match one character of the set, as in Python's fnmatchcase */
+    PDL_GLOB_SETS = 2,
+    /* * and ? end at a slash, ** does not; a ** between slashes also matches no folder */
     PDL_GLOB_PATHS = 4
 };
 
-/* Does the pattern fit the whole of s? At worst the product of both lengths, however many stars
- * there are. */
+/* Returns true when the pattern matches the whole of s. Takes time of the product of both lengths
+ * at worst, however many stars there are. */
 bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special);
 
 #endif

@@ -10,7 +10,8 @@
 
 #include "base/str.h"
 
-/* Fast hash for tables, seeded once a process so that input cannot aim at collisions. Never 0. */
+/* Fast hash for tables. The seed is drawn once for each process, so that input cannot aim at
+ * collisions. Never 0. */
 uint32_t pdl_hash_str(pdl_str s);
 
 /* Mixes a 64-bit number into a table hash. Never 0. */
@@ -22,7 +23,7 @@ typedef struct {
     unsigned char block[64];
 } pdl_sha256;
 
-/* Content that comes in pieces: init, add each piece, done writes the digest. */
+/* Hashes content that arrives in pieces: init, then add for each piece; done writes the digest. */
 void pdl_sha256_init(pdl_sha256 *h);
 void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes);
 void pdl_sha256_done(pdl_sha256 *h, unsigned char out[32]);

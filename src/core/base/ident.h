@@ -7,11 +7,11 @@
 
 #include "base/str.h"
 
-/* Does name occur in code, with no letter, digit, underscore or byte beyond ASCII at either side?
- * False for the empty name. */
+/* Returns true when name occurs in code, with no letter, digit, underscore or byte beyond ASCII on
+ * either side. False for the empty name. */
 bool pdl_ident_is_in(pdl_str code, pdl_str name);
-/* Does the name of a variable or a field say that its value is a key, a token, a password ...?
- * Small and capital letters are the same. */
+/* Returns true when the name of a variable or a field says that its value is a secret: a key, a
+ * token, a password. Ignores case. */
 bool pdl_ident_says_secret(pdl_str name);
 
 #endif

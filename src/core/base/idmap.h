@@ -1,7 +1,7 @@
 /* idmap.h -- map from nonzero ids or addresses to borrowed pointers. All-zero is empty.
  *
- * For objects that are found again by number: effects, transfers, turns of the trace. A look-up
- * takes constant time.
+ * Effects, transfers and turns of the trace are found again by their number. A look-up takes
+ * constant time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* libraries.h -- libraries that are opened when they are first needed, and their file names.
  *
- * A build that brings its own (the option `bundled` of meson: wheels) opens them by names that
- * no other module uses: under the usual ones the loader would give ours to other modules of the
- * process, which were linked with the system's.
+ * A build that includes its own copies (the option `bundled` of meson: wheels) opens them by names
+ * that no other module uses. Under the usual names the loader would hand our copies to other
+ * modules of the process, which were linked with those of the system.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +14,14 @@
 
 #include "base/alloc.h"
 
-/* A function of a library, and where its address goes in a struct of such addresses. */
+/* A function of a library, and the place for its address in a struct of such addresses. */
 typedef struct pdl_library_symbol {
     const char *name;
     size_t at;
 } pdl_library_symbol;
 
-/* The first of the libraries that is there, for dlclose; NULL when there is none. */
+/* Opens the first of the libraries that is installed; the caller closes it with dlclose. Returns
+ * NULL when there is none. */
 PDL_MUST void *pdl_library_open(const char *const *names, size_t n);
 
 /* Writes the addresses to out. Returns the name of a function that the library does not have, or
@@ -28,21 +29,21 @@ PDL_MUST void *pdl_library_open(const char *const *names, size_t n);
 PDL_MUST const char *pdl_library_find(void *library, const pdl_library_symbol *symbols, size_t n,
                                       void *out);
 
-/* Both: true when all functions of a library are found. It stays loaded for the life of the
- * process, since OpenSSL does not survive being unloaded. */
+/* Opens a library and finds its functions. Returns true when all are there. The library stays
+ * loaded for the life of the process, since OpenSSL cannot be unloaded. */
 PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);
 
 #ifdef PDL_BUNDLED
 #define PDL_CURL_NAMES   "libpdl-http.so"
-#define PDL_CRYPTO_NAMES "libpdl-http.so" /* OpenSSL is in it */
+#define PDL_CRYPTO_NAMES "libpdl-http.so" /* libcurl and OpenSSL are in it */
 #define PDL_SQLITE_NAMES "libpdl-sqlite.so"
 #else
 #define PDL_CURL_NAMES   "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif
-/* No package brings it along; PDL_DUCKDB names another file. */
+/* No package contains it; PDL_DUCKDB names another file. */
 #define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
 
 #endif

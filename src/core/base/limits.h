@@ -3,10 +3,10 @@
  * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the
  * defaults.
  *
- * A ceiling is right when what is below it ends soon, or can be ended: a signal and a budget of
+ * A ceiling is right when the work below it ends soon or can be cancelled: a signal and a budget of
  * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
- * largest integer is one whose slowest operation takes less than that. What a peer can make us
- * keep, open or send has a ceiling for each session, since its size is the peer's choice.
+ * largest integer is one whose slowest operation takes less than that. A peer chooses the size of
+ * what we keep, open or send for it, so each of these sizes has a ceiling for each session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,23 +50,23 @@
     X(waiting_calls, WAITING_CALLS, 1024, 1,                                                       \
       "model calls that wait to be sent; the block that makes one more waits")                     \
     X(open_effects, OPEN_EFFECTS, 128, 1,                                                          \
-      "embeddings, calls of tools and of Python under way; a loop that makes more waits")          \
+      "embeddings, calls of tools and of Python in flight; a loop that makes more waits")          \
     X(tools, TOOLS, 10000, 10, "tools in the list of one server; each becomes a function")         \
     X(tool_list_bytes, TOOL_LIST_BYTES, 8388608, 1024,                                             \
       "all pages of the list of one tool server")                                                  \
     X(tool_asks, TOOL_ASKS, 1000, 10,                                                              \
       "requests of a tool server at once, which we answer; ten a second more")                     \
-    X(tool_replies, TOOL_REPLIES, 8, 1, "our answers to a tool server over HTTP under way")        \
+    X(tool_replies, TOOL_REPLIES, 8, 1, "our answers in flight to a tool server over HTTP")        \
     X(tool_unasked_bytes, TOOL_UNASKED_BYTES, 67108864, 65536,                                     \
       "what a tool server writes while nothing waits for it; a megabyte a second more")            \
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                    \
     X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                \
     X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576,                                  \
-      "bodies of all requests under way at pdl serve")                                             \
+      "bodies of all requests in flight at pdl serve")                                             \
     X(serve_waiting_bytes, SERVE_WAITING_BYTES, 67108864, 1024,                                    \
       "bodies of requests to pdl serve that wait")                                                 \
     X(serve_conversations_bytes, SERVE_CONVERSATIONS_BYTES, 67108864, 1024,                        \
-      "what pdl serve keeps of conversations, for responses that go on")                           \
+      "conversations that pdl serve keeps, for responses that continue one")                       \
     X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                 \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")               \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                            \

@@ -1,6 +1,6 @@
 /* machine.h -- how much memory is left.
  *
- * Linux promises memory that it does not have, and ends a process that then uses it: without a
+ * Linux promises memory that it does not have, and kills a process that then uses it: without a
  * message, and perhaps another process than the one that asked. So a program that makes something
  * large asks first (alloc.h), and gets an error instead.
  *
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes that processes may still take together, of memory and of swap; SIZE_MAX: not known. taken:
- * what the caller took since it asked last. */
+/* Returns the bytes, of memory and of swap, that all processes together may still take; SIZE_MAX:
+ * unknown. taken: bytes that the caller took since its last call. */
 size_t pdl_machine_left(size_t taken);
 
-/* Until it ends, the machine has as much left (PDL_STRESS=room:N). */
+/* Sets what the machine has left for the rest of the process (PDL_STRESS=room:N). */
 void pdl_machine_say_left(size_t bytes);
 
 #endif

@@ -16,11 +16,11 @@ typedef struct pdl_map_entry {
     void *value;
 } pdl_map_entry;
 
-/* All-zero is the valid empty map. Entries keep their order; entries.p[0..n). */
+/* All-zero is the valid empty map. entries.p[0..n) are in order of insertion. */
 typedef struct pdl_map {
     pdl_map_entry *entries;
     size_t n, cap;
-    uint32_t *slots; /* numbers of entries from 1; 0: free */
+    uint32_t *slots; /* numbers of entries from 1; 0: free slot */
     size_t mask;
 } pdl_map;
 
@@ -31,7 +31,8 @@ void pdl_map_fini(pdl_map *m);
 void *pdl_map_find(const pdl_map *m, pdl_str key);
 
 /* Returns the index of the entry of key, which is inserted without a value when it is absent; key
- * must outlive the map. For those who come back to an entry and need not look for it again. */
+ * must outlive the map. A caller that returns to an entry keeps its index and need not look it up
+ * again. */
 size_t pdl_map_entry_index(pdl_map *m, pdl_str key);
 
 /* Inserts or replaces; key must outlive the map. Returns the previous value or NULL. */

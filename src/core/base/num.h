@@ -13,31 +13,31 @@ enum { PDL_NUM_MAX = 32 }; /* bytes of the longest int64 or shortest double, NUL
 /* Writes v in decimal; returns the length. */
 size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
 
-/* Writes v as Python's repr does: shortest digits that round-trip, exponent form below 1e-4 and
- * from 1e16 with sign and at least two digits, else always a fractional part; inf, -inf, nan.
- * Returns the length. */
+/* Writes v as Python's repr does. The digits are the shortest that round-trip. Below 1e-4 and from
+ * 1e16 on there is an exponent with sign and at least two digits, else always a fractional part;
+ * inf, -inf and nan are words. Returns the length. */
 size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 
-/* Writes a finite v with `digits` decimals as printf's %.*f does (exact, halves to even), as long
- * as digits is at most PDL_NUM_FIXED_DIGITS and v is below 1e9; returns the length, or 0 when v or
- * digits are beyond that. Some five times as fast as printf. */
+/* Writes a finite v with `digits` decimals as printf's %.*f does (exact, halves to even), about
+ * five times as fast. Returns the length, or 0 when digits is above PDL_NUM_FIXED_DIGITS or v is
+ * not below 1e9. */
 enum { PDL_NUM_FIXED_DIGITS = 9 };
 size_t pdl_num_fixed(double v, int digits, char out[PDL_NUM_MAX]);
 
-/* Strict: optional '-', digits; the whole of s. False when it is not that or does not fit
- * (INT64_MIN fits). */
+/* Reads an optional '-' and digits, which must be the whole of s. Returns false when s is something
+ * else or does not fit (INT64_MIN fits). */
 bool pdl_num_read_int(pdl_str s, int64_t *out);
 
-/* A float of the form [+-]digits[.digits][e[+-]digits] (a digit on at least one side of the dot);
- * the whole of s, correctly rounded, overflow to infinity. False when it is not that. No hex, inf,
- * nan, underscores. */
+/* Reads a float of the form [+-]digits[.digits][e[+-]digits] (a digit on at least one side of the
+ * dot), which must be the whole of s. The result is correctly rounded, overflow gives infinity.
+ * Returns false for anything else, also for hex, inf, nan and underscores. */
 bool pdl_num_read_double(pdl_str s, double *out);
 
-/* digits * 10^exp10, correctly rounded. Returns false without a result when the exponent is outside
- * of -27..27, where the computation would not be exact. */
+/* Computes digits * 10^exp10, correctly rounded. Returns false without a result when the exponent
+ * is outside of -27..27, where the computation would not be exact. */
 bool pdl_num_decimal(uint64_t digits, int exp10, double *out);
 
-/* 0 to 15, or -1. */
+/* Returns the value of a hexadecimal digit, 0 to 15, or -1. */
 static inline int pdl_hex_digit(int32_t c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;

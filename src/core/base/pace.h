@@ -1,9 +1,9 @@
-/* pace.h -- how long the product waits on its own account.
+/* pace.h -- waits that libpdl chooses itself.
  *
- * Before it asks a busy service again, between two looks at a job, between two drawings of a line:
- * nobody prescribed these waits, and tests would spend their time in them. Each goes through
- * pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. Limits of time, which end something
- * that takes too long, and pauses of a few milliseconds do not.
+ * It waits before it retries a busy service, between two polls of a job, between two drawings of a
+ * line. No specification prescribes these waits, and tests would spend their time in them. Each
+ * goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. Time limits, which end
+ * something that takes too long, and pauses of a few milliseconds do not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,12 +12,13 @@
 
 #include <stdint.h>
 
-/* ms times the factor of the process, at least 1 unless ms is 0: an interval stays one. */
+/* Returns ms times the factor of the process, and at least 1 unless ms is 0, so that a wait remains
+ * one. */
 uint64_t pdl_pace_ms(uint64_t ms);
 
 enum { PDL_PACE_MOST = 1000 };
-/* Sets the factor for the whole process, 0 to PDL_PACE_MOST; 1 is the factor of a process that
- * sets none. */
+/* Sets the factor for the whole process, 0 to PDL_PACE_MOST; it is 1 in a process that sets
+ * none. */
 void pdl_pace_say(double factor);
 
 #endif

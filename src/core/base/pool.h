@@ -26,8 +26,8 @@ typedef struct pdl_pool pdl_pool;
 /* Returns NULL where pools are off; every function here accepts NULL. */
 pdl_pool *pdl_pool_new(void);
 
-/* Closes a pool; no other thread may be inside, and this one leaves it. The memory is given back at
- * once, or when the last block is released. */
+/* Closes a pool; no other thread may be inside, and this one leaves it. The memory is released at
+ * once, or with the last block that is in use. */
 void pdl_pool_close(pdl_pool *pool);
 
 /* From now on this thread takes small blocks from pool. Returns the pool it was in (NULL: none),
@@ -56,8 +56,8 @@ size_t pdl_pool_size(const pdl_pool *pool);
 
 enum { PDL_POOL_MAX = 8192 }; /* larger requests are malloc's */
 
-/* A block of n <= PDL_POOL_MAX bytes from this thread's pool, or from pdl_alloc_system when the
- * thread is in none. */
+/* Returns a block of n <= PDL_POOL_MAX bytes from this thread's pool, or from pdl_alloc_system when
+ * the thread is in none. */
 void *pdl_pool_take(size_t n);
 void *pdl_alloc_system(size_t n);
 void pdl_pool_give(void *p);         /* p is a pool's block */

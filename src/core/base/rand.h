@@ -1,7 +1,7 @@
 /* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64).
  *
- * The same seed gives the same numbers on every machine, which is what a replay needs. Not for
- * secrets: those come from the system (io/entropy.h).
+ * The same seed gives the same numbers on every machine, which is what a replay needs. Secrets are
+ * not made with it: they come from the system (io/entropy.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* regex.h -- Python-dialect regular expressions over UTF-8. The only user of PCRE2.
  *
- * Patterns are Python `re` syntax: the pattern is checked and translated (\Z, \uXXXX, (?P<n>),
- * (?a)...; what Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with
- * Python's message) before PCRE2 sees it. \w \d \s are Unicode-aware. Matching is bounded by
- * PDL_MAX_REGEX_STEPS.
+ * Patterns have the syntax of Python's `re`. A pattern is checked and translated (\Z, \uXXXX,
+ * (?P<n>), (?a)...) before PCRE2 sees it; what Python refuses, such as \p \z \K \h or unknown
+ * letter escapes, is refused with Python's message. \w \d \s are Unicode-aware. Matching is bounded
+ * by PDL_MAX_REGEX_STEPS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,22 +23,22 @@ enum {
     PDL_RE_NOCASE = 8,
 };
 
-/* Compile; the caller owns *out (pdl_regex_free). Error: PDL_E_parser with Python's re.error text
- * in msg, for instance "missing ), unterminated subpattern at position 0", py_class "error" (the
- * class name). */
+/* Compiles a pattern; the caller owns *out (pdl_regex_free). Error: PDL_E_parser with Python's
+ * re.error text in msg, for instance "missing ), unterminated subpattern at position 0", and
+ * py_class "error", the name of the class. */
 PDL_MUST bool pdl_regex_new(pdl_str pattern, int flags, pdl_regex **out, pdl_err *err);
 void pdl_regex_free(pdl_regex *re);
 
-/* Capture groups, without group 0. */
+/* Returns the number of capture groups, without group 0. */
 size_t pdl_regex_groups(const pdl_regex *re);
 
-/* Number (1..) of the named group, 0 when there is none. */
+/* Returns the number (1..) of the named group, 0 when there is none. */
 size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name);
 
 /* SEARCH_ON continues a search after an empty match at `from`: it finds no empty match there. */
 typedef enum { PDL_RE_SEARCH, PDL_RE_MATCH, PDL_RE_FULLMATCH, PDL_RE_SEARCH_ON } pdl_regex_mode;
 
-/* Byte span of a group; start == PDL_NOT_FOUND when the group matched nothing. */
+/* Byte span of a group; start is PDL_NOT_FOUND when the group matched nothing. */
 typedef struct {
     size_t start, end;
 } pdl_span;

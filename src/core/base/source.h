@@ -1,8 +1,8 @@
 /* source.h -- a named piece of program text, and places in it.
  *
  * A source lives in an arena (with its text) and is immutable. A pdl_loc is a byte span in a
- * source; line and column are computed when somebody asks. Line terminator is LF; readers normalise
- * CR LF and CR.
+ * source; line and column are computed on demand. The line terminator is LF; readers normalise CR
+ * LF and CR.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,16 +15,16 @@
 #include "base/str.h"
 
 typedef struct pdl_source {
-    pdl_str name;          /* as given by the user; empty: a program without a file */
+    pdl_str name;          /* the user's words for it; empty: a program without a file */
     pdl_str text;          /* valid UTF-8, LF line ends */
     uint32_t *line_starts; /* byte offset of each line, made on demand */
     uint32_t n_lines;
     bool from_tree; /* the text was written from a tree of values */
-    bool simple;    /* printable ASCII and LF: known by readers that saw every byte */
+    bool simple;    /* printable ASCII and LF only, set by readers that saw every byte */
     pdl_arena *arena;
 } pdl_source;
 
-/* All-zero means "no place known". */
+/* All-zero means that no place is known. */
 typedef struct pdl_loc {
     const pdl_source *src; /* NULL: unknown */
     uint32_t start, end;   /* bytes, start <= end <= text.n */
@@ -33,19 +33,19 @@ typedef struct pdl_loc {
 /* NULs after the text of a source: readers may look this far ahead without checking for the end. */
 enum { PDL_SOURCE_PAD = 16 };
 
-/* Name and text are copied into the arena. text must be valid UTF-8 of at most
- * PDL_MAX_SOURCE_BYTES. */
+/* Copies name and text into the arena. text must be valid UTF-8 of at most PDL_MAX_SOURCE_BYTES. */
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text);
 
-/* 1-based line of a byte offset; column in code points, 1-based. */
+/* Returns the 1-based line of a byte offset, or its 1-based column in code points. */
 uint32_t pdl_source_line(const pdl_source *s, uint32_t off);
 uint32_t pdl_source_column(const pdl_source *s, uint32_t off);
 
-/* Text of a 1-based line without its terminator; empty when there is none. Borrowed from s. */
+/* Returns the text of a 1-based line without its terminator; empty when there is none. Borrowed
+ * from s. */
 pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1);
 
-/* 1-based line of loc, 0 when unknown. */
-/* Appends "FILE:LINE - ", "line LINE - " where there is no file, nothing for an unknown place. */
+/* Appends "FILE:LINE - ", or "line LINE - " where there is no file; nothing when the place is
+ * unknown. */
 struct pdl_buf;
 void pdl_loc_put(pdl_loc loc, struct pdl_buf *out);
 

@@ -13,9 +13,10 @@
 
 #include "base/buf.h"
 
-/* Appends s with visible pictures for what would move the cursor, set colours or make a terminal
- * answer: U+2400 and following for control characters, U+FFFD for U+0080 to U+009F and for what
- * turns the direction of the text after it (U+202E and its like). Line ends and tabs stay. */
+/* Appends s with visible signs in place of what would move the cursor, set colours or make a
+ * terminal answer: U+2400 and following for control characters, U+FFFD for U+0080 to U+009F and for
+ * characters that turn the direction of the text after them (such as U+202E). Line ends and tabs
+ * stay. */
 void pdl_buf_put_shown(pdl_buf *out, pdl_str s);
 
 /* Returns true when f is a terminal. */

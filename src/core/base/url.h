@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 
-/* Appends s percent-encoded: all except letters, digits and "-._~" (and the bytes of keep). */
+/* Appends s percent-encoded. Letters, digits, "-._~" and the bytes of keep are unchanged. */
 void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
-/* Appends the address of a file: "file://" and the absolute path. */
+/* Appends the URL of a file: "file://" and the absolute path. */
 void pdl_url_put_file(pdl_str path, pdl_buf *out);
 
 #endif

@@ -8,46 +8,46 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
- * forms), or PDL_NOT_FOUND when all is valid. */
+/* Returns the offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no
+ * overlong forms), or PDL_NOT_FOUND when all is valid. */
 size_t pdl_utf8_check(pdl_str s);
 
-/* Where bytes stop being UTF-8: line and column from 1 (columns are code points; CR, LF and CR LF
- * end lines). */
+/* The place where bytes stop being UTF-8: line and column from 1 (columns are code points; CR, LF
+ * and CR LF end lines). */
 typedef struct pdl_utf8_fault {
     size_t off;
     uint32_t line, column;
     unsigned char byte;
 } pdl_utf8_fault;
-/* The first such place; false when all is valid. */
+/* Finds the first such place. Returns false when all is valid. */
 bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
 
-/* At most the first n bytes of s, which is valid UTF-8, cut between characters. */
+/* Returns at most the first n bytes of s, which is valid UTF-8, cut between characters. */
 pdl_str pdl_utf8_cut(pdl_str s, size_t n);
 
-/* A text without the mark of UTF-8 (U+FEFF) that editors of Windows put before it. */
+/* Returns the text without the byte order mark (U+FEFF) that editors of Windows put before it. */
 pdl_str pdl_utf8_unmarked(pdl_str s);
 
-/* Code points of valid UTF-8. */
+/* Returns the number of code points of valid UTF-8. */
 size_t pdl_utf8_count(pdl_str s);
 
-/* Length in bytes (1..4) of the sequence that begins with byte c of valid UTF-8. */
+/* Returns the length in bytes (1..4) of the sequence that begins with byte c of valid UTF-8. */
 static inline size_t pdl_utf8_len(unsigned char c) {
     return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
 
-/* Decode the code point at *p (valid UTF-8, at least one byte left) and advance *p. */
+/* Decodes the code point at *p (valid UTF-8, at least one byte left) and advances *p. */
 uint32_t pdl_utf8_next(const char **p);
 
-/* Write cp (0..0x10FFFF, also surrogates as 3 bytes) to out; returns 1..4. */
+/* Writes cp (0..0x10FFFF, also surrogates as 3 bytes) to out. Returns 1..4. */
 size_t pdl_utf8_put(uint32_t cp, char out[4]);
 void pdl_buf_put_cp(pdl_buf *b, uint32_t cp);
 
-/* Byte offset of the k-th code point (k may be the count: the length). Valid UTF-8; cut at the
- * end. */
+/* Returns the byte offset of the k-th code point of valid UTF-8; the length when there are
+ * fewer. */
 size_t pdl_utf8_offset(pdl_str s, size_t k);
 
-/* Append s with every invalid byte sequence replaced by U+FFFD. */
+/* Appends s with every invalid byte sequence replaced by U+FFFD. */
 void pdl_utf8_repair(pdl_buf *out, pdl_str bytes);
 
 /* Python's str methods on text. Each appends the changed text. */
@@ -58,7 +58,7 @@ void pdl_utf8_title(pdl_buf *out, pdl_str s);    /* str.title() */
 void pdl_utf8_capitalize(pdl_buf *out, pdl_str s);
 void pdl_utf8_swapcase(pdl_buf *out, pdl_str s);
 
-/* Classes as Python's str.isX defines them for one code point. */
+/* The classes are those of Python's str.isX for one code point. */
 bool pdl_cp_is_alpha(uint32_t cp);
 bool pdl_cp_is_decimal(uint32_t cp);
 bool pdl_cp_is_digit(uint32_t cp);
@@ -74,7 +74,7 @@ bool pdl_cp_is_id_continue(uint32_t cp);
 int pdl_cp_digit_value(uint32_t cp); /* 0..9 of a decimal digit of any script, else -1 */
 int pdl_cp_width(uint32_t cp);       /* columns on a terminal */
 
-/* Text with normal form C appended. */
+/* Appends s in normal form C. */
 void pdl_utf8_nfc(pdl_buf *out, pdl_str s);
 
 #endif

@@ -22,8 +22,8 @@
         size_t n, cap;                                                                             \
     }
 
-/* Any of these arrays, seen without the type of its items. The macros below are calls of functions,
- * so that their argument is evaluated once: `pdl_vec_push(&p[i++])` does what it says. */
+/* Any of these arrays, seen without the type of its items. The macros below call functions, so that
+ * their argument is evaluated once and `pdl_vec_push(&p[i++])` does what it says. */
 typedef struct __attribute__((may_alias)) {
     void *p;
     size_t n, cap;
@@ -34,14 +34,14 @@ static inline void pdl_vec_grow(pdl_vec_any *v, size_t size) {
     v->p = pdl_realloc_n(v->p, v->cap, size);
 }
 
-/* Address of one more item of `size` bytes. */
+/* Returns the address of one more item of `size` bytes. */
 static inline void *pdl_vec_more(void *vec, size_t size) {
     pdl_vec_any *v = vec;
     if (v->n == v->cap) pdl_vec_grow(v, size);
     return (char *)v->p + v->n++ * size;
 }
 
-/* Room for n items in all, where about so many are expected. */
+/* Makes room for n items in all; called where about so many are expected. */
 static inline void pdl_vec_expect_any(void *vec, size_t n, size_t size) {
     pdl_vec_any *v = vec;
     if (v->cap >= n) return;
@@ -55,8 +55,8 @@ static inline void pdl_vec_release(void *vec) {
     *v = (pdl_vec_any){0};
 }
 
-/* Address of one more item at the end; its content is undefined until the caller sets it. What is
- * assigned to it must not push to the same array: that could move it. */
+/* The address of one more item at the end, whose content is undefined until the caller sets it. The
+ * expression that is assigned to it must not push to the same array, which could move it. */
 #define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
 #define pdl_vec_expect(v, n) pdl_vec_expect_any((v), (n), sizeof *(v)->p)
 /* Releases the array (not what items point to) and leaves it empty. */

@@ -25,7 +25,7 @@ static inline uint32_t pdl_word32(const char *p) {
     return w;
 }
 
-/* The 8 bytes at p, the first one lowest, on every machine. */
+/* Returns the 8 bytes at p as a number, the first byte lowest, on every machine. */
 static inline uint64_t pdl_word64(const char *p) {
     uint64_t w;
     memcpy(&w, p, sizeof w);
@@ -35,7 +35,7 @@ static inline uint64_t pdl_word64(const char *p) {
     return w;
 }
 
-/* The highest bit of each byte that is zero; bits above the lowest one set may be wrong. */
+/* Sets the highest bit of each byte that is zero; bits above the lowest one set may be wrong. */
 static inline uint64_t pdl_word_zeros(uint64_t w) {
     return (w - PDL_EACH_BYTE(1)) & ~w & PDL_EACH_BYTE(0x80);
 }
@@ -53,7 +53,8 @@ static inline bool pdl_bytes_eq(const char *a, const char *b, size_t n) {
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
-/* Copies n bytes, which do not overlap. Short runs are two words that may overlap, as above. */
+/* Copies n bytes between areas that do not overlap. Short runs are two words that may overlap, as
+ * above. */
 static inline void pdl_bytes_copy(char *to, const char *from, size_t n) {
     if (n > 16) {
         memcpy(to, from, n);

@@ -1,4 +1,4 @@
-/* xml.h -- text inside of HTML, SVG and XML: whatever it holds, it is no markup.
+/* xml.h -- text inside of HTML, SVG and XML that can never become markup.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /* Appends s as the text of an element or the value of an attribute in double quotes. Control
- * characters, for which XML has no form at all, become question marks. */
+ * characters, which XML cannot represent, become question marks. */
 void pdl_xml_put(pdl_buf *out, pdl_str s);
-/* Appends JSON as the content of a script element, which no text in it can end. */
+/* Appends JSON as the content of a script element, which no text in the JSON can end. */
 void pdl_xml_put_json(pdl_buf *out, pdl_str json);
 
 #endif

@@ -20,7 +20,7 @@ static _Thread_local unsigned n_often;
 static _Thread_local pdl_err why; /* why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
 
-static atomic_long looks_left; /* until the process gets a signal; 0: it gets none */
+static atomic_long looks_left; /* checks left before the process gets a signal; 0: it gets none */
 
 void pdl_cancel_say_after(long looks) { atomic_store(&looks_left, looks); }
 
@@ -28,7 +28,7 @@ PDL_COLD static void count_look(void) {
     if (atomic_fetch_sub(&looks_left, 1) == 1) (void)raise(SIGINT);
 }
 
-/* The signal that asked for the end; 0: none. */
+/* Returns the signal that asked for the end, or 0. */
 static int flag_of(const pdl_cancel *c) {
     if (!c->flag) return 0;
     if (PDL_UNLIKELY(atomic_load_explicit(&looks_left, memory_order_relaxed) > 0)) count_look();
@@ -46,7 +46,7 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
 }
 
 static bool raise_low(pdl_err *err) {
-    pdl_alloc_low = false; /* what is released now may be enough for the rest of the run */
+    pdl_alloc_low = false; /* the memory released now may be enough for the rest of the run */
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "the machine has no memory left");
 }
 

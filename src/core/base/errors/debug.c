@@ -27,7 +27,8 @@ static const struct {
 #undef X
 };
 
-/* The part of *rest before the next comma, without blanks; *rest moves past the comma. */
+/* Returns the part of *rest before the next comma, without blanks, and moves *rest past the
+ * comma. */
 static pdl_str next_word(pdl_str *rest) {
     size_t comma = pdl_str_find(*rest, PDL_STR(","), 0);
     pdl_str word = pdl_str_trim(pdl_str_sub(*rest, 0, comma));
@@ -61,7 +62,7 @@ static bool add_category(pdl_debug *d, pdl_str word, char why[PDL_DEBUG_WHY]) {
     return false;
 }
 
-/* The number after "NAME:" in word; false when word is something else. */
+/* Reads the number after "NAME:" in word. Returns false when word is something else. */
 static bool numbered(pdl_str word, const char *name, unsigned long long *out) {
     pdl_str head = pdl_str_of(name);
     if (!pdl_str_starts(word, head) || word.n == head.n || word.n - head.n > 19) return false;

@@ -97,7 +97,7 @@ bool pdl_err_signal(pdl_err *err, int sig) {
 
 bool pdl_err_memory(pdl_err *err, size_t n) {
     if (pdl_alloc_has_room(n)) return true;
-    pdl_alloc_low = false; /* what is released now may be enough for the rest of the run */
+    pdl_alloc_low = false; /* the memory released now may be enough for the rest of the run */
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "there is no memory for %zu bytes more", n);
 }
 

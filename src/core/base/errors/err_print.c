@@ -12,16 +12,16 @@
 
 enum {
     SHOWN_FRAMES = 20,
-    SHOWN_COLUMNS = 100, /* of a source line */
-    LEAD_COLUMNS = 30,   /* of the line before the mark, when the line is cut on the left */
+    SHOWN_COLUMNS = 100, /* columns of a source line */
+    LEAD_COLUMNS = 30,   /* columns before the mark, when the line is cut on the left */
     TAB = 4,
     GUTTER = 5,        /* width of the line number */
-    LONGEST_CYCLE = 4, /* frames that repeat together */
-    REPEATS = 3,       /* from which on they are shown once */
-    MOST_LINES = 30,   /* A longer message shows its beginning and its end. */
+    LONGEST_CYCLE = 4, /* most frames that repeat together */
+    REPEATS = 3,       /* repeats from which on they are shown once */
+    MOST_LINES = 30,   /* a longer message shows its beginning and its end */
     FIRST_LINES = 4,
-    LAST_LINES = 10,   /* Tracebacks of Python have the cause at their end. */
-    MOST_BYTES = 1200, /* Lines of messages and hints are shown up to here. */
+    LAST_LINES = 10,   /* Python's tracebacks have the cause at their end */
+    MOST_BYTES = 1200, /* bytes of a line of a message or hint that are shown */
     FIRST_BYTES = 400,
     LAST_BYTES = 200,
 };
@@ -36,8 +36,8 @@ static void put_place(pdl_loc loc, pdl_buf *out) {
     pdl_buf_putf(out, "%u", pdl_loc_line(loc));
 }
 
-/* Columns cp takes in the excerpt. Tabs count as blanks, control and invisible characters as one
- * sign. */
+/* Returns the columns that cp takes in the excerpt. Tabs count as blanks, control and invisible
+ * characters as one sign. */
 static int shown_width(uint32_t cp) {
     if (cp == '\t') return TAB;
     if (!pdl_cp_is_printable(cp)) return 1;
@@ -56,7 +56,8 @@ static void put_shown(uint32_t cp, pdl_buf *out) {
         pdl_buf_put_cp(out, cp);
 }
 
-/* Byte offset in line such that about `columns` columns lie between it and `at` (at <= line.n). */
+/* Returns a byte offset in line such that about `columns` columns lie between it and `at` (at <=
+ * line.n). */
 static size_t step_back(pdl_str line, size_t at, int columns) {
     while (at > 0 && columns > 0) {
         do at--;
@@ -67,7 +68,7 @@ static size_t step_back(pdl_str line, size_t at, int columns) {
     return at;
 }
 
-/* The first byte of line to show, so that the mark at `start` is in view. */
+/* Returns the first byte of line to show, so that the mark at `start` is in view. */
 static size_t window_start(pdl_str line, size_t start) {
     size_t far = step_back(line, start, SHOWN_COLUMNS - LEAD_COLUMNS);
     return far == 0 ? 0 : step_back(line, start, LEAD_COLUMNS);
@@ -77,7 +78,7 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* Writes the window of line that begins at byte `from`; measures columns before and inside of
+/* Writes the part of line that is in view from byte `from`; measures columns before and inside of
  * [start, end). */
 static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before,
                        int *inside, pdl_buf *out) {
@@ -105,15 +106,15 @@ static void put_window(pdl_str line, size_t from, size_t start, size_t end, int 
     }
 }
 
-/* The end of s, in at most n bytes, from a whole character on. */
+/* Returns the last n bytes of s at most, beginning with a whole character. */
 static pdl_str end_of(pdl_str s, size_t n) {
     size_t from = s.n > n ? s.n - n : 0;
     while (from < s.n && ((unsigned char)s.p[from] & 0xc0) == 0x80) from++;
     return pdl_str_sub(s, from, s.n);
 }
 
-/* Characters that are not seen, or change the order of what is, are named: \u202e. Joiners stay,
- * since scripts and emoji need them, and so do control characters of ASCII: termsafe.h. */
+/* Names invisible characters and those that change the order of others: \u202e. Joiners stay, since
+ * scripts and emoji need them, and so do control characters of ASCII, which termsafe.h replaces. */
 static void put_named(pdl_str s, pdl_buf *out) {
     enum { NON_JOINER = 0x200c, JOINER = 0x200d };
     if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
@@ -140,7 +141,7 @@ static void put_line(pdl_str line, pdl_buf *out) {
     put_named(end_of(line, LAST_BYTES), out);
 }
 
-/* The first line of *rest, which is taken from it. */
+/* Returns the first line of *rest and removes it from there. */
 static pdl_str take_line(pdl_str *rest) {
     const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
     pdl_str line = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
@@ -148,8 +149,8 @@ static pdl_str take_line(pdl_str *rest) {
     return line;
 }
 
-/* Messages contain values of programs, which may be texts of any length. The error itself
- * keeps what is left out, for `fallback` and the trace. */
+/* A message may contain values of the program, which are texts of any length. The error itself
+ * keeps what is left out here, for `fallback` and the trace. */
 static void put_message(pdl_str text, pdl_buf *out) {
     size_t n = 1;
     for (size_t i = 0; i < text.n; i++) n += text.p[i] == '\n';
@@ -165,7 +166,7 @@ static void put_message(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* A hint is one line. */
+/* Writes a hint, which is one line. */
 static void put_hint(const char *before, const char *hint, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     for (const char *p = hint; *p; p++) pdl_buf_putc(&b, *p == '\n' || *p == '\r' ? ' ' : *p);
@@ -226,21 +227,22 @@ static bool is_same_frame(const pdl_err_frame *a, const pdl_err_frame *b) {
            strcmp(a->what, b->what) == 0;
 }
 
-/* How often the n frames from i on follow each other without a break. */
+/* Returns how often the n frames from i on follow each other without a break. */
 static size_t count_repeats(const pdl_err *err, size_t i, size_t n) {
     size_t k = i + n;
     while (k < err->n_frames && is_same_frame(&err->frames[k], &err->frames[k - n])) k++;
     return (k - i) / n;
 }
 
-/* The list of frames has a ceiling: at its end the number is a lower bound. */
+/* Writes how often frames repeat. The list of frames has a ceiling: at its end the number is a
+ * lower bound. */
 static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_put(out, n > 1 ? PDL_STR(" (these ") : PDL_STR(" ("));
     if (n > 1) pdl_buf_putf(out, "%zu, ", n);
     pdl_buf_putf(out, "%zu times%s)", times, at_end ? " or more" : "");
 }
 
-/* A recursion without an end fills the list with the same few frames: they are shown once, with
+/* A recursion without an end fills the list with the same few frames, so they are shown once, with
  * their number. */
 static void put_frames(const pdl_err *err, pdl_buf *out) {
     size_t i = 0;
@@ -259,7 +261,8 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
     if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
-/* Above the message, because a failure that a library passes on has nothing below it. */
+/* The tool is above the message, because a failure that a library passes on has nothing below
+ * it. */
 static void put_tool(const pdl_err *err, pdl_buf *out) {
     for (size_t i = 0; i < err->n_frames; i++) {
         if (!err->frames[i].is_tool) continue;

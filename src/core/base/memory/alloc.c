@@ -1,5 +1,5 @@
 /* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the
- * pool that this thread is in (pool.h); the address of a block shows who made it.
+ * pool that this thread is in (pool.h); the address of a block shows which of the two it is from.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 #include "base/pool.h"
 
 /* Both set by the embedder before threads exist. */
-static pdl_oom_fn *on_oom;   /* its last words */
+static pdl_oom_fn *on_oom;   /* the embedder's handler, NULL: none */
 static pdl_allocator custom; /* all-zero: malloc */
 
 void pdl_alloc_on_oom(pdl_oom_fn *fn) { on_oom = fn; }
@@ -34,21 +34,22 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w) {
 
 void pdl_out_of_memory(size_t size) {
     pdl_alloc_watch w =
-        pdl_alloc_set_watch((pdl_alloc_watch){0}); /* there may be no memory for its words either */
+        /* there may be no memory for the watch's report either */
+        pdl_alloc_set_watch((pdl_alloc_watch){0});
     if (w.last_words)
         w.last_words(w.user, size);
     else
         fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
     exit(
-        /* runs the exit handlers: output is flushed, children are ended */
+        /* runs the exit handlers, which flush output and end children */
         1);
 }
 
 /* --- what the machine has left ------------------------------------------------------------------
  *
  * malloc rarely fails on Linux: the process is killed instead, once it uses what it was promised.
- * So after each STEP that a thread has taken the machine is asked; when hardly anything is left,
- * pdl_alloc_is_low is true, and the operation that is under way ends with an error. */
+ * So a thread checks what the machine has left after each STEP that it has taken. When hardly
+ * anything is left, pdl_alloc_is_low is true and the current operation ends with an error. */
 
 enum { STEP = 32 << 20, LEAST_LEFT = 48 << 20 };
 
@@ -72,7 +73,8 @@ static void *resize(void *p, size_t n) {
     return PDL_LIKELY(!custom.alloc) ? realloc(p, n) : custom.resize(p, n);
 }
 
-/* p (or NULL) resized to n > 0 bytes, after the first attempt failed. */
+/* Asks the handler and the watch for memory and tries again: p (or NULL) is resized to n > 0 bytes
+ * after the first attempt failed. */
 PDL_COLD static void *ask_again(void *p, size_t n) {
     while ((on_oom && on_oom(n)) || (watch.give && watch.give(watch.user, n))) {
         void *q = resize(p, n);
@@ -102,7 +104,7 @@ void *pdl_calloc(size_t n, size_t size) {
     return PDL_LIKELY(p != NULL) ? p : memset(ask_again(NULL, bytes), 0, bytes);
 }
 
-/* A pool's block moves when it does not fit or would waste more than half. */
+/* Resizes a pool's block, which moves when n does not fit or would waste more than half. */
 static void *resize_pooled(void *p, size_t n) {
     size_t size = pdl_pool_block_size(p);
     if (n <= size && n >= size / 2) return p;
@@ -130,7 +132,7 @@ void *pdl_alloc_try(size_t n) { return resize(NULL, n); }
 
 void pdl_alloc_touch(void *p, size_t n) {
 #ifdef MADV_POPULATE_WRITE
-    enum { PAGE = 4096 }; /* where pages are larger the call fails, and nothing is lost */
+    enum { PAGE = 4096 }; /* where pages are larger the call fails and does no harm */
     uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     uintptr_t to = ((uintptr_t)p + n) & ~(uintptr_t)(PAGE - 1);
     if (to > from) (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);

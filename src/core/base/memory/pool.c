@@ -1,15 +1,16 @@
 /* pool.c -- see pool.h. Regions of 2 MB are cut into slabs of 64 KB, a slab into blocks of one
  * size.
  *
- * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of
- * its class are taken from it), waiting (it has free blocks and is in the list of its class), full
- * (in no list; releasing one of its blocks makes it wait again). The headers of a region's slabs
- * are adjacent, so that they do not compete for one set of the processor's cache.
+ * A slab of a pool is in one of four states: free (its bit in region.vacant is set), current
+ * (blocks of its class are taken from it), waiting (it has free blocks and is in the list of its
+ * class), full (in no list; releasing one of its blocks makes it wait again). The headers of a
+ * region's slabs are adjacent, so that they do not compete for one set of the processor's cache.
  *
- * The blocks of a class that were released last are kept in front of its slabs and handed out
- * first, the last one before the others: they are still in the processor's cache. Without them a
- * batch with thousands of rows in flight took blocks from the current slab, while those of the row
- * that had just ended returned to slabs all over the pool. To its slab a kept block is live.
+ * The warm list of each class holds the blocks that were released last. They are handed out before
+ * blocks of a slab, the last one first, because they are still in the processor's cache. Without it
+ * a batch with thousands of rows in flight took blocks from the current slab, while those of the
+ * row that had just ended returned to slabs all over the pool. A slab counts a block in a warm list
+ * as live.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,19 +30,20 @@
 
 enum {
     GRAIN = 16, /* small block sizes are its multiples */
-    FINE = 512, /* the largest of them */
-    STEP = 256, /* between larger sizes: what a run or a call of a model needs, a few of each */
+    FINE = 512, /* largest of the small sizes */
+    STEP = 256, /* distance between larger sizes, of which a run or a model call needs a few each */
     CLASSES = FINE / GRAIN + 1 + (PDL_POOL_MAX - FINE) / STEP,
-    OFFSET = 8, /* of every block, modulo GRAIN */
+    OFFSET = 8, /* address of every block, modulo GRAIN */
     REGION = 1 << 21,
     SLAB = 1 << 16,
     SLABS = REGION / SLAB,
     BATCH = 2048, /* bytes made into blocks at a time: untouched memory costs nothing */
     SMALL_POOL =
-        /* regions; a pool with more asks for huge pages: a page fault for each 4 KB is slow */
+        /* A pool with more regions asks for huge pages, because a page fault for each 4 KB is
+         * slow. */
     4,
     SPARES = 4, /* vacant regions that are kept, for the same reason */
-    WARM = 128, /* blocks of a small size that are kept in front of its slabs */
+    WARM = 128, /* blocks of a small size that a warm list holds */
     WARM_LARGE = 16,
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
@@ -53,15 +55,15 @@ typedef struct block {
 } block;
 
 typedef struct slab {
-    block *ready;      /* to be handed out */
+    block *ready;      /* free blocks */
     char *fresh, *end; /* not made into blocks yet */
     uint32_t live;     /* blocks given out */
     uint16_t class;
     bool full;
-    struct slab *next, *prev; /* while waiting */
+    struct slab *next, *prev; /* used while waiting */
 } slab;
 
-/* At the start of its 2 MB; slab 0 follows it. */
+/* The head of a region is at the start of its 2 MB; slab 0 follows it. */
 typedef struct region {
     pdl_pool *pool;
     uint32_t vacant;
@@ -69,10 +71,10 @@ typedef struct region {
     slab slabs[SLABS];
 } region;
 
-/* Blocks that were released last, the last one first. */
+/* The blocks that were released last, the last one first. */
 typedef struct warm_list {
     block *first;
-    size_t room; /* for so many more */
+    size_t room; /* number of further blocks that fit */
 } warm_list;
 
 struct pdl_pool {
@@ -81,9 +83,9 @@ struct pdl_pool {
     slab *waiting[CLASSES];
     region *regions;
     size_t n_regions;
-    region *roomy;   /* where to look first for a vacant slab; may be NULL */
+    region *roomy;   /* the region where the search for a vacant slab begins; may be NULL */
     size_t n_vacant; /* regions without a slab in use */
-    /* What others released, and the end of the pool, under the lock. */
+    /* The lock protects what other threads released, and the end of the pool. */
     pthread_mutex_t lock;
     _Atomic(block *) strays; /* written under the lock, read without it */
     bool closed;
@@ -113,7 +115,7 @@ static size_t block_size(size_t class) {
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* REGION bytes at a multiple of REGION, or NULL. */
+/* Returns REGION bytes at a multiple of REGION, or NULL. */
 static void *map_region(void) {
     char *p = mmap(NULL, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
@@ -188,7 +190,7 @@ static void leave_list(pdl_pool *pool, slab *s) {
     if (s->next) s->next->prev = s->prev;
 }
 
-/* A waiting slab without live blocks becomes available to every class again. */
+/* Makes a waiting slab without live blocks available to every class again. */
 static void slab_free(pdl_pool *pool, slab *s) {
     region *r = region_of(s);
     leave_list(pool, s);
@@ -201,7 +203,7 @@ static void slab_free(pdl_pool *pool, slab *s) {
         pool->n_vacant++;
 }
 
-/* Makes fresh memory of s into blocks; it has none left. */
+/* Makes fresh memory of s into blocks. Returns false when s has none left. */
 static bool refill(slab *s) {
     size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
     if (!n) return false;
@@ -223,7 +225,7 @@ static void *take_from(slab *s) {
     return b;
 }
 
-/* Called when a block was released and the slab was full, or has no block in use any more. */
+/* Called after a block was released, when the slab was full or has no block in use any more. */
 PDL_COLD static void settle(pdl_pool *pool, slab *s) {
     if (s == pool->current[s->class]) return;
     if (s->full) {

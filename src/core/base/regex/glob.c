@@ -1,8 +1,8 @@
 /* glob.c -- see glob.h.
  *
- * All places of the pattern that the text so far may have led to are followed together. To try one
- * after the other takes exponential time where a pattern has several **, and the text may be chosen
- * by an attacker whom a policy is there to stop.
+ * All places of the pattern that the text so far may have led to are followed together. Trying one
+ * after the other takes exponential time when a pattern has several **, and the text may be chosen
+ * by an attacker whom a policy should stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,10 +27,10 @@ typedef enum {
 
 typedef struct glob_part {
     part_kind kind;
-    pdl_str text; /* LITERAL; SET: what is between the brackets */
+    pdl_str text; /* LITERAL: the character; SET: the text between the brackets */
 } glob_part;
 
-/* A pattern of few characters needs no memory. */
+/* parts of a pattern that needs no memory */
 enum { FEW = 48 };
 
 typedef struct glob {
@@ -39,14 +39,14 @@ typedef struct glob {
     bool paths; /* a slash is no character of a name */
 } glob;
 
-/* The parts of the pattern in which a match may be; each at most once. */
+/* The parts of the pattern in which a match may be; each is listed at most once. */
 typedef struct places {
     uint32_t *p;
     uint32_t n;
-    uint32_t *mark; /* the number of the step in which a place was added, from 1 */
+    uint32_t *mark; /* number (from 1) of the step in which a place was added */
 } places;
 
-/* Adds a place and those that are reached without a character. */
+/* Adds a place, and those that are reached from it without a character. */
 static void add_place(places *to, const glob *g, uint32_t at, uint32_t step) {
     while (to->mark[at] != step) {
         to->mark[at] = step;
@@ -69,13 +69,13 @@ static pdl_str next_character(pdl_str s, size_t at) {
     return pdl_str_sub(s, at, n && at + n <= s.n ? at + n : at + 1);
 }
 
-/* UTF-8 has the order of the characters. */
+/* Compares two characters: UTF-8 has the order of code points. */
 static int order_of(pdl_str a, pdl_str b) {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-/* Is c in the set, the text between the brackets? */
+/* Returns true when c is in the set, which is the text between the brackets. */
 static bool in_set(pdl_str set, pdl_str c) {
     bool not = set.n && set.p[0] == '!', hit = false;
     for (size_t i = not; i < set.n;) {
@@ -90,7 +90,7 @@ static bool in_set(pdl_str set, pdl_str c) {
     return hit != not;
 }
 
-/* The places after one more character of the text. */
+/* Adds the places after one more character of the text. */
 static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t step) {
     if (at == g->n) return;
     bool slash = g->paths && pdl_str_is(c, "/");
@@ -108,7 +108,7 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
         if (!slash) add_place(to, g, at, step);
         return;
     case PART_DEEP: add_place(to, g, at, step); return;
-    case PART_FOLDERS: return; /* its INSIDE is a place, too */
+    case PART_FOLDERS: return; /* its INSIDE is a place as well */
     case PART_INSIDE:
         if (slash) add_place(to, g, at + 1, step);
         add_place(to, g, at, step);
@@ -116,14 +116,14 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
     }
 }
 
-/* Where the ] of the set that begins after '[' at k is; PDL_NOT_FOUND: '[' is literal. One at the
- * beginning is a member of the set. */
+/* Returns where the ] of the set is that begins after '[' at k, or PDL_NOT_FOUND when '[' is
+ * literal. A ] at the beginning is a member of the set. */
 static size_t set_end(pdl_str pattern, size_t k) {
     size_t from = k + (k < pattern.n && pattern.p[k] == '!') + 1;
     return from > pattern.n ? PDL_NOT_FOUND : pdl_str_find(pattern, PDL_STR("]"), from);
 }
 
-/* The part at k that is not of stars; returns where the next one begins. */
+/* Reads the part at k, which does not begin with a star. Returns where the next part begins. */
 static size_t read_one(pdl_str pattern, size_t k, unsigned special, glob_part *out) {
     size_t end = special & PDL_GLOB_SETS && pattern.p[k] == '[' ? set_end(pattern, k + 1)
                                                                 : PDL_NOT_FOUND;
@@ -137,7 +137,7 @@ static size_t read_one(pdl_str pattern, size_t k, unsigned special, glob_part *o
     return k + c.n;
 }
 
-/* Returns the number of parts; there is room for as many as the pattern has bytes. */
+/* Returns the number of parts; out has room for as many as the pattern has bytes. */
 static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     bool paths = (special & PDL_GLOB_PATHS) != 0;
     uint32_t n = 0;
@@ -160,7 +160,8 @@ static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     return n;
 }
 
-/* all: room for the places before and after a character, and their marks, each n + 1; zeros. */
+/* Returns true when text matches. all: zeros, n + 1 for each of the places before and after a
+ * character and their marks. */
 static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     uint32_t step = 1, n = g->n;
     places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};

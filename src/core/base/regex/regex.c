@@ -15,8 +15,8 @@
 #include "base/banned.h"
 
 enum {
-    HEAP_LIMIT_KB = 256 * 1024, /* backtracking points of one match */
-    /* above the nesting of the translator, which adds a few groups */
+    HEAP_LIMIT_KB = 256 * 1024, /* for backtracking points of one match */
+    /* above the limit of the translator, which adds a few groups */
     NEST_LIMIT = 250,
 };
 
@@ -27,7 +27,7 @@ struct pdl_regex {
     pcre2_match_context *limits;
     pdl_regex_text text; /* names are slices of pattern */
     char *pattern;
-    bool matched; /* machine code was tried */
+    bool matched; /* making machine code was tried */
 };
 
 static void *get_memory(PCRE2_SIZE n, void *unused) {
@@ -103,11 +103,11 @@ size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name) {
     return (size_t)(uintptr_t)pdl_map_find(&re->text.names, name);
 }
 
-/* Makes machine code, at the first match only, because many patterns of a program are never used.
- * Without it matching is slower, not different. */
+/* Makes machine code at the first match, because many patterns of a program are never used. Without
+ * it matching is slower, but not different. */
 static void make_fast(const pdl_regex *re) {
     if (re->matched) return;
-    /* a cache: the meaning of the regex does not change */
+    /* this is a cache: the meaning of the regex does not change */
     ((pdl_regex *)(uintptr_t)re)->matched = true;
     if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
 }
@@ -124,7 +124,7 @@ static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
     PCRE2_SPTR text = (PCRE2_SPTR)(s.p ? s.p : "");
     uint32_t options = anchors[mode] | PCRE2_NO_UTF_CHECK;
     int n = pcre2_match(re->code, text, s.n, from, options, data, re->limits);
-    /* The machine code has a small stack, the interpreter has the heap. */
+    /* The machine code has a small stack; the interpreter uses the heap. */
     if (n == PCRE2_ERROR_JIT_STACKLIMIT)
         n = pcre2_match(re->code, text, s.n, from, options | PCRE2_NO_JIT, data, re->limits);
     return n;

@@ -12,13 +12,13 @@
 
 #include "base/banned.h"
 
-/* Letters without a PDL_RX_* of their own. */
+/* Letters that have no PDL_RX_* flag. */
 enum { FLAG_OTHER = 32, FLAG_UNICODE = 64, FLAG_DEBUG = 128 };
 
-/* How text is read: at most one of them. */
+/* Flags that say how text is read; a pattern has at most one of them. */
 #define TYPE_FLAGS ((unsigned)PDL_RX_ASCII | FLAG_UNICODE | FLAG_OTHER)
 
-/* 0: no flag. */
+/* Returns the flag of a letter, or 0. */
 static unsigned flag_of(int32_t c) {
     switch (c) {
     case 'i': return PDL_RX_NOCASE;
@@ -35,8 +35,8 @@ static unsigned flag_of(int32_t c) {
 
 bool pdl_rx_is_flag(int32_t c) { return flag_of(c) != 0; }
 
-/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what
- * is missing. */
+/* Reads the character after a flag: another flag or one of `ends`. Anything else is an error that
+ * names what is missing. */
 static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, const char *at_end,
                       int32_t *c) {
     pdl_rx_token t;
@@ -48,7 +48,8 @@ static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, con
                        pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* The flags before a minus, colon or parenthesis, of which the first is *c; *c becomes that sign.
+/* Reads the flags before a minus, colon or parenthesis, of which the first is *c; *c becomes that
+ * sign.
  */
 static bool read_added(pdl_rx_scan *s, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";
@@ -66,7 +67,7 @@ static bool read_added(pdl_rx_scan *s, int32_t *c, unsigned *added) {
     return true;
 }
 
-/* The flags after a minus, up to the colon. */
+/* Reads the flags after a minus, up to the colon. */
 static bool read_removed(pdl_rx_scan *s, unsigned *removed) {
     int32_t c;
     if (!next_flag(s, "", "missing flag", "missing flag", &c)) return false;

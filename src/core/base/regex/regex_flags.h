@@ -1,10 +1,10 @@
-/* regex_flags.h -- inline flags of Python `re` patterns: what is between `(?` and `)` or `:`.
- * Used by regex_translate.c only.
+/* regex_flags.h -- inline flags of Python `re` patterns: what is between `(?` and `)` or `:`. Used
+ * by regex_translate.c only.
  *
  * A pattern may set flags for all of itself, `(?im)`, at its start only, or for one group,
- * `(?i-m:...)`. Python checks which letters may meet: `a`, `u` and `L` say how text is read and
- * exclude each other, `L` needs bytes, which PDL has none of, and `t`, which does nothing, can only
- * be set for the whole pattern. All errors have the words and the places of Python's own.
+ * `(?i-m:...)`. Python checks which letters may be combined: `a`, `u` and `L` say how text is read
+ * and exclude each other, `L` needs bytes, which PDL does not have, and `t`, which does nothing,
+ * can only be set for the whole pattern. All errors have the words and the places of Python's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,17 +13,17 @@
 
 #include "base/regex/regex_scan.h"
 
-/* Is the character c the letter of a flag? */
+/* Returns true when c is the letter of a flag. */
 bool pdl_rx_is_flag(int32_t c);
 
-/* Letters of flags, the first of which, c, has been read, with the sign that ends them. */
+/* The letters of flags, of which the first, c, has been read, and the sign that ends them. */
 typedef struct pdl_rx_flags {
     unsigned added, removed; /* PDL_RX_*, and bits of letters that change nothing else */
-    bool for_all;            /* ended by `)`: not for a group */
+    bool for_all;            /* `)` ends them, so they are not for a group */
 } pdl_rx_flags;
 PDL_MUST bool pdl_rx_read_flags(pdl_rx_scan *s, int32_t c, pdl_rx_flags *out);
 
-/* The PDL_RX_* that hold where flags are changed so. */
+/* Returns the PDL_RX_* flags that hold after the change. */
 unsigned pdl_rx_with_flags(unsigned flags, const pdl_rx_flags *change);
 
 #endif

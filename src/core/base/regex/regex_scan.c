@@ -123,7 +123,7 @@ bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out) {
     }
 }
 
-/* At most max digits of a base (8 or 16) into *value; *n counts them. */
+/* Reads at most max digits of a base (8 or 16) into *value; *n counts them. */
 static bool read_based(pdl_rx_scan *s, int base, size_t max, uint32_t *value, size_t *n) {
     pdl_rx_token t;
     for (*n = 0; *n < max; ++*n) {
@@ -139,7 +139,7 @@ static bool bad_escape(pdl_rx_scan *s, pdl_rx_token esc) {
     return pdl_rx_fail(s, esc.pos, "bad escape %.*s", PDL_FMT(pdl_rx_since(s, esc)));
 }
 
-/* The hexadecimal escapes \x.. \u.... \U........ */
+/* Reads the hexadecimal escapes \x.. \u.... \U........ */
 static bool read_hex(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     size_t want = esc.second == 'x' ? 2 : esc.second == 'u' ? 4 : 8, n;
     uint32_t value = 0;
@@ -151,7 +151,7 @@ static bool read_hex(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     return true;
 }
 
-/* \N{NAME}: there is no table of character names, so that no name is known. */
+/* Refuses \N{NAME}: there is no table of character names, so every name is unknown. */
 static bool read_name(pdl_rx_scan *s, pdl_rx_token esc) {
     bool open;
     pdl_str name;
@@ -161,7 +161,7 @@ static bool read_name(pdl_rx_scan *s, pdl_rx_token esc) {
     return pdl_rx_fail_name(s, esc.pos, "undefined character name", name);
 }
 
-/* An octal escape of which the first digit is in esc. */
+/* Reads an octal escape whose first digit is in esc. */
 static bool read_octal(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     uint32_t value = esc.second - '0';
     size_t n;
@@ -173,7 +173,8 @@ static bool read_octal(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     return true;
 }
 
-/* Outside of sets: three octal digits are a character, else one or two digits are a group. */
+/* Reads a number outside of sets: three octal digits are a character, one or two digits are a
+ * group. */
 static bool read_number(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     uint32_t value = esc.second - '0';
     pdl_rx_token second = s->next, t;

@@ -12,8 +12,8 @@
 /* One character, or a backslash and the character after it. */
 typedef struct {
     int32_t cp;      /* -1: the end of the pattern; '\\': an escape */
-    uint32_t second; /* of an escape */
-    size_t at, pos;  /* place in bytes and in code points */
+    uint32_t second; /* second character of an escape */
+    size_t at, pos;  /* offset in bytes and in code points */
 } pdl_rx_token;
 
 typedef struct {
@@ -24,29 +24,29 @@ typedef struct {
 
 PDL_MUST bool pdl_rx_start(pdl_rx_scan *s, pdl_str src, pdl_err *err);
 
-/* Returns the next token and moves past it. A backslash as last character is an error when it
+/* Returns the next token and moves past it. A backslash as the last character is an error when it
  * becomes the next token. */
 PDL_MUST bool pdl_rx_get(pdl_rx_scan *s, pdl_rx_token *out);
 
-/* Skip the next token when it is the character c (then *hit). */
+/* Skips the next token when it is the character c, and then sets *hit. */
 PDL_MUST bool pdl_rx_accept(pdl_rx_scan *s, int32_t c, bool *hit);
 
-/* Go back to a token seen before. */
+/* Returns to a token that was read before. */
 void pdl_rx_seek(pdl_rx_scan *s, pdl_rx_token to);
 
-/* The text from a token to the next one. */
+/* Returns the text from a token to the next one. */
 pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from);
 
-/* The text up to the character end, which is skipped; `what` names it in errors. */
+/* Returns the text up to the character end, which is skipped; `what` names it in errors. */
 PDL_MUST bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out);
 
-/* Error with " at position N" appended as Python does. Always false. */
+/* Sets an error with " at position N" appended, as Python does. Always false. */
 PDL_PRINTF(3, 4) bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, ...);
 
-/* As pdl_rx_fail, with Python's repr of name for the one %s in fmt. */
+/* Does the same, with Python's repr of name after the text before. */
 bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str name);
 
-/* What an escape means. */
+/* The meaning of an escape. */
 typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_escape_kind;
 
 typedef struct {

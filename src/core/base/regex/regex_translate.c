@@ -19,12 +19,12 @@
 
 enum {
     MAX_NESTING = 200,  /* PCRE2 recurses in C too */
-    MAX_REPEAT = 65535, /* of PCRE2 */
-    MAX_GROUPS = 65535, /* of PCRE2 */
+    MAX_REPEAT = 65535, /* a limit of PCRE2 */
+    MAX_GROUPS = 65535, /* a limit of PCRE2 */
 };
 #define ENDLESS UINT64_C(0xffffffff) /* Python's MAXREPEAT: widths and repetitions stop here */
 
-/* Characters that something can match: from lo to hi. */
+/* The characters that something can match: from lo to hi. */
 typedef struct {
     uint64_t lo, hi;
 } width;
@@ -54,8 +54,8 @@ typedef struct {
 typedef enum { ITEM_NONE, ITEM_PLACE, ITEM_REPEAT, ITEM_OTHER } item_kind;
 typedef struct {
     item_kind last;
-    width total, last_width; /* total: without the last */
-    bool first;              /* of the whole pattern: flags for all of it are allowed here */
+    width total, last_width; /* width of the sequence without its last item */
+    bool first;              /* begins the whole pattern, where flags for all of it are allowed */
 } sequence;
 
 static const width no_width = {0, 0}, one_character = {1, 1};
@@ -104,7 +104,7 @@ static const struct {
 };
 enum { SAME_LETTERS = sizeof same_letters / sizeof same_letters[0] };
 
-/* Row i of same_letters has a letter in [lo, hi]. */
+/* Returns true when row i of same_letters has a letter in [lo, hi]. */
 static bool in_row(size_t i, uint32_t lo, uint32_t hi) {
     for (size_t k = 0; k < 4 && same_letters[i].letters[k]; k++)
         if (same_letters[i].letters[k] >= lo && same_letters[i].letters[k] <= hi) return true;
@@ -140,7 +140,7 @@ static void put_range(reader *x, uint32_t lo, uint32_t hi) {
     put_escaped(x, hi);
 }
 
-/* The part of [lo, hi] between first and last in the other ASCII case. */
+/* Writes the part of [lo, hi] between first and last in the other ASCII case. */
 static void put_other_case(reader *x, uint32_t lo, uint32_t hi, uint32_t first, uint32_t last) {
     if (lo < first) lo = first;
     if (hi > last) hi = last;
@@ -157,8 +157,8 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
-/* What the class means inside of a set. PCRE2's \s differs (it has U+180E, it lacks U+001C to
- * U+001F). */
+/* Writes what the class means inside of a set. PCRE2's \s differs: it has U+180E and lacks U+001C
+ * to U+001F. */
 static void put_class_items(reader *x, uint32_t letter) {
     static const struct {
         char letter;
@@ -278,7 +278,7 @@ static bool read_escape(reader *x, sequence *q, pdl_rx_token esc) {
     PDL_BUG("escape kind %d", (int)e.kind);
 }
 
-/* One character or class of a set, of which the first token was read. */
+/* Reads one character or class of a set, of which the first token was read. */
 static bool read_set_item(reader *x, pdl_rx_token t, pdl_rx_escape *out) {
     if (t.cp == '\\') return pdl_rx_read_escape(&x->s, t, true, out);
     *out = (pdl_rx_escape){PDL_RX_CHAR, (uint32_t)t.cp};
@@ -298,8 +298,8 @@ static pdl_str token_text(const reader *x, pdl_rx_token t) {
     return pdl_str_sub(x->s.src, t.at, t.at + n);
 }
 
-/* After "lo-" in a set: the end of the range, or the ] that makes the minus a character (then
- * *done). */
+/* Reads what follows "lo-" in a set: the end of the range, or the ] that makes the minus a
+ * character (then *done). */
 static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_escape lo,
                        bool *done) {
     pdl_rx_token to;
@@ -349,7 +349,7 @@ static bool read_set(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Repetition */
 
-/* Decimal digits into *value (ENDLESS at most); *any says whether there were some. */
+/* Reads decimal digits into *value (ENDLESS at most); *any says whether there were some. */
 static bool read_count(reader *x, uint64_t *value, bool *any) {
     pdl_rx_token t;
     for (*any = false; pdl_rx_is_digit(x->s.next.cp); *any = true) {
@@ -360,7 +360,7 @@ static bool read_count(reader *x, uint64_t *value, bool *any) {
     return true;
 }
 
-/* After "{": the bounds, or *literal when this is no repetition. */
+/* Reads the bounds after "{", or sets *literal when this is no repetition. */
 static bool read_bounds(reader *x, uint64_t *lo, uint64_t *hi, bool *literal) {
     pdl_rx_token after = x->s.next;
     bool any_lo, any_hi, comma, closed;
@@ -412,7 +412,7 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
     if (q->last == ITEM_REPEAT) return pdl_rx_fail(&x->s, t.pos, "multiple repeat");
     if (!pdl_rx_accept(&x->s, '?', &lazy)) return false;
     if (!lazy && !pdl_rx_accept(&x->s, '+', &possessive)) return false;
-    /* An item without width matches once or a thousand times alike; PCRE2 needs a fixed count in a
+    /* An item without width matches alike once or a thousand times; PCRE2 needs a fixed count in a
      * look-behind. */
     if (x->behind && q->last_width.hi == 0) lo = hi = lo > 0;
     if (!put_bounds(x, lo, hi)) return false;
@@ -443,7 +443,7 @@ static bool read_end_of_pattern(reader *x, pdl_rx_token *out) {
 }
 
 static bool unknown_extension(reader *x, const char *before, pdl_rx_token t) {
-    /* the place is that of the question mark */
+    /* the error is at the question mark */
     return pdl_rx_fail(&x->s, t.pos - strlen(before), "unknown extension %s%.*s", before,
                        PDL_FMT(token_text(x, t)));
 }
@@ -478,7 +478,7 @@ static bool read_named_backref(reader *x, sequence *q) {
     return put_backref(x, q, number, pos);
 }
 
-/* After "(?P". */
+/* Reads a group after "(?P". */
 static bool read_p(reader *x, sequence *q, pdl_rx_token open) {
     pdl_rx_token t;
     if (!read_end_of_pattern(x, &t)) return false;
@@ -516,7 +516,7 @@ static bool read_comment(reader *x, pdl_rx_token open) {
     }
 }
 
-/* The number in a condition; false when text is not a number. */
+/* Reads the number in a condition. Returns false when text is not a number. */
 static bool condition_number(pdl_str text, size_t *out) {
     size_t value = 0;
     text = pdl_str_trim(text);
@@ -548,7 +548,7 @@ static bool read_condition_group(reader *x, size_t *number) {
     return check_behind(x, *number);
 }
 
-/* After "(?(". */
+/* Reads a condition after "(?(". */
 static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
     size_t number = 0;
     bool more;
@@ -570,7 +570,8 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Flags */
 
-/* The case flag for PCRE2: with ASCII rules letters are spelled out instead. */
+/* Returns the case flag for PCRE2. With ASCII rules there is none, because letters are spelled out
+ * instead. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);
     return flags & PDL_RX_ASCII ? kept & ~(unsigned)PDL_RX_NOCASE : kept;
@@ -665,7 +666,7 @@ static bool read_item(reader *x, sequence *q, pdl_rx_token t) {
     }
 }
 
-/* With the verbose flag: t is a blank or begins a comment, which was skipped (then *skipped). */
+/* With the verbose flag, skips t when it is a blank or begins a comment, and then sets *skipped. */
 static bool skip_verbose(reader *x, pdl_rx_token t, bool *skipped) {
     *skipped = false;
     if (!(x->flags & PDL_RX_VERBOSE)) return true;

@@ -16,17 +16,19 @@ enum {
     PDL_RX_ASCII = 16
 };
 
-/* What a pattern becomes. Groups keep their numbers; names are looked up here, PCRE2 sees none. */
+/* A translated pattern. Groups keep their numbers; names are looked up here, since PCRE2 gets
+ * none. */
 typedef struct pdl_regex_text {
     pdl_buf text;   /* for PCRE2, with UTF and UCP */
     unsigned flags; /* PDL_RX_* that hold from the start of the pattern */
     size_t groups;  /* without group 0 */
-    /* use PCRE2's interpreter: its machine code keeps captures of possessive groups that failed */
+    /* Use PCRE2's interpreter: its machine code keeps captures of possessive groups that failed. */
     bool plain;
     pdl_map names; /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;
 
-/* Fills out (all-zero). On failure the caller still releases out. Errors as pdl_regex_new. */
+/* Fills out (all-zero on entry), which the caller releases also after a failure. Errors are those
+ * of pdl_regex_new. */
 PDL_MUST bool pdl_regex_translate(pdl_str pattern, unsigned flags, pdl_regex_text *out,
                                   pdl_err *err);
 void pdl_regex_text_fini(pdl_regex_text *t);

@@ -1,5 +1,5 @@
-/* machine.c -- see machine.h. Read from /proc/meminfo, and from the limits of the control group
- * that the process is in. What cannot be read limits nothing.
+/* machine.c -- see machine.h. Reads /proc/meminfo and the limits of the control group that the
+ * process is in. A file that cannot be read sets no limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,12 +17,12 @@
 
 enum { FILE_SIZE = 8192 };
 
-/* What the machine is said to have left (PDL_STRESS=room:N); 0: nothing is said. */
+/* The bytes that PDL_STRESS=room:N says are left; 0: the switch is off. */
 static atomic_size_t said;
 
 void pdl_machine_say_left(size_t bytes) { atomic_store(&said, bytes); }
 
-/* The beginning of a file. Needs no memory. */
+/* Reads the beginning of a file, without allocating. */
 static bool read_file(const char *path, char text[FILE_SIZE]) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -32,7 +32,7 @@ static bool read_file(const char *path, char text[FILE_SIZE]) {
     return n > 0;
 }
 
-/* The number after name at the beginning of a line. */
+/* Reads the number after name at the beginning of a line. */
 static bool number_after(const char *text, const char *name, uint64_t *out) {
     size_t n = strlen(name);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -54,8 +54,9 @@ static uint64_t left_in_machine(void) {
     return (available + swap) * 1024;
 }
 
-/* Of the group at the root of the hierarchy as this process sees it, which in a container is its
- * own. Pages of files and the kernel's records of files can be given back. */
+/* Returns what is left in the group at the root of the hierarchy as this process sees it, which in
+ * a container is the container's group. Pages of files and the kernel's records of files count as
+ * free, because the kernel can reclaim them. */
 static uint64_t left_in_group(void) {
     char text[FILE_SIZE];
     static const char *const returnable[] = {"inactive_file ", "active_file ", "slab_reclaimable "};

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* An integer, since a double need not be atomic without a lock. */
+/* The factor is an integer, since an atomic double may need a lock. */
 enum { ONE = 1000000 };
 static atomic_uint_least64_t millionths = ONE;
 

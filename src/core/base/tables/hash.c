@@ -30,7 +30,7 @@ PDL_COLD static uint64_t draw_seed(void) {
     return atomic_compare_exchange_strong(&drawn, &s, fresh) ? fresh : s;
 }
 
-/* Drawn once per process: all hashes of a table must use the same seed. */
+/* Drawn once for each process: all hashes of a table must use the same seed. */
 static inline uint64_t seed(void) {
     uint64_t s = atomic_load_explicit(&drawn, memory_order_relaxed);
     return PDL_LIKELY(s != 0) ? s : draw_seed();
@@ -48,7 +48,7 @@ static uint64_t word(const char *p) {
     return w;
 }
 
-/* The n <= 8 bytes at p as one number. */
+/* Returns the n <= 8 bytes at p as one number. */
 static uint64_t short_word(const char *p, size_t n) {
     uint32_t lo = 0, hi = 0;
     if (n >= 4) {
@@ -109,7 +109,8 @@ static void schedule(const unsigned char block[64], uint32_t w[64]) {
     }
 }
 
-/* The eight numbers change their names in place of their places: moving them took half the time. */
+/* The eight numbers change their names instead of their places: moving them took half of the
+ * time. */
 static void compress(uint32_t state[8], const unsigned char block[64]) {
     uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
                     f = state[5], g = state[6], h = state[7];

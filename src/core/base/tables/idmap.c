@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* At least one place is free, which ends every probe. */
+/* Invariant: at least one place is free, which ends every probe. */
 static inline bool idmap_ok(const pdl_idmap *m) {
     return m->keys ? m->n <= m->mask && (m->mask & (m->mask + 1)) == 0 : m->n == 0;
 }

@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-/* Twice as many slots as entries, a power of two. */
+/* Invariant: there are at least twice as many slots as entries, and their number is a power of
+ * two. */
 static inline bool map_ok(const pdl_map *m) {
     if (!m->slots) return m->n == 0 && m->cap == 0;
     return m->n <= m->cap && m->mask == m->cap * 2 - 1 && (m->cap & (m->cap - 1)) == 0;

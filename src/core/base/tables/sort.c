@@ -19,7 +19,7 @@ typedef struct sorter {
     pdl_err *err;
 } sorter;
 
-/* The runs [lo, mid) and [mid, hi) of src into dst. */
+/* Merges the runs [lo, mid) and [mid, hi) of src into dst. */
 static bool merge(const sorter *s, const char *src, char *dst, size_t lo, size_t mid, size_t hi) {
     size_t i = lo, j = mid, k = lo, size = s->size;
     for (; i < mid && j < hi; k++) {

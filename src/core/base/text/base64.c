@@ -23,7 +23,7 @@ void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out) {
     }
 }
 
-/* 0..63, or -1. */
+/* Returns the value of a digit, 0..63, or -1. */
 static int digit(char c) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;

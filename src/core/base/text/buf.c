@@ -11,7 +11,7 @@
 
 enum { FIRST_CAP = 64 }; /* most rendered expressions are shorter than this */
 
-/* The invariants of buf.h. */
+/* Checks the invariants of buf.h. */
 static inline bool buf_ok(const pdl_buf *b) {
     if (!b->p) return b->len == 0 && b->cap == 0;
     return b->len < b->cap && b->len <= b->limit;
@@ -110,8 +110,9 @@ bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
     return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
 }
 
-/* Appends n bytes of repeated units, for which there is room. What is there doubles with each step,
- * until a step is as long as a piece between two checks. Errors as append_large. */
+/* Appends n bytes of repeated units, for which there is room. Each step doubles what was appended
+ * so far, until a step is as long as a piece between two checks. Errors are those of
+ * append_large. */
 static bool append_units(pdl_buf *b, pdl_str unit, size_t n, pdl_err *err) {
     size_t start = b->len, end = start + n;
     while (b->len < end) {
@@ -140,21 +141,22 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
     if (b->len + n >= b->cap)
-        resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */
+        resize(b, b->len + n + 1); /* exact, because a filled buffer rarely grows further */
     return append_units(b, unit, n, err);
 }
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     assert(buf_ok(b));
-    if (!fmt) PDL_BUG("no format"); /* lets the checks of instrumented builds see that it is one */
+    /* lets the checks of instrumented builds see that it is never NULL */
+    if (!fmt) PDL_BUG("no format");
     va_list again;
     va_copy(again, ap);
-    /* Most texts fit into what is there, and are formatted once. */
+    /* Most texts fit into the free bytes and are formatted once. */
     if (!b->p) resize(b, FIRST_CAP);
     size_t room = b->cap - b->len;
     int n = vsnprintf(b->p + b->len, room, fmt, ap);
     if (n < 0) PDL_BUG("bad format %s", fmt);
-    if ((size_t)n >= room) b->p[b->len] = 0; /* growing copies what is there */
+    if ((size_t)n >= room) b->p[b->len] = 0; /* growing copies the content */
     char *at = pdl_buf_room(b, (size_t)n);
     if ((size_t)n >= room) vsnprintf(at, (size_t)n + 1, fmt, again);
     va_end(again);

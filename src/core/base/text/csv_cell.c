@@ -21,7 +21,7 @@ static size_t plain_end(const pdl_csv *c) {
     return i;
 }
 
-/* The cursor is after the opening quote. */
+/* Reads a quoted cell; the cursor is after the opening quote. */
 static void read_quoted(pdl_csv *c) {
     for (;;) {
         const char *from = c->text.p + c->pos;

@@ -27,7 +27,8 @@ static void put_pair(unsigned pair, char *to) {
     to[1] = (char)('0' + pair % 10);
 }
 
-/* Two digits for each division, which is the slow part: a trace has two long numbers a block. */
+/* Writes two digits for each division, which is the slow part: a trace has two long numbers for
+ * each block. */
 static size_t put_u64(uint64_t v, char *out) {
     char tmp[20];
     size_t at = sizeof tmp;
@@ -46,7 +47,8 @@ size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]) {
     return n;
 }
 
-/* A positive finite number as digits d[0..n) without a final zero, value 0.d0d1... * 10^point. */
+/* A positive finite number as digits d[0..n) without a final zero; its value is 0.d0d1... *
+ * 10^point. */
 typedef struct {
     char d[24];
     size_t n;
@@ -59,8 +61,8 @@ static void set_digits(decimal *dec, uint64_t digits, int exp10) {
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
 }
 
-/* v as digits / 10^k for small k: exact when the product is an integer below 10^15 that divides
- * back to v. */
+/* Finds digits / 10^k for v with small k. Exact when the product is an integer below 10^15 that
+ * divides back to v. */
 static bool short_digits(double v, decimal *dec) {
     if (v < 1e-5 || v >= 1e15) return false;
     for (int k = 0; k <= 6; k++) {
@@ -77,11 +79,11 @@ static bool short_digits(double v, decimal *dec) {
     return false;
 }
 
-/* Increments the last digit before the exponent; false when that would carry out of the first
- * digit. */
+/* Increments the last digit before the exponent. Returns false when that would carry out of the
+ * first digit. */
 static bool bump(char *text) {
     for (char *p = strchr(text, 'e'); p-- > text;) {
-        if (*p < '0' || *p > '9') continue; /* the point */
+        if (*p < '0' || *p > '9') continue; /* skips the point */
         if (++*p <= '9') return true;
         *p = '0';
     }
@@ -89,8 +91,8 @@ static bool bump(char *text) {
 }
 
 /* Returns true when the text of v with so many digits reads back as v. Just below a power of two
- * doubles are denser than just above it, so there the next larger decimal may do where the nearest
- * does not. */
+ * doubles are denser than just above it, so there the next larger decimal may read back where the
+ * nearest does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;
@@ -98,7 +100,7 @@ static bool reads_back(double v, int precision, char *text, size_t size) {
     return frexp(v, &exponent) == 0.5 && bump(text) && strtod(text, NULL) == v;
 }
 
-/* The shortest decimal that reads back as v: 15 to 17 digits, fewer where doubles are sparse
+/* Finds the shortest decimal that reads back as v: 15 to 17 digits, fewer where doubles are sparse
  * (subnormals). */
 static void long_digits(double v, decimal *dec) {
     char text[40];
@@ -114,8 +116,8 @@ static void long_digits(double v, decimal *dec) {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* v * 10^digits as the nearest integer, halves to even, v below 10^9 and not negative: v is m *
- * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
+/* Returns v * 10^digits as the nearest integer, halves to even; v is below 10^9 and not negative. v
+ * is m * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
 static uint64_t scaled(double v, int digits) {
     static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {
         1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
@@ -123,7 +125,7 @@ static uint64_t scaled(double v, int digits) {
     memcpy(&bits, &v, sizeof bits);
     int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* at least 23, because v is below 2^30 */
     if (shift > 100)
-        return 0; /* below half a unit by far; subnormals, which have no hidden bit, as well */
+        return 0; /* far below half a unit; so are subnormals, which have no hidden bit */
     wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
     wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
     return (uint64_t)(whole + (rest > half || (rest == half && (whole & 1))));
@@ -149,7 +151,7 @@ static size_t put_zeros(char *out, int n) {
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Digits with a point: 0.00012, 12.5, 1200.0. */
+/* Writes digits with a point: 0.00012, 12.5, 1200.0. */
 static size_t put_fixed(const decimal *dec, char *out) {
     size_t n = 0, before = dec->point > 0 ? (size_t)dec->point : 0;
     if (before == 0) {
@@ -170,7 +172,7 @@ static size_t put_fixed(const decimal *dec, char *out) {
     return n + dec->n - whole;
 }
 
-/* 1e+16, 1.5e-07. */
+/* Writes digits with an exponent: 1e+16, 1.5e-07. */
 static size_t put_exponent(const decimal *dec, char *out) {
     size_t n = 0;
     int e = dec->point - 1;
@@ -216,7 +218,8 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
     for (size_t i = neg; i < s.n; i++) {
         int digit = s.p[i] - '0';
         if (digit < 0 || digit > 9) return false;
-        /* accumulates negative values, because there is one more negative number than positive */
+        /* Accumulates negative values, because there is one more negative number than there are
+         * positive ones. */
         if (PDL_MUL_OVERFLOWS(v, 10, &v) || PDL_SUB_OVERFLOWS(v, digit, &v)) return false;
     }
     if (!neg && v == INT64_MIN) return false;
@@ -226,7 +229,7 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
 
 typedef struct {
     bool neg;
-    uint64_t digits; /* the first 19 significant ones */
+    uint64_t digits; /* first 19 significant ones */
     long exp10;      /* value = digits * 10^exp10, unless cut */
     bool cut;        /* significant digits were left out */
     bool any;        /* at least one digit was there */
@@ -267,7 +270,7 @@ static bool read_parts(pdl_str s, parts *x) {
 
 /* --- digits and a power of ten, exactly ------------------------------------------------------- */
 
-enum { MAX_POWER = 27 }; /* 5^27 is the last below 2^63 */
+enum { MAX_POWER = 27 }; /* 5^27 is the largest power below 2^63 */
 __extension__ typedef unsigned __int128 wide;
 
 static uint64_t power_of_5(int n) {
@@ -277,7 +280,7 @@ static uint64_t power_of_5(int n) {
     return p;
 }
 
-/* 2^e of a normal double. */
+/* Returns 2^e of a normal double. */
 static double power_of_2(int e) {
     uint64_t bits = (uint64_t)(e + 1023) << 52;
     double d;
@@ -285,8 +288,8 @@ static double power_of_2(int e) {
     return d;
 }
 
-/* digits / 5^n * 2^-n: the quotient has 63 bits or more, so the remainder counts only as a bit
- * below the rounding. */
+/* Returns digits / 5^n * 2^-n. The quotient has 63 bits or more, so the remainder only matters as
+ * one bit below the rounding. */
 static double divided(uint64_t digits, int n) {
     uint64_t by = power_of_5(n);
     int shift = __builtin_clzll(digits), by_shift = __builtin_clzll(by);
@@ -297,7 +300,7 @@ static double divided(uint64_t digits, int n) {
     return (double)q * power_of_2(by_shift - shift - 63 - n);
 }
 
-/* digits * 5^n * 2^n, rounded from 128 bits. */
+/* Returns digits * 5^n * 2^n, rounded from 128 bits. */
 static double multiplied(uint64_t digits, int n) {
     wide product = (wide)digits * power_of_5(n);
     uint64_t high = (uint64_t)(product >> 64);

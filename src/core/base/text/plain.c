@@ -23,8 +23,8 @@ static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"'
 
 enum { STEP = 16 };
 
-/* How many of the STEP bytes at p precede the first special one; high: those that are not ASCII, as
- * bits. */
+/* Returns how many of the STEP bytes at p precede the first special one; high: the bytes that are
+ * not ASCII, as bits. */
 static size_t count_plain(const char *p, unsigned *high) {
     __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);
@@ -33,7 +33,7 @@ static size_t count_plain(const char *p, unsigned *high) {
     special = _mm_or_si128(special, _mm_cmpeq_epi8(_mm_max_epu8(w, last_control), last_control));
     unsigned hit = (unsigned)_mm_movemask_epi8(special) | 1u << STEP;
     *high = (unsigned)_mm_movemask_epi8(w) &
-            (hit ^ (hit - 1)); /* up to the first special one, which is ASCII */
+            (hit ^ (hit - 1)); /* bits up to the first special byte, which is ASCII */
     return (size_t)__builtin_ctz(hit);
 }
 
@@ -44,7 +44,7 @@ enum { STEP = 8 };
 static size_t count_plain(const char *p, unsigned *high) {
     const uint64_t highs = PDL_EACH_BYTE(0x80);
     uint64_t w = pdl_word64(p), control = (w - PDL_EACH_BYTE(FIRST_PRINTABLE)) & ~w & highs;
-    /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one
+    /* A byte below the searched value borrows: only the lowest hit is exact, and only that one is
      * used. */
     uint64_t hit =
         pdl_word_zeros(w ^ PDL_EACH_BYTE('"')) | pdl_word_zeros(w ^ PDL_EACH_BYTE('\\')) | control;

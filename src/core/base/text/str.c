@@ -38,7 +38,7 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
  * texts. */
 enum { SHORT_NEEDLE = 4 };
 
-/* The first occurrence of needle in [p, end). */
+/* Returns the first occurrence of needle in [p, end). */
 static const char *find_short(const char *p, const char *end, pdl_str needle) {
     for (; p < end && (p = memchr(p, needle.p[0], (size_t)(end - p))); p++)
         if (pdl_bytes_eq(p, needle.p, needle.n)) return p;
@@ -49,7 +49,7 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     if (from > s.n) return PDL_NOT_FOUND;
     if (needle.n == 0) return from;
     if (needle.n > s.n - from) return PDL_NOT_FOUND;
-    s.n -= needle.n - 1; /* where it may begin */
+    s.n -= needle.n - 1; /* the bytes where it may begin */
     const char *hit = needle.n <= SHORT_NEEDLE
                           ? find_short(s.p + from, s.p + s.n, needle)
                           : memmem(s.p + from, s.n - from + needle.n - 1, needle.p, needle.n);
@@ -68,7 +68,7 @@ size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from) {
     return hit;
 }
 
-/* Looks for needle from the end. back[k] is, for the last k bytes of needle read backwards, the
+/* Searches for needle from the end. back[k] is, for the last k bytes of needle read backwards, the
  * length of the longest proper prefix that is also a suffix (Knuth, Morris, Pratt), which keeps the
  * search linear. */
 static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
@@ -177,8 +177,8 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
 
 enum { SHORT_WORD = 4 };
 
-/* Short words that differ in nothing but their first letter are different words: note, vote;
- * node, code. */
+/* Returns true when short words differ in nothing but their first letter. Those are different
+ * words: note, vote; node, code. */
 static bool is_rhyme(pdl_str a, pdl_str b) {
     return a.n == b.n && a.n <= SHORT_WORD && a.n > 1 && a.p[0] != b.p[0] &&
            memcmp(a.p + 1, b.p + 1, a.n - 1) == 0;

@@ -8,14 +8,15 @@
 
 #include "base/banned.h"
 
-/* U+202A to U+202E and U+2066 to U+2069 show what follows in another order. */
+/* Returns true for U+202A to U+202E and U+2066 to U+2069, which show what follows in another
+ * order. */
 static bool turns_direction(pdl_str s) {
     unsigned char last = s.n > 2 ? (unsigned char)s.p[2] : 0;
     return (pdl_str_starts(s, PDL_STR("\xe2\x80")) && last >= 0xaa && last <= 0xae) ||
            (pdl_str_starts(s, PDL_STR("\xe2\x81")) && last >= 0xa6 && last <= 0xa9);
 }
 
-/* Bytes of the control character at the start of s, 0 when there is none. */
+/* Returns the length in bytes of the control character at the start of s, 0 when there is none. */
 static size_t control_at(pdl_str s) {
     unsigned char c = (unsigned char)s.p[0];
     if (c == 0xe2 && turns_direction(s)) return 3;

@@ -1,4 +1,4 @@
-/* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc,
+/* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc, and
  * what it lacks comes from utf8_tables.h.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 enum { MAX_CASE = 4 }; /* code points that one code point becomes in another case */
 
-/* Bytes of ASCII at the start of s. */
+/* Returns the number of ASCII bytes at the start of s. */
 static size_t ascii_prefix(pdl_str s) {
     size_t i = 0;
     for (uint64_t w; s.n - i >= sizeof w; i += sizeof w) {
@@ -27,9 +27,9 @@ static size_t ascii_prefix(pdl_str s) {
     return i;
 }
 
-/* Length of the sequence at p[0..n), n > 0; when it is not valid, *good is false and the length is
- * that of the part that could have begun a valid sequence (at least 1), as the Unicode standard
- * advises for replacement. */
+/* Returns the length of the sequence at p[0..n), n > 0. When it is not valid, *good is false and
+ * the length is that of the part that could have begun a valid sequence (at least 1), as the
+ * Unicode standard advises for replacement. */
 static size_t sequence(const unsigned char *p, size_t n, bool *good) {
     *good = p[0] < 0x80;
     if (p[0] < 0xc2 || p[0] > 0xf4) return 1;
@@ -76,8 +76,8 @@ bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out) {
     return true;
 }
 
-/* Continuation bytes (10xxxxxx) of `words` words at p: each byte of a sum counts one column of
- * them, so a sum holds 255 words. */
+/* Counts the continuation bytes (10xxxxxx) of `words` words at p. Each byte of a sum counts one
+ * column of the words, so a sum may add up to 255 words. */
 static size_t continuations(const char *p, size_t words) {
     const uint64_t ones = HIGH_BITS >> 7, low = 0x00ff00ff00ff00ff;
     uint64_t sum = 0;
@@ -240,7 +240,7 @@ bool pdl_cp_is_id_continue(uint32_t cp) {
 int pdl_cp_digit_value(uint32_t cp) {
     if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
     if (!pdl_cp_is_decimal(cp)) return -1;
-    /* Decimal digits come in runs of ten that begin with the zero; the mathematical ones
+    /* Decimal digits come in runs of ten that begin with the zero. The mathematical ones
      * (1D7CE..1D7FF) and a few neighbouring scripts follow each other without a gap, so the
      * distance to the start of the run is taken mod 10. */
     uint32_t first = cp;
@@ -315,7 +315,7 @@ static void put_title(pdl_buf *out, uint32_t cp) {
         pdl_buf_put_cp(out, (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp));
 }
 
-/* The lower case of the code point cp at byte i of s. */
+/* Appends the lower case of the code point cp at byte i of s. */
 static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
     if (cp == 0x3a3)
         pdl_buf_put_cp(out, is_final_sigma(s, i) ? 0x3c2 : 0x3c3);
@@ -325,10 +325,10 @@ static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
         pdl_buf_put_cp(out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
 }
 
-enum { PART = 1 << 15 }; /* bytes of ASCII between two steps of a walk */
+enum { PART = 1 << 15 }; /* bytes of ASCII between two checks of a walk */
 
-/* The ASCII start of s from byte i, at most PART of it, in the case wanted (first..first+25 are the
- * letters to change); returns its length. */
+/* Appends the ASCII start of s from byte i, at most PART of it, in the wanted case (first..first+25
+ * are the letters to change). Returns its length. */
 static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
     size_t n = ascii_prefix(pdl_str_sub(s, i, s.n - i > PART ? i + PART : s.n));
     char *to = pdl_buf_room(out, n);
@@ -383,7 +383,7 @@ void pdl_utf8_casefold(pdl_buf *out, pdl_str s) {
     }
 }
 
-/* The code point at byte `at` of s, and the offset of the next one. */
+/* Returns the code point at byte `at` of s, and sets *next to the offset of the next one. */
 static uint32_t cp_at(pdl_str s, size_t at, size_t *next) {
     const char *p = s.p + at;
     uint32_t cp = pdl_utf8_next(&p);

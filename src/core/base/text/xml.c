@@ -20,7 +20,7 @@ static const char *escape_of(unsigned char c) {
     }
 }
 
-/* U+FFFE and U+FFFF, which no XML may have, not even as a reference. */
+/* Returns true for U+FFFE and U+FFFF, which XML may not contain, not even as a reference. */
 static bool is_noncharacter(pdl_str s, size_t i) {
     return i + 2 < s.n && memcmp(s.p + i, "\xef\xbf", 2) == 0 && (s.p[i + 2] & 0xfe) == 0xbe;
 }
