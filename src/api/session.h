@@ -17,7 +17,16 @@
 
 typedef struct pdl_session pdl_session;
 
+/* What the environment says of runs is an error only where it counts: an editor's server starts
+ * although PDL_PRICES names no file. */
+typedef enum pdl_session_purpose {
+    PDL_FOR_RUNS,   /* PDL_POLICY, PDL_SANDBOX and PDL_PRICES are in force */
+    PDL_FOR_CHECKS, /* PDL_POLICY is: a program is checked together with its policies */
+    PDL_FOR_TEXT,   /* none is: programs are loaded, shown, formatted */
+} pdl_session_purpose;
+
 typedef struct pdl_session_options {
+    pdl_session_purpose purpose;
     pdl_str file; /* as given by the user; names messages */
     pdl_str dir;  /* directory of the main program */
     pdl_stream stream;

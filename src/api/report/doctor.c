@@ -231,6 +231,20 @@ static void look_at_providers(doctor *d) {
         &text);
 }
 
+/* What the environment names for runs and cannot be used is a row, not the end. */
+static bool open_session(doctor *d, pdl_session_options *o, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    pdl_err why = {0};
+    if (pdl_session_new(o, &d->session, &why)) return true;
+    o->purpose = PDL_FOR_TEXT;
+    bool ok = pdl_session_new(o, &d->session, err);
+    pdl_buf_put(&text, pdl_str_of(why.msg));
+    if (ok) add(d, "settings", "missing", why.hint ? why.hint : "", &text);
+    pdl_err_fini(&why);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
 bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
     doctor d = {.rows = pdl_list_new(8), .notes = PDL_BUF, .last_address = PDL_BUF};
     pdl_buf version = PDL_BUF;
@@ -239,7 +253,7 @@ bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
                              .variables = pdl_absent(),
                              .note = on_note,
                              .sink = {.user = &d.notes}};
-    if (!pdl_session_new(&o, &d.session, err)) {
+    if (!open_session(&d, &o, err)) {
         pdl_drop(d.rows);
         pdl_buf_fini(&d.notes);
         return false;

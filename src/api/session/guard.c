@@ -89,12 +89,14 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
 
 /* Reads the policies that the command line and the environment name. */
 static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
-    const char *named = pdl_environ_get(s->around.env, "PDL_POLICY");
+    const char *named = pdl_session_setting(s, PDL_FOR_CHECKS, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
     bool ok = true;
     for (size_t i = 0; ok && i < s->opt.n_policies; i++)
         ok = pdl_policies_read_file(out, &from, s->opt.policies[i], err);
-    if (ok && named && *named) ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);
+    if (!ok || !named || !*named) return ok;
+    ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);
+    if (!ok) pdl_session_name_setting(err, "PDL_POLICY");
     return ok;
 }
 

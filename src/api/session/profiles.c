@@ -39,12 +39,14 @@ static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_st
 bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_val profile;
     pdl_str name = {0};
-    if (!s->opt.sandbox.n && !s->opt.no_sandbox)
-        s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->around.env, "PDL_SANDBOX"));
+    pdl_str named = pdl_sandbox_named(pdl_session_setting(s, PDL_FOR_RUNS, "PDL_SANDBOX"));
+    if (!s->opt.sandbox.n && !s->opt.no_sandbox) s->opt.sandbox = named;
     s->rules.confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders,
                                          s->loaded.arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
     bool ok = pdl_confined_begin(s->rules.confined, profile, name, err);
+    bool says = named.n && pdl_str_eq(named, s->opt.sandbox);
+    if (!ok && says) pdl_session_name_setting(err, "PDL_SANDBOX");
     pdl_drop(profile);
     return ok;
 }

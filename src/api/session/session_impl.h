@@ -50,6 +50,10 @@ const char *pdl_session_tracestate(const pdl_session *s);
 
 /* The environment of a session (user); the time of an event of a run that is not replayed. */
 const char *pdl_session_env_of(void *user, const char *name);
+/* A variable that is in force for a purpose that needs as much as `needed`; NULL: it is not set, or
+ * does not count. An error of what it names says that the variable does. */
+const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
+void pdl_session_name_setting(pdl_err *err, const char *name);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
 /* session_inner.c: what every run of the session has; the variables of a run, each with its

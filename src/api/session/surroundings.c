@@ -15,6 +15,15 @@ const char *pdl_session_env_of(void *user, const char *name) {
     return pdl_environ_get(((pdl_session *)user)->around.env, name);
 }
 
+const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed,
+                                const char *name) {
+    return s->opt.purpose <= needed ? pdl_environ_get(s->around.env, name) : NULL;
+}
+
+void pdl_session_name_setting(pdl_err *err, const char *name) {
+    if (!err->hint) pdl_err_hint(err, "%s in the environment says so", name);
+}
+
 static void find_path(pdl_session *s) {
     s->around.folders =
         pdl_api_folders(s->loaded.arena, pdl_environ_get(s->around.env, "PDL_PATH"), s->opt.path,
@@ -23,13 +32,14 @@ static void find_path(pdl_session *s) {
 
 /* A table that cannot be read is an error before anything runs. */
 static bool read_prices(pdl_session *s, pdl_err *err) {
-    const char *named = pdl_environ_get(s->around.env, "PDL_PRICES");
+    const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
     pdl_str path = s->opt.prices.n ? s->opt.prices : pdl_str_of(named ? named : "");
     if (!path.n || s->opt.replay.n) return true;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     char *name = pdl_str_dup(path);
     bool ok = pdl_file_read(name, &text, err) &&
               pdl_prices_read(pdl_buf_str(&text), name, &s->around.prices, err);
+    if (!ok && !s->opt.prices.n) pdl_session_name_setting(err, "PDL_PRICES");
     pdl_free(name);
     pdl_buf_fini(&text);
     return ok;

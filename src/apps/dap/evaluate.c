@@ -67,7 +67,8 @@ bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *o
     bool ok = false;
     put_program(expression, &program);
     g->evaluating = true;
-    if (!pdl_session_new(&(pdl_session_options){.file = PDL_STR("expression"),
+    if (!pdl_session_new(&(pdl_session_options){.purpose = PDL_FOR_TEXT,
+                                                .file = PDL_STR("expression"),
                                                 .explain = true,
                                                 .variables = variables,
                                                 .names = g->names},

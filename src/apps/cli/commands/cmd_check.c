@@ -211,6 +211,7 @@ static bool enter_folder(checker *c, pdl_err *err) {
     bool ok = pdl_cli_read_config(c->a, c->file, &c->config, err) &&
               pdl_session_new(
                   &(pdl_session_options){
+                      .purpose = PDL_FOR_CHECKS,
                       .file = c->file,
                       .dir = folder,
                       .policies = c->a->policies.p,

@@ -102,7 +102,8 @@ static int format_files(formatter *f) {
     pdl_err err = {0};
     size_t n = f->a->files.n ? f->a->files.n : 1;
     const pdl_str *files = f->a->files.n ? f->a->files.p : &stdin_name;
-    if (!pdl_session_new(&(pdl_session_options){.file = files[0]}, &f->session, &err)) {
+    pdl_session_options text = {.purpose = PDL_FOR_TEXT, .file = files[0]};
+    if (!pdl_session_new(&text, &f->session, &err)) {
         pdl_cli_print_error(&err, NULL);
         pdl_err_fini(&err);
         return 1;

@@ -37,7 +37,8 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     pdl_session *s = NULL;
     pdl_err err = {0};
     if (a->files.n) return pdl_cli_refuse(a, "pdl lsp takes no operands");
-    if (!pdl_session_new(&(pdl_session_options){.file = PDL_STR("")}, &s, &err)) {
+    pdl_session_options text = {.purpose = PDL_FOR_TEXT, .file = PDL_STR("")};
+    if (!pdl_session_new(&text, &s, &err)) {
         pdl_cli_print_error(&err, NULL);
         int code = pdl_err_exit_code(&err);
         pdl_err_fini(&err);

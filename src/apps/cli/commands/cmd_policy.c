@@ -238,7 +238,10 @@ int pdl_cli_cmd_policy(const arguments *a) {
     pdl_str action = a->files.p[0], name = a->files.p[1];
     pdl_session *s = NULL;
     pdl_err err = {0};
-    if (!pdl_session_new(&(pdl_session_options){.file = name}, &s, &err)) return failed(&err, NULL);
+    pdl_session_options o = {.file = name,
+                             .purpose =
+                                 pdl_str_is(action, "lock") ? PDL_FOR_RUNS : PDL_FOR_TEXT};
+    if (!pdl_session_new(&o, &s, &err)) return failed(&err, NULL);
     int code = pdl_str_is(action, "show")   ? show(s, name)
                : pdl_str_is(action, "lock") ? lock(s, name, a->files.p + 2, a->files.n - 2)
                                             : check(s, name, a->given[OPT_json]);
