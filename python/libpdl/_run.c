@@ -203,7 +203,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     PyObject *shown = NULL, *context = NULL, *policies = NULL;
     pdl_task_options o = {0};
     int output = 0, trace = 0, alone = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOpOO!z", names, &program, &inputs,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzizOOpOO!z", names, &program, &inputs,
                                      &output, &text, &error_text, &message, &done, &o.record,
                                      &o.replay, &trace, &o.cache, &budget, &shown, &alone, &context,
                                      &PyList_Type, &policies, &o.sandbox))

@@ -249,6 +249,13 @@ class Errors(Folder):
         result, background, scope, trace = process_prog(InterpreterState(), ScopeType({"y": 2}), prog, loc)
         self.assertEqual((result.result(), len(background), scope["x"], scope["y"], type(trace)), ("a1", 2, 1, 2, ast.TextBlock))
 
+    def test_traces_of_calls_have_the_fields_of_the_reference(self):
+        bad = self.write("bad.pdl", MODEL + "spec: integer\n")
+        self.assertEqual(printed(lambda: generate(bad, None, empty_scope, self.folder / "t.json"))[0], 1)
+        trace = json.loads((self.folder / "t.json").read_text())["program"]
+        self.assertLessEqual(set(trace["pdl__timing"]), set(ast.PdlTiming.model_fields))
+        self.assertIn("pdl__model_input", trace)
+
     def test_trace_that_cannot_be_written(self):
         self.assertIn("Failure generating the trace", printed(lambda: write_trace("/dev/null/t.json", ast.DataBlock(data=1)))[2])
 

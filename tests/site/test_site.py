@@ -33,6 +33,7 @@ class Links(html.parser.HTMLParser):
 
 def pages():
     docs = [p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) != "manual/index.md"]
+    docs = [p.with_name("index.html") if p.stem == "README" else p for p in docs]
     absent = [str(p) for p in docs if not (SITE / p).is_file()]
     check("every page of docs/ is a page of the site", not absent, absent)
     broken, outside = [], []
