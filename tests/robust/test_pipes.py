@@ -109,7 +109,7 @@ def stays(path):
 
 @pytest.mark.parametrize("name, write, want", [
     ("keys through a pipe", keys, "key from OPENAI_API_KEY (.env)"),
-    ("a pipe that nobody writes to", nobody, ".env is a pipe to which nobody wrote for 5 seconds; nothing of it is set"),
+    ("a pipe that nobody writes to", nobody, ".env is a pipe to which nothing was written for 5 seconds; nothing of it is set"),
     ("a pipe that stays open", stays, ".env is a pipe without an end after 5 seconds; nothing of it is set"),
 ])
 def test_dotenv(pdl, folder, name, write, want):

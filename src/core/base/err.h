@@ -87,9 +87,9 @@ typedef struct pdl_err_facts {
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
-    pdl_loc loc;    /* the place printed as FILE:LINE */
-    pdl_loc mark;   /* the exact span for the caret; all-zero: use loc */
-    char *msg;      /* owned; may have several lines (type errors); no final newline */
+    pdl_loc loc;  /* the place printed as FILE:LINE */
+    pdl_loc mark; /* the exact span for the caret; all-zero: use loc */
+    char *msg;    /* owned; may have several lines (type errors); no final newline */
     char *hint;     /* owned or NULL: "did you mean 'name'?" */
     char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
     pdl_err_facts facts;
@@ -101,7 +101,7 @@ typedef struct pdl_err {
      * set; otherwise label is, which also has what led to the error. */
     uint64_t words;
     bool has_words;
-    int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
+    int status; /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
     bool uncatchable;  /* retry and fallback do not catch it */
     bool preformatted; /* print msg unchanged: each line has its own place (schema errors) */

@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 enum {
-    PDL_GLOB_ONE = 1,  /* ? is any one character */
+    PDL_GLOB_ONE = 1, /* ? is any one character */
     /* [abc], [a-z], [!abc] match one character of the set, as in Python's fnmatchcase */
     PDL_GLOB_SETS = 2,
     /* * and ? end at a slash, ** does not; a ** between slashes also matches no folder */

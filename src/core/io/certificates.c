@@ -1,5 +1,6 @@
-/* certificates.c -- see certificates.h. The system's libcurl knows the file; one that was installed
- * with a wheel was built elsewhere and has to search.
+/* certificates.c -- see certificates.h. The system's libcurl knows where its certificates are. A
+ * libcurl that was installed with a wheel was built on another system, so its file has to be
+ * searched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 static const char *const files[] = {
     "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Ubuntu, Alpine, Arch */
     "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, Red Hat, Amazon */
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* the same, newer releases */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* newer releases of these */
     "/etc/ssl/ca-bundle.pem",                            /* SUSE */
     "/etc/ssl/cert.pem",                                 /* BSD, Void */
 };

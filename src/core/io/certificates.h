@@ -5,8 +5,8 @@
 #ifndef PDL_IO_CERTIFICATES_H
 #define PDL_IO_CERTIFICATES_H
 
-/* The first readable file of those that Linux systems use, else fallback (may be NULL). Result:
- * static, or fallback. */
+/* Returns the first readable file of those that Linux systems use, else fallback (may be NULL).
+ * Static, or fallback. */
 const char *pdl_certificates_find(const char *fallback);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 static struct {
-    atomic_flag lock; /* for the list */
+    atomic_flag lock; /* guards the list */
     pthread_once_t once;
     pdl_child *first;
 } running = {ATOMIC_FLAG_INIT, PTHREAD_ONCE_INIT, NULL};
@@ -38,7 +38,8 @@ void pdl_children_kill(void) {
     pdl_children_unlock(&old);
 }
 
-/* Another thread may still wait for a child. It gets no signal of its end: libuv ends before it. */
+/* Kills the children at exit. Another thread may still wait for one of them; libuv has ended by
+ * then, so it gets no signal. */
 static void end(void) {
     signal(SIGCHLD, SIG_DFL);
     pdl_children_kill();

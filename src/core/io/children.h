@@ -1,5 +1,5 @@
-/* children.h -- the running child processes, so that none outlives an end of ours that does not
- * unwind.
+/* children.h -- the running child processes, so that none of them outlives a process that ends
+ * without unwinding.
  *
  * A process may end because memory runs out, because its host calls exit(), or in the handler of a
  * second signal. The groups of its children are then killed: by a function given to atexit, or by
@@ -15,23 +15,24 @@
 
 #include <signal.h>
 
-/* Embedded in the owner of the child; in the list from add to remove. Nothing is allocated. */
+/* Embedded in the owner of the child, and in the list from add to remove, so nothing is
+ * allocated. */
 typedef struct pdl_child {
     int pid;                        /* leads its process group */
-    int owner;                      /* process that started it: a fork of ours ignores it */
+    int owner;                      /* process that started it: a forked copy of us ignores it */
     struct pdl_child *next, **link; /* link is NULL outside the list */
 } pdl_child;
 
-/* From now on exit() kills what is in the list. Call before the first child is started. */
+/* From now on exit() kills the children in the list. Called before the first child is started. */
 void pdl_children_watch_exit(void);
 
-/* A child is started and added between these two; a handler that runs in between would miss it
- * otherwise. *old: the previous signal mask. */
+/* A child is started and added between lock and unlock; a handler that runs in between would miss
+ * it otherwise. *old: the previous signal mask. */
 void pdl_children_lock(sigset_t *old);
 void pdl_children_unlock(const sigset_t *old);
 
 void pdl_child_add(pdl_child *c, int pid); /* the list is locked */
-void pdl_child_remove(pdl_child *c);       /* one that is not in the list is fine */
+void pdl_child_remove(pdl_child *c);       /* does nothing for a child that is not in the list */
 
 /* Sends SIGKILL to each group in the list. Async-signal-safe. */
 void pdl_children_kill(void);

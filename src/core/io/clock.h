@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* Nanoseconds since some moment; never goes back. */
+/* Returns nanoseconds since some moment; the value never decreases. */
 uint64_t pdl_clock_ns(void);
-/* Nanoseconds since 1970-01-01T00:00:00Z. */
+/* Returns nanoseconds since 1970-01-01T00:00:00Z. */
 int64_t pdl_clock_wall_ns(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* curl_names.h -- libcurl's functions, found by name at run time. Private to io.
  *
- * Linked, libcurl would load its own dozen of libraries at each start of the command. Most programs
- * ask no model, and a machine without libcurl still runs them. So the library is opened at the
+ * Linked, libcurl would load a dozen further libraries at each start of the command. Most programs
+ * call no model, and a machine without libcurl still runs them. So the library is opened at the
  * first request, and everything is called through this table. Its types are those of libcurl's
- * header, so that a wrong argument is found by the compiler.
+ * header, so that the compiler finds a wrong argument.
  *
- * A function is added by its name here alone, without the prefix curl_.
+ * A new function is added here alone, by its name without the prefix curl_.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +30,8 @@ typedef struct pdl_curl {
 #undef X
 } pdl_curl;
 
-/* Opens the library, once for each table; false when it is not there, or is too old to have one of
- * the functions. It stays loaded for the life of the process: OpenSSL does not survive being
+/* Opens the library, once for each table. Returns false when it is not installed, or is too old to
+ * have one of the functions. It stays loaded for the life of the process, because OpenSSL cannot be
  * unloaded. */
 bool pdl_curl_open(pdl_curl *out);
 

@@ -1,18 +1,17 @@
 /* curl_sockets.c -- see curl_sockets.h.
  *
- * libcurl wants its socket watched when a request has been sent, and not any more when the answer
- * is there: with a watch begun and ended each time, the next request on that connection took four
- * system calls more than those that carry it. So the watch of a connection rests in between, as
- * pdl_watch_rest does. That is safe only while the descriptor stays the same socket, which libcurl
- * does not say of connections that wait for a request: it opens and closes them through the
- * functions here. Other descriptors, such as those of a resolver's thread, do not rest.
+ * libcurl wants its socket watched from the moment a request has been sent until the answer is
+ * there. Beginning and ending a watch each time cost four system calls for each request, more than
+ * the request needs. So the watch of a connection rests in between, as pdl_watch_rest does. That is
+ * safe only while the descriptor stays the same socket, and libcurl does not report when it closes
+ * an idle connection; therefore it opens and closes sockets through the functions here. Other
+ * descriptors, such as those of a resolver's thread, do not rest.
  *
- * The loop watches one epoll, in which the sockets are, and takes a few that are ready from it at a
- * time. libuv would report a thousand in one turn: each answer of thousands of calls in flight is
- * read, reaches its run, and makes the run ask again, and with a pass over all of them for each
- * of these steps its memory had fallen out of the processor's cache before the next one. While a
- * call waits its memory leaves the cache, too: that of all sockets which are ready is fetched
- * before the first of them is reported.
+ * The loop watches one epoll that contains the sockets, and takes a few ready ones from it at a
+ * time. libuv would report a thousand in one turn: each answer is read, reaches its run, and makes
+ * the run send the next request. When each of these steps passed over all calls, the memory of a
+ * call had left the processor's cache before its next step. The memory of a waiting call leaves the
+ * cache as well, so that of all ready sockets is fetched before the first of them is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,23 +25,23 @@
 #include "base/banned.h"
 
 enum {
-    AT_ONCE = 16, /* sockets a turn; half as many and twice as many were slower */
-    MANY = 200,   /* the memory of so many calls stays in the processor's cache */
+    AT_ONCE = 16, /* sockets in a turn; half as many and twice as many were slower */
+    MANY = 200,   /* calls whose memory stays in the processor's cache */
 };
 
 struct pdl_curl_socket {
     pdl_curl_sockets *all;
     void *user;
     curl_socket_t fd;
-    uint32_t events; /* the ones that libcurl waits for */
-    uint32_t polled; /* the ones that the kernel polls: more while the socket rests */
+    uint32_t events; /* events that libcurl waits for */
+    uint32_t polled; /* events that the kernel polls: more while the socket rests */
     bool is_ours;    /* opened by pdl_curl_socket_open */
     pdl_curl_near near[PDL_CURL_NEAR];
 };
 
-/* Sockets that are being reported. */
+/* The sockets that are being reported now. */
 struct pdl_curl_batch {
-    pdl_curl_socket *p[AT_ONCE]; /* NULL: dropped since */
+    pdl_curl_socket *p[AT_ONCE]; /* NULL: dropped meanwhile */
     int n;
     struct pdl_curl_batch *outer; /* a report may run the loop */
 };
@@ -70,7 +69,7 @@ static bool poll_for(pdl_curl_socket *one, uint32_t events) {
     return true;
 }
 
-/* The loop is open while one of them is watched. */
+/* Changes the events of a socket. The loop is open while one of them is watched. */
 static void set_events(pdl_curl_socket *one, uint32_t events) {
     pdl_curl_sockets *s = one->all;
     bool before = s->n_watched > 0;
@@ -82,7 +81,7 @@ static void set_events(pdl_curl_socket *one, uint32_t events) {
 }
 
 static void report(pdl_curl_socket *one, uint32_t events) {
-    if (!one->events) { /* it rests: the report would come again and again */
+    if (!one->events) { /* it rests: without this the report would be repeated */
         (void)poll_for(one, 0);
         return;
     }
@@ -172,7 +171,7 @@ curl_socket_t pdl_curl_socket_open(void *user, curlsocktype purpose, struct curl
     curl_socket_t fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     (void)purpose;
     if (fd < 0) return CURL_SOCKET_BAD;
-    drop(find(user, fd)); /* a descriptor that libcurl closed by itself */
+    drop(find(user, fd)); /* libcurl has closed the descriptor by itself */
     add(user, fd)->is_ours = true;
     return fd;
 }

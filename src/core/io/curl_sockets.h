@@ -14,19 +14,19 @@ typedef struct pdl_curl_socket pdl_curl_socket;
 
 typedef struct pdl_curl_sockets {
     pdl_loop *loop;
-    int poller;                   /* an epoll of all of them, made with watch */
-    pdl_watch *watch;             /* the poller's; NULL: none yet */
-    struct pdl_curl_batch *batch; /* the one that is being reported; NULL: none */
-    size_t n_watched;             /* while there are any, watch keeps the loop open */
-    /* Is called when a socket is ready, with the user of its watch and the mask of libcurl. */
+    int poller;                   /* an epoll of all sockets, made together with watch */
+    pdl_watch *watch;             /* watch of the poller; NULL: none yet */
+    struct pdl_curl_batch *batch; /* the batch that is being reported; NULL: none */
+    size_t n_watched;             /* the watch keeps the loop open while this is not 0 */
+    /* Called when a socket is ready, with the user of its watch and libcurl's mask. */
     void (*ready)(void *user, curl_socket_t fd, int mask);
     PDL_VEC(pdl_curl_socket *) by_fd;
 } pdl_curl_sockets;
 
-/* libcurl waits for the events of fd that CURL_POLL_... names. Returns what libcurl expects: not 0
- * when fd cannot be watched. */
+/* Makes libcurl wait for the events of fd that CURL_POLL_... names. Returns what libcurl expects:
+ * not 0 when fd cannot be watched. */
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
-/* Memory that is read when the socket is reported. It may be gone by then. */
+/* Registers memory that is read when the socket is reported. It may be freed before that. */
 enum { PDL_CURL_NEAR = 3 };
 typedef struct pdl_curl_near {
     const void *p;
@@ -34,10 +34,10 @@ typedef struct pdl_curl_near {
 } pdl_curl_near;
 void pdl_curl_socket_near(pdl_curl_sockets *s, curl_socket_t fd,
                           const pdl_curl_near near[PDL_CURL_NEAR]);
-/* CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION, with s as their data. */
+/* These are CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION, with s as their data. */
 curl_socket_t pdl_curl_socket_open(void *s, curlsocktype purpose, struct curl_sockaddr *a);
 int pdl_curl_socket_close(void *s, curl_socket_t fd);
-/* After libcurl has closed all. */
+/* Called after libcurl has closed all sockets. */
 void pdl_curl_sockets_fini(pdl_curl_sockets *s);
 
 #endif

@@ -72,10 +72,10 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-enum { LOOK_MS = 20 }; /* how often something that waits checks for cancellation */
+enum { LOOK_MS = 20 }; /* interval of the checks for cancellation in a wait */
 
-/* Waits until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never
- * be opened. */
+/* Waits until fd is ready. Fails when this thread is cancelled, because the other end of a pipe may
+ * never be opened. */
 static bool wait_for(int fd, short events, pdl_err *err) {
     struct pollfd p = {fd, events, 0};
     while (pdl_check_cancel(err))
@@ -88,8 +88,8 @@ static bool is_fifo(int fd) {
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* Opening a FIFO waits for the other end: this does it in a way that can be cancelled. Reads and
- * writes do not block. */
+/* Opening a FIFO waits for the other end; here this wait can be cancelled. Reads and writes do not
+ * block. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     for (;;) {
         int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
@@ -111,7 +111,8 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     }
 }
 
-/* size: of a regular file. One read takes it all and shows that nothing follows; 0: not known. */
+/* Reads fd to its end. size: the size of a regular file, so that one read gets it all and shows
+ * that nothing follows; 0: unknown. */
 static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *err) {
     size_t chunk = size && size < READ_CHUNK ? size + 1 : READ_CHUNK, begin = out->len;
     for (;;) {
@@ -168,7 +169,7 @@ bool pdl_file_endless(pdl_err *err, int fd, const char *path) {
                        PDL_MAX_STREAM_BYTES);
 }
 
-/* st: of fd; all-zero where it has none. */
+/* Reads any kind of descriptor. st: its fstat, or all-zero. */
 static bool drain_any(int fd, const char *path, const struct stat *st, pdl_buf *out, pdl_err *err) {
     size_t limit = out->limit, most = most_of(fd, st, limit - out->len);
     size_t size = S_ISREG(st->st_mode) && st->st_size > 0 ? (size_t)st->st_size : 0;
@@ -180,7 +181,7 @@ static bool drain_any(int fd, const char *path, const struct stat *st, pdl_buf *
 
 bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
     struct stat st = {0};
-    /* what was read of it before is not there again: its size says nothing */
+    /* what was read before is not read again, so its size is not known */
     if (fstat(fd, &st) == 0) st.st_size = 0;
     return drain_any(fd, NULL, &st, out, err);
 }
@@ -190,7 +191,7 @@ bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     (void)fstat(fd, &st);
     if (S_ISDIR(st.st_mode)) return pdl_file_errno(err, EISDIR, path);
     if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len)
-        /* before gigabytes of it are in memory */
+        /* fails before gigabytes of it are in memory */
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
                            out->limit);
     return drain_any(fd, path, &st, out, err);
@@ -203,8 +204,8 @@ bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* A FIFO (open, does not block) whose writer comes, writes and leaves within ms. Programs that keep
- * passwords put one where a file would be, and write to it when it is opened. */
+/* Reads a FIFO (open, does not block) whose writer opens it, writes and closes it within ms.
+ * Password managers provide one in place of a file, and write to it when it is opened. */
 static bool read_fifo(int fd, const char *path, int ms, pdl_buf *out, pdl_err *err) {
     uint64_t end = pdl_clock_ns() + (uint64_t)ms * 1000000u;
     bool began = false;
@@ -225,7 +226,8 @@ static bool read_fifo(int fd, const char *path, int ms, pdl_buf *out, pdl_err *e
     }
     if (pdl_err_is_cancel(err)) return false;
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s is a pipe %s %d seconds", path,
-                       began ? "without an end after" : "to which nobody wrote for", ms / 1000);
+                       began ? "without an end after" : "to which nothing was written for",
+                       ms / 1000);
 }
 
 bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err) {
@@ -284,15 +286,15 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 /* --- a file in pieces ------------------------------------------------------------------------- */
 
-/* The mode of a new file, from its first byte on. */
+/* The mode of a new file from its first byte on. */
 enum { PRIVATE = 0600, SHARED = 0666 };
 
 struct pdl_file_out {
-    char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
+    char *path, *tmp; /* owned; tmp NULL: path is written in place, as devices and pipes are */
     int fd;
-    bool nameless; /* tmp is made at the end: a process that ends before leaves nothing */
+    bool nameless; /* tmp gets its name at the end: a process that ends before leaves no file */
     pdl_buf rest;  /* not written yet */
-    bool there;    /* it replaces a file with this mode */
+    bool there;    /* it replaces a file that has this mode */
     mode_t mode;
     mode_t fresh; /* the mode of a new file, before the umask */
 };
@@ -304,8 +306,8 @@ static void out_free(pdl_file_out *f) {
     pdl_free(f);
 }
 
-/* A file without a name in the folder of path; -1 where the system has none, or could not name it
- * later. */
+/* Opens a file without a name in the folder of path. Returns -1 where the system has none, or could
+ * not name it later. */
 static int open_nameless(const char *path, mode_t mode) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
@@ -315,7 +317,7 @@ static int open_nameless(const char *path, mode_t mode) {
     return fd;
 }
 
-/* -1 with errno, or with err set. */
+/* Returns -1 with errno, or with err set. */
 static int open_out(pdl_file_out *f, pdl_err *err) {
     if (!f->tmp) return pdl_file_open(f->path, O_WRONLY | O_CREAT | O_TRUNC, f->fresh, err);
     int fd = open_nameless(f->path, f->fresh);
@@ -325,8 +327,8 @@ static int open_out(pdl_file_out *f, pdl_err *err) {
     return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, f->fresh);
 }
 
-/* The target of a link, so that the file there is replaced and not the link; owned. NULL: the link
- * has no target. */
+/* Returns the target of a link (owned), so that the file there is replaced and not the link. NULL:
+ * the link has no target. */
 static char *behind_links(const char *path) {
     struct stat st;
     char real[PATH_MAX];
@@ -352,13 +354,13 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
 }
 
 /* Opens a descriptor that the shell has opened. It is written in place, also when it is a file: a
- * new file in its place would lack what was written before and what comes after. */
+ * new file in its place would lack the text before and after ours. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Sets the path, and tmp where what is there is replaced; then opens the file. */
+/* Sets the path, and tmp when an existing file is replaced; then opens the file. */
 static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     struct stat st;
     char *real = behind_links(path);
@@ -366,7 +368,7 @@ static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
     if (real && (!f->there ||
-                 S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
+                 S_ISREG(st.st_mode))) { /* opening a link to nothing makes the file */
         pdl_buf tmp = PDL_BUF;
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
@@ -394,7 +396,7 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     return begin_out(path, PRIVATE, out, err);
 }
 
-/* Gives a file without a name its temporary one. */
+/* Names a file that has no name with its temporary one. */
 static bool name_it(pdl_file_out *f, pdl_err *err) {
     char from[64];
     snprintf(from, sizeof from, "/proc/self/fd/%d", f->fd);
@@ -433,8 +435,8 @@ static bool write_atomic(const char *path, mode_t fresh, pdl_str bytes, pdl_err 
     return pdl_file_out_end(f, ok, err);
 }
 
-/* What is no regular file is not opened: the reader of a pipe would see its end. Nor is a link to
- * nothing, since that makes the file. */
+/* Only a regular file is opened: the reader of a pipe would see its end. A link to nothing is not
+ * opened either, because that makes the file. */
 bool pdl_file_check_writable(const char *path, pdl_err *err) {
     struct stat st;
     pdl_file_out *f;
@@ -502,7 +504,7 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
 bool pdl_file_put_self(pdl_buf *out) {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    if (n <= 0 || (size_t)n == sizeof path) return false; /* perhaps cut */
+    if (n <= 0 || (size_t)n == sizeof path) return false; /* it may be cut */
     pdl_buf_put(out, (pdl_str){path, (size_t)n});
     return true;
 }
@@ -522,7 +524,7 @@ bool pdl_file_is_same(const char *a, const char *b) {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Takes a part of a path off its end. */
+/* Removes the last part of a path. */
 static void pop_part(pdl_buf *out) {
     while (out->len && out->p[out->len - 1] != '/') pdl_buf_cut(out, out->len - 1);
     if (out->len > 1) pdl_buf_cut(out, out->len - 1);
@@ -564,8 +566,8 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     return found;
 }
 
-/* The kind of an entry of a folder. A link to a folder is OTHER: who walks folders would walk in
- * circles. */
+/* Returns the kind of a folder's entry. A link to a folder is OTHER, because a walk that follows it
+ * could run in circles. */
 static pdl_file_kind kind_of_entry(const char *path) {
     struct stat st;
     pdl_file_kind kind = pdl_file_kind_of(path);

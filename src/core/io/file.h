@@ -13,100 +13,103 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Append the bytes of path to out; its limit is the ceiling (PDL_E_limit). "-" has no special
+/* Appends the bytes of path to out, whose limit is the ceiling (PDL_E_limit). "-" has no special
  * meaning. */
 PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
-/* pdl_file_read for an open descriptor. */
+/* Works as pdl_file_read for an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
-/* pdl_file_read for a file that was not named but found at its usual place: what is neither a
- * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. A
- * FIFO is read when its writer closes it within fifo_ms (0: refused). */
+/* Reads a file that was not named but found at its usual place. Anything but a regular file or
+ * /dev/null is refused, since a pipe may never end and a device may never answer. A FIFO is read
+ * when its writer closes it within fifo_ms (0: refused). */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-/* pdl_file_read, where nothing can begin without the file: of a FIFO as pdl_file_read_found. */
+/* Reads a file without which nothing can begin: as pdl_file_read, but a FIFO as
+ * pdl_file_read_found. */
 PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to allow that a program gets its keys */
+enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to confirm that a program gets its keys */
 
-/* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not
- * cancelled; its reads and writes do not block. -1: err is set. */
+/* Works as open(path, flags, mode), but a wait for the other end of a FIFO ends when this thread is
+ * cancelled; reads and writes do not block. Returns -1 with err set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
-/* How much of a descriptor is read at most: of a device that is no terminal little, since it has no
- * end; of a pipe PDL_MAX_STREAM_BYTES; else `most`. */
+/* Returns how much of a descriptor is read at most: little of a device other than a terminal, since
+ * it has no end; PDL_MAX_STREAM_BYTES of a pipe; else `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
-/* Sets the error of a device or pipe that gives more (path NULL: standard input). Always false. */
+/* Sets the error for a device or pipe that delivers more than that (path NULL: standard input).
+ * Always false. */
 bool pdl_file_endless(pdl_err *err, int fd, const char *path);
 
-/* All of a descriptor until its end (standard input). */
+/* Reads a descriptor (standard input) to its end. */
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);
 
 typedef enum {
-    /* Through a temporary file beside it and a rename: readers see the old or the new content. A
-     * link is followed. A new file is readable by its owner only (0600). */
+    /* Writes a temporary file beside it and renames it, so that readers see the old or the new
+     * content. A link is followed. Only the owner can read a new file (0600). */
     PDL_FILE_ATOMIC,
     /* PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that a person
-     * makes: for files that build servers and colleagues read. */
+     * makes. Build servers and colleagues read such files. */
     PDL_FILE_SHARED,
-    PDL_FILE_PLAIN, /* truncate and write (also devices, pipes) */
+    PDL_FILE_PLAIN, /* truncates and writes; also for devices and pipes */
     PDL_FILE_APPEND,
-    PDL_FILE_NEW, /* fails when it exists */
+    PDL_FILE_NEW, /* fails when the file exists */
 } pdl_file_mode;
 
 PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err);
 
-/* Could pdl_file_write replace the file? For results that are paid for before they are written.
- * Nothing is changed. */
+/* Returns true when pdl_file_write could replace the file. Results that are paid for are checked
+ * this way before they are made. Changes nothing. */
 PDL_MUST bool pdl_file_check_writable(const char *path, pdl_err *err);
 
-/* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is
+/* Writes all bytes to an open descriptor, through short writes and EINTR; waits while a pipe is
  * full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
-/* pdl_file_write_fd; path is for messages. */
+/* Works as pdl_file_write_fd; path is for messages. */
 PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err);
 
-/* A file that is written in pieces and replaces the one at path after its last piece:
- * PDL_FILE_ATOMIC for content too large to be made first. */
+/* A file that is written in pieces and replaces the one at path after its last piece. It is
+ * PDL_FILE_ATOMIC for content that is too large to be made first. */
 typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
-/* Ends it; takes f. ok false: nothing is changed at path. Returns whether all is written. */
+/* Ends it and takes ownership of f. With ok false, nothing is changed at path. Returns true when
+ * all is written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
-/* A new file without a name in a folder (NULL: /tmp), readable and writable by this process; -1:
- * not possible. */
+/* Makes a file without a name in a folder (NULL: /tmp), which this process can read and write.
+ * Returns -1 when that is not possible. */
 int pdl_file_scratch(const char *folder);
-/* Exactly n bytes of a descriptor from an offset on. */
+/* Reads exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
-/* The name of a file in folder that is most like name, which lacks the suffix that all that are
- * examined have (empty: any). Owned; NULL: none is near. */
+/* Returns the name of a file in folder that is most like name; owned. Only names that end in suffix
+ * (empty: all) are compared, and name lacks it. NULL: none is near. */
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 
 /* Makes a directory and its parents; succeeds when it exists. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 
-/* Is it the name of an open descriptor, such as /dev/stdout or /dev/fd/3? */
+/* Returns true when path names an open descriptor, such as /dev/stdout or /dev/fd/3. */
 PDL_MUST bool pdl_file_descriptor(pdl_str path, int *fd);
 typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } pdl_file_kind;
-/* The kind of file at path (symbolic links followed). */
+/* Returns the kind of file at path; symbolic links are followed. */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
-/* Do two paths lead to one file? */
+/* Returns true when two paths lead to one file. */
 bool pdl_file_is_same(const char *a, const char *b);
 
-/* Appends the parts of a path without those that are "." or "..", as editors write addresses. Links
- * are not examined. */
+/* Appends a path without parts that are "." or "..", as editors write it. Links are not
+ * examined. */
 void pdl_file_put_parts(pdl_str path, pdl_buf *out);
 
 /* Appends the path of the program that this process runs. Returns false when it is not known. */
 bool pdl_file_put_self(pdl_buf *out);
 
-/* Calls fn for each entry of a folder, in the order of their names; at most a million. A folder
- * that cannot be read has none. */
+/* Calls fn for each entry of a folder, ordered by name; at most a million. A folder that cannot be
+ * read has none. */
 void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
                    void *user);
 
-/* Fill err for errno value e at path, in Python's words. Always false. */
+/* Fills err for errno value e at path, in Python's words. Always false. */
 bool pdl_file_errno(pdl_err *err, int e, const char *path);
 
 #endif

@@ -16,7 +16,7 @@ static size_t max_message(const pdl_frame *f) {
     return f->max_message ? f->max_message : (size_t)PDL_MAX_FRAME_BYTES;
 }
 
-/* The header at the start of s: its size and that of the message, once the header is complete. */
+/* The header at the start of s. Once it is complete, its size and that of the message are set. */
 typedef struct head {
     bool whole;
     size_t header, message;
@@ -29,7 +29,8 @@ static bool read_length(pdl_str s, head *h) {
     return true;
 }
 
-/* Decimal digits after "content-length:"; false when the line is something else. */
+/* Reads the decimal digits after "content-length:". Returns false when the line is something
+ * else. */
 static bool read_field(pdl_str line, size_t *out) {
     pdl_str name = PDL_STR("content-length:");
     if (line.n < name.n || !pdl_str_eq_nocase(pdl_str_sub(line, 0, name.n), name)) return false;

@@ -1,5 +1,5 @@
-/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length
- * (language server).
+/* frame.h -- cutting a byte stream into messages: by a 4-byte length prefix (worker) or by
+ * Content-Length (language server).
  *
  * Lines are read by pdl_lines (sse.h).
  *
@@ -16,7 +16,7 @@ typedef enum {
     PDL_FRAME_CONTENT, /* header lines with Content-Length, a blank line, then the message */
 } pdl_frame_kind;
 
-/* All-zero but kind is the start. */
+/* All-zero except kind is the initial state. */
 typedef struct pdl_frame {
     pdl_frame_kind kind;
     pdl_buf in;         /* bytes that are not a whole message yet */
@@ -31,13 +31,13 @@ typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
  * malformed header. */
 PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user,
                              pdl_err *err);
-/* Were bytes of an unfinished message left? */
+/* Returns true when bytes of an unfinished message are left. */
 bool pdl_frame_is_partial(const pdl_frame *f);
-/* The stream is over. Returns false with PDL_E_protocol when that is in the middle of a message. */
+/* Ends the stream. Returns false with PDL_E_protocol in the middle of a message. */
 PDL_MUST bool pdl_frame_end(const pdl_frame *f, pdl_err *err);
 void pdl_frame_fini(pdl_frame *f);
 
-/* Append message framed. It is at most UINT32_MAX bytes. */
+/* Appends the framed message, which has at most UINT32_MAX bytes. */
 void pdl_frame_write(pdl_frame_kind kind, pdl_str message, pdl_buf *out);
 
 #endif

@@ -28,19 +28,21 @@
 #include "base/banned.h"
 
 enum {
-    LANE_TRANSFERS = 16,    /* libcurl searches all connections of a multi handle for a free one */
-    LANE_SHARED = 128,      /* with TLS: transfers share a connection, and making one is slow */
-    SPARE_TRANSFERS = 1000, /* many may end in one turn */
-    SPARE_LOOKED_AT = 8,    /* how many are examined for one of the same setup */
+    LANE_TRANSFERS = 16, /* libcurl searches all connections of a multi handle for a free one */
+    /* more with TLS: transfers share a connection, and making one is slow */
+    LANE_SHARED = 128,
+    SPARE_TRANSFERS = 1000, /* spare transfers that are kept, as many may end in one turn */
+    SPARE_LOOKED_AT = 8,    /* spare transfers that are compared with a wanted setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
-    HANDLE_BYTES = 5376,   /* libcurl 7.88's easy handle; a little more or less is no mistake */
-    USER_BYTES = 1536,     /* the object of the user of a transfer; not exact either */
-    RECEIVE_BUFFER = 4000, /* thousands may be open, and most answers are short */
+    HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */
+    /* size of the object of a transfer's user; it need not be exact either */
+    USER_BYTES = 1536,
+    RECEIVE_BUFFER = 4000, /* small, because thousands may be open and most answers are short */
 };
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* One multi handle, with the timers and sockets it requested from the loop. */
+/* One multi handle, with the timers and sockets that it requested from the loop. */
 typedef struct lane {
     pdl_http *http;
     CURLM *multi;
@@ -49,12 +51,12 @@ typedef struct lane {
     size_t n; /* transfers in it, at most lane_room */
 } lane;
 
-/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: no callback
- * may run, released when it leaves the queue. */
+/* Invariants: lane is not NULL while libcurl knows easy. A queued transfer is in http->queue. No
+ * callback may run for a dead one; it is released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
-    CURL *easy; /* kept by a spare transfer, with all that setup names */
+    CURL *easy; /* kept by a spare transfer, with all options of its setup */
     lane *lane;
     struct curl_slist *headers;
     pdl_buf setup; /* the setup of easy (put_setup); empty: nothing */
@@ -63,12 +65,12 @@ typedef struct transfer {
     size_t got;                 /* bytes of body that have arrived */
     uint64_t start_ns, last_ns; /* when the transfer began; when its last byte arrived */
     pdl_timer *idle;
-    struct transfer *next; /* in the queue */
+    struct transfer *next; /* the next one in the queue */
     pdl_http_end end;
     pdl_http_limit limit;
     int status;
     bool queued, dead, ended, in_callback;
-    const char *said;          /* our own reason: replaces libcurl's; static */
+    const char *said;          /* a reason of ours, static, which replaces libcurl's */
     char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
 } transfer;
 
@@ -76,22 +78,22 @@ struct pdl_http {
     pdl_loop *loop;
     pdl_http_options opt;
     pdl_curl curl;
-    bool tried, ready;   /* libcurl was searched, was found */
+    bool tried, ready;   /* libcurl was searched; libcurl was found */
     const char *ca_file; /* NULL: libcurl's default */
     CURLSH *share;
     pdl_curl_sockets sockets;
     PDL_VEC(lane *) lanes;
-    lane *roomy; /* the one that a transfer left last; NULL: none yet */
+    lane *roomy; /* the lane that a transfer left last; NULL: none yet */
     PDL_VEC(transfer *) spare;
     pdl_buf setup; /* the setup of the request that is being started */
-    char *address; /* owned: the last URL, and what libcurl read in it; NULL: none */
+    char *address; /* owned: the last URL, and its parts as libcurl read them; NULL: none */
     CURLU *parts;
     PDL_VEC(transfer *) slots; /* id = number of use << 32 | slot + 1 */
     PDL_VEC(uint32_t) vacant;
     uint32_t uses;
     size_t open;
     transfer *queue, **queue_end;
-    pdl_timer *kick; /* delivers what failed before libcurl knew it */
+    pdl_timer *kick; /* delivers transfers that failed before libcurl got them */
     bool delivering;
 };
 
@@ -117,7 +119,7 @@ static const char *reason(const transfer *t) {
     return t->end == PDL_HTTP_OK ? "" : t->said ? t->said : t->why;
 }
 
-/* Take it away from libcurl; after that no callback of libcurl names it. */
+/* Removes a transfer from libcurl; after that no callback of libcurl names it. */
 static void detach(transfer *t) {
     pdl_http *h = t->http;
     pdl_timer_stop(t->idle);
@@ -140,7 +142,7 @@ static void leave_table(transfer *t) {
     h->open--;
 }
 
-/* Erases the setup, which has a key in it. */
+/* Erases the setup, which contains a key. */
 static void clear_setup(transfer *t) {
     if (t->setup.p) explicit_bzero(t->setup.p, t->setup.cap);
     pdl_buf_clear(&t->setup);
@@ -164,8 +166,8 @@ static void keep_buffer(pdl_buf *b) {
     if (b->cap > KEPT_BYTES) pdl_buf_fini(b);
 }
 
-/* Kept for the next request, which is mostly like this one: setting up all options again takes as
- * long as writing the request. A handle whose transfer failed is not used again. */
+/* Keeps the transfer for the next request, which is mostly like this one: setting all options again
+ * takes as long as writing the request. A handle whose transfer failed is not used again. */
 static void release(transfer *t) {
     pdl_http *h = t->http;
     if (!t->easy || t->end != PDL_HTTP_OK || !t->ended || h->spare.n >= SPARE_TRANSFERS) {
@@ -197,8 +199,8 @@ static void watch_silence(transfer *t, uint64_t passed_ms) {
     t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
 }
 
-/* The timer is not restarted at each byte: when it fires, it compares the time of the last byte and
- * starts again. */
+/* Ends a silent transfer. The timer is not restarted at each byte: when it fires, it compares the
+ * time of the last byte and starts again. */
 static void on_idle(void *user) {
     transfer *t = user;
     pdl_http *h = t->http;
@@ -220,8 +222,8 @@ static size_t max_reply(const pdl_http *h) {
     return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
 }
 
-/* The text of a refusal is shown in part at most, and its status is known: the rest of one that is
- * long, or that takes longer than an answer may, is not waited for. */
+/* Returns true when enough of a refusal was read. Its status is known and its text is shown only in
+ * part, so the rest of a long or slow one is not waited for. */
 static bool is_enough(const transfer *t) {
     uint64_t ms = t->req.first_ms;
     return t->status >= 400 && (t->body.len > (size_t)PDL_MAX_MESSAGE_BYTES ||
@@ -235,7 +237,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
     bool first = t->got == 0;
     t->got += n;
     t->last_ns = pdl_clock_ns();
-    if (first && n) watch_silence(t, 0); /* another limit from here on */
+    if (first && n) watch_silence(t, 0); /* another limit holds from here on */
     if (d && d->drop_after >= 0 && t->got > (size_t)d->drop_after) {
         end_with(t, PDL_HTTP_BROKEN, "dropped by PDL_STRESS");
         return 0;
@@ -269,7 +271,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
     (void)size;
     t->last_ns = pdl_clock_ns();
     if (pdl_str_starts(line, PDL_STR("HTTP/"))) {
-        /* A new answer: the previous one was 100 Continue or a proxy's. */
+        /* This is a new answer: the previous one was 100 Continue or a proxy's. */
         pdl_buf_clear(&t->head);
         t->status = status_of(line);
     }
@@ -341,7 +343,8 @@ static const struct {
     {CURLE_UNSUPPORTED_PROTOCOL, PDL_HTTP_BAD_REQUEST},
 };
 
-/* libcurl says "unsupported protocol" of an address and of an answer that is no HTTP. */
+/* libcurl says "unsupported protocol" both for a URL and for an answer that is not HTTP. Returns
+ * true for the latter. */
 static bool is_answered(const pdl_curl *c, CURL *easy) {
     long sent = 0;
     return c->easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent > 0;
@@ -354,7 +357,7 @@ static pdl_http_end end_of(const pdl_curl *c, CURL *easy, CURLcode code) {
     return PDL_HTTP_BROKEN;
 }
 
-/* Pieces of a 2xx body for the user. Returns false when he stops the transfer. */
+/* Passes pieces of a 2xx body to the user. Returns false when the user stops the transfer. */
 static bool give_data(transfer *t) {
     pdl_http *h = t->http;
     if (!t->req.data || t->body.len == 0 || t->status < 200 || t->status > 299) return true;
@@ -371,7 +374,7 @@ static bool give_data(transfer *t) {
     return go;
 }
 
-/* libcurl reports only that a limit was exceeded. */
+/* Finds the limit, because libcurl reports only that one was exceeded. */
 static pdl_http_limit limit_of(const transfer *t) {
     if (t->end != PDL_HTTP_TIMEOUT || t->limit != PDL_HTTP_NO_LIMIT) return t->limit;
     uint64_t ms = (pdl_clock_ns() - t->start_ns) / 1000000;
@@ -442,7 +445,8 @@ static void on_kick(void *user) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Determined at run time, not at build time: a copy built for one system may run on another. */
+/* Finds the certificates at run time, because a copy that was built for one system may run on
+ * another. */
 static void find_certificates(pdl_http *h) {
     const curl_version_info_data *v = h->curl.version_info(CURLVERSION_NOW);
     bool has_place = v->age < CURLVERSION_SEVENTH || v->cainfo || v->capath;
@@ -466,8 +470,8 @@ static size_t lane_room(bool tls) { return tls ? LANE_SHARED : LANE_TRANSFERS; }
 
 static bool has_room(const lane *l, bool tls) { return l->tls == tls && l->n < lane_room(tls); }
 
-/* The one that a transfer left last, whose connection is idle now, else the first one with room:
- * few lanes, so that connections are found again. */
+/* Returns the lane that a transfer left last, whose connection is idle now, else the first one with
+ * room. Few lanes are used, so that idle connections are found again. */
 static lane *find_lane(pdl_http *h, bool tls) {
     if (h->roomy && has_room(h->roomy, tls)) return h->roomy;
     for (size_t i = 0; i < h->lanes.n; i++)
@@ -476,19 +480,20 @@ static lane *find_lane(pdl_http *h, bool tls) {
     l->http = h;
     l->tls = tls;
     l->multi = h->curl.multi_init();
-    if (!l->multi) pdl_out_of_memory(sizeof *l); /* its only reason */
+    if (!l->multi) pdl_out_of_memory(sizeof *l); /* it fails for no other reason */
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
-    /* Of itself libcurl keeps four idle connections for each open transfer: when many end in one
-     * turn, as rows of a batch do, it would close what the next ones need. */
+    /* By default libcurl keeps four idle connections for each open transfer. When many transfers
+     * end in one turn, as rows of a batch do, it would close connections that the next ones
+     * need. */
     h->curl.multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)lane_room(tls));
     *pdl_vec_push(&h->lanes) = l;
     return l;
 }
 
-/* One that is set up as h->setup says, where there is one. */
+/* Returns a spare transfer whose setup is h->setup, or a new one. */
 static transfer *take_transfer(pdl_http *h) {
     size_t at = h->spare.n;
     pdl_str setup = pdl_buf_str(&h->setup);
@@ -507,7 +512,7 @@ static transfer *take_transfer(pdl_http *h) {
     return t;
 }
 
-/* All that a handle is set to but the body and the parts of the address. */
+/* Writes all settings of a handle except the body and the parts of the URL. */
 static void put_setup(const pdl_http_request *r, pdl_buf *out) {
     const uint64_t numbers[] = {r->connect_ms,   r->total_ms,       r->insecure, r->compressed,
                                 r->data != NULL, r->body.p != NULL, r->n_headers};
@@ -530,11 +535,11 @@ static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
 }
 
-/* "Name:" would take a header of libcurl away: one without a value is "Name;" there. */
+/* "Name:" would remove one of libcurl's headers: a header without a value is written "Name;". */
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
     if (strpbrk(line, "\r\n"))
-        return; /* callers check headers before: two lines in one are refused there */
+        return; /* callers have refused such a header, which is two lines, before */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -552,9 +557,9 @@ static bool is_given(const pdl_http_request *r, pdl_str name) {
     return found;
 }
 
-/* Without TLS the answer comes from this machine or from near it. It is decoded when it is
- * compressed, but it is not asked for: libcurl writes headers letter by letter, and the names of
- * all its encodings are a third of them. */
+/* Without TLS the server is on this machine or near it. A compressed answer is decoded, but none is
+ * requested: libcurl writes headers letter by letter, and the names of its encodings are a third of
+ * them. */
 static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
     const pdl_curl *c = &t->http->curl;
     t->headers = c->slist_append(NULL, "Expect:");
@@ -564,8 +569,8 @@ static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
     c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
 }
 
-/* Only HTTP, and redirects are refused: keys would go with the request. Returns false when libcurl
- * does not support this. */
+/* Allows only HTTP and refuses redirects, which would carry the keys along. Returns false when
+ * libcurl does not support this. */
 static bool set_limits(const pdl_curl *c, CURL *e) {
     return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
@@ -577,7 +582,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
                    (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     if (tls)
         c->easy_setopt(e, CURLOPT_PIPEWAIT,
-                       1L); /* many calls to one host: one connection, not many handshakes */
+                       1L); /* many calls to one host share a connection and its handshake */
     if (h->ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->ca_file);
     if (r->insecure) {
         c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -585,9 +590,10 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     }
 }
 
-/* Most requests go to one address, and libcurl takes a sixth of its time for reading it. Flags:
- * those that libcurl reads URLs with itself. NULL: it is to read the address, or to say what is
- * wrong with it. Open transfers to another address still refer to the parts, which stay then. */
+/* Returns the parts of a URL. Most requests go to one URL, and libcurl spends a sixth of its time
+ * on reading it. The flags are those with which libcurl itself reads URLs. NULL: libcurl has to
+ * read it, or to say what is wrong with it. While transfers to another URL are open they refer to
+ * the parts, which therefore stay. */
 static CURLU *read_address(pdl_http *h, const char *url) {
     if (h->address && strcmp(h->address, url) == 0) return h->parts;
     if (h->open > 1) return NULL;
@@ -626,7 +632,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
     c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
-                   /* the announced length; on_body counts what arrives */
+                   /* checks the announced length; on_body counts what arrives */
                    (curl_off_t)max_reply(h));
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -638,7 +644,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     return set_limits(c, e);
 }
 
-/* Everything that the handle does not have from the request before. */
+/* Sets all options that the handle does not have from the previous request. */
 static bool set_up(transfer *t, const pdl_http_request *r) {
     pdl_http *h = t->http;
     pdl_str setup = pdl_buf_str(&h->setup);
@@ -662,7 +668,7 @@ static uint32_t take_slot(pdl_http *h) {
     return (uint32_t)(h->slots.n - 1);
 }
 
-/* Host and path: neither the user before them nor the query after them. */
+/* Returns host and path, without the user name before them and the query after them. */
 static pdl_str shown_address(const char *url) {
     pdl_str s = pdl_str_of(url);
     size_t host = pdl_str_find(s, PDL_STR("://"), 0);
@@ -679,7 +685,7 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     uint32_t slot = take_slot(h);
     t->id = (uint64_t)++h->uses << 32 | (slot + 1);
     t->req = *req;
-    t->req.url = NULL; /* not ours beyond this call */
+    t->req.url = NULL; /* the caller owns it and may free it after this call */
     t->req.headers = NULL;
     t->head.limit = t->body.limit = (size_t)-1 >> 2; /* the callbacks compare with the ceilings */
     t->start_ns = t->last_ns = pdl_clock_ns();
@@ -712,7 +718,7 @@ void pdl_http_cancel(pdl_http *h, uint64_t id) {
     transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
     if (!t || t->id != id || t->dead) return;
     t->dead = true;
-    if (t->queued || t->in_callback) return; /* released when its turn in the queue comes */
+    if (t->queued || t->in_callback) return; /* it is released when its turn in the queue comes */
     detach(t);
     leave_table(t);
     release(t);

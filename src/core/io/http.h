@@ -20,35 +20,36 @@ typedef struct pdl_http pdl_http;
 
 /* All-zero is the default. */
 typedef struct pdl_http_options {
-    /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
+    /* Certificates to trust instead of the system's (SSL_CERT_FILE); borrowed. */
     const char *ca_file;
-    /* used when libcurl was built without a default and the system has none; borrowed */
+    /* Used when libcurl was built without a default and the system has none; borrowed. */
     const char *ca_fallback;
     const pdl_debug *debug; /* category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
 
-/* From now on libcurl allocates through base/alloc.h: a transfer is dozens of small blocks, which a
- * pool serves faster and keeps together. Call once, before the first request, in a process where no
- * other code uses libcurl; a setting of the process. */
+/* Makes libcurl allocate through base/alloc.h from now on: a transfer is dozens of small blocks,
+ * which a pool serves faster and keeps together. Called once, before the first request, in a
+ * process where no other code uses libcurl, because the setting is the process's. */
 void pdl_http_use_alloc(void);
 
-/* Borrows loop, which must outlive it. Cheap: loads nothing before the first request. */
+/* Borrows loop, which must outlive it. Cheap, because nothing is loaded before the first
+ * request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
 /* Cancels open transfers. NULL is fine. */
 void pdl_http_free(pdl_http *h);
 
 typedef enum {
     PDL_HTTP_OK,          /* a complete answer arrived, with any status */
-    PDL_HTTP_TIMEOUT,     /* one of the limits passed */
-    PDL_HTTP_CONNECT,     /* name, connection, TLS or proxy failed: nothing was answered */
+    PDL_HTTP_TIMEOUT,     /* a time limit has passed; see limit */
+    PDL_HTTP_CONNECT,     /* name, connection, TLS or proxy failed: there was no answer */
     PDL_HTTP_BROKEN,      /* the connection broke before the answer was complete */
     PDL_HTTP_TOO_LARGE,   /* the answer passed a ceiling */
-    PDL_HTTP_BAD_REQUEST, /* the URL is not one, or libcurl is missing */
+    PDL_HTTP_BAD_REQUEST, /* the URL is malformed, or libcurl is missing */
     PDL_HTTP_STOPPED,     /* the data callback returned false */
 } pdl_http_end;
 
-/* The limit that passed. */
+/* The time limit that has passed. */
 typedef enum {
     PDL_HTTP_NO_LIMIT,
     PDL_HTTP_CONNECT_MS,
@@ -57,26 +58,26 @@ typedef enum {
     PDL_HTTP_TOTAL_MS
 } pdl_http_limit;
 
-/* How a transfer ended. Borrowed for the time of the call. */
+/* The result of a transfer. Borrowed during the call. */
 typedef struct pdl_http_reply {
     pdl_http_end end;
     pdl_http_limit limit; /* for a TIMEOUT */
     int status;           /* 0: no answer arrived */
-    pdl_str body;         /* bytes not given to data; not necessarily valid UTF-8 */
+    pdl_str body;         /* bytes that data did not get; not necessarily valid UTF-8 */
     pdl_str header_text;  /* header lines as received */
-    const char *why;      /* one phrase for every end but OK */
+    const char *why;      /* one phrase for every result but OK */
 } pdl_http_reply;
 
-/* Value of the last header with this name (letter case ignored); empty slice with p == NULL when
- * absent. */
+/* Returns the value of the last header with this name (case is ignored); an empty slice with p ==
+ * NULL when absent. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
-/* Seconds from Retry-After, 0 for a date that has passed, negative when absent or senseless; now_s:
- * seconds since the epoch. */
+/* Returns the seconds from Retry-After: 0 for a date that has passed, negative when absent or
+ * senseless. now_s: seconds since the epoch. */
 double pdl_http_retry_after(const pdl_http_reply *r, double now_s, bool *is_date);
 
 typedef struct pdl_http_request {
     const char *method;         /* "GET", "POST", ...; static */
-    const char *url;            /* copied */
+    const char *url; /* copied */
     const char *const *headers; /* "Name: value" lines, copied; values without CR and LF */
     size_t n_headers;
     pdl_str body;        /* borrowed until the end of the transfer; p == NULL: none */
@@ -87,32 +88,33 @@ typedef struct pdl_http_request {
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
     void *user;
-    /* NULL: the whole body is given to done. Otherwise called with pieces of the body of a 2xx
-     * answer as they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */
+    /* NULL: done gets the whole body. Otherwise called with pieces of the body of a 2xx answer as
+     * they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */
     bool (*data)(void *user, pdl_str bytes);
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
-/* The header of a transfer that is in flight, from its callback data; valid until that returns. */
+/* Returns a header of a transfer in flight. Called from its data callback, and valid until that
+ * returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
 /* Takes requests in place of libcurl, for instance to send many of them together later. The
- * functions are like pdl_http_start and pdl_http_cancel; `done` of a request is called with an
- * answer that the carrier got. */
+ * functions are like pdl_http_start and pdl_http_cancel. The carrier calls `done` of a request with
+ * the answer that it got. */
 typedef struct pdl_http_carrier {
     void *user;
     uint64_t (*start)(void *user, const pdl_http_request *req);
     void (*cancel)(void *user, uint64_t id);
 } pdl_http_carrier;
 
-/* Start a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
+/* Starts a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
 /* Ends a transfer; its callbacks do not run any more. Unknown ids are ignored. */
 void pdl_http_cancel(pdl_http *h, uint64_t id);
-/* Appends the version of libcurl and of its TLS library. False: it cannot be opened, and why is
- * appended. */
+/* Appends the version of libcurl and of its TLS library. Returns false when it cannot be opened;
+ * the reason is then appended. */
 bool pdl_http_library(pdl_buf *out);
-/* Transfers open now. */
+/* Returns the number of open transfers. */
 size_t pdl_http_open(const pdl_http *h);
 
 #endif

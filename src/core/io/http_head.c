@@ -74,7 +74,7 @@ static bool decode_path(pdl_str s, char **out) {
     return ok;
 }
 
-/* /path, http://host/path, or the * of OPTIONS. *host: that of the target, else empty. */
+/* Reads /path, http://host/path, or the * of OPTIONS. *host: the host of the target, else empty. */
 static bool read_target(pdl_str target, pdl_http_head *h, pdl_str *host) {
     pdl_str scheme = PDL_STR("http://");
     *host = (pdl_str){0};
@@ -130,7 +130,7 @@ static size_t count(const pdl_http_head *h, const char *name) {
     return n;
 }
 
-/* Is word one of the words of a list with commas? */
+/* Returns true when word is in a list with commas. */
 static bool has_word(pdl_str list, const char *word) {
     while (list.n) {
         size_t comma = pdl_str_find(list, PDL_STR(","), 0),
@@ -148,7 +148,7 @@ static bool read_length(pdl_str s, int64_t *out) {
     return s.n > 0;
 }
 
-/* How long the body is. */
+/* Determines the length of the body. */
 static int read_framing(pdl_http_head *h, const char **why) {
     size_t lengths = count(h, "Content-Length"), encodings = count(h, "Transfer-Encoding");
     h->has_length = lengths > 0;
@@ -203,7 +203,7 @@ static bool take_size(pdl_chunks *c, char b) {
     int digit = pdl_hex_digit((unsigned char)b);
     if (digit >= 0) {
         c->left = c->left * 16 + (unsigned)digit;
-        return ++c->digits <= 15; /* 60 bits */
+        return ++c->digits <= 15; /* 60 bits at most */
     }
     if (!c->digits) return false;
     if (b == '\r')
@@ -215,7 +215,7 @@ static bool take_size(pdl_chunks *c, char b) {
     return true;
 }
 
-/* A byte between the data. */
+/* Reads a byte that is not data. */
 static bool take_byte(pdl_chunks *c, char b) {
     bool lf = b == '\n';
     switch (c->at) {

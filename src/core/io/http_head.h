@@ -1,5 +1,5 @@
-/* http_head.h -- the head of an HTTP/1.1 request, and bodies in chunks, after RFC 9112. Pure
- * parsing: no sockets.
+/* http_head.h -- the head of an HTTP/1.1 request, and chunked bodies, after RFC 9112. Pure parsing:
+ * no sockets.
  *
  * Strict where two readers could disagree about where a request ends (request smuggling): lines
  * must end with CR LF; a folded header, a blank before a colon, two lengths, or a length together
@@ -14,9 +14,10 @@
 #include "base/vec.h"
 
 enum {
-    PDL_HTTP_MAX_HEAD = 32768, /* bytes of a head, its last empty line included */
+    PDL_HTTP_MAX_HEAD = 32768, /* bytes of a head with its last empty line */
     PDL_HTTP_MAX_FIELDS = 100,
-    PDL_HTTP_MAX_CHUNK_LINE = 4096, /* a size with its extensions; all trailers together */
+    /* bytes of a size with its extensions, and of all trailers together */
+    PDL_HTTP_MAX_CHUNK_LINE = 4096,
 };
 
 typedef struct pdl_http_field {
@@ -27,27 +28,28 @@ typedef struct pdl_http_head {
     pdl_str method;
     char *path; /* decoded, without the query, UTF-8 without control characters; owned */
     PDL_VEC(pdl_http_field) fields;
-    int64_t length;  /* the body's; -1: in chunks */
+    int64_t length;  /* length of the body; -1: chunked */
     bool has_length; /* Content-Length is present */
     bool keep_alive, expects_continue, is_1_0;
 } pdl_http_head;
 
-/* Offset after the empty line that ends the head; 0: not complete; PDL_NOT_FOUND: it never will be
- * (a line ends with LF only). *scanned: how far earlier calls have searched, 0 at first. */
+/* Returns the offset after the empty line that ends the head, 0 while it is incomplete, or
+ * PDL_NOT_FOUND when it can never be complete (a line ends with LF only). *scanned: how far earlier
+ * calls have searched, 0 at first. */
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned);
 
-/* NULL, or why no request begins with these bytes (static): what comes next need not be waited for,
- * which a client that speaks TLS never sends. */
+/* Returns NULL, or why no request begins with these bytes (static). The rest is then not waited
+ * for; a client that speaks TLS would never send it. */
 const char *pdl_http_head_nonsense(pdl_str bytes);
 
 /* Reads a complete head, whose bytes must outlive the result. Returns 0, or the status that refuses
- * it, with the reason in *why (static). Call pdl_http_head_fini in both cases. */
+ * it, with the reason in *why (static). The caller calls pdl_http_head_fini in both cases. */
 int pdl_http_head_read(pdl_str bytes, pdl_http_head *out, const char **why);
 void pdl_http_head_fini(pdl_http_head *h);
-/* The value of a field, the first where there are several; p == NULL: absent. */
+/* Returns the value of a field, the first one where there are several; p == NULL: absent. */
 pdl_str pdl_http_head_field(const pdl_http_head *h, const char *name);
 
-/* A body in chunks. All-zero is its beginning. */
+/* A chunked body. All-zero is its beginning. */
 typedef struct pdl_chunks {
     enum {
         CHUNK_SIZE,
@@ -60,12 +62,13 @@ typedef struct pdl_chunks {
         CHUNK_TRAILER_LF,
         CHUNK_END
     } at;
-    uint64_t left; /* bytes of a chunk that have not arrived */
+    uint64_t left; /* bytes of the chunk that have not arrived */
     unsigned digits, line, trailer;
 } pdl_chunks;
 
-/* Takes bytes from the front of *in. True: *data is the next piece of the body, empty when *in is
- * used up or the body has ended (c->at == CHUNK_END). False: not a valid chunked body. */
+/* Takes bytes from the start of *in. Returns true with the next piece of the body in *data, which
+ * is empty when *in is used up or the body has ended (c->at == CHUNK_END). Returns false when this
+ * is not a valid chunked body. */
 bool pdl_chunks_take(pdl_chunks *c, pdl_str *in, pdl_str *data);
 
 #endif

@@ -37,11 +37,12 @@
 
 enum {
     BACKLOG = 1024,
-    ACCEPTS = 64,       /* in a turn of the loop */
-    SCRATCH = 65536,    /* read in a turn of a connection */
-    SMALL_BODY = 65536, /* discarded before a refusal; and stored regardless of other bodies */
+    ACCEPTS = 64,    /* accepted in a turn of the loop */
+    SCRATCH = 65536, /* bytes read in a turn of a connection */
+    /* a smaller body is discarded before a refusal, and stored regardless of other bodies */
+    SMALL_BODY = 65536,
     SWEEP_MS = 1000,
-    LINGER_MS = 5000, /* without a byte */
+    LINGER_MS = 5000, /* without a byte from the client */
 };
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -58,20 +59,20 @@ typedef struct client {
     int fd;
     pdl_watch *watch;
     phase phase;
-    pdl_buf in;     /* received and not read */
+    pdl_buf in;     /* received but not read */
     size_t scanned; /* bytes of in that were searched for the end of a head */
-    pdl_buf out;    /* taken up to out_at */
+    pdl_buf out;    /* the first out_at bytes were sent */
     size_t out_at;
     pdl_exchange *x;
-    uint64_t end_ms;  /* when it is closed for being late; 0: never */
-    uint64_t last_ms; /* LINGER: of the whole phase */
+    uint64_t end_ms;  /* time at which a late connection is closed; 0: never */
+    uint64_t last_ms; /* end of the whole phase LINGER */
     bool in_turn;     /* the running turn will send the output */
-    bool closes;      /* after the answer was sent */
-    bool no_more;     /* the client sends nothing more */
-    bool wants_head;  /* the request that is being read is a HEAD, if it is one at all */
+    bool closes;      /* it closes after the answer was sent */
+    bool no_more;     /* the client will send nothing more */
+    bool wants_head;  /* the request that is being read is a HEAD */
 } client;
 
-/* In order of last activity. */
+/* Connections in order of their last activity. */
 typedef struct clients {
     client *first, *last;
 } clients;
@@ -82,16 +83,16 @@ struct pdl_exchange {
     pdl_http_head head;
     pdl_buf body;
     pdl_chunks chunks;
-    int64_t left;    /* bytes that a body of known length lacks */
-    pdl_buf headers; /* further ones of the answer */
+    int64_t left;    /* bytes that are missing of a body whose length is known */
+    pdl_buf headers; /* further headers of the answer */
     int status;
     uint64_t sent;
     void *data, *record;
     bool at_head, streams, ended;
 };
 
-/* idle: without a request that the user has to answer; receiving: its body is arriving; busy:
- * handed over. */
+/* Connections are in three lists. idle: no request waits for the user's answer; receiving: a body
+ * is arriving; busy: the user has the request. */
 struct pdl_httpd {
     pdl_httpd_options opt;
     pdl_loop *loop;
@@ -101,7 +102,7 @@ struct pdl_httpd {
     pdl_timer *timer;
     clients idle, receiving, busy;
     unsigned n_clients;
-    size_t body_bytes; /* sum over all exchanges */
+    size_t body_bytes; /* sum of all exchanges */
     char scratch[SCRATCH];
 };
 
@@ -184,7 +185,7 @@ static turn linger(client *c) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Returns true when it is being answered and either `in` is full or nothing more arrives. */
+/* Returns true while the request is answered and either `in` is full or nothing more arrives. */
 static bool is_full(const client *c) {
     return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
 }
@@ -196,7 +197,7 @@ static void watch(client *c) {
     pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
 }
 
-/* The output buffer. Its first bytes start the time that the client has to take them. */
+/* Returns the output buffer. Its first bytes start the time limit of the client for taking them. */
 static pdl_buf *out(client *c) {
     if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
     return &c->out;
@@ -254,7 +255,7 @@ static const char *reason_of(int status) {
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status) return reasons[i].reason;
-    return "Status"; /* a client reads the number */
+    return "Status"; /* the client reads the number */
 }
 
 static void put_date(pdl_buf *b) {
@@ -275,7 +276,7 @@ static void put_status(client *c, int status) {
     if (c->closes) PDL_PUT(b, "Connection: close\r\n");
 }
 
-/* Appends a header of ours; characters that would end the line are dropped. */
+/* Appends a header of ours without characters that would end the line. */
 static void put_header(pdl_buf *b, const char *name, const char *value) {
     pdl_buf_putf(b, "%s: ", name);
     for (const char *p = value; *p; p++)
@@ -345,9 +346,8 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
 void pdl_exchange_end(pdl_exchange *x) {
     if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
     x->ended = true;
-    if (!x->client->in_turn)
-        pdl_watch_set(x->client->watch,
-                      PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
+    if (!x->client->in_turn) /* wakes the connection, even when nothing is left to send */
+        pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE);
 }
 
 size_t pdl_exchange_pending(const pdl_exchange *x) {
@@ -382,8 +382,8 @@ static void report_refusal(const client *c, int status, const char *why) {
     c->h->opt.refused(c->h->opt.user, peer, status, why);
 }
 
-/* Refuses bytes that are no request, or a request that did not arrive, before the user has seen it.
- * The connection is closed. */
+/* Refuses bytes that are no request, or a request that did not arrive, before the user has seen it,
+ * and closes the connection. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
     report_refusal(c, status, why);
@@ -444,18 +444,18 @@ static void show_head(client *c) {
     x->at_head = false;
     bool waits = x->head.expects_continue && !x->status && still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
-    /* All earlier answers were sent: the buffer is free, or the client is gone. */
+    /* All earlier answers were sent, so the buffer is free, or the client is gone. */
     if (waits &&
         send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n)
         c->closes = true;
 }
 
-/* READ_HEAD: the head is complete, or bytes are missing. */
+/* Phase READ_HEAD: ends when the head is complete, waits while bytes are missing. */
 static turn read_head(client *c) {
     size_t blank = 0;
     while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
         blank += 2;
-    if (blank) pdl_buf_shift(&c->in, blank); /* empty lines before a request */
+    if (blank) pdl_buf_shift(&c->in, blank); /* skips empty lines before a request */
     c->wants_head = pdl_str_starts(pdl_buf_str(&c->in), PDL_STR("HEAD "));
     const char *nonsense = pdl_http_head_nonsense(pdl_buf_str(&c->in));
     if (nonsense) return refuse(c, 400, nonsense);
@@ -493,11 +493,11 @@ static turn read_head(client *c) {
 static turn keep(pdl_exchange *x, pdl_str piece) {
     pdl_httpd *h = x->client->h;
     size_t before = x->body.cap, after = x->body.len + piece.n;
-    if (x->status) return GO; /* thrown away */
+    if (x->status) return GO; /* the body is discarded */
     if (after > h->opt.max_body) return refuse_body(x, 413, "The body of the request is too long");
     bool over = after > before && after > SMALL_BODY &&
                 h->body_bytes - before + after + after / 2 > h->opt.max_bodies;
-    if (over) return refuse_body(x, 503, "The bodies of the requests under way are too long");
+    if (over) return refuse_body(x, 503, "The bodies of the requests in flight are too long");
     pdl_buf_put(&x->body, piece);
     h->body_bytes += x->body.cap - before;
     return GO;
@@ -518,7 +518,7 @@ static turn read_body(client *c) {
     }
     pdl_buf_shift(&c->in, c->in.len - in.n);
     if (c->phase == READ_BODY && still_arrives(x)) return WAIT;
-    if (c->phase == ANSWER) return GO; /* refused in the middle */
+    if (c->phase == ANSWER) return GO; /* it was refused in the middle */
     c->phase = ANSWER;
     c->end_ms = 0;
     move(c, &c->h->busy);
@@ -538,11 +538,11 @@ static void await_request(client *c) {
     move(c, &c->h->idle);
 }
 
-/* ANSWER: sends what is ready. */
+/* Phase ANSWER: sends what is ready. */
 static turn give(client *c) {
     if (!flush(c)) return end(c);
     bool done = !c->out.len && (!c->x || c->x->ended);
-    if (!c->out.len && c->x && !done) c->end_ms = 0; /* the user's turn */
+    if (!c->out.len && c->x && !done) c->end_ms = 0; /* now the user's answer is waited for */
     if (!done) return WAIT;
     if (c->closes) return linger(c);
     free_exchange(c);
@@ -569,7 +569,8 @@ static void advance(client *c) {
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-/* The client sends nothing more: a request that is incomplete or waits for an answer is dropped. */
+/* Called when the client sends nothing more: a request that is incomplete or waits for an answer is
+ * dropped. */
 static turn on_end(client *c) {
     bool takes = c->phase == ANSWER && (!c->x || c->x->ended);
     if (!takes) return end(c);
@@ -604,7 +605,7 @@ static void on_socket(void *user, int events) {
     if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) advance(c);
 }
 
-/* The oldest connection that is doing least makes room. */
+/* Closes the oldest connection of the least busy list to make room. */
 static bool make_room(pdl_httpd *h) {
     client *c = h->idle.first ? h->idle.first : h->receiving.first;
     if (c) (void)end(c);
@@ -634,11 +635,12 @@ static void add_client(pdl_httpd *h, int fd) {
 static int accept_one(pdl_httpd *h) {
     int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
-                make_room(h); /* no descriptor: one is freed */
+                make_room(h); /* there is no descriptor: this frees one */
     return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
 }
 
-/* No connection is left to accept, or no descriptor is free: waits for one. */
+/* Stops accepting until a descriptor may be free: there is no connection to accept, or no
+ * descriptor for it. */
 static void stop_accepting(pdl_httpd *h) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
     pdl_watch_set(h->watch, 0);
@@ -650,7 +652,7 @@ static void on_listen(void *user, int events) {
     (void)events;
     for (int i = 0; i < ACCEPTS; i++) {
         if (h->n_clients >= h->opt.max_connections && !make_room(h)) {
-            pdl_watch_set(h->watch, 0); /* until one ends */
+            pdl_watch_set(h->watch, 0); /* until a connection ends */
             return;
         }
         int fd = accept_one(h);
@@ -679,7 +681,8 @@ static void time_out(client *c) {
     advance(c);
 }
 
-/* A connection whose buffer is full is not read, so its end must be asked for. */
+/* Returns true when the client is gone. A connection whose buffer is full is not read, so its end
+ * must be polled for. */
 static bool has_gone(const client *c) {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     return is_full(c) && !c->no_more && poll(&p, 1, 0) == 1;
@@ -745,7 +748,7 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
     return true;
 }
 
-/* Programs need descriptors, too. */
+/* Limits the connections, because programs need descriptors as well. */
 static unsigned most_connections(unsigned wanted) {
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY ||

@@ -1,10 +1,10 @@
 /* httpd.h -- an HTTP/1.1 server on the loop.
  *
- * The user sees the headers of a request before any byte of the body is stored, and may answer at
- * once; otherwise the request is handed over when all of it has arrived. The answer may be given at
- * once, later, or in pieces. The server never waits for a client: a connection that sends or takes
- * nothing is closed after a time; connections and bodies have ceilings, and idle connections make
- * room for new ones.
+ * Its user is the code that answers requests. The user sees the headers of a request before any
+ * byte of the body is stored, and may answer at once; otherwise the request is handed over when all
+ * of it has arrived. The answer may be given at once, later, or in pieces. The server never waits
+ * for a client: a connection that sends or takes nothing is closed after a time limit; connections
+ * and bodies have ceilings, and idle connections make room for new ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,24 +22,24 @@ typedef struct pdl_exchange pdl_exchange; /* a request and its answer */
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_httpd_options {
     const char *host;         /* name or address to listen at */
-    uint16_t port;            /* 0: any that is free */
+    uint16_t port;            /* 0: any free port */
     size_t max_body;          /* longer bodies are refused with 413 */
-    size_t max_bodies;        /* bytes of all bodies together: more are refused with 503 */
-    unsigned max_connections; /* and never more than half of the descriptors of the process */
-    uint64_t receive_ms;      /* for a request to arrive; also for a connection to be idle */
-    uint64_t send_ms;         /* for a client that takes nothing of an answer */
+    size_t max_bodies;        /* bytes of all bodies together: beyond them, 503 */
+    unsigned max_connections; /* never more than half of the descriptors of the process */
+    uint64_t receive_ms;      /* time limit for a request to arrive, and for an idle connection */
+    uint64_t send_ms;         /* time limit for a client that takes nothing of its answer */
     const pdl_debug *debug;   /* category http; may be NULL */
     void *user;
-    /* The headers have arrived. May answer: the body is then thrown away. NULL: every body is
-     * taken. */
+    /* Called when the headers have arrived. May answer; the body is then discarded. NULL: every
+     * body is taken. */
     void (*head)(void *user, pdl_exchange *x);
-    /* The whole request has arrived, and head did not answer. */
+    /* Called when the whole request has arrived and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* A client sent something that is not a request, or a request did not arrive in time; it was
-     * answered with status and why. May be NULL. */
+    /* Called when a client sent something that is not a request, or a request did not arrive in
+     * time; it was answered with status and why. May be NULL. */
     void (*refused)(void *user, const char *peer, int status, const char *why);
-    /* The exchange has ended, answered or not: x ends with this call. Called once for each whose
-     * headers have arrived. Never from inside of head, request, answer, begin, put and end. */
+    /* Called once for each exchange whose headers have arrived, when it ends, answered or not. x is
+     * invalid afterwards. Never called from inside of head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
@@ -47,43 +47,43 @@ typedef struct pdl_httpd_options {
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
-unsigned pdl_httpd_connections(const pdl_httpd *h); /* how many are open */
+unsigned pdl_httpd_connections(const pdl_httpd *h); /* number of open ones */
 /* Ends all exchanges. NULL is fine. */
 void pdl_httpd_free(pdl_httpd *h);
 
-/* The request: borrowed from x. */
+/* Parts of the request, borrowed from x. */
 pdl_str pdl_exchange_method(const pdl_exchange *x);
 pdl_str pdl_exchange_path(
     const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
 bool pdl_exchange_has_body(const pdl_exchange *x); /* a body follows or was received */
-/* The address of the client, written to out. */
+/* Writes the address of the client to out. */
 void pdl_exchange_peer(const pdl_exchange *x, char *out, size_t size);
 
-/* Data of the user for this exchange. */
+/* Sets the user's data of this exchange. */
 void pdl_exchange_set(pdl_exchange *x, void *data);
 void *pdl_exchange_get(const pdl_exchange *x);
 void pdl_exchange_set_record(pdl_exchange *x, void *record);
 void *pdl_exchange_record(const pdl_exchange *x);
 
-/* A header of an answer; static or borrowed for the call. */
+/* A header of an answer; static, or borrowed for the call. */
 typedef struct pdl_answer_header {
     const char *name, *value;
 } pdl_answer_header;
 
-/* Adds a header to the answer; copied. */
+/* Adds a header to the answer, which copies it. */
 void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value);
-/* The whole answer; body is copied. Once an exchange. */
+/* Sends the whole answer; body is copied. Called once for an exchange. */
 void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
                          pdl_str body);
-/* An answer in pieces: begin, then put (copied), then end. */
+/* Sends an answer in pieces: begin, then put (copied), then end. */
 void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n);
 void pdl_exchange_put(pdl_exchange *x, pdl_str bytes);
 void pdl_exchange_end(pdl_exchange *x);
-/* Bytes that were put and that the client has not taken yet. */
+/* Returns the bytes that were put and that the client has not taken yet. */
 size_t pdl_exchange_pending(const pdl_exchange *x);
-/* Status of its answer, 0: none yet; and the bytes of the answer's body so far. */
+/* Return the status of its answer (0: none yet), and the bytes of the answer's body so far. */
 int pdl_exchange_status(const pdl_exchange *x);
 uint64_t pdl_exchange_sent(const pdl_exchange *x);
 

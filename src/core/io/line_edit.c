@@ -1,10 +1,10 @@
 /* line_edit.c -- see line_edit.h.
  *
- * libedit reads keys through a function of ours, for three reasons. A signal that comes just before
- * a blocking read would be lost, so the read waits for a second descriptor, too, which the handler
- * of the signal writes to. libedit decodes what is typed by the locale of the process, which is "C"
- * here, where a letter that is not ASCII ends the line: we decode UTF-8. And the wait for the rest
- * of a sequence such as a cursor key has to end, because in a loop others wait meanwhile.
+ * libedit reads keys through a function of ours, for three reasons. A signal just before a blocking
+ * read would be lost, so the read also waits for a second descriptor, to which the signal's handler
+ * writes. libedit decodes input by the locale of the process, which is "C" here, where a letter
+ * that is not ASCII ends the line: we decode UTF-8. And the wait for the rest of a key sequence,
+ * such as a cursor key's, has to end, because in a loop others wait meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,18 +75,18 @@ static const pdl_library_symbol edit_symbols[] = {
 struct pdl_line_edit {
     pdl_line_edit_options opt;
     edit_api api;
-    void *el, *history; /* NULL: lines are read as they come */
+    void *el, *history; /* NULL: lines are read without libedit */
     const char *prompt; /* the prompt of the line that is being read */
-    locale_t locale;    /* in which libedit works; 0: there is none for UTF-8 */
-    size_t n_bytes;     /* read since libedit was called */
-    size_t n_ahead;     /* unread bytes that were typed while the terminal cut lines */
-    bool is_first;      /* nothing was read since the terminal was made ready for single keys */
+    locale_t locale;    /* the locale in which libedit works; 0: there is none for UTF-8 */
+    size_t n_bytes;     /* bytes read since libedit was called */
+    size_t n_ahead;     /* unread bytes that were typed while the terminal was in line mode */
+    bool is_first;      /* nothing was read since the terminal entered single-key mode */
     bool in_loop;       /* between start and the end of its line */
-    bool is_answer;     /* what is typed is the answer to a program */
+    bool is_answer;     /* the typed text is the answer to a program */
     bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
 };
 
-/* libedit's functions get no pointer of ours, and it has one terminal. */
+/* The only object: libedit's functions get no pointer of ours, and it has one terminal. */
 static pdl_line_edit *the_one;
 
 static bool load(edit_api *api) {
@@ -103,7 +103,7 @@ static const char *prompt_of(void *el) {
 /* --- completion ------------------------------------------------------------------------------- */
 
 typedef struct word_list {
-    pdl_buf all, common; /* lines of words; what all begin with */
+    pdl_buf all, common; /* lines of words, and their common beginning */
     size_t n;
 } word_list;
 
@@ -118,7 +118,7 @@ static void add_word(void *to, pdl_str word) {
     pdl_buf_putf(&w->all, "%s%.*s", w->n > 1 ? "  " : "", PDL_FMT(word));
 }
 
-/* What all words have in common is typed for the user; when that is nothing new, they are shown. */
+/* Types for the user what all words have in common; when that is nothing new, shows the words. */
 static unsigned char complete(void *el, int key) {
     (void)key;
     const pdl_line_edit *e = the_one;
@@ -144,7 +144,7 @@ static unsigned char complete(void *el, int key) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Returns false when the line is to be dropped, or no byte came in time. */
+/* Returns false when the line is to be dropped, or no byte was typed in time. */
 static bool wait_for_byte(const pdl_line_edit *e) {
     struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {e->opt.wake, POLLIN, 0}};
     int limit_ms = !e->in_loop ? -1 : e->n_bytes ? SEQUENCE_MS : 0, n;
@@ -159,8 +159,8 @@ static bool wait_for_byte(const pdl_line_edit *e) {
     return n > 0;
 }
 
-/* What is there when the terminal has just been made ready for single keys was typed before: while
- * a program ran, or right after the prompt. */
+/* Counts the bytes that are there when the terminal has just entered single-key mode. They were
+ * typed before: while a program ran, or right after the prompt. */
 static void count_ahead(pdl_line_edit *e) {
     int n = 0;
     if (!e->is_first) return;
@@ -168,7 +168,7 @@ static void count_ahead(pdl_line_edit *e) {
     e->n_ahead = ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
 }
 
-/* A Ctrl-D that was typed while the terminal cut lines was the end of one for Linux, which leaves a
+/* Restores a Ctrl-D that was typed in line mode: Linux takes it for the end of a line and leaves a
  * zero byte in its place. */
 static void restore_end_key(pdl_line_edit *e, char *byte) {
     if (!e->n_ahead) return;
@@ -187,7 +187,7 @@ static int read_byte(pdl_line_edit *e, char *byte) {
     return (int)n;
 }
 
-/* 1 and one character in *out, 0 at the end of input, -1 and errno. */
+/* Returns 1 and one character in *out, 0 at the end of input, -1 and errno. */
 static int read_key(void *el, wchar_t *out) {
     pdl_line_edit *e = the_one;
     char bytes[5] = {0};
@@ -204,7 +204,7 @@ static int read_key(void *el, wchar_t *out) {
     return e->at_end ? 0 : 1;
 }
 
-/* libedit writes characters by the locale of the thread. */
+/* Enters the locale of libedit, which writes characters by the locale of the thread. */
 static locale_t enter(const pdl_line_edit *e) {
     return e->locale ? uselocale(e->locale) : (locale_t)0;
 }
@@ -268,7 +268,7 @@ void pdl_line_edit_free(pdl_line_edit *e) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Byte by byte: what follows the line is for those who read after it. */
+/* Reads byte by byte, because what follows the line is for later readers. */
 static pdl_line_result read_plain(pdl_line_edit *e, pdl_buf *out) {
     for (;;) {
         char c;

@@ -1,8 +1,8 @@
-/* line_edit.h -- lines that a person types: with the habits of a terminal where it is one.
+/* line_edit.h -- lines that a person types, with the usual keys of a terminal where there is one.
  *
- * libedit gives history, cursor keys and completion. It is opened when lines are to be read from a
- * terminal, as libcurl is for the first request, so that commands that never ask pay nothing;
- * where it is absent, or input is no terminal, lines are read as they come.
+ * libedit gives history, cursor keys and completion. Like libcurl it is opened when it is first
+ * needed, to read a line from a terminal, so that commands that never ask pay nothing. Where it is
+ * absent, or input is no terminal, lines are read without it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,52 +13,52 @@
 
 typedef struct pdl_line_edit pdl_line_edit;
 
-/* Words that may be at the cursor: calls put(to, word) for each word that begins with the
- * end of `before`, which is the line up to the cursor; *n_typed is how many bytes of that end the
- * words replace. */
+/* Lists words that may be at the cursor: calls put(to, word) for each word that begins with the end
+ * of `before`, which is the line up to the cursor; *n_typed is how many bytes of that end the words
+ * replace. */
 typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
                              void (*put)(void *to, pdl_str word), void *to);
 
 typedef struct pdl_line_edit_options {
-    const char *history; /* file of earlier lines, kept readable for its owner alone; NULL: none */
+    const char *history; /* file of earlier lines, readable for its owner alone; NULL: none */
     pdl_complete_fn *complete; /* NULL: none */
-    void *user;                /* for complete */
-    bool has_wake;             /* wake is set */
-    int wake; /* becomes readable when the line that is typed is to be dropped: INTERRUPTED */
+    void *user;                /* passed to complete */
+    bool has_wake;             /* wake is used */
+    int wake; /* becomes readable when the current line is to be dropped (INTERRUPTED) */
 } pdl_line_edit_options;
 
-/* Borrows the strings. One at a time in a process: it is the one of the terminal. */
+/* Borrows the strings. A process has at most one, which uses its terminal. */
 pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options);
 void pdl_line_edit_free(pdl_line_edit *e); /* writes the history; NULL is fine */
-bool pdl_line_edit_is_open(void);          /* is there one? */
+bool pdl_line_edit_is_open(void);          /* returns true when there is one */
 
-/* MORE: the line is not all there. */
+/* MORE means that the line is not complete yet. */
 typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED, PDL_LINE_MORE } pdl_line_result;
 
 /* Replaces *out by the next line of standard input, without its end. The prompt is shown on a
- * terminal only. INTERRUPTED: a signal came; END: there are no more lines. */
+ * terminal only. INTERRUPTED: a signal arrived; END: there are no more lines. */
 pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out);
 
-/* The same for the answer to a question that is printed already, which is `row`, the row of the
- * cursor: the answer is not kept in the history, and its words are not completed. Returns false
- * when lines cannot be edited. */
+/* Reads the answer to a question that is printed already; `row` is the text of the cursor's row.
+ * The answer does not go to the history, and its words are not completed. Returns false when lines
+ * cannot be edited. */
 bool pdl_line_edit_ask(pdl_line_edit *e, const char *row, pdl_line_result *got, pdl_buf *out);
 
-/* The same for those who have a loop and do not wait: start shows the prompt at the beginning of
- * the row of the cursor; take is called each time standard input can be read, until its result is
- * not MORE. Stop ends it earlier. Start returns false where lines cannot be edited. */
+/* Reads a line without waiting, for callers that have a loop. start shows the prompt at the
+ * beginning of the cursor's row; take is called each time standard input can be read, until its
+ * result is not MORE; stop ends it earlier. start returns false when lines cannot be edited. */
 bool pdl_line_edit_start(pdl_line_edit *e, const char *prompt);
 pdl_line_result pdl_line_edit_take(pdl_line_edit *e, pdl_buf *out);
 void pdl_line_edit_stop(pdl_line_edit *e);
 
-/* The terminal of a command, for those who read lines from it while others print on it. */
+/* The terminal of a command, for readers of lines while others print on it. */
 typedef struct pdl_line_terminal {
     void *user;
-    void (*flush)(void *user); /* shows what was printed: a person is asked */
-    /* Appends what is printed to the left of the cursor. Returns false when that is not known, or
+    void (*flush)(void *user); /* shows what was printed, before a person is asked */
+    /* Appends what is printed to the left of the cursor. Returns false when that is unknown, or
      * more than a row. */
     bool (*row)(void *user, pdl_buf *out);
-    /* The row has ended. is_shown: the terminal has moved on, since a key did it. */
+    /* The row has ended. is_shown: a key ended it, so the terminal has moved on. */
     void (*row_ended)(void *user, bool is_shown);
 } pdl_line_terminal;
 

@@ -1,5 +1,4 @@
-/* loop.c -- see loop.h. What is open is counted here, not by libuv: its count includes idle
- * watches.
+/* loop.c -- see loop.h. Open objects are counted here, because libuv's count includes idle watches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +17,7 @@ struct pdl_loop {
     uv_async_t wake;
     uv_timer_t limit; /* end of a wait with a limit */
     size_t open;
-    bool firing; /* a timer's callback runs */
+    bool firing; /* the callback of a timer runs */
 };
 
 struct pdl_timer {
@@ -34,7 +33,7 @@ struct pdl_watch {
     pdl_loop *loop;
     bool background; /* does not keep the loop open */
     int events;
-    int polled; /* by the kernel; more than events while the watch rests */
+    int polled; /* events that the kernel polls; more than events while the watch rests */
     void (*fn)(void *user, int events);
     void *user;
 };
@@ -53,8 +52,8 @@ static void on_wake(uv_async_t *a) { (void)a; }
 
 static void on_limit(uv_timer_t *t) { (void)t; }
 
-/* Writing to a pipe or socket whose reader has closed is an error of the write, not the end of the
- * process. */
+/* Makes a write to a pipe or socket whose reader has closed an error of the write, not the end of
+ * the process. */
 static void ignore_sigpipe(void) {
     struct sigaction old, ignore = {.sa_handler = SIG_IGN};
     if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -62,7 +61,8 @@ static void ignore_sigpipe(void) {
 }
 
 void pdl_loop_use_alloc(void) {
-    uv_replace_allocator(pdl_alloc, pdl_realloc, pdl_calloc, pdl_free); /* fails for NULLs only */
+    /* it fails for NULLs only */
+    uv_replace_allocator(pdl_alloc, pdl_realloc, pdl_calloc, pdl_free);
 }
 
 pdl_loop *pdl_loop_try(void) {
@@ -116,7 +116,7 @@ int pdl_loop_fd(const pdl_loop *l) { return uv_backend_fd(&l->uv); }
 
 int pdl_loop_deadline_ms(const pdl_loop *l) { return uv_backend_timeout(&l->uv); }
 
-/* --- timers ----------------------------------------------------------------------------------- */
+/* runs the close callbacks, which release stopped objects */
 
 static void timer_closed(uv_handle_t *h) { pdl_free(h->data); }
 
@@ -131,9 +131,9 @@ static void timer_fired(uv_timer_t *h) {
     l->firing = false;
 }
 
-/* When a timer of so many ms ends, on libuv's clock, relative to it. libuv fires timers until none
- * is due. From inside of a callback its clock is therefore not updated, and a timer ends after it
- * at the earliest: otherwise one that restarts itself would keep the loop from everything else. */
+/* Returns when a timer of so many ms ends, relative to libuv's clock. libuv fires timers until none
+ * is due. Inside of a callback its clock is therefore not updated, and a timer ends after it at the
+ * earliest: otherwise one that restarts itself would keep the loop from everything else. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* it was not updated while the program computed */
@@ -199,7 +199,7 @@ static void poll_for(pdl_watch *w, int events) {
 static void watch_fired(uv_poll_t *h, int status, int events) {
     assert(watch_ok(h->data));
     pdl_watch *w = h->data;
-    if (!w->events) { /* it rests: the report would come again and again */
+    if (!w->events) { /* it rests: without this the report would be repeated */
         poll_for(w, 0);
         return;
     }

@@ -18,32 +18,32 @@
 
 typedef struct pdl_loop pdl_loop;
 
-/* From now on libuv allocates through base/alloc.h, because libuv aborts in some places when memory
- * runs out. Call once, before libuv is used; a setting of the process. */
+/* Makes libuv allocate through base/alloc.h from now on, because libuv aborts in some places when
+ * memory runs out. Called once, before libuv is used, because the setting is the process's. */
 void pdl_loop_use_alloc(void);
 
 /* Makes a loop, and makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an
  * error of the write. */
 pdl_loop *pdl_loop_new(void);
-/* pdl_loop_new; NULL when the process is out of descriptors. */
+/* Works as pdl_loop_new, but returns NULL when the process is out of descriptors. */
 pdl_loop *pdl_loop_try(void);
 /* Everything started on the loop must have been stopped or freed before. NULL is fine. */
 void pdl_loop_free(pdl_loop *l);
 
-/* Reports what is ready; waits at most timeout_ms (-1: until something happens, 0: not at all).
- * Returns whether anything is still open; with nothing open it returns false at once. A signal may
- * end the wait early. */
+/* Reports what is ready. Waits at most timeout_ms (-1: until something happens, 0: not at all).
+ * Returns true when something is still open; with nothing open it returns false at once. A signal
+ * may end the wait early. */
 bool pdl_loop_run(pdl_loop *l, int timeout_ms);
 
-/* Is anything open (timers, watches, transfers, processes)? */
+/* Returns true when something is open (timers, watches, transfers, processes). */
 bool pdl_loop_is_open(const pdl_loop *l);
 
 /* Ends a wait in pdl_loop_run soon. The only function that other threads and signal handlers may
  * call. */
 void pdl_loop_wake(pdl_loop *l);
 
-/* For embedders with another loop: the descriptor is readable when there is something to do; the
- * other function returns how long to wait at most (-1: no limit). */
+/* These are for embedders with another loop. The descriptor is readable when there is something to
+ * do; the other function returns how long to wait at most (-1: no limit). */
 int pdl_loop_fd(const pdl_loop *l);
 int pdl_loop_deadline_ms(const pdl_loop *l);
 
@@ -54,7 +54,7 @@ typedef struct pdl_timer pdl_timer;
 /* Calls fn(user) once, ms from now. The timer is released after its call; pdl_timer_stop may be
  * called before. */
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
-/* Never call it; releases it. NULL is fine. */
+/* Stops and releases a timer before it fires. NULL is fine. */
 void pdl_timer_stop(pdl_timer *t);
 /* A timer that does not keep the loop open: it fires while something else is waited for. */
 pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
@@ -65,18 +65,18 @@ typedef struct pdl_watch pdl_watch;
 enum { PDL_WATCH_READ = 1, PDL_WATCH_WRITE = 2 };
 
 /* Calls fn(user, events) whenever fd (not a regular file) is ready, until stopped; level triggered.
- * An error of the descriptor is reported as all requested events. Does not own fd. NULL when fd
- * cannot be watched. */
+ * An error of the descriptor is reported as all requested events. Does not own fd. Returns NULL
+ * when fd cannot be watched. */
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user);
-/* Reading, without keeping the loop open: reports come while something else is waited for. Its
- * events are not changed. */
+/* Watches for reading without keeping the loop open: reports come while something else is waited
+ * for. Its events cannot be changed. */
 pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
                                 void *user);
 /* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
-/* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again: the kernel keeps it until
- * it is ready, so that watching it for reading again costs no system call. */
+/* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again. The kernel keeps it until
+ * it is ready, so that watching it again for reading costs no system call. */
 void pdl_watch_rest(pdl_watch *w);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */
 

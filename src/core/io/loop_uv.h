@@ -1,4 +1,4 @@
-/* loop_uv.h -- private to io: the libuv loop of a pdl_loop, for the files that need other handles.
+/* loop_uv.h -- the libuv loop of a pdl_loop, for the files that need other handles. Private to io.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "io/loop.h"
 
-/* Borrowed. */
+/* The result is borrowed. */
 uv_loop_t *pdl_loop_uv(pdl_loop *l);
 
 /* Adds (1) or removes (-1) something that keeps the loop open. */

@@ -1,4 +1,4 @@
-/* proc.c -- see proc.h. The loop reads and writes the pipes; the end is reported when the child has
+/* proc.c -- see proc.h. The loop reads and writes the pipes. The end is reported when the child has
  * ended and its outputs are drained.
  *
  * A grandchild that keeps an output open must not delay the end for ever: after the child's exit
@@ -24,14 +24,14 @@
 #include "base/banned.h"
 
 enum {
-    /* between the child's exit and the closing of outputs that other processes keep open */
+    /* Time between the child's exit and the closing of outputs that other processes keep open. */
     GRACE_MS = 200,
     READ_CHUNK = 65536,
     N_PIPES = 5, /* descriptors 0..4 of the child */
 };
 
-/* One pipe of the child. Invariant: open while the uv handle is not closed; held: it keeps the loop
- * open. */
+/* One pipe of the child. Invariant: open while the uv handle is not closed. A held stream keeps the
+ * loop open. */
 typedef struct stream {
     uv_pipe_t uv;
     struct pdl_proc *proc;
@@ -40,8 +40,8 @@ typedef struct stream {
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariants: refs counts uv handles and writes that refer to it, plus one for the owner; ended:
- * done was called or must not be. */
+/* Invariant: refs counts uv handles and writes that refer to it, plus one for the owner. ended:
+ * done was called or must not be called. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -51,7 +51,7 @@ struct pdl_proc {
     void (*done)(void *user, const pdl_proc_result *r);
     void (*on_out_end)(void *user);
     size_t max_bytes;
-    size_t n_reading; /* outputs not at their end */
+    size_t n_reading; /* outputs that have not ended */
     int status, sig, pid;
     pdl_child child; /* listed while it runs */
     int refs;
@@ -99,7 +99,7 @@ static void close_pipe(stream *s) {
     uv_close((uv_handle_t *)&s->uv, pipe_closed);
 }
 
-/* The process needs its timers and pipes no longer. */
+/* Releases the timers and pipes, which the process does not need any more. */
 static void release(pdl_proc *p) {
     p->ended = true;
     pdl_timer_stop(p->limit);
@@ -169,13 +169,13 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
 }
 
 void pdl_proc_drain_errors(pdl_proc *p) {
-    char bytes[4096]; /* the chunk may hold what the caller is just reading */
+    char bytes[4096]; /* the caller may still be reading the chunk */
     stream *s = &p->pipes[2];
     uv_os_fd_t fd;
     ssize_t n;
     if (!s->reading || uv_fileno((uv_handle_t *)&s->uv, &fd) != 0) return;
     p->refs++;
-    /* The descriptor does not block. Its end, and errors, are left to the loop. */
+    /* The descriptor does not block. The loop reports its end and errors. */
     while (s->reading && (n = read(fd, bytes, sizeof bytes)) > 0)
         take_output(s, (pdl_str){bytes, (size_t)n});
     unref(p);
@@ -216,7 +216,7 @@ static void on_shutdown(uv_shutdown_t *req, int status) {
     unref(p);
 }
 
-/* Closed once everything before was written. */
+/* Closes the pipe after everything before was written. */
 static void close_input(stream *s) {
     if (!s->open || s->shutting) return;
     s->shutting = true;
@@ -385,7 +385,7 @@ void pdl_proc_free(pdl_proc *p) {
     p->done = NULL;
     for (int i = 0; i < N_PIPES; i++) p->pipes[i].fn = NULL;
     if (p->running) {
-        /* A loop that may never run again must not wait for its end. */
+        /* A loop that may never run again must not wait for the child's end. */
         pdl_proc_kill(p, SIGKILL);
         pdl_child_remove(&p->child);
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;

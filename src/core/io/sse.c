@@ -56,8 +56,8 @@ static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, p
     return ok;
 }
 
-/* Offset of the first LF or CR from `from`, or the end. *lf caches the next LF, so that it is
- * searched only once. */
+/* Returns the offset of the first LF or CR from `from`, or the end. *lf caches the next LF, so that
+ * it is searched only once. */
 static size_t find_end(pdl_str s, size_t from, size_t *lf) {
     if (*lf == PDL_NOT_FOUND || *lf < from) {
         const char *p = from < s.n ? memchr(s.p + from, '\n', s.n - from) : NULL;
@@ -107,7 +107,7 @@ typedef struct sse_feed {
     void *user;
 } sse_feed;
 
-/* Several data lines of one event count together. */
+/* Adds a data line. The limit applies to all data lines of one event together. */
 static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     size_t max = max_line(&s->lines);
     s->data.limit = s->name.limit = (size_t)-1 >> 2;
@@ -120,7 +120,7 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     return true;
 }
 
-/* complete: its blank line was read. */
+/* Reports an event. complete: its blank line was read. */
 static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     pdl_sse *s = f->s;
     bool ok = true;
@@ -139,7 +139,7 @@ static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     return ok;
 }
 
-/* The value after "field:" and one blank, or false. */
+/* Reads the value after "field:" and one blank. Returns false when the line is something else. */
 static bool field(pdl_str line, pdl_str name, pdl_str *value) {
     if (!pdl_str_starts(line, name)) return false;
     if (line.n == name.n) {
@@ -176,7 +176,7 @@ static bool add_error(sse_feed *f, pdl_str value, pdl_err *err) {
     return add_data(f->s, value, err);
 }
 
-/* A line that is no field is what a server says that does not speak in events. */
+/* Keeps a line that is no field: a server that does not send events reports its error this way. */
 static void keep_stray(pdl_sse *s, pdl_str line) {
     s->stray.limit = PDL_MAX_SSE_STRAY + 1;
     if (s->stray.len >= PDL_MAX_SSE_STRAY) return;

@@ -14,7 +14,7 @@
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* All-zero but max_line is the start. */
+/* All-zero except max_line is the initial state. */
 typedef struct pdl_lines {
     pdl_buf part;    /* beginning of a line that has not ended yet */
     bool after_cr;   /* the last byte was CR: a LF that follows belongs to it */
@@ -29,7 +29,7 @@ typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
  * is too long. */
 PDL_MUST bool pdl_lines_feed(pdl_lines *r, pdl_str bytes, pdl_line_fn *fn, void *user,
                              pdl_err *err);
-/* The input is over: hands out a last line that has no end. */
+/* Ends the input: hands out a last line that has no end. */
 PDL_MUST bool pdl_lines_end(pdl_lines *r, pdl_line_fn *fn, void *user, pdl_err *err);
 void pdl_lines_fini(pdl_lines *r);
 
@@ -43,10 +43,10 @@ typedef struct pdl_sse {
      * characters. */
     pdl_buf id;
     pdl_buf next_id;   /* the id of the event being read */
-    uint64_t retry_ms; /* how long to wait before the stream is requested again; 0: unspecified */
+    uint64_t retry_ms; /* wait before the stream is requested again; 0: unspecified */
     pdl_buf stray;     /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */
     bool has_data, has_id;
-    bool not_first; /* the first line was read: a byte order mark is no longer expected */
+    bool not_first; /* the first line was read, so a byte order mark is no longer expected */
 } pdl_sse;
 enum { PDL_MAX_SSE_ID = 4096, PDL_MAX_SSE_STRAY = 2000 };
 
@@ -57,13 +57,14 @@ typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 /* Like pdl_lines_feed. Events without data are not reported, except those named error; their ids
  * count. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
-/* The input has ended: an event without its blank line is reported too (some servers close early).
+/* Ends the input. An event without its blank line is reported as well, because some servers close
+ * early.
  */
 PDL_MUST bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err);
 void pdl_sse_fini(pdl_sse *s);
 
-/* Appends data as one event, for servers: "event:" (name may be empty), a data line per line, a
- * blank line. */
+/* Appends data as one event, for servers: "event:" (name may be empty), one data line for each
+ * line, a blank line. */
 void pdl_sse_write(pdl_str name, pdl_str data, pdl_buf *out);
 
 #endif

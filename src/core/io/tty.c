@@ -64,7 +64,7 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
     return s;
 }
 
-/* For the handler: set before it is installed. */
+/* State of the handler, which is set before it is installed. */
 static struct {
     volatile sig_atomic_t *flag;
     void (*next)(int sig); /* libuv's */
@@ -100,9 +100,9 @@ static void quit_at_once(int sig) {
     raise(sig);
 }
 
-/* A write that blocks ends with EINTR when a signal comes. One that begins after the only signal
- * would block for ever: logs and messages whose reader has stopped reading. So from the first
- * signal on SIGALRM comes every few milliseconds. */
+/* Ends writes that block. A signal makes one end with EINTR, but one that begins after the only
+ * signal would block for ever, when the reader of logs and messages has stopped reading. So from
+ * the first signal on SIGALRM is sent every few milliseconds. */
 enum { UNBLOCK_MS = 50 };
 
 static void unblock(int sig) { (void)sig; }
@@ -132,7 +132,7 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
     for (int i = 0; i < s->n; i++) {
         struct sigaction a;
         if (sigaction(s->uv[i].signum, NULL, &a) != 0 || a.sa_handler == note_signal) continue;
-        noted.next = a.sa_handler; /* the same for all signals */
+        noted.next = a.sa_handler; /* all signals have the same */
         handle(s->uv[i].signum, note_signal);
     }
     struct sigevent alarm = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};

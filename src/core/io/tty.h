@@ -11,8 +11,8 @@
 
 bool pdl_tty_is(int fd);
 
-/* Width of the terminal at fd; `columns` (value of COLUMNS or NULL) takes precedence; 80 when
- * unknown. */
+/* Returns the width of the terminal at fd. `columns` (the value of COLUMNS or NULL) takes
+ * precedence; 80 when unknown. */
 int pdl_tty_width(int fd, const char *columns);
 
 /* Values of the environment variables that decide about colour; NULL: not set. */
@@ -20,17 +20,17 @@ typedef struct pdl_tty_env {
     const char *no_color, *force_color, *term;
 } pdl_tty_env;
 
-/* Whether output to fd is coloured. NO_COLOR (not empty): no; FORCE_COLOR (not empty, not "0"):
- * yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
+/* Returns true when output to fd is coloured. NO_COLOR (not empty): no; FORCE_COLOR (not empty, not
+ * "0"): yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget: a process
- * that is ended by a second signal restores them. */
+/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget. A process that
+ * a second signal ends restores them. */
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
-/* The exit status of a command that a signal ended: 130 after Ctrl-C, else 143, also for a
- * terminal that was closed (SIGHUP), which is reported like any other request to end. */
+/* Returns the exit status of a command that a signal ended: 130 after Ctrl-C, else 143. A closed
+ * terminal (SIGHUP) counts as an ordinary request to end. */
 int pdl_signal_exit_status(int sig);
 
 /* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
@@ -38,10 +38,10 @@ int pdl_signal_exit_status(int sig);
 typedef struct pdl_signals pdl_signals;
 pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
                                void (*fn)(void *user, int sig), void *user);
-/* A watch that stores the number of a signal in *flag at once, too, for work that does not return
- * to the loop. When the flag is set already, the process and its children end at once:
- * the user has asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a process
- * can have a flag, which must outlive it. */
+/* Starts a watch that also stores the number of a signal in *flag at once, for work that does not
+ * return to the loop. When the flag is set already, the process and its children end at once,
+ * because the user has asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a
+ * process can have a flag, which must outlive it. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
 /* Restores the default handling; with a flag, any of the signals now ends the process and its
  * children at once. NULL is fine. */

@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-/* What is used of the library. */
+/* The functions of the library that are used. */
 typedef struct sqlite_api {
     int (*open_v2)(const char *, sqlite3 **, int, const char *);
     int (*close)(sqlite3 *);
@@ -68,13 +68,14 @@ struct sql {
     void *library;
     sqlite3 *handle;
     const sql_use *use;
-    sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
+    /* owned array with one statement for each of the use, NULL until it is needed */
+    sqlite3_stmt **st;
     size_t n_st;
     char *path;       /* owned */
-    pdl_err stopped;  /* why the current statement was ended */
+    pdl_err stopped;  /* why the current statement was stopped */
     bool bad_text;    /* a column was not UTF-8 */
-    bool busy;        /* the last failure: another process locked the file */
-    int64_t until_ms; /* how long it is waited for */
+    bool busy;        /* the last failure was a lock of another process */
+    int64_t until_ms; /* when waiting for it ends */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -104,7 +105,7 @@ bool pdl_sql_library(pdl_buf *out) {
     return ok;
 }
 
-/* The last failure of SQLite as an error of ours. */
+/* Turns the last failure of SQLite into an error of ours. Always false. */
 static bool failed(sql *q, pdl_err *err) {
     if (q->stopped.kind) {
         pdl_err_move(err, &q->stopped);
@@ -116,8 +117,8 @@ static bool failed(sql *q, pdl_err *err) {
                        q->use->after, why);
 }
 
-/* Its maker was killed before the first transaction was complete: the file is empty, or will be
- * once its log is rolled back. */
+/* Returns true when the process that made the file was killed before its first transaction was
+ * complete: the file is empty, or will be once its log is rolled back. */
 static bool is_unfinished(const char *name) {
     struct stat st, log;
     char log_name[4096];
@@ -128,8 +129,8 @@ static bool is_unfinished(const char *name) {
            S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
-/* An existing file is not opened: opening a pipe would wait for its other end, and closing a file
- * releases the locks that another run of this process has on it. */
+/* Returns true when the file exists, without opening it: opening a pipe would wait for its other
+ * end, and closing a file releases the locks that another run of this process has on it. */
 static bool is_there(const char *name) {
     struct stat st;
     return stat(name, &st) == 0 && access(name, R_OK | W_OK) == 0;
@@ -172,8 +173,9 @@ int64_t pdl_sql_now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Waits for another process that writes: ten seconds, and once this thread is cancelled, which
- * SQLite's own waiting would not notice, only as long as a short write of the other takes. */
+/* Waits for another process that writes, for ten seconds at most. Once this thread is cancelled,
+ * which SQLite's own waiting would not notice, it waits only as long as a short write of the other
+ * takes. */
 static int on_busy(void *user, int n) {
     enum { WAIT_MS = 10000, LAST_MS = 50, PAUSE_MS = 2 };
     sql *q = user;
@@ -193,7 +195,7 @@ static int on_busy(void *user, int n) {
 /* Protects against malicious files: no functions or virtual tables from the schema, no writing to
  * the schema, no malformed pages. Older libraries do not have all of these settings. */
 static bool guard(sql *q, pdl_err *err) {
-    enum { STEPS = 10000 /* of SQLite's machine: less than a millisecond */ };
+    enum { STEPS = 10000 /* steps of SQLite's machine: less than a millisecond */ };
     static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE},
                      off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA};
     for (size_t i = 0; i < sizeof on / sizeof *on; i++)
@@ -205,7 +207,8 @@ static bool guard(sql *q, pdl_err *err) {
     return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
 }
 
-/* SQLite opens what is beside the file as well. Opening a pipe would wait for its other end. */
+/* Checks the files beside the database, which SQLite opens as well. Opening a pipe would wait for
+ * its other end. */
 static bool check_beside(const sql *q, pdl_err *err) {
     static const char *const ends[] = {"-journal", "-wal", "-shm"};
     bool ok = true;
@@ -296,7 +299,7 @@ struct objects {
     size_t n, found, strange;
 };
 
-/* One row of the schema: name, text. What SQLite makes itself has no text. */
+/* Compares one row of the schema: name, text. SQLite's own objects have no text. */
 static int compare_object(void *user, int n, char **values, char **names) {
     struct objects *o = user;
     (void)names;

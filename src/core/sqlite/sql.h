@@ -1,5 +1,5 @@
-/* sql.h -- a SQLite file with statements that are prepared once: journals, caches, and the tables
- * of batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
+/* sql.h -- a SQLite file whose statements are prepared once: journals, caches, and the tables of
+ * batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +9,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the version of SQLite, which is opened when a file is. False: it cannot be, and why is
- * appended. */
+/* Appends the version of SQLite, which is loaded for it. Returns false when that is not possible;
+ * the reason is then appended. */
 bool pdl_sql_library(pdl_buf *out);
 
 typedef struct sql sql;
 typedef struct sqlite3_stmt sql_row; /* a statement positioned at a row */
 
-/* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON".
- * Static. */
+/* The purpose of a file: its statements, and how the error of a failure is worded, "BEFORE PATH
+ * AFTER: REASON". Static. */
 typedef struct sql_use {
     pdl_err_kind kind;
     const char *before, *after;
@@ -33,9 +33,10 @@ PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
  * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), those of
  * the use. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
-/* The log of a file that was only read stays beside it, so that the file is as it was. */
+/* With leave set, the log of a file that was only read stays beside it, so that the file does not
+ * change. */
 void pdl_sql_leave_log(sql *q, bool leave);
-/* Another use with the same statements: the errors of what follows are its. */
+/* Changes to another use that has the same statements. It words the errors that follow. */
 void pdl_sql_use(sql *q, const sql_use *use);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
@@ -43,20 +44,20 @@ pdl_str pdl_sql_path(const sql *q);
  * that. Statements wait ten seconds for their locks, or until this thread is cancelled, but the
  * change to WAL mode does not. */
 bool pdl_sql_was_busy(sql *q);
-int64_t pdl_sql_now_ms(void); /* of a clock that is not set */
+int64_t pdl_sql_now_ms(void); /* by a monotonic clock */
 
-/* Statements without parameters. */
+/* Runs statements without parameters. */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
-/* The first column of the first row as a number; 0 when there is no row. */
+/* Reads the first column of the first row as a number; 0 when there is no row. */
 PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
-/* What a file of a use may hold: the text of each CREATE statement, under the name of what it
- * creates. */
+/* An object that a file of a use may hold: the text of its CREATE statement, and the name of what
+ * that creates. */
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
 /* Sets *empty when the file has no tables yet, as one from pdl_sql_make. */
 PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
-/* Sets *ours when the file holds exactly these objects. A foreign view or trigger would run in the
+/* Sets *ours when the file has exactly these objects. A foreign view or trigger would run in the
  * place of our tables. */
 PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours,
                               pdl_err *err);
@@ -64,7 +65,7 @@ PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool 
  * ones count as sound. */
 PDL_MUST bool pdl_sql_check(sql *q, bool *sound, pdl_err *err);
 
-/* A parameter of a statement, in order. Texts with p NULL are null; they must live until the
+/* A parameter of a statement, in order. A text whose p is NULL is null. Texts must live until the
  * statement ran. */
 typedef enum { SQL_INT, SQL_NUM, SQL_TEXT } sql_type;
 typedef struct sql_arg {
@@ -82,16 +83,16 @@ typedef struct sql_arg {
 PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
                           bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err);
 
-/* Columns of a row; texts live during the call. A text that is not UTF-8 is empty here and the end
- * of pdl_sql_run. */
+/* Returns a column of a row as text, which lives during the call. A text that is not UTF-8 is empty
+ * here, and pdl_sql_run then fails. */
 pdl_str pdl_sql_text(sql *q, sql_row *row, int i);
-/* The same as it is there, UTF-8 or not. */
+/* Returns the column's bytes, UTF-8 or not. */
 pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i);
 int64_t pdl_sql_int(sql *q, sql_row *row, int i);
 double pdl_sql_num(sql *q, sql_row *row, int i);
 
-/* Columns of the rows of a statement, from 0: their number, names (the empty text where one is not
- * UTF-8), and the kind of the value in a row. */
+/* These describe the columns of a statement's rows, from 0: their number, their names (the empty
+ * text where one is not UTF-8), and the kind of the value in a row. */
 typedef enum {
     SQL_VALUE_INT = 1,
     SQL_VALUE_NUM,
@@ -104,7 +105,7 @@ PDL_MUST bool pdl_sql_names(sql *q, size_t st, void (*fn)(void *user, pdl_str na
 int pdl_sql_count(sql *q, sql_row *row);
 sql_kind pdl_sql_kind(sql *q, sql_row *row, int i);
 
-int64_t pdl_sql_last_id(sql *q); /* of the row inserted last */
+int64_t pdl_sql_last_id(sql *q); /* id of the last inserted row */
 int64_t pdl_sql_changes(sql *q); /* rows that the last statement changed */
 
 #endif
