@@ -90,6 +90,7 @@ class Word:
     """A row of docs/internals/words.md: names and phrases that are not used any more, and what is written instead."""
 
     def __init__(self, names, phrases, but, write):
+        self.files, but = {b.strip("`") for b in but if b[0] == "`"}, [b for b in but if b[0] != "`"]  # where the name has its other meaning
         self.rule = (phrases + names)[0].strip("=*_").replace(" ", "-")
         self.phrases, self.write = phrases, write
         whole = [re.escape(n[1:]).replace(r"\*", r"\w+") for n in names if n[0] == "="]

@@ -84,7 +84,7 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
     pdl_environ_free(pdl_environ_load(s, NULL));
     if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
         add_keys_of(s, pdl_durable_get_facts(d)->text);
-        pdl_durable_note_learned(d, s);
+        pdl_durable_note_secrets(d, s);
     }
     pdl_durable_close(d);
     pdl_err_fini(&ignored);
@@ -97,7 +97,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.dir = s->opt.dir;
     full.debug = s->opt.debug;
     full.secrets = s->around.secrets;
-    pdl_durable_note_learned(d, s->around.secrets);
+    pdl_durable_note_secrets(d, s->around.secrets);
     full.spent = on_spent;
     full.is_harmless = is_harmless;
     full.parked = on_parked;
@@ -111,7 +111,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
 /* --- runs of a server ------------------------------------------------------------------------- */
 
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
-    pdl_durable_note_learned(server, s->around.secrets);
+    pdl_durable_note_secrets(server, s->around.secrets);
     s->files.server = server;
 }
 

@@ -75,15 +75,15 @@ static uint32_t first_id(const pdl_spawn *run) {
 }
 
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
-    bool lasts = run || (s->files.durable && pdl_durable_asks(s->files.durable));
+    bool resumes = run || (s->files.durable && pdl_durable_asks(s->files.durable));
     pdl_policy_options opt = {.policies = s->rules.policies,
                               .memory = pdl_session_memory(s),
                               .folder = run ? run->dir : s->opt.dir,
                               .first_id = first_id(run),
                               .leaves_files = run ? NULL : leaves_files,
                               .user = s,
-                              .is_kept = lasts || s->files.server,
-                              .lasts = lasts};
+                              .is_durable = resumes || s->files.server,
+                              .began_earlier = resumes};
     return pdl_policy_world_new(&opt, next);
 }
 

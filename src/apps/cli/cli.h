@@ -54,7 +54,7 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
                     const pdl_check_inputs *inputs);
 
 /* durable_command.c: durable runs of the command. */
-typedef struct lasting {
+typedef struct durable_command {
     pdl_durable *run;          /* NULL: the run is not durable */
     char *path, *id;           /* owned */
     bool resumes, is_listed;   /* listed: it is in the folder of runs */
@@ -65,20 +65,21 @@ typedef struct lasting {
     /* of the command line that resumes it, once its folder was left: names of files are whole */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
-} lasting;
+} durable_command;
 struct term;
 /* The journal of a new run, once its program has loaded. False: err is set. */
-PDL_MUST bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_str text,
-                                    pdl_vref inputs, pdl_err *err);
+PDL_MUST bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s,
+                                    pdl_str text, pdl_vref inputs, pdl_err *err);
 /* A run that is there: its options where a has none, and its program. */
-PDL_MUST bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err);
+PDL_MUST bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
+                                   pdl_err *err);
 /* Connects run, session and terminal; before the run starts. */
 /* given: variables of this command line, which a run that resumes takes over its own. */
-PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given,
-                                     struct term *t, pdl_err *err);
+PDL_MUST bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s,
+                                     pdl_vref given, struct term *t, pdl_err *err);
 /* After the run: notes, questions. */
-void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s);
-void pdl_cli_lasting_fini(lasting *l);
+void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s);
+void pdl_cli_durable_fini(durable_command *l);
 /* The journal of a run that begins: that of --record, or the one of its id. Owned. Errors: usage,
  * io. */
 PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err);
@@ -88,10 +89,10 @@ PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, p
 char *pdl_cli_journal_hidden(const arguments *a);
 /* Options (ended by OPT_COUNT) that only a durable run has, without --durable: the exit code; -1:
  * none is given. */
-int pdl_cli_refuse_alone(const arguments *a, const opt_id *own);
+int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
 bool pdl_cli_syncs_fully(const arguments *a); /* --sync full */
 /* Path of the journal of an id or of a file. Owned. Error: usage. */
-PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
+PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c: the trace of a run, as JSON in pieces; the same as something that can be shown.
  * beside this program, or where text.p is NULL that of the journal. Nothing is run outside. */
 #define PDL_CLI_BAD_FRAME                                                                          \
@@ -121,7 +122,7 @@ PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_st
  * it. */
 PDL_MUST bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
-int pdl_cli_run_lasting(const arguments *a, lasting *l);
+int pdl_cli_run_durable(const arguments *a, durable_command *l);
 
 /* signals.c: fn(user, sig) is called from the loop when the first signal comes that ends a command;
  * the next one ends the process at once, its children with it. SIGHUP is left alone when it is

@@ -120,7 +120,7 @@ typedef struct pdl_handler {
     pdl_val ctx, role;
     uint8_t print;
     bool autoescape;
-    pdl_label control, survived, chosen;
+    pdl_label control, attempt_control, chosen;
     uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
     size_t out_mark;
 } pdl_handler;
@@ -165,7 +165,7 @@ struct pdl_fiber {
     /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
     /* Labels of the values that could have ended the attempt around this; 0 after the attempt. */
-    pdl_label survived;
+    pdl_label attempt_control;
     uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */

@@ -1,4 +1,4 @@
-/* durable.h -- runs that survive: a world in front of a world, whose journal is kept so that a run
+/* durable.h -- durable runs: a world in front of a world, whose journal is kept so that a run
  * that was killed at any moment can continue (spec runs 2); see docs/internals/journal.md.
  *
  * What goes out is held until the poll: then all rows on which it may depend are on the disk. What
@@ -210,7 +210,7 @@ PDL_MUST bool pdl_durable_each_question(pdl_str path,
  * io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
 /* Registers the secrets of its rows that no variable names: tokens that services made. */
-void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s);
+void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s);
 /* A copy as one file. secrets: without keys and without these; it replays then, but does not
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,

@@ -59,7 +59,7 @@ typedef struct store_effect {
     int64_t id;
     int64_t run; /* its number among several in the file; 0: the only one */
     int64_t key; /* made of place, seq, kind and hash */
-    int64_t kin; /* made of the parent without its numbers in sequences, kind and hash */
+    int64_t parent_key; /* made of the parent without its numbers in sequences, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
     int64_t messages;   /* the last node of the list; 0: none */
@@ -83,19 +83,19 @@ PDL_MUST bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, do
 
 typedef enum {
     STORE_BY_KEY,
-    STORE_BY_KIN,
+    STORE_BY_PARENT,
     STORE_BY_STATE,
     STORE_BY_ID,
     STORE_BY_ERROR, /* all that failed */
     STORE_ALL,      /* with an id above x */
-    STORE_BRIEF     /* STORE_ALL, but only id, run, key, kin, place, seq, kind, hash, state */
+    STORE_BRIEF /* STORE_ALL, but only id, run, key, parent_key, place, seq, kind, hash, state */
 } store_by;
-/* Rows in the order in which they began, until fn returns false. x: key, kin, state, id. */
+/* Rows in the order in which they began, until fn returns false. x: key, parent_key, state, id. */
 typedef bool store_fn(void *user, const store_effect *e);
 PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user,
                              pdl_err *err);
 
-/* The row is at e->place and e->seq, with this key and kin. */
+/* The row is at e->place and e->seq, with this key and parent_key. */
 PDL_MUST bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err);
 /* The number of the last row; 0: there is none. */
 PDL_MUST bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err);

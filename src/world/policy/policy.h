@@ -190,8 +190,8 @@ typedef struct pdl_policy_options {
      * NULL: it may. */
     bool (*leaves_files)(void *user, const pdl_effect *e);
     void *user;
-    bool is_kept; /* a durable journal holds its values: what `durable: deny` names is refused */
-    bool lasts;   /* the run may have begun in an earlier process */
+    bool is_durable; /* a durable journal holds its values: what `durable: deny` names is refused */
+    bool began_earlier; /* the run may have begun in an earlier process */
 } pdl_policy_options;
 
 /* next is borrowed. */

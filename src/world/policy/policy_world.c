@@ -152,7 +152,7 @@ static void watch_code(room *r, pdl_effect *e) {
  * as the author's words. Processes may have written any file, so those that changed since the run
  * began count as written by them; of a run that is resumed the beginning is not known. */
 static bool may_be_written(const room *r, pdl_str path) {
-    return r->opt.lasts || has_changed(r, path);
+    return r->opt.began_earlier || has_changed(r, path);
 }
 
 /* The text of a file that was searched for is {path, text}. */
@@ -327,7 +327,7 @@ static void let_pass(room *r, pdl_effect *e) {
     }
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
     set_labels(r, e);
-    if (r->opt.is_kept && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
+    if (r->opt.is_durable && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
     if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
 }
 

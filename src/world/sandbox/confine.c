@@ -144,7 +144,7 @@ static bool died_full(const sandbox_spec *s, int status, const struct rusage *us
 
 /* Waits for the command. Many processes are looked after more often. */
 static int32_t watch(const sandbox_spec *s, pid_t command) {
-    bool alone = s->backend != BACKEND_NONE;
+    bool is_only = s->backend != BACKEND_NONE;
     enum { SLOW_MS = 100, MANY = 8 };
     sigset_t child;
     sigemptyset(&child);
@@ -156,7 +156,7 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
             if (p == command)
                 return died_full(s, status, &used) ? pdl_sandbox_signal_of(PDL_SANDBOX_MEMORY)
                                                    : status;
-        size_t n = pdl_processes_count(alone);
+        size_t n = pdl_processes_count(is_only);
         if (outside_is_gone()) return pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
         if (n > (size_t)s->processes) return pdl_sandbox_signal_of(PDL_SANDBOX_PROCESSES);
         long ms = n > MANY ? WATCH_MS : SLOW_MS;

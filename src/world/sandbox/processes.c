@@ -66,13 +66,13 @@ static void place(const process_list *l, process_entry *e, int root) {
         at->place = found;
 }
 
-static void read_all(bool alone, process_list *out) {
+static void read_all(bool is_only, process_list *out) {
     int self = (int)getpid();
     DIR *d = opendir("/proc");
     for (struct dirent *e; d && (e = readdir(d));) {
         int pid = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : 0;
         if (pid <= 1 || pid == self) continue;
-        process_entry one = {.pid = pid, .parent = alone ? self : parent_of(pid)};
+        process_entry one = {.pid = pid, .parent = is_only ? self : parent_of(pid)};
         *pdl_vec_push(out) = one;
     }
     if (d) closedir(d);
@@ -81,10 +81,10 @@ static void read_all(bool alone, process_list *out) {
         if (out->p[i].place == OPEN) place(out, &out->p[i], self);
 }
 
-static size_t each_process(bool alone, bool kills) {
+static size_t each_process(bool is_only, bool kills) {
     process_list all = {0};
     size_t n = 0;
-    read_all(alone, &all);
+    read_all(is_only, &all);
     for (size_t i = 0; i < all.n; i++) {
         if (all.p[i].place != INSIDE) continue;
         n++;
@@ -94,11 +94,11 @@ static size_t each_process(bool alone, bool kills) {
     return n;
 }
 
-size_t pdl_processes_count(bool alone) { return each_process(alone, false); }
+size_t pdl_processes_count(bool is_only) { return each_process(is_only, false); }
 
-void pdl_processes_kill(bool alone) {
+void pdl_processes_kill(bool is_only) {
     enum { TRIES = 50, PAUSE_US = 2000 };
-    for (int i = 0; i < TRIES && each_process(alone, true); i++) {
+    for (int i = 0; i < TRIES && each_process(is_only, true); i++) {
         while (waitpid(-1, NULL, WNOHANG) > 0) {}
         usleep(PAUSE_US);
     }

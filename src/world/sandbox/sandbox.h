@@ -92,7 +92,7 @@ int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags,
 /* What of files that programs run at their start is new in folders to write, as a line; nothing
  * where there is none. Not cheap: it looks through the folders again. */
 void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
-/* Nothing that lasts can come out of it: no folder to write, no network. */
+/* Nothing can remain of it: no folder to write, no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 /* Nor are its temporary files in any place that other processes see. */
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);

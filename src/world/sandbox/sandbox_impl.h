@@ -12,7 +12,7 @@
  *   variables.c        the environment of the command, on its way through the helper
  *   namespaces.c       namespaces and mounts with our own calls
  *   bwrap.c            the same by bubblewrap
- *   inside.c           the helper: limits, Landlock, seccomp, then the command
+ *   restrict.c         the helper: limits, Landlock, seccomp, then the command
  *   filter.c           the seccomp filter
  *   sockets.c          unix sockets inside
  *   pair.c             messages between the processes of the helper
@@ -139,7 +139,7 @@ extern const char pdl_bubblewrap[]; /* its path */
 /* namespaces.c: in a new process; false with errno and *what when it cannot. */
 bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);
-/* inside.c: gives up rights; false with errno and *what. */
+/* restrict.c: gives up rights; false with errno and *what. */
 /* calls: where the monitor answers calls, or -1. */
 bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
 /* proxy.c: does one of the items of `net:` name this host and port (0: the item has none)? */
@@ -149,9 +149,9 @@ bool pdl_net_is_item(const char *item); /* is it a host, with or without a port,
 bool pdl_filter_load(const sandbox_spec *s, int *calls);
 /* sockets.c: in the monitor, for good; the pair brings where the filter hands calls over. */
 void pdl_sockets_serve(int pair);
-/* processes.c: those of the sandbox but the calling monitor; alone: others are not seen. */
-size_t pdl_processes_count(bool alone);
-void pdl_processes_kill(bool alone);
+/* processes.c: those of the sandbox but the calling monitor; is_only: others are not seen. */
+size_t pdl_processes_count(bool is_only);
+void pdl_processes_kill(bool is_only);
 /* The beginning of /proc/PID/FILE, ended by NUL; empty: it is gone. */
 void pdl_processes_read(int pid, const char *file, char *text, size_t size);
 /* pair.c: fd -1: none. False: nothing more comes. */

@@ -41,9 +41,9 @@ static csv_state after(csv_state s, char c, char separator) {
 static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;
     *wait = i + 1 == rest.n && !last;
-    bool alone = i + 1 < rest.n && rest.p[i + 1] != '\n';
-    v->cr = v->cr || alone;
-    return alone;
+    bool bare_cr = i + 1 < rest.n && rest.p[i + 1] != '\n';
+    v->cr = v->cr || bare_cr;
+    return bare_cr;
 }
 
 /* A byte order mark is not a part of the first cell, which may begin with a quote. *wait: it may be

@@ -18,11 +18,11 @@ static int fail(pdl_err *err) {
 static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
     pdl_str file = given->files.p[0];
-    lasting l;
+    durable_command l;
     pdl_err err = {0};
-    bool ok = pdl_cli_lasting_open(&l, &a, use, &err);
-    int code = ok ? pdl_cli_run_lasting(&a, &l) : fail(&err);
-    pdl_cli_lasting_fini(&l);
+    bool ok = pdl_cli_durable_open(&l, &a, use, &err);
+    int code = ok ? pdl_cli_run_durable(&a, &l) : fail(&err);
+    pdl_cli_durable_fini(&l);
     given->files.p[0] = file;
     return code;
 }
@@ -46,7 +46,7 @@ int pdl_cli_cmd_answer(const arguments *a) {
     if (a->files.n < 2)
         return pdl_cli_refuse(a, "the following arguments are required: ID or FILE, TEXT");
     bool ok = read_text(a->files.p[1], &text, &err) &&
-              pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
+              pdl_cli_durable_path(a->files.p[0], &path, &err) &&
               pdl_durable_answer(pdl_str_of(path), a->value[OPT_at], pdl_buf_str(&text), &err);
     pdl_buf_fini(&text);
     pdl_free(path);

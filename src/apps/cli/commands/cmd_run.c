@@ -87,7 +87,7 @@ typedef struct runner {
     pdl_stream stream;
     show_live show; /* of --view */
     progress progress;
-    lasting *lasting; /* NULL: the run is not durable */
+    durable_command *durable; /* NULL: the run is not durable */
     pdl_vref inputs;
     char *own_files[5]; /* owned: of -o, --trace, a durable run; NULL-terminated */
 } runner;
@@ -112,7 +112,7 @@ static int finish(runner *r, pdl_step step) {
     int code = 0;
     if (step == PDL_STEP_FAIL) {
         const pdl_err *e = pdl_run_error(run);
-        if (r->lasting) pdl_session_flush(r->session);
+        if (r->durable) pdl_session_flush(r->session);
         pdl_cli_term_flush(&r->term);
         if (e->kind != PDL_E_exit) pdl_cli_term_end_line(&r->term);
         if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit && e->kind != PDL_E_parked)
@@ -137,15 +137,15 @@ static int finish(runner *r, pdl_step step) {
     } else {
         pdl_cli_term_put(&r->term, PDL_STR("\n"));
     }
-    if (r->lasting) pdl_session_flush(r->session);
+    if (r->durable) pdl_session_flush(r->session);
     pdl_cli_term_flush(&r->term);
-    bool ends = step != PDL_STEP_FAIL || r->lasting;
+    bool ends = step != PDL_STEP_FAIL || r->durable;
     if (ends && !pdl_session_finish(r->session, &err)) {
         if (step != PDL_STEP_FAIL) pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         code = 1;
     }
-    if (r->lasting) pdl_cli_lasting_note(r->lasting, r->a, r->session);
+    if (r->durable) pdl_cli_durable_note(r->durable, r->a, r->session);
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
     if (r->term.broken) return pdl_cli_write_failed(EPIPE);
@@ -156,7 +156,7 @@ static int finish(runner *r, pdl_step step) {
 /* --check: what was noted is the output, what the program would print is not. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
-    pdl_durable_report(r->lasting->run, &b);
+    pdl_durable_report(r->durable->run, &b);
     pdl_buf_putc(&b, '\n');
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
@@ -178,8 +178,8 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
  * only that. */
 static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_str file = r->a->files.p[0];
-    if (!r->lasting || !r->lasting->resumes) return pdl_cli_read_program(file, text, err);
-    pdl_str recorded = pdl_durable_get_facts(r->lasting->run)->text;
+    if (!r->durable || !r->durable->resumes) return pdl_cli_read_program(file, text, err);
+    pdl_str recorded = pdl_durable_get_facts(r->durable->run)->text;
     char *path = pdl_str_dup(file);
     bool there = !pdl_str_is(file, "-") && pdl_file_kind_of(path) == PDL_FILE_REGULAR &&
                  pdl_file_read(path, text, err);
@@ -187,7 +187,7 @@ static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_err_fini(err);
     if (!there) pdl_buf_clear(text);
     if (!there) return pdl_buf_add(text, recorded, err);
-    if (!pdl_durable_runs_text(r->lasting->run, pdl_buf_str(text)))
+    if (!pdl_durable_runs_text(r->durable->run, pdl_buf_str(text)))
         pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
     return true;
 }
@@ -200,12 +200,12 @@ static int failed(const runner *r, pdl_err *err) {
 }
 
 /* The journal, when the run has one. */
-static bool make_lasting(runner *r, pdl_str text, pdl_err *err) {
-    if (!r->lasting) return true;
-    if (!r->lasting->resumes &&
-        !pdl_cli_lasting_begin(r->lasting, r->a, r->session, text, r->inputs, err))
+static bool make_durable(runner *r, pdl_str text, pdl_err *err) {
+    if (!r->durable) return true;
+    if (!r->durable->resumes &&
+        !pdl_cli_durable_begin(r->durable, r->a, r->session, text, r->inputs, err))
         return false;
-    return pdl_cli_lasting_attach(r->lasting, r->a, r->session, r->inputs, &r->term, err);
+    return pdl_cli_durable_attach(r->durable, r->a, r->session, r->inputs, &r->term, err);
 }
 
 static int run_loaded(runner *r) {
@@ -261,7 +261,7 @@ static void warn_of_trace(const arguments *a) {
  * nobody the result of the last. */
 static void empty_output(const runner *r) {
     struct stat st;
-    bool keeps = r->lasting && r->lasting->resumes && !r->lasting->fresh_output;
+    bool keeps = r->durable && r->durable->resumes && !r->durable->fresh_output;
     if (!r->a->given[OPT_output] || keeps) return;
     if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) (void)!ftruncate(STDOUT_FILENO, 0);
 }
@@ -275,7 +275,7 @@ static int run_program(runner *r) {
         code = failed(r, &err);
     } else if (!pdl_session_load(r->session, pdl_buf_str(&text), &p)) {
         pdl_cli_print_load_errors(p, r->session);
-    } else if (!make_lasting(r, pdl_buf_str(&text), &err)) {
+    } else if (!make_durable(r, pdl_buf_str(&text), &err)) {
         code = failed(r, &err);
     } else {
         if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
@@ -301,8 +301,8 @@ static int early(const arguments *a) {
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
     static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional, OPT_COUNT};
-    int alone = pdl_cli_refuse_alone(a, own);
-    if (alone >= 0) return alone;
+    int refused = pdl_cli_refuse_undurable(a, own);
+    if (refused >= 0) return refused;
     if (a->given[OPT_durable] && a->given[OPT_replay])
         return pdl_cli_refuse(a, "--durable and --replay exclude each other");
     if (a->given[OPT_record] && a->given[OPT_replay])
@@ -341,15 +341,15 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
  */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_dry_run]) return true;
-    bool resumes = r->lasting && r->lasting->resumes;
+    bool resumes = r->durable && r->durable->resumes;
     char *path = pdl_str_dup(r->a->value[OPT_output]);
-    off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;
+    off_t keeps = resumes ? (off_t)pdl_durable_printed(r->durable->run) : 0;
     int fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
     bool ok = fd >= 0;
     struct stat st;
     bool is_file = ok && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (resumes && is_file && st.st_size < keeps) r->lasting->fresh_output = true;
-    resumes = resumes && !r->lasting->fresh_output;
+    if (resumes && is_file && st.st_size < keeps) r->durable->fresh_output = true;
+    resumes = resumes && !r->durable->fresh_output;
     if (resumes && is_file && ftruncate(fd, keeps) != 0)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
     if (ok && resumes) (void)lseek(fd, 0, SEEK_END);
@@ -363,9 +363,9 @@ static bool open_output(const runner *r, pdl_err *err) {
 int pdl_cli_cmd_run(const arguments *a) {
     int code = early(a);
     if (code >= 0) return code;
-    lasting l = {.inputs = pdl_absent()};
-    code = pdl_cli_run_lasting(a, a->given[OPT_durable] ? &l : NULL);
-    pdl_cli_lasting_fini(&l);
+    durable_command l = {.inputs = pdl_absent()};
+    code = pdl_cli_run_durable(a, a->given[OPT_durable] ? &l : NULL);
+    pdl_cli_durable_fini(&l);
     return code;
 }
 
@@ -373,15 +373,15 @@ static void name_own_files(runner *r) {
     size_t n = 0;
     if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
     if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
-    if (!r->lasting) return;
-    r->own_files[n] = r->lasting->path ? pdl_str_dup(pdl_str_of(r->lasting->path))
-                                       : pdl_cli_journal_hidden(r->a);
+    if (!r->durable) return;
+    r->own_files[n] =
+        r->durable->path ? pdl_str_dup(pdl_str_of(r->durable->path)) : pdl_cli_journal_hidden(r->a);
 }
 
 /* What the command line says of the session; limits and sinks are added to it. */
 static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     const arguments *a = r->a;
-    const lasting *l = r->lasting;
+    const durable_command *l = r->durable;
     return (pdl_session_options){
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
@@ -426,7 +426,7 @@ static int run_session(runner *r, pdl_session_options *o) {
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
-    if (PDL_POOLS && !r->lasting) pdl_leak_on_exit(); /* other builds look for leaks */
+    if (PDL_POOLS && !r->durable) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_cli_show_live_fini(&r->show);
     pdl_session_free(r->session);
     pdl_cli_progress_fini(&r->progress);
@@ -434,9 +434,9 @@ static int run_session(runner *r, pdl_session_options *o) {
     return code;
 }
 
-int pdl_cli_run_lasting(const arguments *a, lasting *l) {
+int pdl_cli_run_durable(const arguments *a, durable_command *l) {
     pdl_err err = {0};
-    runner r = {.a = a, .stream = stream_of(a), .lasting = l};
+    runner r = {.a = a, .stream = stream_of(a), .durable = l};
     shared_options limits = {0};
     pdl_debug debug = {0};
     char why[PDL_DEBUG_WHY];

@@ -202,7 +202,7 @@ static int act(const arguments *a, pdl_err *err) {
     pdl_str action = a->files.p[0];
     if (pdl_str_is(action, "prune")) return prune(a, err);
     if (pdl_str_is(action, "list")) return list(a, err);
-    if (!pdl_cli_lasting_path(a->files.p[1], &path, err)) return 1;
+    if (!pdl_cli_durable_path(a->files.p[1], &path, err)) return 1;
     int code = pdl_str_is(action, "show")                  ? show(a, path, err)
                : pdl_str_is(action, "export")              ? export(a, path, err)
                : pdl_durable_remove(pdl_str_of(path), err) ? 0

@@ -394,8 +394,8 @@ int pdl_cli_cmd_serve(const arguments *a) {
     static const opt_id own[] = {OPT_id,    OPT_record,    OPT_sync, OPT_provisional,
                                  OPT_again, OPT_take_over, OPT_COUNT};
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
-    int alone = pdl_cli_refuse_alone(a, own);
-    if (alone >= 0) return alone;
+    int refused = pdl_cli_refuse_undurable(a, own);
+    if (refused >= 0) return refused;
     server v = {.a = a, .log = -1};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();

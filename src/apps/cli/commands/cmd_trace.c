@@ -176,7 +176,7 @@ int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) && show(a, pdl_str_of(path), &err);
+    bool ok = pdl_cli_durable_path(a->files.p[0], &path, &err) && show(a, pdl_str_of(path), &err);
     int code = ok ? fflush(stdout) != 0 : 1;
     if (code && has_no_reader()) {
         code = pdl_cli_write_failed(EPIPE);

@@ -74,7 +74,7 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
 static char *durable_path(pdl_str name) {
     pdl_err ignored = {0};
     char *path = NULL;
-    if (!pdl_cli_lasting_path(name, &path, &ignored)) {
+    if (!pdl_cli_durable_path(name, &path, &ignored)) {
         pdl_err_fini(&ignored);
         return NULL;
     }

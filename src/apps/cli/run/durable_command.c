@@ -73,7 +73,7 @@ static pdl_str text_in(pdl_vref v, const char *name) {
 }
 
 /* A text of the journal as an argument. */
-static pdl_str lasting_text(lasting *l, pdl_str s) {
+static pdl_str keep_text(durable_command *l, pdl_str s) {
     char *copy = pdl_str_dup(s);
     *pdl_vec_push(&l->texts) = copy;
     return (pdl_str){copy, s.n};
@@ -87,7 +87,7 @@ static bool is_same_file(pdl_str a, pdl_str b) {
     return same;
 }
 
-static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
+static bool take_sandbox(durable_command *l, arguments *a, pdl_vref v, pdl_err *err) {
     pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
     bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
     if (!was.n) return true;
@@ -102,7 +102,7 @@ static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
                            "the run began with --sandbox-min full: a resume has no weaker one");
     a->given[OPT_sandbox] = true;
     a->given[OPT_no_sandbox] = false;
-    a->value[OPT_sandbox] = lasting_text(l, was);
+    a->value[OPT_sandbox] = keep_text(l, was);
     if (!full && !a->given[OPT_sandbox_min]) {
         a->given[OPT_sandbox_min] = true;
         a->value[OPT_sandbox_min] = PDL_STR("process");
@@ -110,13 +110,13 @@ static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
     return true;
 }
 
-static bool has_name(const lasting *l, pdl_str name) {
+static bool has_name(const durable_command *l, pdl_str name) {
     for (size_t i = 0; i < l->policies.n; i++)
         if (pdl_str_eq(l->policies.p[i], name)) return true;
     return false;
 }
 
-static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *err) {
+static bool take_policies(durable_command *l, const arguments *a, pdl_vref v, pdl_err *err) {
     pdl_vref list = pdl_dict_getz(v, "policies");
     size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
     for (size_t i = 0; i < n; i++) {
@@ -132,7 +132,7 @@ static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *e
                                "the policy %.*s is not what it was when the run began: a resume "
                                "needs it as it was; --policy adds a stricter one",
                                PDL_FMT(name));
-        *pdl_vec_push(&l->policies) = lasting_text(l, name);
+        *pdl_vec_push(&l->policies) = keep_text(l, name);
     }
     for (size_t i = 0; i < a->policies.n; i++)
         if (!has_name(l, a->policies.p[i]))
@@ -152,7 +152,7 @@ static pdl_val options_of(const arguments *a) {
 }
 
 /* Takes the options that the arguments `a` do not give. */
-static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
+static bool take_options(durable_command *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
     for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
@@ -162,14 +162,14 @@ static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
                               !is_same_file(pdl_str_get(x), a->value[OPT_output]);
         if (pdl_is_absent(x) || a->given[kept[i]]) continue;
         a->given[kept[i]] = true;
-        if (pdl_is_str(x)) a->value[kept[i]] = lasting_text(l, pdl_str_get(x));
+        if (pdl_is_str(x)) a->value[kept[i]] = keep_text(l, pdl_str_get(x));
     }
     bool ok = !pdl_is_dict(v) || (take_sandbox(l, a, v, err) && take_policies(l, a, v, err));
     pdl_drop(v);
     return ok;
 }
 
-int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
+int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own) {
     while (*own != OPT_COUNT && !a->given[*own]) own++;
     if (*own == OPT_COUNT || a->given[OPT_durable]) return -1;
     pdl_buf b = PDL_BUF;
@@ -183,7 +183,7 @@ int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
+bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err) {
     return pdl_runs_find(name, out, err);
 }
 
@@ -214,7 +214,7 @@ char *pdl_cli_journal_hidden(const arguments *a) {
 }
 
 /* Where the journal of a new run is: that of --record, or a file of the folder. */
-static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
+static bool choose_path(durable_command *l, const arguments *a, pdl_err *err) {
     char made[40];
     pdl_str id = a->value[OPT_id];
     if (!a->given[OPT_id]) {
@@ -227,7 +227,7 @@ static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
 }
 
 /* A name is in use: that is no wrong command line, the run cannot begin. */
-static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
+static void reword_taken(const durable_command *l, const arguments *a, pdl_err *err) {
     bool in_use = err->kind == PDL_E_runtime;
     if (err->kind != PDL_E_usage && !in_use) return;
     err->kind = PDL_E_io;
@@ -245,7 +245,7 @@ bool pdl_cli_syncs_fully(const arguments *a) {
     return !a->given[OPT_sync] || pdl_str_is(a->value[OPT_sync], "full");
 }
 
-bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_str text,
+bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s, pdl_str text,
                            pdl_vref inputs, pdl_err *err) {
     char cwd[4096] = "";
     pdl_buf note = PDL_BUF, options = PDL_BUF;
@@ -277,7 +277,7 @@ bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_s
 
 /* --- a run that is there ---------------------------------------------------------------------- */
 
-static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
+static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     for (size_t i = 0; i < a->values.n; i++) {
         pdl_str v = a->values.p[i].value;
         if (a->values.p[i].id == OPT_again) pdl_durable_again(l->run, v);
@@ -293,13 +293,13 @@ static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
 }
 
 /* A name of this command line in the folder where it was typed. */
-static pdl_str rooted(lasting *l, const char *cwd, pdl_str name) {
+static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     bool is_data = pdl_str_starts(name, PDL_STR("@"));
     pdl_str file = is_data ? pdl_str_sub(name, 1, name.n) : name;
     if (!file.n || file.p[0] == '/' || pdl_str_is(name, "-")) return name;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s%s/%.*s", is_data ? "@" : "", cwd, PDL_FMT(file));
-    pdl_str whole = lasting_text(l, pdl_buf_str(&b));
+    pdl_str whole = keep_text(l, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return whole;
 }
@@ -319,7 +319,7 @@ static bool names_file(opt_id id, pdl_str value) {
 }
 
 /* The folder is about to be left: files that this command line names are where it was typed. */
-static void root_names(lasting *l, arguments *a, const char *cwd) {
+static void root_names(durable_command *l, arguments *a, const char *cwd) {
     for (size_t i = 0; i < a->values.n; i++) *pdl_vec_push(&l->values) = a->values.p[i];
     for (size_t i = 0; i < l->values.n; i++) {
         struct given_value *v = &l->values.p[i];
@@ -333,7 +333,7 @@ static void root_names(lasting *l, arguments *a, const char *cwd) {
 }
 
 /* Its working folder; on another machine it may not be there. */
-static void enter_folder(lasting *l, arguments *a, const pdl_durable_facts *f) {
+static void enter_folder(durable_command *l, arguments *a, const pdl_durable_facts *f) {
     char *folder = pdl_str_dup(f->folder), cwd[PATH_MAX];
     if (*folder && getcwd(cwd, sizeof cwd) && strcmp(cwd, folder) != 0) root_names(l, a, cwd);
     if (*folder && chdir(folder) != 0)
@@ -343,9 +343,9 @@ static void enter_folder(lasting *l, arguments *a, const pdl_durable_facts *f) {
     pdl_free(folder);
 }
 
-bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err) {
-    *l = (lasting){.resumes = true, .inputs = pdl_absent()};
-    if (!pdl_cli_lasting_path(a->files.p[0], &l->path, err)) return false;
+bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use, pdl_err *err) {
+    *l = (durable_command){.resumes = true, .inputs = pdl_absent()};
+    if (!pdl_cli_durable_path(a->files.p[0], &l->path, err)) return false;
     char real[PATH_MAX];
     if (realpath(l->path, real)) { /* the folder may be left */
         pdl_free(l->path);
@@ -396,7 +396,7 @@ static bool begins_with(int fd, pdl_str text) {
     return true;
 }
 
-static void continue_input(const lasting *l) {
+static void continue_input(const durable_command *l) {
     struct stat st;
     struct input_lines x = {PDL_BUF};
     pdl_err ignored = {0};
@@ -414,8 +414,8 @@ static void continue_input(const lasting *l) {
 
 static void release(void *user) { pdl_session_flush(user); }
 
-bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given, term *t,
-                            pdl_err *err) {
+bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s, pdl_vref given,
+                            term *t, pdl_err *err) {
     pdl_durable_options o = {
         .provisional = t->tty || a->given[OPT_provisional],
         .park = a->given[OPT_park],
@@ -444,7 +444,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
 }
 
 struct shown_questions {
-    const lasting *l;
+    const durable_command *l;
     const pdl_session *s;
 };
 
@@ -457,7 +457,7 @@ static void print_question(void *user, pdl_str place, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) {
+void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s) {
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
@@ -474,7 +474,7 @@ void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) 
 }
 
 /* The index of its folder hears of it; a copy elsewhere has none. */
-static void note_end(const lasting *l) {
+static void note_end(const durable_command *l) {
     pdl_str path = pdl_str_of(l->path), dir = pdl_file_folder(path);
     pdl_buf own = PDL_BUF;
     pdl_buf_putf(&own, "%s.journal", l->id);
@@ -485,7 +485,7 @@ static void note_end(const lasting *l) {
     pdl_buf_fini(&own);
 }
 
-void pdl_cli_lasting_fini(lasting *l) {
+void pdl_cli_durable_fini(durable_command *l) {
     bool writes = l->run && pdl_durable_asks(l->run);
     pdl_durable_close(l->run);
     if (writes) note_end(l);
@@ -497,5 +497,5 @@ void pdl_cli_lasting_fini(lasting *l) {
     pdl_vec_fini(&l->given_policies);
     for (size_t i = 0; i < l->texts.n; i++) pdl_free(l->texts.p[i]);
     pdl_vec_fini(&l->texts);
-    *l = (lasting){.inputs = pdl_absent()};
+    *l = (durable_command){.inputs = pdl_absent()};
 }

@@ -51,7 +51,7 @@ static arguments arguments_of(const arguments *a, const recorded *r, pdl_str rec
     return own;
 }
 
-static bool run(pdl_session *s, lasting *l, pdl_vref inputs, pdl_err *err) {
+static bool run(pdl_session *s, durable_command *l, pdl_vref inputs, pdl_err *err) {
     pdl_session_attach(s, l->run, &(pdl_durable_options){0}, inputs);
     pdl_session_run(s);
     const pdl_err *why = pdl_run_error(pdl_session_get(s));
@@ -67,7 +67,7 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
         .replay = recording,
         .cancel = pdl_cli_signal_received(),
     };
-    lasting l = {.inputs = pdl_absent()};
+    durable_command l = {.inputs = pdl_absent()};
     pdl_session *s = NULL;
     pdl_journal_program p;
     *out = (recorded){0};
@@ -75,9 +75,9 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
     arguments own = arguments_of(a, out, recording, &file);
     if (!pdl_cli_recording_open(a, recording, file, &p, err)) return false;
     bool ok = pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, text, err) &&
-              pdl_cli_lasting_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, p.inputs, err);
+              pdl_cli_durable_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, p.inputs, err);
     pdl_session_free(s);
-    pdl_cli_lasting_fini(&l);
+    pdl_cli_durable_fini(&l);
     pdl_journal_program_fini(&p);
     return ok && pdl_durable_forget_unanswered(pdl_str_of(out->journal), err);
 }

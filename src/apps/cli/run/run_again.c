@@ -31,7 +31,7 @@ typedef struct edited_file {
 struct run_again {
     arguments own; /* those of the run that is shown; its only operand is `operand` */
     pdl_str operand;
-    lasting shown; /* that run; only read */
+    durable_command shown; /* that run; only read */
     pdl_str file, text;
     char *journal, *path; /* absolute: of the journal, of the program */
     char *folder;         /* of copies; NULL: none yet */
@@ -44,7 +44,7 @@ struct run_again {
     pdl_session *session;
     arguments given;
     pdl_str copy_operand;
-    lasting lasting;
+    durable_command durable;
     pdl_live *live;
     char *copy, *name;
     PDL_VEC(edited_file) edited;
@@ -96,9 +96,9 @@ bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, p
     r->own.files.p = &r->operand;
     r->own.files.n = 1;
     r->program = PDL_BUF;
-    r->lasting.inputs = pdl_absent();
+    r->durable.inputs = pdl_absent();
     bool ok =
-        pdl_cli_lasting_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) && read_options(r, err);
+        pdl_cli_durable_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) && read_options(r, err);
     pdl_session_options o = r->options;
     o.cache = (pdl_str){0};
     o.budget = NULL;
@@ -119,10 +119,10 @@ bool pdl_cli_run_again_is_running(const run_again *r) { return r->session != NUL
 /* --- a run ------------------------------------------------------------------------------------ */
 
 static void end_run(run_again *r) {
-    if (r->lasting.run) pdl_durable_ends(r->lasting.run);
+    if (r->durable.run) pdl_durable_ends(r->durable.run);
     pdl_session_free(r->session);
     r->session = NULL;
-    pdl_cli_lasting_fini(&r->lasting);
+    pdl_cli_durable_fini(&r->durable);
     pdl_live_free(r->live);
     r->live = NULL;
     if (r->copy) {
@@ -235,15 +235,15 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     o.rates = (pdl_rate_limits){0};
     o.wire = NULL;
     pdl_live_listen(r->live, &o.sink);
-    if (!pdl_cli_lasting_open(&r->lasting, &r->given, PDL_DURABLE_CONTINUE, err) ||
+    if (!pdl_cli_durable_open(&r->durable, &r->given, PDL_DURABLE_CONTINUE, err) ||
         !pdl_session_new(&o, &r->session, err) || !load(r, err))
         return false;
-    pdl_session_name_keys(r->session, r->lasting.run);
-    if (!pdl_durable_inputs(r->lasting.run, &r->lasting.inputs, err)) return false;
+    pdl_session_name_keys(r->session, r->durable.run);
+    if (!pdl_durable_inputs(r->durable.run, &r->durable.inputs, err)) return false;
     pdl_durable_options how = {
         .provisional = true, .reuse_moved = true, .user = r, .edit_source = edit_source};
-    pdl_session_attach(r->session, r->lasting.run, &how, r->lasting.inputs);
-    return pdl_durable_prepare(r->lasting.run, err);
+    pdl_session_attach(r->session, r->durable.run, &how, r->durable.inputs);
+    return pdl_durable_prepare(r->durable.run, err);
 }
 
 /* Each start is reported on the terminal: the user sees what runs, whoever asked for it. */
@@ -373,7 +373,7 @@ void pdl_cli_run_again_close(run_again *r) {
     if (!r) return;
     end_run(r);
     pdl_session_free(r->base);
-    pdl_cli_lasting_fini(&r->shown);
+    pdl_cli_durable_fini(&r->shown);
     pdl_cli_shared_options_fini(&r->limits);
     if (r->folder) (void)rmdir(r->folder);
     pdl_buf_fini(&r->program);

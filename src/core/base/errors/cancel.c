@@ -66,7 +66,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool grace_lasts(void *user, pdl_err *err) {
+static bool is_in_grace(void *user, pdl_err *err) {
     pdl_cancel_grace *g = user;
     if (check(g->outer, err)) return true;
     if (!g->end_ns) g->end_ns = now_ns() + PDL_GRACE_MS * 1000000u;
@@ -76,7 +76,7 @@ static bool grace_lasts(void *user, pdl_err *err) {
 }
 
 void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
-    g->scope = (pdl_cancel){.check_time = grace_lasts, .user = g};
+    g->scope = (pdl_cancel){.check_time = is_in_grace, .user = g};
     g->outer = pdl_cancel_enter(&g->scope);
 }
 

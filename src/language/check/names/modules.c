@@ -151,10 +151,10 @@ static const pdl_ty *type_of_import(pdl_arena *a, const pdl_module *m) {
 
 /* Nothing is reported of it. */
 static void read_library(pdl_check_library *l, pdl_str text) {
-    static const pdl_check_options alone = {0};
+    static const pdl_check_options nothing = {0};
     pdl_modules none = {0};
     pdl_module m = {.name = PDL_STR("stdlib"), .program = pdl_program_new()};
-    pdl_checker c = {.p = m.program, .opt = &alone, .modules = &none, .quiet = true};
+    pdl_checker c = {.p = m.program, .opt = &nothing, .modules = &none, .quiet = true};
     bool ok;
     pdl_program_load(m.program, m.name, text, &ok);
     c.scope.arena = m.program->arena;

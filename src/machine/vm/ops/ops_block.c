@@ -132,7 +132,7 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     pdl_vm_block *b = block(f);
     const pdl_blockinfo *info = b->info;
     *top(f) = pdl_with_label(*top(f), f->control);
-    f->control = b->control_in | f->survived;
+    f->control = b->control_in | f->attempt_control;
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
         set_val(&f->background, b->child_messages);
@@ -153,8 +153,8 @@ void pdl_op_LEAVE(pdl_fiber *f) {
 void pdl_op_SURVIVED(pdl_fiber *f) {
     bool is_guarded = f->handlers.n > 0 || f->handled;
     if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
-    f->survived |= pdl_label_of_truth(pdl_label_of(*top(f)));
-    f->control |= f->survived;
+    f->attempt_control |= pdl_label_of_truth(pdl_label_of(*top(f)));
+    f->control |= f->attempt_control;
 }
 
 /* One of a few constants, chosen by a bounded value, is bounded as that is. Text that is made of

@@ -154,7 +154,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
         .autoescape = f->autoescape,
         .control = f->control,
         .chosen = f->chosen,
-        .survived = f->survived,
+        .attempt_control = f->attempt_control,
         .calls_from = f->n_calls,
         .out_mark = pdl_out_mark(f),
     };
@@ -167,7 +167,7 @@ static pdl_step op_try_end(pdl_fiber *f, pdl_err *err) {
     pdl_scope_drop(h->scope);
     pdl_drop(h->ctx);
     pdl_drop(h->role);
-    f->survived = h->survived;
+    f->attempt_control = h->attempt_control;
     f->handlers.n--;
     return PDL_STEP_DONE;
 }

@@ -199,7 +199,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     fr->ctx = fr->role = fr->background = pdl_absent();
     f->print = fr->print;
     f->autoescape = fr->autoescape;
-    f->control = fr->control | f->survived;
+    f->control = fr->control | f->attempt_control;
     f->chosen = fr->chosen;
     f->pc = fr->return_pc;
     f->code = f->frames.n ? frame(f)->code : NULL;
@@ -425,7 +425,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->autoescape = h->autoescape;
     f->control = h->control;
     f->chosen = h->chosen;
-    f->survived = h->survived;
+    f->attempt_control = h->attempt_control;
     f->pc = h->pc;
 }
 

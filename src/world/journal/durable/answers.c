@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 

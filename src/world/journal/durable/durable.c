@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "value/int.h"
 #include "value/text.h"
 
@@ -153,15 +153,15 @@ static void edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *repl
         d->opt.edit_source(d->opt.user, reply);
 }
 
-static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply) {
+static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *reply) {
     pending_effect *o = user;
     pdl_durable *d = o->d;
     d->n_open--;
     if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
     o->sent = false;
-    o->e->added_labels |= twin->added_labels;
+    o->e->added_labels |= forwarded->added_labels;
     if (is_unanswered(d, o, reply)) {
-        *pdl_vec_push(&d->asking) = o;
+        *pdl_vec_push(&d->unanswered) = o;
         return;
     }
     pdl_idmap_del(&d->open, o->e->id);
@@ -184,14 +184,14 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
 void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
     pdl_effect *e = o->e;
-    pdl_effect *twin = pdl_effect_forward(e, sink);
-    twin->sender = &d->sender;
-    pdl_durable_name_left(d, o, twin);
+    pdl_effect *forwarded = pdl_effect_forward(e, sink);
+    forwarded->sender = &d->sender;
+    pdl_durable_name_left(d, o, forwarded);
     o->sent = true;
     d->n_open++;
     if (e->kind == PDL_EFFECT_input) d->n_inputs++;
     pdl_idmap_put(&d->open, e->id, o);
-    d->next->ops->start(d->next, twin);
+    d->next->ops->start(d->next, forwarded);
 }
 
 bool pdl_durable_is_of_worker(pdl_effect_kind k) {
@@ -211,24 +211,24 @@ void pdl_durable_release(pdl_durable *d) {
                 pdl_durable_note_problem(d, &err);
         }
     }
-    for (size_t i = 0; i < d->held.n; i++) {
-        pending_effect *o = d->held.p[i];
+    for (size_t i = 0; i < d->queued.n; i++) {
+        pending_effect *o = d->queued.p[i];
         if (!o) continue;
-        d->held.p[i] = NULL;
+        d->queued.p[i] = NULL;
         if (d->problem.kind)
             pdl_durable_refuse(d, o);
         else
             pdl_durable_send(d, o);
     }
-    d->held.n = 0;
+    d->queued.n = 0;
 }
 
 void pdl_durable_flush(pdl_durable *d) {
-    if (d->home) {
-        pdl_durable_flush_group(d->home);
+    if (d->server) {
+        pdl_durable_flush_group(d->server);
         return;
     }
-    bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
+    bool due = d->queued.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
     if (!due || d->flushing || d->undecided) return;
     d->flushing = true;
     d->is_retry_due = false;
@@ -247,7 +247,7 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
         pdl_durable_refuse(d, o);
         return;
     }
-    *pdl_vec_push(&d->held) = o;
+    *pdl_vec_push(&d->queued) = o;
 }
 
 /* Asks for an effect that is answered at once and changes nothing: its row is written with its
@@ -408,7 +408,7 @@ static void forget_attempt(pdl_durable *d) {
 
 void pdl_durable_give_up(pdl_durable *d, const pdl_err *why) {
     pdl_err copy = {0};
-    if (d->problem.kind || d->use != PDL_DURABLE_CONTINUE || d->home) return;
+    if (d->problem.kind || d->use != PDL_DURABLE_CONTINUE || d->server) return;
     forget_attempt(d);
     pdl_err_copy(&copy, why);
     pdl_durable_note_problem(d, &copy);
@@ -506,7 +506,7 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
         pdl_durable_refuse(d, o);
         return;
     }
-    if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begun);
+    if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begin_wall);
     if (goes_at_once(o->e))
         ask_at_once(d, o, id);
     else if (o->e->kind == PDL_EFFECT_write)
@@ -588,12 +588,13 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (o) {
         size_t i = 0;
         pdl_idmap_del(&d->open, id);
-        while (i < d->asking.n && d->asking.p[i] != o) i++;
-        if (i < d->asking.n && !d->parked) d->asking.p[i] = d->asking.p[--d->asking.n];
-        if (i >= d->asking.n || !d->parked) pdl_durable_drop_open(o);
+        while (i < d->unanswered.n && d->unanswered.p[i] != o) i++;
+        if (i < d->unanswered.n && !d->parked)
+            d->unanswered.p[i] = d->unanswered.p[--d->unanswered.n];
+        if (i >= d->unanswered.n || !d->parked) pdl_durable_drop_open(o);
         return;
     }
-    if (cancel_in(d->held.p, d->held.n, id) ||
+    if (cancel_in(d->queued.p, d->queued.n, id) ||
         cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id) ||
         cancel_in(d->waiting.p, d->waiting.n, id))
         return;
@@ -603,18 +604,18 @@ static void cancel(pdl_world *w, uint32_t id) {
 /* All that is open are questions without an answer. */
 static bool only_asks(const pdl_durable *d) {
     uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
-    return !others && ((d->opt.park && d->n_inputs) || d->asking.n);
+    return !others && ((d->opt.park && d->n_inputs) || d->unanswered.n);
 }
 
 bool pdl_durable_only_waits(const pdl_durable *d) {
-    return !d->home && !d->parked && !d->waiting.n && only_asks(d);
+    return !d->server && !d->parked && !d->waiting.n && only_asks(d);
 }
 
 static bool park(pdl_durable *d) {
     if (d->parked || !only_asks(d)) return false;
     for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
         pending_effect *o = pdl_idmap_at(&d->open, i);
-        if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->asking) = o;
+        if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->unanswered) = o;
     }
     d->parked = true;
     pdl_durable_commit(d, true);
@@ -635,14 +636,14 @@ static bool poll_next(pdl_durable *d, int timeout_ms) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *d = of(w);
-    if (d->home) return d->home->world.ops->poll(&d->home->world, timeout_ms);
+    if (d->server) return d->server->world.ops->poll(&d->server->world, timeout_ms);
     pdl_durable_settle(d);
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
     if (timeout_ms != 0 && pdl_durable_park(d)) return true;
     bool open = poll_next(d, timeout_ms);
     if (pdl_durable_deliver(d)) return true;
-    return open || d->held.n > 0;
+    return open || d->queued.n > 0;
 }
 
 bool pdl_durable_park(pdl_durable *d) {
@@ -660,7 +661,7 @@ static const pdl_world_ops ops = {start, cancel, poll, close_world};
 void pdl_durable_ends(pdl_durable *d) { d->ends = true; }
 
 bool pdl_durable_is_ready(const pdl_durable *d) {
-    return d->answered.n > d->answered_head || d->held.n > 0 || d->waiting.n > 0;
+    return d->answered.n > d->answered_head || d->queued.n > 0 || d->waiting.n > 0;
 }
 
 /* --- what policies decide -------------------------------------------------------------------- */

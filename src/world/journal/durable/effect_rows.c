@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/utf8.h"
-#include "journal/durable/survive.h"
-#include "journal/inside.h"
+#include "journal/durable/durable_impl.h"
+#include "journal/recording_impl.h"
 #include "value/int.h"
 #include "value/json_write.h"
 
@@ -182,7 +182,7 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     if (d->run) pdl_buf_putf(&all, "%lld\n", (long long)d->run);
     put_shape(parent_of(place), &all);
     pdl_buf_putf(&all, "\n%s\n%s", kind, out->hash);
-    out->kin = number_of(pdl_buf_str(&all));
+    out->parent_key = number_of(pdl_buf_str(&all));
     pdl_buf_fini(&raw);
     pdl_buf_fini(&all);
     if (!ok) pdl_durable_identity_fini(out);
@@ -305,7 +305,7 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
         failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err) : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
     if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &clean);
-    ok = ok && pdl_durable_learn(d, pdl_buf_str(&clean), err);
+    ok = ok && pdl_durable_keep_secrets(d, pdl_buf_str(&clean), err);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);
     ok = ok && (!pdl_is_list(o->pieces) || put_pieces(d, o, &t->pieces, err));
     pdl_drop(v);
@@ -330,7 +330,7 @@ static void fini_texts(row_texts *t) {
 bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id, pdl_err *err) {
     store_effect row = {.run = d->run,
                         .key = id->key,
-                        .kin = id->kin,
+                        .parent_key = id->parent_key,
                         .place = pdl_buf_str(&id->place),
                         .kind = pdl_str_of(pdl_effect_kind_name(o->e->kind)),
                         .hash = pdl_str_of(id->hash),
@@ -343,7 +343,7 @@ bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *
     row_texts t = {PDL_BUF, PDL_BUF};
     bool ok = !o->has_reply || fill_end(d, o, &row, &t, err);
     ok = ok && pdl_store_begin(d->store, &row, &o->row, err);
-    if (ok && d->home && d->is_new && !d->first_row) d->first_row = o->row - 1;
+    if (ok && d->server && d->is_new && !d->first_row) d->first_row = o->row - 1;
     o->begin_clock = row.begin_clock;
     fini_texts(&t);
     PDL_TRACE(d->opt.debug, journal, "row %lld: %s at %s%s", (long long)o->row,

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 
 #include "base/banned.h"
 
@@ -49,7 +49,7 @@ static void commit(pdl_durable *s, bool sync) {
 
 void pdl_durable_flush_group(pdl_durable *s) {
     bool due = s->output.has_output;
-    for (size_t i = 0; i < s->members.n; i++) due |= s->members.p[i]->held.n > 0;
+    for (size_t i = 0; i < s->members.n; i++) due |= s->members.p[i]->queued.n > 0;
     if (!due || s->flushing) return;
     s->flushing = true;
     commit(s, true);
@@ -156,8 +156,9 @@ static bool on_open(void *user, const store_effect *row) {
     if (row->run != u->d->run || row->again || !pdl_effect_kind_find(row->kind, &kind) ||
         !pdl_effect_has(kind, PDL_EFFECT_ACTS) || kind == PDL_EFFECT_input)
         return true;
-    if (kind == PDL_EFFECT_write && pdl_durable_was_cut(u->d->home, row)) return true;
-    if (pdl_durable_way((pdl_durable *)(uintptr_t)u->d->home, row->place, false)) return true;
+    if (kind == PDL_EFFECT_write && pdl_durable_was_cut(u->d->server, row)) return true;
+    if (pdl_durable_override((pdl_durable *)(uintptr_t)u->d->server, row->place, false))
+        return true;
     pdl_buf_putf(&u->places, "%s%.*s (%.*s)", u->places.len ? ", " : "", PDL_FMT(row->place),
                  PDL_FMT(row->kind));
     return true;
@@ -181,7 +182,7 @@ static bool check_actions(pdl_durable *d, pdl_err *err) {
 static pdl_durable *member_new(pdl_durable *s, int64_t run, bool is_new) {
     pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, s->full);
     pdl_buf id = PDL_BUF;
-    d->home = s;
+    d->server = s;
     d->store = s->store;
     d->run = run;
     d->is_new = is_new;
@@ -191,8 +192,8 @@ static pdl_durable *member_new(pdl_durable *s, int64_t run, bool is_new) {
     *pdl_vec_push(&d->texts) = pdl_buf_take(&id);
     d->facts.id = pdl_str_of(d->texts.p[0]);
     pdl_keyring_copy(&s->keys, &d->keys);
-    for (size_t i = 0; i < s->ways.n; i++)
-        if (!s->ways.p[i].skip) pdl_durable_again(d, pdl_str_of(s->ways.p[i].place));
+    for (size_t i = 0; i < s->overrides.n; i++)
+        if (!s->overrides.p[i].skip) pdl_durable_again(d, pdl_str_of(s->overrides.p[i].place));
     if (s->problem.kind) pdl_err_copy(&d->problem, &s->problem);
     *pdl_vec_push(&s->members) = d;
     return d;
@@ -229,15 +230,15 @@ void pdl_durable_answered(pdl_durable *d, pdl_str answer, const pdl_err *why) {
     bool ok = !why || pdl_durable_reopen_failure(d, why, &err);
     if (!ok || !pdl_store_end_run(d->store, d->run, answer.p ? STORE_RUN_ENDED : STORE_RUN_FAILED,
                                   answer.p ? pdl_journal_wall() : 0, pdl_buf_str(&kept), &err)) {
-        pdl_durable_note_problem(d->home, &err);
-        share_problem(d->home);
+        pdl_durable_note_problem(d->server, &err);
+        share_problem(d->server);
     }
-    d->home->output.has_output = true;
+    d->server->output.has_output = true;
     pdl_buf_fini(&kept);
 }
 
 void pdl_durable_leave(pdl_durable *d) {
-    pdl_durable *s = d->home;
+    pdl_durable *s = d->server;
     for (size_t i = 0; i < s->members.n; i++)
         if (s->members.p[i] == d) s->members.p[i--] = s->members.p[--s->members.n];
 }

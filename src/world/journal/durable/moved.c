@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 
 #include "base/banned.h"
 
@@ -123,10 +123,10 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
 
 /* Returns what the user decided for the place where it was done, or for the one where it would
  * be. */
-static way_out *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
-    way_out *w = pdl_durable_way(d, here, skip);
+static run_override *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
+    run_override *w = pdl_durable_override(d, here, skip);
     if (w && strcmp(w->place, "all") != 0) return w;
-    return pdl_durable_way(d, pdl_buf_str(&f->place), skip);
+    return pdl_durable_override(d, pdl_buf_str(&f->place), skip);
 }
 
 static void stop(pending_effect *o, found_action *f, pdl_str here) {
@@ -148,7 +148,7 @@ static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, cons
                      pdl_err *err) {
     store_effect row = {.id = f->row,
                         .key = id->key,
-                        .kin = id->kin,
+                        .parent_key = id->parent_key,
                         .place = pdl_buf_str(&id->place),
                         .seq = o->e->seq,
                         .attempt = f->attempt,
@@ -185,8 +185,8 @@ done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const id
     pdl_str here = pdl_buf_str(&id->place);
     done_kind result = DONE_NOWHERE;
     bool ok = find_done(d, o, id, &f, &err);
-    way_out *skip = ok && f.row ? way_of(d, &f, here, true) : NULL;
-    way_out *again = ok && f.row ? way_of(d, &f, here, false) : NULL;
+    run_override *skip = ok && f.row ? way_of(d, &f, here, true) : NULL;
+    run_override *again = ok && f.row ? way_of(d, &f, here, false) : NULL;
     if (ok && f.row && f.state == STORE_DONE && d->opt.reuse_moved) {
         ok = reuse_row(d, o, id, &f, &err);
         result = DONE_SKIPPED;

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/ident.h"
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "value/handle.h"
 #include "value/text.h"
 
@@ -50,13 +50,14 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
 }
 
 /* The worker refuses code that uses one of these modules before anything of it runs. */
-void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin) {
-    if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n || twin->kind != PDL_EFFECT_code)
+void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded) {
+    if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n ||
+        forwarded->kind != PDL_EFFECT_code)
         return;
     pdl_val list = pdl_list_new(d->rebuild.left.n);
     for (size_t i = 0; i < d->rebuild.left.n; i++)
         list = pdl_list_push(list, pdl_textz(d->rebuild.left.p[i]));
-    twin->request = pdl_dict_putz(twin->request, "left", list);
+    forwarded->request = pdl_dict_putz(forwarded->request, "left", list);
 }
 
 static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
@@ -119,7 +120,7 @@ static void end_rebuild(pdl_durable *d) {
         if (d->problem.kind)
             pdl_durable_refuse(d, o);
         else
-            *pdl_vec_push(&d->held) = o;
+            *pdl_vec_push(&d->queued) = o;
     }
     d->rebuild.after_rebuild.n = 0;
 }

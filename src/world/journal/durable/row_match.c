@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 
 #include "base/banned.h"
 
@@ -23,10 +23,10 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
     *pdl_vec_push(&d->found.notes) = pdl_buf_take(&b);
 }
 
-way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip) {
-    way_out *all = NULL; /* the place itself counts first */
-    for (size_t i = 0; i < d->ways.n; i++) {
-        way_out *w = &d->ways.p[i];
+run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
+    run_override *all = NULL; /* the place itself counts first */
+    for (size_t i = 0; i < d->overrides.n; i++) {
+        run_override *w = &d->overrides.p[i];
         if (w->skip != skip) continue;
         if (pdl_str_is(place, w->place)) return w;
         if (strcmp(w->place, "all") == 0) all = w;
@@ -38,7 +38,7 @@ struct row_search {
     pdl_durable *d;
     pending_effect *o;
     const identity *id;
-    bool by_kin;
+    bool by_parent;
     size_t n; /* rows of this request */
     int64_t found;
     match_kind result;
@@ -69,7 +69,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
     /* Files were cut to what was acknowledged: a write continues after that. */
     bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
-    way_out *skip = acts ? pdl_durable_way(d, row->place, true) : NULL;
+    run_override *skip = acts ? pdl_durable_override(d, row->place, true) : NULL;
     if (skip) {
         o->value = pdl_keep(skip->result);
         o->has_reply = true;
@@ -77,7 +77,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
         return MATCH_AGAIN; /* with its reply: the row is completed */
     }
     if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
-        !pdl_durable_way(d, row->place, false)) {
+        !pdl_durable_override(d, row->place, false)) {
         pdl_err_set(&o->err, PDL_E_runtime, o->e->loc,
                     "the %s at %.*s began, and it is not known whether it was done",
                     pdl_effect_kind_name(o->e->kind), PDL_FMT(row->place));
@@ -89,14 +89,14 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
     o->row = row->id;
     o->attempt = row->attempt;
     o->begin_clock = row->begin_clock;
-    o->begun = row->start;
+    o->begin_wall = row->start;
     return MATCH_AGAIN;
 }
 
 static void take(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pdl_idmap_put(&d->used, (uintptr_t)row->id, d);
-    way_out *again = row->error.p ? pdl_durable_way(d, row->place, false) : NULL;
+    run_override *again = row->error.p ? pdl_durable_override(d, row->place, false) : NULL;
     bool named = again && strcmp(again->place, "all") != 0;
     if (row->state != STORE_DONE || named || !(row->reply.p || row->error.p)) {
         x->result = unfinished(x, row);
@@ -119,7 +119,7 @@ static bool on_row(void *user, const store_effect *row) {
     return false;
 }
 
-static bool on_kin(void *user, const store_effect *row) {
+static bool on_parent(void *user, const store_effect *row) {
     struct row_search *x = user;
     if (!is_of_kind(x, row)) return true;
     x->n++;
@@ -142,7 +142,8 @@ static bool look(struct row_search *x) {
     pdl_durable *d = x->d;
     if (!pdl_store_each(d->store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
     if (x->result != MATCH_NONE || pdl_durable_acts_outside(x->o->e->kind)) return true;
-    if (!pdl_store_each(d->store, STORE_BY_KIN, x->id->kin, on_kin, x, x->err)) return false;
+    if (!pdl_store_each(d->store, STORE_BY_PARENT, x->id->parent_key, on_parent, x, x->err))
+        return false;
     return x->n != 1 || !x->found ||
            pdl_store_each(d->store, STORE_BY_ID, x->found, on_found, x, x->err);
 }

@@ -317,7 +317,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
     pdl_log_room_fini(&s->room);
     pdl_sql_close(s->q);
     pdl_vec_fini(&s->by_key);
-    pdl_vec_fini(&s->by_kin);
+    pdl_vec_fini(&s->by_parent);
     pdl_free(s);
 }
 
@@ -444,7 +444,7 @@ bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *
     store_effect x = sealed(e, &t);
     sql_arg args[] = {SQL_I(e->run),
                       SQL_I(e->key),
-                      SQL_I(e->kin),
+                      SQL_I(e->parent_key),
                       SQL_S(e->place),
                       SQL_I(e->seq),
                       SQL_S(e->kind),
@@ -481,7 +481,8 @@ bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
 }
 
 bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_S(e->place), SQL_I(e->seq), SQL_I(e->key), SQL_I(e->kin), SQL_I(e->id)};
+    sql_arg args[] = {SQL_S(e->place), SQL_I(e->seq), SQL_I(e->key), SQL_I(e->parent_key),
+                      SQL_I(e->id)};
     return pdl_store_write(s, ST_MOVE, args, sizeof args / sizeof *args, err);
 }
 
@@ -505,7 +506,7 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
     store_effect e = {
         .id = pdl_sql_int(q, row, 0),
         .key = pdl_sql_int(q, row, 1),
-        .kin = pdl_sql_int(q, row, 2),
+        .parent_key = pdl_sql_int(q, row, 2),
         .place = pdl_sql_text(q, row, 3),
         .seq = (uint32_t)pdl_sql_int(q, row, 4),
         .kind = pdl_sql_text(q, row, 5),
@@ -541,7 +542,7 @@ static bool on_brief(void *user, sql *q, sql_row *row) {
     store_effect e = {.id = pdl_sql_int(q, row, 0),
                       .run = pdl_sql_int(q, row, 1),
                       .key = pdl_sql_int(q, row, 2),
-                      .kin = pdl_sql_int(q, row, 3),
+                      .parent_key = pdl_sql_int(q, row, 3),
                       .place = pdl_sql_text(q, row, 4),
                       .seq = (uint32_t)pdl_sql_int(q, row, 5),
                       .kind = pdl_sql_text(q, row, 6),
@@ -555,7 +556,7 @@ static bool on_keys(void *user, sql *q, sql_row *row) {
     pdl_store *s = user;
     int64_t id = pdl_sql_int(q, row, 0);
     *pdl_vec_push(&s->by_key) = (struct keyed_row){pdl_sql_int(q, row, 1), id};
-    *pdl_vec_push(&s->by_kin) = (struct keyed_row){pdl_sql_int(q, row, 2), id};
+    *pdl_vec_push(&s->by_parent) = (struct keyed_row){pdl_sql_int(q, row, 2), id};
     return true;
 }
 
@@ -570,7 +571,7 @@ static bool read_keys(pdl_store *s, pdl_err *err) {
     s->has_keys = true;
     if (!pdl_sql_run(s->q, ST_KEYS, NULL, 0, on_keys, s, err)) return false;
     if (s->by_key.n) qsort(s->by_key.p, s->by_key.n, sizeof *s->by_key.p, in_order);
-    if (s->by_kin.n) qsort(s->by_kin.p, s->by_kin.n, sizeof *s->by_kin.p, in_order);
+    if (s->by_parent.n) qsort(s->by_parent.p, s->by_parent.n, sizeof *s->by_parent.p, in_order);
     return true;
 }
 
@@ -599,11 +600,12 @@ bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *us
                                            [STORE_ALL] = ST_ALL,
                                            [STORE_BRIEF] = ST_BRIEF};
     sql_arg arg = SQL_I(x);
-    bool ok = by == STORE_BY_KEY || by == STORE_BY_KIN
-                  ? read_keys(s, err) &&
-                        each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_kin, x, &each, err)
-                  : pdl_sql_run(s->q, statements[by], &arg, 1,
-                                by == STORE_BRIEF ? on_brief : on_effect, &each, err);
+    bool ok =
+        by == STORE_BY_KEY || by == STORE_BY_PARENT
+            ? read_keys(s, err) &&
+                  each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_parent, x, &each, err)
+            : pdl_sql_run(s->q, statements[by], &arg, 1, by == STORE_BRIEF ? on_brief : on_effect,
+                          &each, err);
     if (ok && each.damaged)
         ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                          "what was answered at %s is not what was written", pdl_buf_z(&each.place));

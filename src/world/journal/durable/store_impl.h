@@ -74,7 +74,7 @@ struct pdl_store {
     int level;      /* value of PRAGMA synchronous: 1 or 2 */
     int next_level; /* its value for the transaction that begins next */
     size_t pending;
-    row_keys by_key, by_kin; /* rows that were there when they were first looked for */
+    row_keys by_key, by_parent; /* rows that were there when they were first looked for */
     bool has_keys;
     log_room room;
 };

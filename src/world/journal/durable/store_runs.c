@@ -58,7 +58,7 @@ bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err) {
 
 void pdl_store_forget_keys(pdl_store *s) {
     s->has_keys = false;
-    s->by_key.n = s->by_kin.n = 0;
+    s->by_key.n = s->by_parent.n = 0;
 }
 
 bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err) {

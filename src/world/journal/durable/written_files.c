@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 
 #include "base/banned.h"
 
@@ -43,13 +43,13 @@ static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
 /* The file at path is open in the middle of what earlier processes wrote. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
-    while (i < d->begun.n && !pdl_str_is(path, d->begun.p[i])) i++;
+    while (i < d->open_files.n && !pdl_str_is(path, d->open_files.p[i])) i++;
     return i;
 }
 
 static void forget_begun(pdl_durable *d, size_t i) {
-    pdl_free(d->begun.p[i]);
-    d->begun.p[i] = d->begun.p[--d->begun.n];
+    pdl_free(d->open_files.p[i]);
+    d->open_files.p[i] = d->open_files.p[--d->open_files.n];
 }
 
 bool pdl_durable_closes(const pdl_effect *e) {
@@ -60,8 +60,8 @@ bool pdl_durable_closes(const pdl_effect *e) {
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e) {
     bool closes = pdl_durable_closes(e);
     size_t i = begun_at(d, path_of(e));
-    if (closes && i < d->begun.n) forget_begun(d, i);
-    if (!closes && i == d->begun.n) *pdl_vec_push(&d->begun) = pdl_str_dup(path_of(e));
+    if (closes && i < d->open_files.n) forget_begun(d, i);
+    if (!closes && i == d->open_files.n) *pdl_vec_push(&d->open_files) = pdl_str_dup(path_of(e));
 }
 
 bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err) {
@@ -69,8 +69,8 @@ bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err
     struct stat st = {0};
     if (!find(d, &k, err)) return false;
     size_t begun = begun_at(d, k.path);
-    e->continues = begun < d->begun.n || (again && k.found && k.f.size == -1 && !k.f.existed);
-    if (begun < d->begun.n) forget_begun(d, begun);
+    e->continues = begun < d->open_files.n || (again && k.found && k.f.size == -1 && !k.f.existed);
+    if (begun < d->open_files.n) forget_begun(d, begun);
     if (k.found) return true;
     char *path = pdl_str_dup(k.path);
     bool there = stat(path, &st) == 0;
@@ -139,7 +139,7 @@ static bool is_open(const struct cutting *c, pdl_str path) {
 
 static void complain(struct cutting *c, pdl_str path, const char *why) {
     if (!c->wrong)
-        *pdl_vec_push(&c->d->doubtful) = pdl_str_dup(path);
+        *pdl_vec_push(&c->d->changed_files) = pdl_str_dup(path);
     else
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
@@ -173,7 +173,7 @@ static bool cut_file(void *user, const store_file *f) {
     char *path = pdl_str_dup(f->path);
     bool there = stat(path, &st) == 0;
     int64_t length = -1;
-    const way_out *way = pdl_durable_way(c->d, f->path, false);
+    const run_override *way = pdl_durable_override(c->d, f->path, false);
     if (way && strcmp(way->place, "all") != 0) { /* the user knows: as it is */
         pdl_free(path);
         return true;
@@ -217,8 +217,8 @@ bool pdl_durable_cut_open_files(pdl_durable *d, pdl_err *err) {
 bool pdl_durable_was_cut(const pdl_durable *d, const store_effect *row) {
     char *path = recorded_path(row);
     bool known = path != NULL;
-    for (size_t i = 0; known && i < d->doubtful.n; i++)
-        known = strcmp(d->doubtful.p[i], path) != 0;
+    for (size_t i = 0; known && i < d->changed_files.n; i++)
+        known = strcmp(d->changed_files.p[i], path) != 0;
     pdl_free(path);
     return known;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "journal/inside.h"
+#include "journal/recording_impl.h"
 #include "journal/store.h"
 #include "value/int.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/map.h"
-#include "journal/inside.h"
+#include "journal/recording_impl.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/idmap.h"
-#include "journal/inside.h"
+#include "journal/recording_impl.h"
 
 #include "base/banned.h"
 

@@ -199,11 +199,11 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (!pdl_is_absent(choice)) how = choice_of(choice);
     if (pdl_is_dict(schema)) {
-        bool alone = pdl_list_len(tools) == 0;
+        bool is_only = pdl_list_len(tools) == 0;
         tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
         /* The service refuses to force a tool while it thinks. */
-        if (alone && pdl_is_absent(how) && !thinks(body))
+        if (is_only && pdl_is_absent(how) && !thinks(body))
             how = pdl_dict_putz(block_of("tool"), "name", pdl_textz(PDL_SCHEMA_TOOL));
     }
     pdl_drop(schema);

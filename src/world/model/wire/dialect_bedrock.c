@@ -157,10 +157,10 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (pdl_is_dict(schema)) {
-        bool alone = pdl_list_len(tools) == 0;
+        bool is_only = pdl_list_len(tools) == 0;
         tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
-        if (alone && pdl_is_absent(how))
+        if (is_only && pdl_is_absent(how))
             how = object_with("tool", object_with("name", pdl_textz(PDL_SCHEMA_TOOL)));
     }
     pdl_drop(schema);

@@ -143,10 +143,10 @@ static bool forces_tool(const writer *w) {
 }
 
 static void put_forced_tool(writer *w, pdl_vref schema) {
-    bool alone = pdl_is_absent(w->tools);
-    if (alone) w->tools = pdl_list_new(1);
+    bool is_only = pdl_is_absent(w->tools);
+    if (is_only) w->tools = pdl_list_new(1);
     w->tools = pdl_list_push(w->tools, pdl_structured_tool(schema));
-    if (alone) put(w, "tool_choice", pdl_structured_choice());
+    if (is_only) put(w, "tool_choice", pdl_structured_choice());
     w->ask->forced_tool = true;
 }
 

@@ -1,4 +1,4 @@
-/* outside.c -- durable runs seen from outside: summaries, answers to questions, copies.
+/* run_info.c -- durable runs seen from outside: summaries, answers to questions, copies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "journal/run_lock.h"
 
 #include "base/banned.h"

@@ -1,4 +1,4 @@
-/* learned.c -- secrets that no variable names and that the run was given in a value.
+/* found_secrets.c -- secrets that no variable names and that the run was given in a value.
  *
  * A key of the environment is in the file by its name (keyring.h). A token that a service makes
  * while the run is in progress has no name that another process could look up, so a text that
@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -35,8 +35,8 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-struct learned_finding {
-    pdl_durable *home; /* the run that has the file */
+struct secret_search {
+    pdl_durable *server; /* the run that has the file */
     pdl_buf lines;     /* the new text of the fact; empty: it stays */
 };
 
@@ -45,20 +45,20 @@ static void remember(void *user, pdl_str line) {
 }
 
 static void on_secret(void *user, pdl_str found) {
-    struct learned_finding *f = user;
-    if (!f->home->learned) {
-        f->home->learned = pdl_secrets_new();
-        each_line(f->home, remember, f->home->learned);
+    struct secret_search *f = user;
+    if (!f->server->file_secrets) {
+        f->server->file_secrets = pdl_secrets_new();
+        each_line(f->server, remember, f->server->file_secrets);
     }
-    if (!pdl_secrets_add_first(f->home->learned, found)) return;
-    if (!f->lines.len) read_lines(f->home, &f->lines);
+    if (!pdl_secrets_add_first(f->server->file_secrets, found)) return;
+    if (!f->lines.len) read_lines(f->server, &f->lines);
     pdl_buf_put(&f->lines, found);
     pdl_buf_putc(&f->lines, '\n');
 }
 
-bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err) {
-    pdl_durable *home = d->home ? d->home : d;
-    struct learned_finding f = {home, PDL_BUF};
+bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err) {
+    pdl_durable *server = d->server ? d->server : d;
+    struct secret_search f = {server, PDL_BUF};
     if (!pdl_secrets_any(d->opt.secrets)) return true;
     pdl_secrets_each_in(d->opt.secrets, json, on_secret, &f);
     bool ok = !f.lines.len || pdl_store_put(d->store, FACT, pdl_buf_str(&f.lines), err);
@@ -81,4 +81,4 @@ static void note_line(void *user, pdl_str line) {
     pdl_buf_fini(&quoted);
 }
 
-void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s) { each_line(d, note_line, s); }
+void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s) { each_line(d, note_line, s); }

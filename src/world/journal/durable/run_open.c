@@ -1,4 +1,4 @@
-/* life.c -- the life of a durable run beside its world: made, opened, owned, ended.
+/* run_open.c -- the life of a durable run beside its world: made, opened, owned, ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "base/plain.h"
 #include "base/version.h"
-#include "journal/durable/survive.h"
+#include "journal/durable/durable_impl.h"
 #include "journal/run_lock.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -317,7 +317,8 @@ void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value) {
 /* --- before it begins ------------------------------------------------------------------------- */
 
 void pdl_durable_again(pdl_durable *d, pdl_str place) {
-    *pdl_vec_push(&d->ways) = (way_out){.place = pdl_str_dup(place), .result = pdl_absent()};
+    *pdl_vec_push(&d->overrides) =
+        (run_override){.place = pdl_str_dup(place), .result = pdl_absent()};
 }
 
 bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err) {
@@ -329,7 +330,8 @@ bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err)
         err->kind = PDL_E_usage;
         return false;
     }
-    *pdl_vec_push(&d->ways) = (way_out){.place = pdl_str_dup(place), .skip = true, .result = v};
+    *pdl_vec_push(&d->overrides) =
+        (run_override){.place = pdl_str_dup(place), .skip = true, .result = v};
     return true;
 }
 
@@ -348,7 +350,7 @@ static pdl_val reply_of(pdl_str kind, pdl_val v) {
     return v;
 }
 
-bool pdl_durable_use_skip(way_out *w, pdl_str kind, pdl_err *err) {
+bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err) {
     if (w->used) return true;
     w->used = true;
     w->result = reply_of(kind, w->result);
@@ -372,8 +374,8 @@ static bool on_open(void *user, const store_effect *row) {
     if (!pdl_effect_kind_find(row->kind, &kind) || !pdl_effect_has(kind, PDL_EFFECT_ACTS) ||
         kind == PDL_EFFECT_write || kind == PDL_EFFECT_input)
         return true;
-    way_out *skip = pdl_durable_way(l->d, row->place, true),
-            *again = pdl_durable_way(l->d, row->place, false);
+    run_override *skip = pdl_durable_override(l->d, row->place, true),
+                 *again = pdl_durable_override(l->d, row->place, false);
     if (skip) l->ok = pdl_durable_use_skip(skip, row->kind, l->err);
     if (again) again->used = true;
     if (!skip && !again && !row->again)
@@ -403,7 +405,7 @@ static bool on_file(void *user, const store_file *f) {
 }
 
 /* Does --again name something that the run has: an effect, or a file that it writes? */
-static bool check_again(const pdl_durable *d, const way_out *w, pdl_err *err) {
+static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place)};
     if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err) ||
         (!x.found && !pdl_store_each_file(d->store, on_file, &x, err)))
@@ -416,7 +418,7 @@ static bool check_again(const pdl_durable *d, const way_out *w, pdl_err *err) {
 }
 
 /* A finished action is skipped where the program has it at another place now. */
-static bool check_skip(const pdl_durable *d, const way_out *w, pdl_err *err) {
+static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
     if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err)) return false;
     return x.found || d->is_other ||
@@ -425,12 +427,12 @@ static bool check_skip(const pdl_durable *d, const way_out *w, pdl_err *err) {
 }
 
 /* A place that was named by mistake would leave the user waiting for what does not come. The runs
- * of a server have its ways, which may be of another one. */
+ * of a server have its overrides, which may be of another one. */
 static bool check_ways(const pdl_durable *d, pdl_err *err) {
-    for (size_t i = 0; i < d->ways.n; i++) {
-        const way_out *w = &d->ways.p[i];
+    for (size_t i = 0; i < d->overrides.n; i++) {
+        const run_override *w = &d->overrides.p[i];
         if (w->used || strcmp(w->place, "all") == 0) continue;
-        if (!w->skip && !d->home && !check_again(d, w, err)) return false;
+        if (!w->skip && !d->server && !check_again(d, w, err)) return false;
         if (!w->skip || strchr(w->place, '/')) continue;
         if (!check_skip(d, w, err)) return false;
     }
@@ -459,8 +461,8 @@ static bool reopen_named(pdl_durable *d, pdl_err *err) {
     if (!get_text(d->store, "state", state, sizeof state, err)) return false;
     snprintf(d->was_state, sizeof d->was_state, "%s", state);
     if (strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) != 0) return true;
-    for (size_t i = 0; i < d->ways.n; i++) {
-        way_out *w = &d->ways.p[i];
+    for (size_t i = 0; i < d->overrides.n; i++) {
+        run_override *w = &d->overrides.p[i];
         struct finding f = {.place = pdl_str_of(w->place)};
         if (w->skip || w->used || strcmp(w->place, "all") == 0) continue;
         if (!pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_done, &f, err)) return false;
@@ -611,8 +613,8 @@ bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
 
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user) {
-    for (size_t i = 0; i < d->asking.n; i++) {
-        const pdl_effect *e = d->asking.p[i]->e;
+    for (size_t i = 0; i < d->unanswered.n; i++) {
+        const pdl_effect *e = d->unanswered.p[i]->e;
         pdl_buf place = PDL_BUF;
         pdl_vref prompt =
             pdl_dict_getz(e->request, e->kind == PDL_EFFECT_approval ? "text" : "prompt");
@@ -631,17 +633,17 @@ static void drop_pending(pdl_durable *d) {
     for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
         pending_effect *o = pdl_idmap_at(&d->open, i);
         size_t k = 0;
-        while (k < d->asking.n && d->asking.p[k] != o) k++;
-        if (o && k == d->asking.n) pdl_durable_drop_open(o);
+        while (k < d->unanswered.n && d->unanswered.p[k] != o) k++;
+        if (o && k == d->unanswered.n) pdl_durable_drop_open(o);
     }
     pdl_idmap_fini(&d->open);
-    drop_list(d->asking.p, d->asking.n);
-    drop_list(d->held.p, d->held.n);
+    drop_list(d->unanswered.p, d->unanswered.n);
+    drop_list(d->queued.p, d->queued.n);
     drop_list(d->answered.p + d->answered_head, d->answered.n - d->answered_head);
     drop_list(d->rebuild.recorded_code.p, d->rebuild.recorded_code.n);
     drop_list(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n);
-    pdl_vec_fini(&d->asking);
-    pdl_vec_fini(&d->held);
+    pdl_vec_fini(&d->unanswered);
+    pdl_vec_fini(&d->queued);
     drop_list(d->waiting.p, d->waiting.n);
     pdl_vec_fini(&d->waiting);
     pdl_vec_fini(&d->answered);
@@ -660,29 +662,29 @@ void pdl_durable_close(pdl_durable *d) {
         pdl_drop(d->lists[i].list);
         pdl_vec_fini(&d->lists[i].nodes);
     }
-    for (size_t i = 0; i < d->ways.n; i++) {
-        pdl_free(d->ways.p[i].place);
-        pdl_drop(d->ways.p[i].result);
+    for (size_t i = 0; i < d->overrides.n; i++) {
+        pdl_free(d->overrides.p[i].place);
+        pdl_drop(d->overrides.p[i].result);
     }
-    pdl_vec_fini(&d->ways);
+    pdl_vec_fini(&d->overrides);
     for (size_t i = 0; i < d->texts.n; i++) pdl_free(d->texts.p[i]);
     for (size_t i = 0; i < d->found.notes.n; i++) pdl_free(d->found.notes.p[i]);
-    for (size_t i = 0; i < d->begun.n; i++) pdl_free(d->begun.p[i]);
+    for (size_t i = 0; i < d->open_files.n; i++) pdl_free(d->open_files.p[i]);
     for (size_t i = 0; i < d->rebuild.left.n; i++) pdl_free(d->rebuild.left.p[i]);
     pdl_vec_fini(&d->rebuild.left);
     for (size_t i = 0; i < d->rebuild.objects.n; i++) pdl_drop(d->rebuild.objects.p[i]);
     pdl_vec_fini(&d->rebuild.objects);
-    for (size_t i = 0; i < d->doubtful.n; i++) pdl_free(d->doubtful.p[i]);
-    pdl_vec_fini(&d->doubtful);
+    for (size_t i = 0; i < d->changed_files.n; i++) pdl_free(d->changed_files.p[i]);
+    pdl_vec_fini(&d->changed_files);
     pdl_vec_fini(&d->texts);
     pdl_vec_fini(&d->found.notes);
-    pdl_vec_fini(&d->begun);
+    pdl_vec_fini(&d->open_files);
     pdl_keyring_fini(&d->keys);
-    pdl_secrets_free(d->learned);
+    pdl_secrets_free(d->file_secrets);
     pdl_err_fini(&d->problem);
     pdl_free(d->dir);
     pdl_vec_fini(&d->members);
-    if (d->home)
+    if (d->server)
         pdl_durable_leave(d);
     else
         pdl_store_close(d->store, d->is_whole);

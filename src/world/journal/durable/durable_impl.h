@@ -1,4 +1,4 @@
-/* survive.h -- inside of durable runs: what their files share. Private to journal.
+/* durable_impl.h -- inside of durable runs: what their files share. Private to journal.
  *
  *   durable.c        the world: what is held, asked, written, delivered
  *   row_match.c      which recorded row answers an effect
@@ -7,15 +7,15 @@
  *   group.c          many runs of a server in one file
  *   effect_rows.c    effects and replies as rows
  *   written_files.c  files that the program writes
- *   life.c           making, opening, owning, ending
- *   learned.c        secrets that came up while it ran
- *   outside.c        from outside of a run: summaries, answers, copies
+ *   run_open.c           making, opening, owning, ending
+ *   found_secrets.c        secrets that came up while it ran
+ *   run_info.c        from outside of a run: summaries, answers, copies
  *   answers.c        answers that a person changes, in a copy
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_JOURNAL_SURVIVE_H
-#define PDL_JOURNAL_SURVIVE_H
+#ifndef PDL_JOURNAL_DURABLE_IMPL_H
+#define PDL_JOURNAL_DURABLE_IMPL_H
 
 #include <string.h>
 
@@ -30,7 +30,7 @@
 typedef struct identity {
     pdl_buf place, request; /* request without the messages of a model */
     char hash[65];
-    int64_t key, kin, messages;
+    int64_t key, parent_key, messages;
 } identity;
 
 /* A list of messages whose rows are known: the next request nearly always extends it. */
@@ -48,11 +48,11 @@ enum { KNOWN_LISTS = 16 };
 /* An effect that the machine waits for. */
 typedef struct pending_effect {
     pdl_durable *d;
-    pdl_effect *e; /* owned: the machine's; the next world gets a twin */
+    pdl_effect *e; /* owned: the machine's; the next world gets a forwarded */
     int64_t row;   /* 0: none yet */
     int64_t attempt;
-    double begin_clock, begun; /* begun: by the wall clock, in an earlier process */
-    bool sent;                 /* the twin is in flight */
+    double begin_clock, begin_wall; /* begin_wall: by the wall clock, in an earlier process */
+    bool sent;                      /* the forwarded is in flight */
     bool answers_at_once;      /* inside of start */
     bool shown;                /* pieces went to the machine */
     bool has_reply;
@@ -64,11 +64,11 @@ typedef struct pending_effect {
 } pending_effect;
 
 /* A place that --again or --skip names. */
-typedef struct way_out {
+typedef struct run_override {
     char *place; /* "all": any */
     bool skip, used;
     pdl_val result; /* given by --skip */
-} way_out;
+} run_override;
 
 typedef struct recorded_actions recorded_actions;
 
@@ -76,7 +76,7 @@ struct pdl_durable {
     pdl_world world;
     pdl_world *next; /* the world that answers what the file does not; or NULL */
     pdl_store *store;
-    pdl_durable *home; /* a run of a server: the server's, which has the file; NULL: its own */
+    pdl_durable *server; /* a run of a server: the server's, which has the file; NULL: its own */
     int64_t run;       /* its number there, from 1; 0: it is the only one */
     PDL_VEC(pdl_durable *) members; /* a server: the runs that are open */
     bool is_server;
@@ -89,11 +89,12 @@ struct pdl_durable {
     pdl_durable_options opt;
     char *dir; /* owned copy of opt.dir without a final slash; NULL: none */
     keyring keys;
-    pdl_secrets *learned; /* secrets in the file; made when needed; a server's are for its runs */
+    pdl_secrets
+        *file_secrets; /* secrets in the file; made when needed; a server's are for its runs */
     char salt[33];
     pdl_err problem; /* the file cannot be written any more */
     pdl_sender sender;
-    PDL_VEC(pending_effect *) held;     /* due at the next flush, in order */
+    PDL_VEC(pending_effect *) queued;   /* due at the next flush, in order */
     PDL_VEC(pending_effect *) answered; /* to be delivered, from answered_head on */
     size_t answered_head;
     /* That may have been done at another place: until all that is recorded has been given. */
@@ -107,9 +108,9 @@ struct pdl_durable {
     char was_state[12];        /* the state before this process */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
-    PDL_VEC(way_out) ways;
-    PDL_VEC(char *) doubtful; /* a server: paths of files that others changed; owned */
-    PDL_VEC(char *) begun;    /* paths of files that earlier processes had open */
+    PDL_VEC(run_override) overrides;
+    PDL_VEC(char *) changed_files; /* a server: paths of files that others changed; owned */
+    PDL_VEC(char *) open_files;    /* paths of files that earlier processes had open */
     int64_t first_row; /* a run of a server: the rows before belong to other runs */
     double pruned;     /* a server: when old runs were removed */
     bool is_retry_due; /* a service has answered, and that is not synced */
@@ -119,7 +120,7 @@ struct pdl_durable {
     durable_rebuild rebuild;
     durable_found found;
     pending_effect *delivered;        /* the machine gets its answer now; NULL: none */
-    PDL_VEC(pending_effect *) asking; /* questions without an answer */
+    PDL_VEC(pending_effect *) unanswered; /* questions without an answer */
     bool is_other, knows_places; /* program or inputs are not those of the rows */
     pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
 };
@@ -143,9 +144,9 @@ void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
 
-/* --- learned.c --- */
+/* --- found_secrets.c --- */
 /* Keeps what the text of a row reveals of the secrets of the session. */
-PDL_MUST bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err);
+PDL_MUST bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err);
 
 /* --- row_match.c --- */
 /* May the effect be done again without asking? */
@@ -156,9 +157,9 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
 /* Notes that something else was recorded where o is, which has no row. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
-way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip);
-/* life.c: its result becomes the reply of an action of this kind. Error: usage. */
-PDL_MUST bool pdl_durable_use_skip(way_out *w, pdl_str kind, pdl_err *err);
+run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
+/* run_open.c: its result becomes the reply of an action of this kind. Error: usage. */
+PDL_MUST bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err);
 PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
 /* A question changes nothing but what is waited for. */
@@ -208,7 +209,7 @@ bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
 /* Takes o: it is sent when they have. */
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
 /* Names the modules in which earlier processes left something to who runs the code. */
-void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin);
+void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded);
 /* Takes o where the worker did not run it because it uses one of them: true then. */
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 
@@ -216,7 +217,7 @@ bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply 
 void pdl_durable_flush_group(pdl_durable *server);
 void pdl_durable_leave(pdl_durable *d); /* the server has it no more */
 
-/* life.c */
+/* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
 /* The calls whose failure ended the run are asked again when it continues. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);

@@ -1,4 +1,4 @@
-/* inside.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. In
+/* restrict.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. In
  * namespaces they are a second lock after the mounts; without them they are the only one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>

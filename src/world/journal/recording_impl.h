@@ -1,9 +1,9 @@
-/* inside.h -- shared by recording and replaying. Private to journal.
+/* recording_impl.h -- shared by recording and replaying. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_JOURNAL_INSIDE_H
-#define PDL_JOURNAL_INSIDE_H
+#ifndef PDL_JOURNAL_RECORDING_IMPL_H
+#define PDL_JOURNAL_RECORDING_IMPL_H
 
 #include <string.h>
 
