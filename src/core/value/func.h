@@ -1,5 +1,5 @@
-/* func.h -- function value: what other rooms may know of a PDL closure, which is opaque outside of
- * vm.
+/* func.h -- function value: the part of a PDL closure that other rooms may know. The closure is
+ * opaque outside of vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,21 +11,22 @@
 /* First part of every object with tag PDL_V_FUNC. */
 typedef struct pdl_func {
     pdl_ext ext;
-    pdl_val name;      /* str or null */
-    /* Of pdl_func_about: absent before, but for the declaration of a tool server. */
+    pdl_val name; /* str or null */
+    /* These are absent until pdl_func_about makes them, except for the declaration of a tool
+     * server. */
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
     pdl_val spec;      /* type of results as written, or null */
-    const void *block; /* the function block that made it; NULL: not made by one */
-    void (*describe)(struct pdl_func *f); /* sets what is absent; NULL: nothing is */
+    const void *block; /* the function block that made it; NULL: none did */
+    void (*describe)(struct pdl_func *f); /* sets the absent members; NULL: there are none */
 } pdl_func;
 
-/* The function without what pdl_func_about adds. Its signature has a label only where a tool server
- * declared it: then it is there. */
+/* Returns the function without the members that pdl_func_about makes. Its signature has a label
+ * only where a tool server declared it, and then it is there. */
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
 
-/* The function with signature and params. They are made when somebody asks: most functions are
- * called, and their types are not read as values. */
+/* Returns the function with signature and params. They are made on demand: most functions are only
+ * called, and their types are never read as values. */
 static inline pdl_func *pdl_func_about(pdl_vref v) {
     pdl_func *f = pdl_func_of(v);
     if (f->describe) f->describe(f);

@@ -1,7 +1,7 @@
 /* handle.h -- opaque object that lives in a code worker or in the host program.
  *
  * A worker's object arrives with what natives may know of it: class name, str, repr, truth, length.
- * An object of the host program is in this process and may change at any time, so each access asks
+ * An object of the host program is in this process and may change at any time, so each access calls
  * it again, through its ops. Dropping the last reference calls `gone`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@
 
 typedef struct pdl_handle pdl_handle;
 
-/* Accesses to an object of the host program. Errors are those of the host program. */
+/* Accesses to an object of the host program. Errors come from the host program. */
 typedef struct pdl_handle_ops {
     bool (*text)(const pdl_handle *h, bool repr, pdl_buf *out, pdl_err *err);
     bool (*truth)(const pdl_handle *h, bool *out, pdl_err *err);
@@ -28,33 +28,36 @@ struct pdl_handle {
     uint64_t id;                  /* in the worker */
     pdl_val type_name, str, repr; /* strings */
     bool truth;
-    bool callable, number, iterable, sequence, mapping; /* its answers to the tests of templates */
+    bool callable, number, iterable, sequence, mapping; /* answers to the tests of templates */
     int64_t len;                                        /* -1: it has no length */
-    /* labels that it came with: what a value of it has beyond them is of what chose it */
+    /* Labels that the object came with. A label that a value of it has beyond these is from what
+     * chose the value. */
     pdl_label made;
-    pdl_val json;                                       /* JSON form when it has one, else absent */
-    /* while a filter reads it: promises of its attributes by name; else absent */
+    pdl_val json; /* JSON form when it has one, else absent */
+    /* Promises of its attributes by name, while a filter reads it; else absent. */
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
-    const pdl_handle_ops *ops; /* NULL: the fields above say all */
+    const pdl_handle_ops *ops; /* NULL: the members above are all that is known */
 };
 
-/* Takes the three strings. */
+/* Makes a handle. Takes the three strings. */
 pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }
 
-/* Every object in v came with this label. */
+/* Records for every object in v that it came with this label. */
 void pdl_handles_made(pdl_vref v, pdl_label label);
-/* All that the objects in v came with. */
+/* Returns the labels that the objects in v came with. */
 pdl_label pdl_handles_making(pdl_vref v);
-/* What chose this value among others; that it was one of few values is not known. */
+/* Returns the labels of what chose this value among others. They count as unbounded, since the
+ * number of choices is unknown. */
 static inline pdl_label pdl_handle_choice(pdl_vref v) {
     return pdl_label_built(pdl_label_of(v) & ~pdl_handle_of(v)->made);
 }
 
-/* str() or repr() as in Python; the truth value. Errors: those of an object of the host program. */
+/* Appends str() or repr(), or reads the truth value, as in Python. Errors come from an object of
+ * the host program. */
 PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err);
 bool pdl_handle_len(pdl_vref v, size_t *out); /* false: it has no length */

@@ -21,43 +21,44 @@ typedef enum {
     PDL_OP_POW
 } pdl_arith;
 
-/* a op b for numbers (bool, int, float) only; *handled is false when an operand is not a number. */
+/* Computes a op b for numbers (bool, int, float) only; *handled is false when an operand is not a
+ * number. */
 PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out,
                             pdl_err *err);
-pdl_val pdl_int_xor(pdl_vref a, pdl_vref b); /* of integers, in two's complement */
-PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* of a number */
+pdl_val pdl_int_xor(pdl_vref a, pdl_vref b); /* a ^ b of integers, in two's complement */
+PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* -a of a number */
 pdl_val pdl_num_abs(pdl_vref a);
 
-/* Every binary operator of expressions, on any operands: numbers, str + str, list + list, *
- * repetition, % formatting excepted (native/format.h does `str % x`), contexts + and *. Python's
- * messages. */
+/* Computes every binary operator of expressions, on any operands, with Python's messages: numbers,
+ * str + str, list + list, * repetition, contexts with + and *. Only `str % x` is in
+ * native/format.h. */
 PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err);
 
-/* -1, 0, 1; or 2 when one is NaN. Exact for int against float. Numbers and bools only. */
+/* Returns -1, 0 or 1, or 2 when one is NaN. Exact for int against float. Numbers and bools only. */
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
-/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
- * base prefix when base is 0 or matches). Returns false when text is not one. */
+/* Reads an integer in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
+ * base prefix when base is 0 or matches). Returns false when the text is not one. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
-/* Decimal digits only (optional '-'): JSON and YAML integers of any size. */
+/* Reads decimal digits only (optional '-'): integers of JSON and YAML of any size. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);
 
-/* Truncated float as an integer; false for inf and nan. */
+/* Truncates a float to an integer. Returns false for inf and nan. */
 bool pdl_int_from_double(double d, pdl_val *out);
-/* Nearest double of an int (inf when too large). */
+/* Returns the nearest double of an int (inf when too large). */
 double pdl_num_to_double(pdl_vref v);
-/* Fits int64? (bool, int, integral value only.) */
+/* Returns true when v fits int64 (a bool, an int or an integral value). */
 bool pdl_int_get(pdl_vref v, int64_t *out);
 int pdl_int_sign(pdl_vref v);
 size_t pdl_int_bit_length(pdl_vref v);
 size_t pdl_int_bit_count(pdl_vref v);
-/* Digits in base (2, 8, 10, 16), '-' first, lower case, no prefix. */
+/* Appends the digits in base (2, 8, 10, 16), '-' first, lower case, no prefix. */
 void pdl_int_write(pdl_vref v, int base, struct pdl_buf *out);
 uint32_t pdl_int_hash(pdl_vref v);
 /* Makes GMP allocate through base/alloc.h for the whole process, because GMP itself aborts when
- * memory runs out. Call once, before there are large integers. */
+ * memory runs out. Called once, before there are large integers. */
 void pdl_int_use_alloc(void);
-/* Used by val.c to release a BIGINT. */
+/* Releases a BIGINT for val.c. */
 void pdl_bigint_fini(pdl_obj *o);
 
 #endif

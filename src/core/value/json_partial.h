@@ -1,4 +1,4 @@
-/* json_partial.h -- what is certain of a JSON text that is not complete yet.
+/* json_partial.h -- the certain part of a JSON text that is still arriving.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* The value of a prefix of a JSON text: open containers are closed, a string value ends where the
- * prefix ends, and keys without a value and numbers or words that may continue are left out. So
- * later text extends the value and never contradicts it: lists and strings grow, dicts get keys.
- * Text after something that is not JSON, or after a repeated key, is ignored. A Markdown fence
- * before the text is skipped. Absent: nothing is certain yet, or the text is neither object nor
- * array. Linear in the text. */
+/* Returns the value of a prefix of a JSON text. Open containers are closed, a string value ends
+ * where the prefix ends, and keys without a value are left out, as are numbers and words that may
+ * continue. So later text extends the value and never contradicts it: lists and strings grow, dicts
+ * get keys. Text after something that is not JSON, or after a repeated key, is ignored. A Markdown
+ * fence before the text is skipped. Absent: nothing is certain yet, or the text is neither object
+ * nor array. Linear in the text. */
 pdl_val pdl_json_partial(pdl_str text);
 
 #endif

@@ -1,4 +1,4 @@
-/* json_read.h -- strict JSON (RFC 8259) -> value, with the byte position of a failure.
+/* json_read.h -- reads strict JSON (RFC 8259) as a value, with the byte position of a failure.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,32 +8,33 @@
 #include "value/val.h"
 
 enum {
-    /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json
-     * does */
+    /* Accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json
+     * does. */
     PDL_JSON_PYTHON = 1,
     PDL_JSON_PREFIX = 2,  /* stop after the first value; *end is its end */
     PDL_JSON_CONTROL = 4, /* accept control characters (raw line breaks) inside strings */
 };
 
-/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position.
- * Integers of any size. Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError
- * prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)", py_class "JSONDecodeError";
- * depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL): bytes consumed. */
+/* Reads the whole of text (blanks around it are allowed). A duplicate key keeps its first position
+ * and gets the last value. Integers have any size. Error: PDL_E_syntax, msg and position as
+ * Python's json.JSONDecodeError prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)",
+ * py_class "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL):
+ * bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* Shared by documents of one kind (the lines of a JSONL file, the chunks of a stream): the texts of
- * keys, and which keys objects have. All-zero is empty. Small direct-mapped caches, so memory stays
- * bounded. */
+/* Documents of one kind (the lines of a JSONL file, the chunks of a stream) share the texts of
+ * keys, and which keys objects have. All-zero is empty. The caches are small and direct-mapped,
+ * so their memory is bounded. */
 enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
     uint64_t used;   /* bits: slots in use */
     uint32_t shaped; /* bits: shapes in use */
     pdl_val slot[PDL_JSON_KEYS];
     struct pdl_shape *shape[PDL_JSON_SHAPES];
-    uint64_t begins[PDL_JSON_SHAPES]; /* the first bytes of the shape's first key */
+    uint64_t begins[PDL_JSON_SHAPES]; /* the first bytes of each shape's first key */
 } pdl_json_keys;
 
-/* As pdl_json_read, taking keys from and leaving them in keys. */
+/* Works as pdl_json_read; uses the keys of earlier documents and adds those of this one. */
 PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out,
                                  size_t *end, pdl_err *err);
 void pdl_json_keys_fini(pdl_json_keys *keys);

@@ -1,4 +1,4 @@
-/* json_write.h -- value -> JSON text.
+/* json_write.h -- writes a value as JSON text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,52 +9,54 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_ASCII = 1,  /* \uXXXX for everything beyond ASCII */
+    PDL_JSON_ASCII = 1, /* \uXXXX for everything beyond ASCII */
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
-    PDL_JSON_SORT = 4,   /* keys in order of their text: canonical form with no other flag */
-    PDL_JSON_NAN = 8,    /* write NaN, Infinity, -Infinity; otherwise they are an error */
-    /* values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
+    PDL_JSON_SORT = 4, /* keys in order of their text: canonical form with no other flag */
+    PDL_JSON_NAN = 8,  /* write NaN, Infinity, -Infinity; otherwise they are an error */
+    /* Values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
      * sets, ranges and views become lists. Without this flag only tuples are accepted, and anything
-     * else is an error (TypeError "Object of type date is not JSON serializable") */
+     * else is an error (TypeError "Object of type date is not JSON serializable"). */
     PDL_JSON_LOOSE = 16,
     PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
-    /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
+    /* Containers deeper than PDL_MAX_JSON_DEPTH become "..."; without this flag they are an
+     * error. */
     PDL_JSON_CUT = 32,
     PDL_JSON_NAN_NULL = 128, /* write null for NaN, Infinity, -Infinity */
 };
 
 enum { PDL_JSON_MAX_INDENT = 100 };
 
-/* indent: 0 for one line, else spaces a level, at most PDL_JSON_MAX_INDENT (separators then ","
- * newline and ": "). Keys that are numbers, bools, null are converted as Python's json does. Error:
- * type, limit. */
+/* Writes v. indent: 0 for one line, else the spaces of a level, at most PDL_JSON_MAX_INDENT
+ * (separators are then "," newline and ": "). Keys that are numbers, bools or null are converted as
+ * Python's json does. Error: type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
-/* The same with any text, also an empty one, as the indentation of a level; NULL for one line. */
+/* Writes v with any text, also an empty one, as the indentation of a level; NULL for one line. */
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
 
-/* The first n bytes of that at most, for a preview: they may end inside a character. Returns false
- * when it was cut, or on an error; what was written so far stays in out. */
+/* Writes the first n bytes of that at most, for a preview, which may end inside a character.
+ * Returns false when it was cut, or on an error; out then has what was written so far. */
 PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out,
                                    pdl_err *err);
 
-/* In one line, as a part of JSON inside of `depth` containers. For a value that has no form in
- * JSON, other is called first: it writes the value, which is inside of so many
+/* Writes v in one line, as a part of JSON inside of `depth` containers. For a value that has no
+ * form in JSON, other is called first: it either writes the value, which is inside of that many
  * containers, and returns true, or returns false. */
 typedef struct pdl_json_part {
     int flags;
     unsigned depth; /* containers around it */
     bool (*other)(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
-    /* Called after each PDL_BUF_CHECK_EVERY bytes: may take text from the end of out. Or NULL. */
+    /* Called after each PDL_BUF_CHECK_EVERY bytes; may take text from the end of out. May be
+     * NULL. */
     bool (*room)(void *user, pdl_buf *out, pdl_err *err);
     void *user;
 } pdl_json_part;
 PDL_MUST bool pdl_json_write_part(pdl_vref v, const pdl_json_part *part, pdl_buf *out,
                                   pdl_err *err);
 
-/* The string s quoted and escaped. flags: PDL_JSON_ASCII. */
+/* Writes the string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);
-/* The same for a text of a program, which may have any length: returns false, with an unfinished
+/* Does so for a text of a program, which may have any length. Returns false, with an unfinished
  * text in out, when the work is cancelled or there is no memory. */
 PDL_MUST bool pdl_json_quote_long(pdl_str s, int flags, pdl_buf *out, pdl_err *err);
 

@@ -20,16 +20,16 @@ const char *pdl_label_name(size_t bit) {
     return names[bit];
 }
 
-/* A walk over a value. Values share their parts: each is walked through once, and the result shares
- * them as before. */
+/* A walk over a value. Values share their parts: each part is walked through once, and the result
+ * shares them as before. */
 typedef struct label_walk {
-    pdl_label origins;    /* that values lose, or get */
-    const pdl_mask *mask; /* or that hides them */
+    pdl_label origins;    /* origins that values lose or get */
+    const pdl_mask *mask; /* used instead by a walk that hides them */
     pdl_steps steps;
     pdl_memo memo;
 } label_walk;
 
-/* Neither too deep nor cancelled. */
+/* Returns true when the walk is neither too deep nor cancelled. */
 static bool may_enter(label_walk *w, unsigned depth) {
     return depth < (unsigned)PDL_MAX_VALUE_DEPTH && pdl_steps_may_continue(&w->steps);
 }
@@ -41,7 +41,7 @@ static pdl_label rest_of(pdl_label l, pdl_label origins) {
 
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth);
 
-/* The parts have labels of their own, so the container is made again from what they become. */
+/* Makes the container again from its changed parts, because each part has labels. */
 static pdl_val list_without(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
     pdl_val out = pdl_list_new(n);
@@ -60,8 +60,8 @@ static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* What is nested deeper than values may be keeps its labels, and so does what a cancelled walk has
- * not reached. */
+/* Removes labels. A part that is nested deeper than values may be keeps them, and so does a part
+ * that a cancelled walk has not reached. */
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
     if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
     bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
@@ -102,7 +102,7 @@ static pdl_val given_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Parts have origins of their own only in a container that was made of labelled ones. */
+/* Adds labels. Only a container that was made of labelled parts has parts with separate origins. */
 static pdl_val given(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label own = pdl_label_of(v), kept = own & (PDL_LABEL_ORIGINS | PDL_LABEL_FREE);
     bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
@@ -160,8 +160,8 @@ static pdl_val masked_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* What is nested deeper than values may be is hidden as a whole, and so is what a cancelled walk
- * has not reached. */
+/* Hides parts. A part that is nested deeper than values may be is hidden as a whole, and so is a
+ * part that a cancelled walk has not reached. */
 static pdl_val masked(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_mask_hides(w->mask, label)) return pdl_keep(v);

@@ -1,14 +1,14 @@
-/* label.h -- where a value came from: a set of origins as a bit set. Joining is OR.
+/* label.h -- where a value is from: a set of origins as a bit set. Joining is OR.
  *
- * What a model, a tool or a page wrote may try to steer the program or its user. Whether a value is
- * such text cannot be seen from the value, so each value carries its origins and every operation
- * joins those of its operands. Checking only at the borders would not do: a text that was read, cut
- * and pasted into a command is no less foreign. What must stay true: an operation may add origins,
- * and only the program's author can drop them.
+ * What a model, a tool or a page wrote may try to steer the program or its user. The value itself
+ * does not show that, so each value carries its origins and every operation joins those of its
+ * operands. Checking only at the borders would not do: text that was read, cut and pasted into a
+ * command is still untrusted. What must stay true: an operation may add origins, and only the
+ * program's author can drop them.
  *
- * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three bits for
- * what is not bounded; 16 bits that say which of the run's sources a value may come from, for the
- * messages of a policy (exact for the first 16 sources, a superset after that).
+ * There are 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three
+ * bits for values that are not bounded; 16 bits that say which of the run's sources a value may be
+ * from, for the messages of a policy (exact for the first 16 sources, a superset after that).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/*   X(id, doc)   The program's own text has the empty set: it is trusted. */
+/* X(id, doc). The program's own text has the empty set: it is trusted. */
 #define PDL_LABELS(X)                                                                              \
     X(user, "typed by the user, or standard input")                                                \
     X(data, "given on the command line or in a data file")                                         \
@@ -42,25 +42,26 @@ enum {
 #undef X
 };
 
-/* What somebody else than the author or the user of the program may have written. */
+/* The origins of text that others than the author or the user of the program may have written. */
 enum {
     PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net | PDL_LABEL_file |
                            PDL_LABEL_command | PDL_LABEL_code
 };
 
 enum {
-    PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* of the first name that a policy gives */
+    PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* the first name that a policy gives */
     PDL_LABEL_MOST_NAMED = 16,
     PDL_LABEL_ORIGIN_BITS = PDL_LABEL_NAMED_BIT + PDL_LABEL_MOST_NAMED,
     PDL_LABEL_SOURCE_BIT = 32,
     PDL_LABEL_SOURCES = 16
 };
 
-/* What a value may be, beside where it is from. Without either bit it is bounded: checked to be one
- * of a few values (a boolean, an enum, an integer between two bounds, an object of such). UNSHAPED
- * is missing too when it was checked to be a list of such, or to match a pattern. SEVERAL: a
- * container into which the program has put more than one value with an origin; each of them may be
- * bounded, but a hundred booleans are a text. Only values with an origin have these bits. */
+/* These bits say what a value may be, besides where it is from. A value without either bit is
+ * bounded: it was checked to be one of a few values (a boolean, an enum, an integer between two
+ * bounds, an object of such). UNSHAPED is missing too when it was checked to be a list of such
+ * values, or to match a pattern. SEVERAL marks a container into which the program has put more than
+ * one value with an origin; each of them may be bounded, but a hundred booleans are a text. Only
+ * values with an origin have these bits. */
 enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
@@ -70,60 +71,61 @@ enum {
 };
 static_assert(PDL_LABEL_ORIGIN_BITS + 3 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
 
-/* The name of an origin of the table, by the number of its bit. */
+/* Returns the name of an origin of the table, by the number of its bit. */
 const char *pdl_label_name(size_t bit);
 
-/* The origins alone. */
+/* Returns the origins alone. */
 static inline pdl_label pdl_label_origins(pdl_label l) { return l & (pdl_label)PDL_LABEL_ORIGINS; }
-/* Of text that is made of labelled parts: it may be anything. */
+/* Returns the label of text that is made of labelled parts: it may be anything. */
 static inline pdl_label pdl_label_built(pdl_label l) {
     return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
 }
-/* Of what an operation makes of two values: two bounded ones have too many results together. A
- * truth has two, wherever it is from. */
+/* Returns the label of what an operation makes of two values. Two bounded operands have too many
+ * results together to be bounded. A truth value is bounded, wherever it is from. */
 static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
 }
-/* Of a container with the label a that gets a part with the label b. */
+/* Returns the label of a container with the label a that gets a part with the label b. */
 static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;
 }
 static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
 
-/* v, and all that it holds, without these origins. What has none left has no label at all. Takes v.
- * For `endorse`. */
+/* Removes these origins from v and all that it holds. A value that keeps no origin has no label at
+ * all. Takes v. Used for `endorse`. */
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
-/* v of a host program or of an earlier run: what has no origin gets this one, what has some keeps
- * them, without the sources, which are those of another run. Takes v. */
+/* Labels a value of a host program or of an earlier run: a part without an origin gets this one;
+ * one that has origins keeps them, without the sources, which are those of another run. Takes v. */
 pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
 
-/* What a place that leaves the run does not show: values with one of these labels. name: appends
- * the names of labels. */
+/* A mask hides values with one of these labels from a place outside of the run. name: appends the
+ * names of labels. */
 typedef struct pdl_mask {
     pdl_label labels; /* 0: everything is shown */
     const void *user; /* borrowed */
     void (*name)(const void *user, pdl_label labels, pdl_buf *out);
 } pdl_mask;
-/* NULL is a mask that shows everything, here and below. */
+/* Returns true when m hides values with the label l. NULL is a mask that hides nothing, here and
+ * below. */
 static inline bool pdl_mask_hides(const pdl_mask *m, pdl_label l) {
     return m && (m->labels & l) != 0;
 }
-/* "[secret]", for a label that the mask hides. */
+/* Appends "[secret]", for a label that the mask hides. */
 void pdl_mask_put(const pdl_mask *m, pdl_label l, pdl_buf *out);
-/* v with such a text in place of every part that is hidden. Takes v. */
+/* Replaces every hidden part of v by such a text. Takes v. */
 pdl_val pdl_masked(const pdl_mask *m, pdl_val v);
-/* v with such a text in place of every text in it, and nothing in place of numbers: for a value
- * that is hidden and whose form still counts (a reply in a recording). Takes v. */
+/* Replaces every text in v by such a text, and keeps numbers: for a hidden value whose form still
+ * counts (a reply in a recording). Takes v. */
 pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v);
 
-/* The label of the i-th source of a run. */
+/* Returns the label of the i-th source of a run. */
 static inline pdl_label pdl_label_of_source(uint32_t i) {
     return (pdl_label)1 << (PDL_LABEL_SOURCE_BIT + i % PDL_LABEL_SOURCES);
 }
-/* The i-th label that policies name. */
+/* Returns the i-th label that policies name. */
 static inline pdl_label pdl_label_named(uint32_t i) {
     assert(i < PDL_LABEL_MOST_NAMED);
     return (pdl_label)1 << (PDL_LABEL_NAMED_BIT + i);

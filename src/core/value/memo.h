@@ -1,10 +1,9 @@
 /* memo.h -- what a walk over a value made of the objects that it went through.
  *
  * Values share their parts: a list that is put into itself twice, forty times over, has forty
- * objects and 2^40 leaves. A walk that makes another value of it, or looks for something in it,
- * keeps what became of each object, so that it goes through each once and its result shares its
- * parts as before. Most values are small and share nothing: only after PDL_MEMO_FROM objects is
- * anything kept.
+ * objects and 2^40 leaves. A walk that makes another value of it, or searches it, keeps its result
+ * for each object, so that it goes through each once and the new value shares its parts as before.
+ * Most values are small and share nothing, so results are kept only after PDL_MEMO_FROM objects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,14 +24,14 @@ typedef struct pdl_memo_entry {
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;
-    pdl_idmap place; /* in done, + 1, by object and way */
+    pdl_idmap place; /* index in done + 1, by object and way */
 } pdl_memo;
 
 /* Counts a visit of v, a value with an object. Returns true when the walk went through the same
- * handle in the same way (0 to 3) before: *to is what became of it (borrowed until the next put).
+ * handle in the same way (0 to 3) before; *to is then its result (borrowed until the next put).
  */
 bool pdl_memo_find(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref *to);
-/* v has become `to`, which may be absent. Borrows both. */
+/* Keeps `to`, which may be absent, as the result for v. Borrows both. */
 void pdl_memo_put(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref to);
 void pdl_memo_fini(pdl_memo *m);
 

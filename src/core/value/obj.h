@@ -1,10 +1,10 @@
-/* obj.h -- private to value: making and releasing the memory of counted objects.
+/* obj.h -- making and releasing the memory of counted objects. Private to value.
  *
  * An object is a head (reference count, tag) and its content in one block of memory. Small
  * containers keep their items in the same block, after the head, because most lists and dicts of
- * programs have few items and allocation dominates their cost; larger ones move to memory of their
- * own when they grow. The head is written here and nowhere else, so that the live-value report of
- * debug builds counts every object.
+ * programs have few items and allocation dominates their cost; larger ones move to separate memory
+ * when they grow. The head is written here and nowhere else, so that the live-value report of debug
+ * builds counts every object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ static inline void pdl_obj_count(int n) { (void)n; }
 void pdl_obj_count(int n);
 #endif
 
-/* Makes the memory at p, from pdl_alloc, a new object with refs 1; its content is undefined. */
+/* Makes a new object with refs 1 of the memory at p, from pdl_alloc; its content is undefined. */
 static inline void *pdl_obj_head(pdl_tag tag, void *p) {
     *(pdl_obj *)p = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     pdl_obj_count(1);
@@ -30,14 +30,14 @@ static inline void *pdl_obj_head(pdl_tag tag, void *p) {
 static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
     return pdl_obj_head(tag, pdl_alloc(size));
 }
-/* Releases the memory of an object made by pdl_obj_new; its parts were released. */
+/* Releases the memory of an object made by pdl_obj_new, whose parts were released. */
 static inline void pdl_obj_free(pdl_obj *o) {
     assert(o->tag > PDL_V_FLOAT && o->tag < PDL_V_COUNT);
     pdl_obj_count(-1);
     pdl_free(o);
 }
 
-/* set, dict view, undefined: one value inside, nothing else. */
+/* A set, dict view or undefined: an object with one value inside. */
 typedef struct pdl_boxobj {
     pdl_obj head; /* bits: the kind of a view */
     pdl_val in;
@@ -55,14 +55,14 @@ typedef struct pdl_dictobj {
     pdl_val few[];
 } pdl_dictobj;
 
-/* Followed by its n bytes, which need not be text. */
+/* The struct is followed by its n bytes, which need not be text. */
 typedef struct pdl_bytesobj {
     pdl_obj head;
     size_t n;
     char p[];
 } pdl_bytesobj;
 
-/* The object of a value of that kind, which is asserted. */
+/* These return the object of a value; its kind is asserted. */
 static inline pdl_listobj *pdl_listobj_of(pdl_vref v) {
     assert(v.tag == PDL_V_LIST || v.tag == PDL_V_TUPLE);
     return (pdl_listobj *)(void *)v.u.o;
@@ -80,33 +80,34 @@ static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
     return (pdl_boxobj *)(void *)v.u.o;
 }
 
-/* Flags that a container takes over from its items. */
+/* The flags that a container takes over from its items. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* The handle of container c after x was put into it: with the flags and labels of both. */
+/* Returns the handle of container c after x was put into it: with the flags and labels of both. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
     return pdl_with_part_label(c, pdl_label_gathered(pdl_label_of(c), pdl_label_of(x)));
 }
 
-/* Container handle c after the items of another one were put in. */
+/* Returns the handle of container c after the items of another one were put into it. */
 static inline pdl_val pdl_joined_all(pdl_val c, pdl_vref other) {
     return pdl_with_label(pdl_joined(c, other), pdl_label_of_part(other));
 }
 
-/* Makes the items of a container larger, for at least `need`: *items is few or separately
+/* Makes the items of a container larger, for at least `need`; *items is few or separately
  * allocated. Returns the new capacity. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
-/* Starts a dict with these keys; the caller adds n values, vals[n++], none of them labelled or with
- * flags. It is a valid value when it has as many as shape has keys. Takes shape. */
+/* Starts a dict with these keys. The caller adds values, vals[n++], none of them labelled or with
+ * flags; it is a valid value when it has as many as shape has keys. Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
-/* Releases such a dict; its values are the caller's. */
+/* Releases such a dict; its values remain the caller's. */
 void pdl_dict_abandon(pdl_dictobj *d);
-/* A list of n items. Takes the items. */
+/* Makes a list of n items. Takes the items. */
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n);
 
-/* Dates and datetimes as instants (time.c). Both of one kind, both with or both without a zone. */
+/* Dates and datetimes as instants (time.c). Both are of one kind, both with or both without a
+ * zone. */
 bool pdl_time_is_zoned(pdl_vref v);
 int pdl_time_cmp(pdl_vref a, pdl_vref b);
 uint32_t pdl_time_hash(pdl_vref v);

@@ -1,8 +1,7 @@
 /* path.h -- the id of a block in a run ("text.2.if.then.data") as a shared, persistent list of
  * segments.
  *
- * Depth is the depth of the run, so ids are never stored as text where recursion could multiply
- * them.
+ * An id is as deep as the run, so ids are never stored as text where recursion could multiply them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,13 +27,13 @@ pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
 void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
 
-/* Appends the segments of p below `from` (one of its ancestors, by identity; NULL or another path:
- * all of p) to onto. All borrowed. */
+/* Appends the segments of p below `from` to onto. `from` is one of p's ancestors, by identity; for
+ * NULL or another path all of p is appended. All are borrowed. */
 pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
 
-/* Dot-joined text; nothing for NULL. */
+/* Appends the dot-joined text; nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
-/* Writes the last `most` segments; "...." replaces those before, if there are any. */
+/* Appends the last `most` segments; "...." replaces those before, if there are any. */
 void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* printer.h -- private to text.c and context.c: one walk of str()/repr() with its depth and its
- * ceiling.
+/* printer.h -- one walk of str()/repr() with its depth and its ceiling. Private to text.c and
+ * context.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +17,8 @@ typedef struct pdl_printer {
     size_t check_at; /* check for cancellation and memory once out is longer; at most stop */
 } pdl_printer;
 
-/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never
- * inside containers. */
+/* Appends repr(), or str() when `repr` is false. They differ for strings, dates, undefined and
+ * extension objects, never inside of containers. */
 PDL_MUST bool pdl_print(pdl_printer *p, pdl_vref v, bool repr);
 PDL_MUST bool pdl_print_context(pdl_printer *p, pdl_vref c);
 

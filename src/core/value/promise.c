@@ -1,4 +1,4 @@
-/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth
+/* promise.c -- see promise.h. Both walks keep an explicit stack where programs decide the depth
  * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk
  * remembers the objects it has visited, so that its time is bounded by their number.
  *
@@ -91,7 +91,7 @@ static bool push_message(void *user, const pdl_message *m) {
     return true;
 }
 
-/* Reverses what was pushed from `from` on, so that it is visited in order. */
+/* Reverses the entries from `from` on, so that they are visited in order. */
 static void reverse(worklist *w, size_t from) {
     for (size_t i = from, j = w->todo.n; i + 1 < j; i++) {
         pdl_vref t = w->todo.p[i];
@@ -158,8 +158,8 @@ typedef struct {
     size_t i;
 } join_frame;
 
-/* One join that is being made into text: joins inside of joins are entries of a stack, and their
- * text is appended to the same buffer. */
+/* A join whose text is being made. Joins inside of joins are entries of a stack, and their text is
+ * appended to the same buffer. */
 typedef struct {
     PDL_VEC(join_frame) open;
     pdl_buf text;
@@ -212,7 +212,7 @@ static bool add_pieces(joiner *j, pdl_err *err) {
 /* Makes the text of a ready join and stores it as the promise's value. */
 static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned depth,
                         pdl_err *err) {
-    joiner *j = PDL_NEW(joiner); /* on the heap: resolve recurses through here */
+    joiner *j = PDL_NEW(joiner); /* on the heap, because resolve recurses through here */
     j->text = PDL_BUF;
     j->depth = depth;
     j->r = r;
@@ -300,7 +300,7 @@ static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, 
 }
 
 static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    pdl_label label = 0, whole = 0; /* whole: of promises, so of all parts */
+    pdl_label label = 0, whole = 0; /* whole: labels of promises, which all parts get */
     while (pdl_is(v, PDL_V_PROMISE)) {
         whole |= pdl_label_of(v);
         pdl_promise *p = pdl_promise_of(v);

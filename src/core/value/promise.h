@@ -18,16 +18,16 @@ typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
     uint32_t id;    /* effect whose reply fills it; 0: a join */
-    pdl_val value;  /* FILLED: the value; else absent */
-    pdl_err err;    /* FAILED */
-    pdl_val pieces; /* a join: list of pieces (text or promises) in order; else absent */
-    /* FILLED with the text of a model: the choice of its reply, when the run keeps it; else
+    pdl_val value;  /* value of a FILLED one; else absent */
+    pdl_err err;    /* error of a FAILED one */
+    pdl_val pieces; /* list of a join's pieces (text or promises) in order; else absent */
+    /* The choice of the model's reply when FILLED with its text and the run keeps it; else
      * absent. */
     pdl_val answer;
 } pdl_promise;
 
 pdl_val pdl_promise_new(uint32_t id);
-/* Takes pieces, a list. Pieces are stringified when the join is made into text. */
+/* Makes a join. Takes pieces, a list, which are stringified when the join is made into text. */
 pdl_val pdl_promise_join(pdl_val pieces);
 static inline pdl_promise *pdl_promise_of(pdl_vref v) {
     return (pdl_promise *)(void *)pdl_obj_of(v);
@@ -35,13 +35,13 @@ static inline pdl_promise *pdl_promise_of(pdl_vref v) {
 void pdl_promise_fill(pdl_promise *p, pdl_val v);          /* takes v; p is pending */
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 
-/* The first promise inside v, to any depth of containers, that is not filled with a ready value
- * (borrowed), or absent when v is ready. A failed promise counts as not ready. Iterative in join
- * depth. */
+/* Returns the first promise inside v, to any depth of containers, that is not filled with a ready
+ * value (borrowed), or absent when v is ready. A failed promise is not ready. Iterative in the
+ * depth of joins. */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
-/* v with every filled promise replaced by its value, to any depth. v must be ready
- * (pdl_promise_blocking absent). Shares parts without promises. Error: limit. */
+/* Replaces every filled promise in v by its value, to any depth. v must be ready
+ * (pdl_promise_blocking is absent). Shares parts without promises. Error: limit. */
 PDL_MUST bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Set: a dict whose values are null, insertion order. Takes the dict. */
+/* Makes a set from a dict whose values are null; it keeps the order of insertion. Takes the
+ * dict. */
 pdl_val pdl_set_from_dict(pdl_val dict);
 pdl_vref pdl_set_dict(pdl_vref set);
 
@@ -23,13 +24,13 @@ typedef struct {
     int zone_seconds; /* east of UTC */
 } pdl_time;
 
-/* Error ValueError with Python's text ("day is out of range for month", "month must be in 1..12")
- * when the fields are not a date of the proleptic Gregorian calendar. */
+/* Makes a date or datetime. Error: ValueError with Python's text ("day is out of range for month",
+ * "month must be in 1..12") when the fields are not a date of the proleptic Gregorian calendar. */
 PDL_MUST bool pdl_date_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err);
-pdl_time pdl_time_get(pdl_vref v); /* of a date or datetime */
+pdl_time pdl_time_get(pdl_vref v); /* v is a date or datetime */
 bool pdl_time_read(pdl_str iso, bool *is_date,
-                   pdl_time *out); /* as fromisoformat reads the output of str() */
+                   pdl_time *out); /* reads the output of str(), as fromisoformat does */
 void pdl_time_iso(pdl_vref v, char sep, pdl_buf *out); /* str(): sep ' '; isoformat(): 'T' */
 PDL_MUST bool pdl_time_strftime(pdl_vref v, pdl_str format, pdl_val *out, pdl_err *err);
 
@@ -43,25 +44,25 @@ pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind); /* takes dict */
 pdl_view_kind pdl_view_kind_of(pdl_vref v);
 pdl_vref pdl_view_dict(pdl_vref v);
 
-/* Undefined with its explanation, "'x' is undefined". Takes why (str); name of the missing thing
- * for did-you-mean. */
+/* Makes an undefined value with its explanation, "'x' is undefined". Takes why (str). name: the
+ * missing name, for did-you-mean. */
 pdl_val pdl_undefined(pdl_val why);
 pdl_vref pdl_undefined_why(pdl_vref v);
 
-/* Sequence protocol over everything iterable: list, tuple, str (code points), dict (keys), set,
- * range, view, context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator.
- * Error of init: TypeError "'int' object is not iterable". */
+/* Iterates over everything iterable: list, tuple, str (code points), dict (keys), set, range, view,
+ * context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator. Error of init:
+ * TypeError "'int' object is not iterable". */
 typedef struct pdl_iter {
-    pdl_val over; /* kept */
+    pdl_val over; /* the value that is iterated over; owned */
     size_t i, n;
-    size_t off; /* bytes, for strings */
+    size_t off; /* offset in bytes, for strings */
 } pdl_iter;
 PDL_MUST bool pdl_iter_init(pdl_iter *it, pdl_vref v, pdl_err *err);
 bool pdl_iter_next(pdl_iter *it, pdl_val *out);
 void pdl_iter_fini(pdl_iter *it);
-/* Python's len(); false when v has no length. */
+/* Reads Python's len(). Returns false when v has no length. */
 bool pdl_val_len(pdl_vref v, size_t *out);
-/* list(v). */
+/* Makes list(v). */
 PDL_MUST bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

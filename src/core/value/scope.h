@@ -20,29 +20,29 @@ typedef struct pdl_scope pdl_scope;
 pdl_scope *pdl_scope_keep(const pdl_scope *s);
 void pdl_scope_drop(pdl_scope *s); /* iterative, any depth; NULL is fine */
 
-/* Borrowed value or absent. */
+/* Returns a borrowed value, or absent. */
 pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
 
-/* s with name bound to x. Takes s and x. Rebinding keeps the position in the order. */
+/* Binds name to x in s. Takes s and x. Rebinding keeps the position in the order. */
 pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x);
 
 /* Binds name to x where it is bound to old: the same object, or an equal number or text. Returns
- * whether it was. */
+ * true when it was. */
 bool pdl_scope_rebind(pdl_scope **s, pdl_name name, pdl_vref old, pdl_vref x);
 
-/* s without name. Takes s. */
+/* Removes name from s. Takes s. */
 pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name);
 
 size_t pdl_scope_count(const pdl_scope *s);
 
-/* Calls back in order of definition until fn returns false. */
+/* Calls fn in order of definition until it returns false. */
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user);
 
-/* As a dict from names to values (`pdl_scope`, import results). */
+/* Makes a dict from names to values (`pdl_scope`, results of imports). */
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
-/* Objects that own scopes (closures) hand them to pdl_scope_drop in fini, which defers nested
- * releases to the same work list; scopes therefore need no tag of their own among values. */
+/* Objects that own scopes (closures) pass them to pdl_scope_drop in fini, which defers nested
+ * releases to the same work list; scopes therefore need no tag of values. */
 
 #endif

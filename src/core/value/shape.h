@@ -1,5 +1,5 @@
-/* shape.h -- for value and for code that makes dicts of the same keys many times: which keys a
- * dict has, in which order. Dicts with the same keys share one.
+/* shape.h -- for value and for code that makes dicts of the same keys many times: which keys a dict
+ * has, in which order. Dicts with the same keys share one.
  *
  * Rows of a table have the same keys: with a shared shape each row holds its values and one
  * pointer, and comparing keys is comparing pointers. A shape with one owner is changed in place; a
@@ -17,8 +17,8 @@ typedef struct pdl_shape_key {
     uint32_t hash;
 } pdl_shape_key;
 
-/* Invariants: n <= cap; slots is NULL while n is small, else mask + 1 indices into keys plus one, 0
- * free. */
+/* Invariants: n <= cap. slots is NULL while n is small; else it has mask + 1 entries, each an index
+ * into keys plus one, or 0 when free. */
 typedef struct pdl_shape {
     uint32_t refs;
     uint32_t n, cap;
@@ -39,22 +39,23 @@ void pdl_shape_drop(pdl_shape *s); /* NULL is fine */
 /* Releases the memory of a shape whose refs reached 0 and whose keys were dropped. */
 void pdl_shape_free(pdl_shape *s);
 
-/* The same keys for a sole owner that will add `more`. Takes s. */
+/* Returns the same keys for a sole owner that will add `more`. Takes s. */
 pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
 
-/* Index of the key, or PDL_NO_KEY. s may be NULL. */
+/* Returns the index of the key, or PDL_NO_KEY. s may be NULL. */
 uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash);
 uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash);
-uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key); /* its hash is not known */
+/* for a key whose hash is not known */
+uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key);
 
 /* Appends a key that s does not have. Takes s, which has a sole owner or is NULL, and key. */
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
-/* Without the i-th key. Takes s, of a sole owner. */
+/* Removes the i-th key. Takes s, which has a sole owner. */
 void pdl_shape_remove(pdl_shape *s, uint32_t i);
 
-/* A dict of n pairs (key, value), as pdl_dict_put makes it; takes both of each. *shape: the keys of
- * the dict that the same code made before (NULL: none), which the new dict shares where it has the
- * same ones; owned by the caller, replaced by those of this dict. */
+/* Makes a dict of n pairs (key, value), as pdl_dict_put does; takes both of each. *shape: the keys
+ * of the dict that the same code made before (NULL: none), which the new dict shares when it has
+ * the same ones. The caller owns it, and it is replaced by the keys of this dict. */
 pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape);
 
 #endif

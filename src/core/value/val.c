@@ -19,7 +19,7 @@
 #ifdef NDEBUG
 size_t pdl_live_objects(void) { return 0; }
 #else
-static _Atomic size_t live; /* debug builds only: the leak report */
+static _Atomic size_t live; /* for the leak report of debug builds */
 void pdl_obj_count(int n) {
     (void)atomic_fetch_add_explicit(&live, (size_t)n, memory_order_relaxed);
 }
@@ -45,17 +45,17 @@ typedef struct {
 
 enum { LOCAL_FRAMES = 32 };
 
-/* Invariants: p is local, or heap memory of cap frames. */
+/* Invariant: p is local, or heap memory of cap frames. */
 typedef struct {
     frame *p;
     size_t n, cap;
     frame local[LOCAL_FRAMES];
 } walk;
 
-/* The walk of this thread that is in progress: a value that a fini drops is added to it instead of
+/* The walk of this thread that is in progress. A value that a fini drops is added to it instead of
  * recursing. */
 static _Thread_local walk *active;
-static walk no_more; /* an empty walk that takes its place once nothing is released any more */
+static walk no_more; /* an empty walk that replaces it once nothing is released any more */
 
 static bool walk_grow(walk *w) {
     size_t cap = w->cap + w->cap / 2;
@@ -68,8 +68,8 @@ static bool walk_grow(walk *w) {
     return true;
 }
 
-/* When there is no memory to remember o, it leaks: releasing memory must not fail because memory is
- * short. */
+/* Adds o to the walk. When there is no memory to remember o, it leaks: releasing memory must not
+ * fail because memory is short. */
 static void walk_push(walk *w, pdl_obj *o) {
     if (w->n < w->cap || walk_grow(w)) w->p[w->n++] = (frame){o, 0};
 }
@@ -83,7 +83,7 @@ static void free_leaf(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* The first n children, of kinds that have them in a row. */
+/* Returns the first n children, of kinds that have them in a row. */
 static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
@@ -96,7 +96,7 @@ static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     return d ? d->vals : NULL;
 }
 
-/* The ith child after the first ones; absent after the last. */
+/* Returns the i-th child after the first ones; absent after the last. */
 static pdl_val child_at(const pdl_obj *o, size_t i) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) return pdl_absent();
@@ -137,8 +137,8 @@ static inline bool drop_child(pdl_val c) {
     return false;
 }
 
-/* Drops children of o from *i on until one dies that has children of its own. Returns that child,
- * or NULL after the last. */
+/* Drops children of o from *i on until one dies that itself has children. Returns that child, or
+ * NULL after the last. */
 static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     size_t n;
     const pdl_val *items = first_children(o, &n);
@@ -155,8 +155,8 @@ static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
 }
 
 /* Drops some children of the top frame. A frame is popped before the last of its dying children is
- * walked, and a child of its own kind is walked after the others: so a chain of any length, such as
- * a long context, takes a few frames. */
+ * walked, and a child of the same kind is walked after the others, so a chain of any length, such
+ * as a long context, takes a few frames. */
 static void walk_step(walk *w) {
     enum { AT_ONCE = 4 };
     pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];

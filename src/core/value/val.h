@@ -1,14 +1,14 @@
 /* val.h -- pdl_val: data as PDL sees it. Immutable, reference counted, labelled.
  *
  * A value is a 16-byte handle: tag, flags, label set, and a scalar or a pointer to a counted
- * object. A pdl_val is owned (drop it or hand it on), a pdl_vref is borrowed. In a normal build
+ * object. A pdl_val is owned (drop it or pass it on), a pdl_vref is borrowed. In a normal build
  * both are the same struct; under PDL_CHECK_OWNERSHIP they are different pointer types, so that the
- * compiler finds wrong hand-overs (make check-own). Therefore only this room touches members;
- * others use the accessors.
+ * compiler finds an error in passing ownership (make check-own). Therefore only this room touches
+ * members; others use the accessors.
  *
  * Values never change once shared. An operation that "changes" a container takes its handle and
  * returns the new one: in place when refs == 1, on a copy otherwise. So fibers share values without
- * locks, and a value that was captured stays as it was. Values cannot form cycles (cells of Jinja's
+ * locks, and a captured value stays as it was. Values cannot form cycles (cells of Jinja's
  * namespace(), the one exception, refuse to hold themselves), so reference counts suffice and no
  * collector is needed.
  *
@@ -26,9 +26,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Order matters: tags up to PDL_V_FLOAT have no object. */
+/* The order matters: tags up to PDL_V_FLOAT have no object. */
 typedef enum {
-    PDL_V_ABSENT, /* "no argument given", "no value": programs never see it */
+    PDL_V_ABSENT, /* "no argument given", "no value"; programs never see it */
     PDL_V_NULL,
     PDL_V_BOOL,
     PDL_V_INT, /* fits int64 */
@@ -51,8 +51,8 @@ typedef enum {
     PDL_V_HANDLE,     /* object living in a code worker (handle.h) */
     PDL_V_NATIVE,     /* bound method or global function of templates */
     PDL_V_CELL,       /* namespace, cycler, joiner, loop, macro: objects of templates */
-    PDL_V_AGGREGATOR, /* where `contribute: [NAME]` goes */
-    PDL_V_RECORD,     /* object with fixed attributes: pdl_usage */
+    PDL_V_AGGREGATOR, /* the target of `contribute: [NAME]` */
+    PDL_V_RECORD,     /* object with fixed attributes, such as pdl_usage */
     PDL_V_COUNT
 } pdl_tag;
 
@@ -61,7 +61,7 @@ enum {
     PDL_F_SAFE = 2,    /* text marked safe (Markup) */
     PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
     PDL_F_PARTS = 8,   /* container: each part carries all its labels, see pdl_label_of_part */
-    PDL_F_MODULE = 16, /* dict: what an import gives, see pdl_dict_first_shown */
+    PDL_F_MODULE = 16, /* dict of an import, see pdl_dict_first_shown */
 };
 
 typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
@@ -70,8 +70,8 @@ typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
 typedef struct pdl_obj {
     uint32_t refs;
     uint8_t tag;
-    uint8_t bits; /* private to the kind */
-    uint16_t aux; /* private to the kind */
+    uint8_t bits; /* for the kind alone */
+    uint16_t aux; /* for the kind alone */
 } pdl_obj;
 
 #ifdef PDL_CHECK_OWNERSHIP /* compiled with -fsyntax-only, never linked */
@@ -142,27 +142,27 @@ static inline pdl_val pdl_bool(bool b) { return (pdl_val){.tag = PDL_V_BOOL, .u.
 static inline pdl_val pdl_int(int64_t i) { return (pdl_val){.tag = PDL_V_INT, .u.i = i}; }
 static inline pdl_val pdl_float(double d) { return (pdl_val){.tag = PDL_V_FLOAT, .u.d = d}; }
 
-/* Handle for a counted object: takes one reference of o. */
+/* Makes a handle for a counted object; takes one reference of o. */
 static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
     assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
-/* The same value with labels joined in / flags set. Takes v. A label that is given to a container
- * is one of all of its parts. */
+/* Return the same value with labels joined in, or with flags set. Take v. A label that a container
+ * is given applies to all of its parts. */
 static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);
     if (l) v.flags &= (uint8_t)~PDL_F_PARTS;
     return v;
 }
-/* The same with the labels of a part that was put in: the other parts do not get them. */
+/* Joins in the labels of a part that was put into v; the other parts do not get them. */
 static inline pdl_val pdl_with_part_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);
     return v;
 }
-/* The same value with these labels alone: what pdl_with_label cannot take away. Takes v. Only a
- * check of its form (bounded values) and `endorse` may do that. */
+/* Replaces the labels of v. Takes v. Labels are removed only by a check of its form (bounded
+ * values) and by `endorse`. */
 static inline pdl_val pdl_relabelled(pdl_val v, pdl_label l) {
     v.label_low = (uint32_t)l;
     v.label_high = (uint16_t)(l >> 32);
@@ -174,22 +174,22 @@ static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
     return v;
 }
 
-void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
+void pdl_release(pdl_obj *o); /* called when refs reaches 0; iterative, any depth */
 
-/* The process is about to end: from now on containers of this thread are not released, because
- * walking through millions of values takes longer than leaving them to the system. */
+/* Called when the process is about to end. From now on containers of this thread are not released,
+ * because walking through millions of values takes longer than leaving them to the system. */
 void pdl_leak_on_exit(void);
 
-/* One more owner. */
+/* Adds an owner. */
 static inline pdl_val pdl_keep(pdl_vref v) {
     assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
     return v;
 }
-/* The value itself in a place whose type says owned: a member or an argument that is only read, and
- * that nobody drops. The one way around the check of make check-own. */
+/* Puts a borrowed value where the type says owned: into a member or an argument that is only read,
+ * and that is never dropped. The one way around make check-own. */
 static inline pdl_val pdl_lent(pdl_vref v) { return v; }
-/* Gives up one ownership. */
+/* Releases one ownership. */
 static inline void pdl_drop(pdl_val v) {
     assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT && --v.u.o->refs == 0) pdl_release(v.u.o);
@@ -197,8 +197,8 @@ static inline void pdl_drop(pdl_val v) {
 #endif
 
 static inline bool pdl_is(pdl_vref v, pdl_tag t) { return pdl_tag_of(v) == t; }
-/* What a part has of the labels of its container, beside its own: nothing when the container is
- * made of labelled parts, else all, since it came as a whole (JSON of a model). */
+/* Returns the labels that a part gets from its container, besides its own: none when the container
+ * is made of labelled parts, else all, since it arrived as a whole (JSON of a model). */
 static inline pdl_label pdl_label_of_part(pdl_vref container) {
     return pdl_flags_of(container) & PDL_F_PARTS ? 0 : pdl_label_of(container);
 }
@@ -208,7 +208,7 @@ static inline bool pdl_is_str(pdl_vref v) { return pdl_tag_of(v) == PDL_V_STR; }
 static inline bool pdl_is_list(pdl_vref v) { return pdl_tag_of(v) == PDL_V_LIST; }
 static inline bool pdl_is_dict(pdl_vref v) { return pdl_tag_of(v) == PDL_V_DICT; }
 static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL; }
-/* An integer of any size (a boolean is not). */
+/* Returns true for an integer of any size; a boolean is not one. */
 static inline bool pdl_is_int(pdl_vref v) {
     return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT;
 }
@@ -216,19 +216,20 @@ static inline bool pdl_may_hold_promise(pdl_vref v) {
     return (pdl_flags_of(v) & PDL_F_PROMISE) != 0;
 }
 
-/* Extension objects: kinds that a higher room defines. */
+/* The class of extension objects, kinds that a higher room defines. */
 typedef struct pdl_class {
-    const char *type_name; /* as in Python's <class 'NAME'>: "function", "Namespace" */
-    /* The ith child value (borrowed), or absent after the last; may be NULL. Used to release deep
-     * structures without recursion, so fini must not drop children that child() enumerates. */
+    const char *type_name; /* the NAME in Python's <class 'NAME'>: "function", "Namespace" */
+    /* Returns the i-th child value (borrowed), or absent after the last; may be NULL. Deep
+     * structures are released with it, without recursion, so fini must not drop children that
+     * child() enumerates. */
     pdl_vref (*child)(const pdl_obj *o, size_t i);
-    /* Releases everything but the children and the object's own memory; may be NULL. */
+    /* Releases everything except the children and the object's memory; may be NULL. */
     void (*fini)(pdl_obj *o);
     /* Appends the output of str() and repr(); NULL: "<NAME object>". */
     void (*text)(const pdl_obj *o, bool repr, struct pdl_buf *out);
 } pdl_class;
 
-/* First member of every object with tag PDL_V_FUNC .. PDL_V_RECORD. */
+/* The first member of every object with tag PDL_V_FUNC .. PDL_V_RECORD. */
 typedef struct pdl_ext {
     pdl_obj head;
     const pdl_class *cls;
@@ -239,17 +240,17 @@ static inline const pdl_class *pdl_class_of(pdl_vref v) {
     return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls;
 }
 
-/* New extension object of size bytes (zeroed after the head), refs 1. */
+/* Makes an extension object of size bytes (zeroed after the head), refs 1. */
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
-/* Live counted objects of this process: tests assert that it returns to its start. Debug builds
- * only, else 0. */
+/* Returns the number of live counted objects of this process; tests assert that it returns to its
+ * start. Debug builds only, else 0. */
 size_t pdl_live_objects(void);
 
 /* --- strings (string.c) ----------------------------------------------------------------------- */
 
-/* Text object, followed by its bytes. Invariants: p[n] == 0; n_cp is the number of code points, or
- * UINT32_MAX when not counted yet. */
+/* A text object is followed by its bytes. Invariants: p[n] == 0; n_cp is the number of code points,
+ * or UINT32_MAX when not counted yet. */
 typedef struct pdl_strobj {
     pdl_obj head;
     uint32_t n, cap;
@@ -258,31 +259,30 @@ typedef struct pdl_strobj {
     char p[];
 } pdl_strobj;
 
-pdl_val pdl_text(pdl_str s); /* copy of valid UTF-8 of at most PDL_MAX_TEXT bytes */
-/* The same as a walk (base/cancel.h): when it is cancelled the text ends early. */
+pdl_val pdl_text(pdl_str s); /* copies s: valid UTF-8 of at most PDL_MAX_TEXT bytes */
+/* Works as a walk (base/cancel.h): when it is cancelled the text ends early. */
 pdl_val pdl_text_walk(pdl_str s);
 pdl_val pdl_textz(const char *z);
 PDL_PRINTF(1, 2) pdl_val pdl_textf(const char *fmt, ...);
 struct pdl_buf;
-pdl_val pdl_text_of_buf(struct pdl_buf *b); /* content of b, which becomes empty */
+pdl_val pdl_text_of_buf(struct pdl_buf *b); /* takes the content of b, which becomes empty */
 
 static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v */
     const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
     assert(s->head.tag == PDL_V_STR && s->p[s->n] == 0);
     return (pdl_str){s->p, s->n};
 }
-/* The text value whose bytes pdl_str_get returned as p; adds an owner. */
+/* Returns the text value whose bytes pdl_str_get returned as p; adds an owner. */
 pdl_val pdl_text_around(const char *p);
-size_t pdl_text_len_cp(pdl_vref v); /* code points; cached */
+size_t pdl_text_len_cp(pdl_vref v); /* number of code points; cached */
 static inline bool pdl_text_is(pdl_vref v, const char *z) {
     return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);
 }
 
-/* v with more appended: in place for a sole owner. Takes v. Error PDL_E_limit (v is then dropped).
- */
+/* Appends more to v, in place for a sole owner. Takes v. Error: PDL_E_limit (v is then dropped). */
 PDL_MUST bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err);
 
-/* Code points [from, to) as a new string. */
+/* Makes a string of the code points [from, to). */
 pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
 
 /* --- lists and tuples (list.c) ---------------------------------------------------------------- */
@@ -291,12 +291,12 @@ typedef struct pdl_listobj {
     pdl_obj head;
     uint32_t n, cap;
     pdl_val *items; /* few, or separately allocated */
-    pdl_val few[];  /* of a list made for few items */
+    pdl_val few[];  /* used by a list that was made for few items */
 } pdl_listobj;
 
 pdl_val pdl_list_new(size_t cap);                      /* empty list */
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n); /* takes each item */
-/* Checks that there is memory for one more item. For lists that a program lets grow. */
+/* Checks that there is memory for one more item of a list that a program grows. */
 PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
 pdl_val pdl_list_push(pdl_val list, pdl_val x);          /* takes both, returns the longer list */
 pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x); /* i < length; takes both */
@@ -304,7 +304,7 @@ pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
 pdl_val pdl_list_remove(pdl_val list, size_t i); /* takes list; i < length */
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b);  /* takes a; both lists (or both tuples) */
 pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
-/* The ith item with the labels that the list adds to it, i < length; owned. */
+/* Returns the i-th item, i < length, with the labels that the list adds to it; owned. */
 pdl_val pdl_list_part(pdl_vref list, size_t i);
 
 #ifndef PDL_CHECK_OWNERSHIP
@@ -312,7 +312,7 @@ static inline size_t pdl_list_len(pdl_vref v) {
     assert(v.tag == PDL_V_LIST || v.tag == PDL_V_TUPLE);
     return ((const pdl_listobj *)(const void *)v.u.o)->n;
 }
-/* Borrowed; i < length. For lists and tuples. */
+/* Returns an item of a list or tuple, borrowed; i < length. */
 static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) {
     assert(i < pdl_list_len(v));
     return ((const pdl_listobj *)(const void *)v.u.o)->items[i];
@@ -326,57 +326,61 @@ pdl_vref pdl_list_at(pdl_vref v, size_t i);
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
-/* Takes all. An existing key gets the new value and keeps its position. The value gets the labels
- * of the key. */
+/* Binds key to x. Takes all. An existing key gets the new value and keeps its position. The value
+ * gets the labels of the key. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
-/* The same where the value has the labels of its key already, part by part. */
+/* Does so for a value that has the labels of its key already, part by part. */
 pdl_val pdl_dict_put_known(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
     return pdl_dict_puts(d, pdl_str_of(key), x); /* inline: lengths of literals are constants */
 }
 pdl_val pdl_dict_del(pdl_val d, pdl_vref key); /* takes d; absent key: unchanged. O(n) */
-/* Borrowed value, or absent. 1, 1.0 and true are the same key. */
+/* Returns a borrowed value, or absent. 1, 1.0 and true are the same key. */
 pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
 pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
 static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
     return pdl_dict_gets(d, pdl_str_of(key));
 }
-/* The i-th entry in order, i < length; borrowed. */
+/* Returns the i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
-/* The entry at which printing begins. What an import gives is the whole scope of its file, of which
- * only the file's own definitions are printed: those after the names that every scope begins with,
- * which are stdlib and pdl_*. 0 for other dicts. */
+/* Returns the entry at which printing begins; 0 for most dicts. The dict of an import is the whole
+ * scope of its file, of which only the file's own definitions are printed: those after the names
+ * that every scope begins with, which are stdlib and pdl_*. */
 size_t pdl_dict_first_shown(pdl_vref d);
-/* The ith value with the labels that the dict adds to it; owned. */
+/* Returns the i-th value with the labels that the dict adds to it; owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
-/* The same by key; absent where there is none. What becomes a value of the program is read so: from
- * pdl_dict_find it lacks what came with the whole. */
+/* Returns a value by its key with these labels; absent when there is none. A value that the program
+ * gets is read this way: pdl_dict_find leaves out the labels of the whole. */
 pdl_val pdl_dict_part_at(pdl_vref d, pdl_vref key);
 pdl_val pdl_dict_part_named(pdl_vref d, pdl_str key);
-/* Right-biased union: b's entries over a. Takes a. */
+/* Makes the right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
+
 /* Equality and hashes of large values check for cancellation; a cancelled walk stops
  * (base/cancel.h). */
+
 /* Returns true when v can be a key (str, numbers, bool, null, bytes, dates, tuples of such). */
 bool pdl_is_hashable(pdl_vref v);
-uint32_t pdl_val_hash(pdl_vref v); /* of a hashable value; equal values have equal hashes */
+uint32_t pdl_val_hash(pdl_vref v); /* v is hashable; equal values have equal hashes */
 
 /* --- comparison (eq.c, order.c) --------------------------------------------------------------- */
 
-/* Python's ==; never fails; 1 == 1.0 == true. Values deeper than PDL_MAX_VALUE_DEPTH compare
- * unequal, and so do values whose comparison was cancelled. */
+/* Compares as Python's ==; never fails; 1 == 1.0 == true. Values deeper than PDL_MAX_VALUE_DEPTH
+ * compare unequal, and so do values whose comparison was cancelled. */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
-/* Python's bool(); undefined is false, promises must have been forced. */
+/* Returns Python's bool(). Undefined is false; promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);
-/* Python's a < b (op: '<', '>', 'l' for <=, 'g' for >=). Error: TypeError with Python's text. */
+/* Computes Python's a < b (op: '<', '>', 'l' for <=, 'g' for >=). Error: TypeError with Python's
+ * text. */
 PDL_MUST bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err);
-/* Python's `x in c`. Error: TypeError with Python's text. */
+/* Computes Python's `x in c`. Error: TypeError with Python's text. */
 PDL_MUST bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err);
-/* Python's class name: "str", "int", "NoneType", "dict", "Undefined" ... (static). */
+/* Returns Python's class name: "str", "int", "NoneType", "dict", "Undefined" ... (static). */
 const char *pdl_type_name(pdl_vref v);
-/* Class name as Python's operators print it: "datetime.date" where type(x).__name__ is "date". */
+/* Returns the class name as Python's operators print it: "datetime.date" where type(x).__name__ is
+ * "date". */
 const char *pdl_type_full(pdl_vref v);
 
 #endif

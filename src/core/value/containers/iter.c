@@ -63,8 +63,9 @@ static pdl_val next_char(pdl_iter *it) {
     return pdl_with_label(pdl_text((pdl_str){from, (size_t)(p - from)}), pdl_label_of(it->over));
 }
 
-/* Whoever wrote the keys of a module chose which function is at a place; one that is read by its
- * name is what the reader chose (vm/run/run_globals.c). */
+/* Returns the value at a place. A function gets the labels of its key: whoever wrote the keys of a
+ * module chose which function is at a place, while the reader chooses a value that is read by its
+ * name (vm/run/run_globals.c). */
 static pdl_val value_by_place(pdl_vref d, size_t i) {
     pdl_vref v = pdl_dict_val_at(d, i);
     pdl_label of_key = pdl_is(v, PDL_V_FUNC) ? pdl_label_of(pdl_dict_key_at(d, i)) : 0;
@@ -121,8 +122,8 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
                            PDL_MAX_RANGE_ITEMS);
     }
-    size_t each =
-        sizeof(pdl_val) + (pdl_is_str(v) ? sizeof(pdl_strobj) + 8 : 0); /* characters are objects */
+    /* Each character of a text becomes an object. */
+    size_t each = sizeof(pdl_val) + (pdl_is_str(v) ? sizeof(pdl_strobj) + 8 : 0);
     if (!pdl_err_memory(err, it.n * each)) {
         pdl_iter_fini(&it);
         return false;

@@ -1,4 +1,4 @@
-/* memo.c -- see memo.h. Objects are kept while their address is a key.
+/* memo.c -- see memo.h. An object is kept while its address is a key.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,8 @@ static uintptr_t key_of(pdl_vref v, unsigned way) {
     return (uintptr_t)pdl_obj_of(v) + way;
 }
 
-/* Two handles of one object may differ in labels and flags. */
+/* Returns true when both are one handle: two handles of one object may differ in labels and
+ * flags. */
 static bool is_same(pdl_vref a, pdl_vref b) {
     return pdl_tag_of(a) == pdl_tag_of(b) && pdl_flags_of(a) == pdl_flags_of(b) &&
            pdl_label_of(a) == pdl_label_of(b);

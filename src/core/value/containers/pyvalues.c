@@ -98,6 +98,6 @@ size_t pdl_range_len(pdl_vref v) {
 int64_t pdl_range_at(pdl_vref v, size_t i) {
     assert(i < pdl_range_len(v));
     const rangeobj *r = range_of(v);
-    /* The item is in range, so wrapping on the way cancels out. */
+    /* The item is in range, so wrapping in between cancels out. */
     return (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->step);
 }

@@ -11,12 +11,12 @@
 #include "base/banned.h"
 
 enum {
-    SMALL = 8, /* up to here comparing cached hashes one by one beats a table */
+    SMALL = 8, /* up to this number, comparing cached hashes one by one beats a table */
     FIRST_CAP = 4,
     MAX_KEYS = UINT32_MAX / 4
 };
 
-/* The invariants of shape.h; at least one slot is free, which ends every probe. */
+/* Checks the invariants of shape.h. At least one slot is free, which ends every probe. */
 static inline bool shape_ok(const pdl_shape *s) {
     return s->refs > 0 && s->n <= s->cap && (s->slots ? s->n <= s->mask : s->n <= SMALL);
 }
@@ -105,7 +105,8 @@ uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
     return PDL_NO_KEY;
 }
 
-/* Comparing few keys of different lengths is faster than hashing one. */
+/* Searches few keys one by one, because comparing keys of different lengths is faster than hashing
+ * one. */
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
     assert(!s || shape_ok(s));
     if (!s) return PDL_NO_KEY;

@@ -8,14 +8,15 @@
 
 #include "value/val.h"
 
-/* Sets of keys met so far: all-zero is empty. Direct-mapped, so memory stays bounded. */
+/* The sets of keys met so far; all-zero is empty. The table is direct-mapped, so its memory is
+ * bounded. */
 enum { PDL_SHAPES = 64 };
 typedef struct pdl_shapes {
     struct pdl_shape *slot[PDL_SHAPES];
 } pdl_shapes;
 
-/* Returns the same dict; if an earlier one had the same keys in the same order, it now shares their
- * shape. Also applies to values that are dicts. Takes dict. */
+/* Returns the same dict. If an earlier one had the same keys in the same order, it now shares their
+ * shape; so do values of it that are dicts. Takes dict. */
 pdl_val pdl_shapes_share(pdl_shapes *met, pdl_val dict);
 void pdl_shapes_fini(pdl_shapes *met);
 

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_TEXT = 64, /* longer ones are rarely met again */
+    MAX_TEXT = 64, /* longer texts rarely repeat */
     MAX_SHAPE = 64 /* keys; an object with more is a table, not a row */
 };
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
@@ -47,10 +47,11 @@ uint64_t pdl_json_begin(const char *p, const char *end) {
         return word;
     }
     uint64_t word = pdl_word64(p), quotes = pdl_word_zeros(word ^ PDL_EACH_BYTE('"'));
-    return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word; /* bytes before the first one */
+    /* bytes before the first quote */
+    return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word;
 }
 
-/* A shape is at one of two neighbouring places. */
+/* Returns the first of the two neighbouring places where a shape may be. */
 static unsigned place_of(uint64_t begin) { return (unsigned)((begin * MIX) >> 60); }
 static_assert(PDL_JSON_SHAPES == 16, "place_of takes four bits of the hash");
 

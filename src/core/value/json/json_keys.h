@@ -1,4 +1,4 @@
-/* json_keys.h -- private to value: keys and shapes that JSON documents share (json_read.h).
+/* json_keys.h -- keys and shapes that JSON documents share (json_read.h). Private to value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,15 +8,16 @@
 #include "value/json_read.h"
 #include "value/shape.h"
 
-/* The object of this text, shared with earlier equal ones. */
+/* Returns the object of this text, shared with earlier equal ones. */
 pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text);
 
-/* The first bytes of the first key of an object, which begins at p. Shapes are found by them. */
+/* Returns the first bytes of the first key of an object, which begins at p. Shapes are found by
+ * them. */
 uint64_t pdl_json_begin(const char *p, const char *end);
-/* The shape of the last object that began so, as a guess, or NULL. The text of its keys needs no
- * escapes. */
+/* Returns the shape of the last object that had these first bytes, as a guess, or NULL. The text of
+ * its keys needs no escapes. */
 pdl_shape *pdl_json_shape_guess(const pdl_json_keys *keys, uint64_t begin);
-/* The next guess for an object that begins so is the shape of dict. */
+/* Makes the shape of dict the next guess for an object with these first bytes. */
 void pdl_json_shape_learn(pdl_json_keys *keys, uint64_t begin, pdl_vref dict);
 
 #endif

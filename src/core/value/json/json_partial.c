@@ -16,14 +16,13 @@
 
 #include "base/banned.h"
 
-/* What may follow. */
+/* The parts of the grammar that may follow. */
 typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, AFTER_ITEM } expected;
 
 /* A container that is open. */
 typedef struct level {
-    char end; /* '}' or ']' */
-    pdl_val
-        keys; /* of an object: dict of those so far; a repeated one would contradict the first */
+    char end;     /* '}' or ']' */
+    pdl_val keys; /* dict of an object's keys so far; a repeated key would contradict the first */
 } level;
 
 typedef struct partial_walker {
@@ -40,7 +39,7 @@ static void mark(walker *w, bool in_text) {
     w->in_text = in_text;
 }
 
-/* Reads a small piece of JSON by itself; absent when it is not JSON. */
+/* Reads a small piece of JSON. Absent when it is not JSON. */
 static pdl_val read_piece(pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
@@ -65,10 +64,11 @@ static size_t escape_length(pdl_str s) {
     if (s.n < 6) return 0;
     bool high = (s.p[2] | 32) == 'd' &&
                 (s.p[3] == '8' || s.p[3] == '9' || (s.p[3] | 32) == 'a' || (s.p[3] | 32) == 'b');
-    return !high ? 6 : s.n < 12 ? 0 : 12; /* two halves of a character belong together */
+    return !high ? 6 : s.n < 12 ? 0 : 12; /* both halves of a surrogate pair are needed */
 }
 
-/* A text from its quote on; false: it is not over, or no text. */
+/* Walks through a text from its opening quote. Returns false when it is incomplete or not a
+ * text. */
 static bool walk_text(walker *w, bool value) {
     w->pos++;
     if (value) mark(w, true);
@@ -83,14 +83,13 @@ static bool walk_text(walker *w, bool value) {
         if (n == 0 || (!plain && !is_valid_in_text(pdl_str_sub(w->s, w->pos, w->pos + n))))
             return false;
         w->pos += n;
-        bool inside =
-            w->pos < w->s.n && ((unsigned char)w->s.p[w->pos] & 0xc0) == 0x80; /* of a character */
-        if (value && !inside) mark(w, true);
+        bool in_character = w->pos < w->s.n && ((unsigned char)w->s.p[w->pos] & 0xc0) == 0x80;
+        if (value && !in_character) mark(w, true);
     }
     return false;
 }
 
-/* A number or a word; certain when something follows it. */
+/* Walks through a number or a word, which is certain when something follows it. */
 static bool walk_plain(walker *w) {
     size_t start = w->pos;
     while (w->pos < w->s.n && !strchr(",]} \t\r\n", w->s.p[w->pos])) w->pos++;
@@ -124,7 +123,7 @@ static bool open_container(walker *w, bool object) {
     return true;
 }
 
-/* Returns false when it was the outermost. */
+/* Closes the innermost container. Returns false when it was the outermost. */
 static bool close_container(walker *w) {
     pdl_drop(w->open.p[--w->open.n].keys);
     w->next = AFTER_ITEM;
@@ -141,7 +140,7 @@ static bool walk_value(walker *w, char c) {
     return true;
 }
 
-/* One token; false: the text ends here, or the rest is ignored. */
+/* Walks through one token. Returns false where the text ends or the rest is ignored. */
 static bool walk(walker *w) {
     char c = w->s.p[w->pos], end = w->open.n ? w->open.p[w->open.n - 1].end : 0;
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {

@@ -1,14 +1,14 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
  * Allocation is most of the work of reading JSON, hence two measures. An object is guessed to have
- * the keys of the last one that began with the same key: it is made at once, and as long as the
- * text agrees, keys are compared instead of read, and values are read into their place. Values of
- * other open containers are kept on one stack until their container closes, which then is made in
- * its exact size.
+ * the keys of the last one that began with the same key. It is made at once; as long as the text
+ * agrees, keys are compared instead of read, and values are read into their place. Values of other
+ * open containers are kept on one stack until their container closes, which is then made in its
+ * exact size.
  *
- * Functions that read take the cursor and return it after what they read, or NULL on failure: in a
- * register it is much cheaper than in the reader. Messages and positions are those of Python's
- * json, whose scanner looks for the parts of the grammar in this order.
+ * Functions that read take the cursor and return it after what they read, or NULL on failure,
+ * because a register is much cheaper than a member of the reader. Messages and positions are those
+ * of Python's json, whose scanner looks for the parts of the grammar in this order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,20 +31,21 @@
 enum {
     INLINE_DEPTH = 16,
     INLINE_VALUES = 48,
-    FAST_DIGITS = 19,      /* any so many digits fit 64 bits */
-    MAX_INT_DIGITS = 18,   /* any so many digits fit an int64 */
-    MANY_PLACES = 10000,   /* after the point: more than a float has */
-    MAX_INTERNED_TEXT = 8, /* short texts repeat */
+    FAST_DIGITS = 19,      /* any number with so many digits fits 64 bits */
+    MAX_INT_DIGITS = 18,   /* any number with so many digits fits an int64 */
+    MANY_PLACES = 10000,   /* digits after the point: more than a float has */
+    MAX_INTERNED_TEXT = 8, /* bytes: short texts repeat */
     CHECK_EVERY = 1 << 16  /* bytes between two checks for cancellation */
 };
 
-/* A container that is still open. The outermost one is the document, a list of one value. */
+/* A container that is still open. The outermost one is the document, as a list of one value. */
 typedef struct {
-    /* Its first value on the stack; those of an unguessed dict are key, value, key, value... */
+    /* The index of its first value on the stack. A dict that was not guessed has key, value, key,
+     * value... */
     size_t from;
-    /* owned: a dict with the guessed keys and values for the first n of them */
+    /* Owned: a dict with the guessed keys, and values for the first n of them. */
     pdl_dictobj *guess;
-    uint64_t begin; /* of a dict: its first key, for the next guess */
+    uint64_t begin; /* bytes of a dict's first key, for the next guess */
     bool is_dict;
 } open_box;
 
@@ -53,7 +54,7 @@ typedef struct {
     int flags;
     pdl_json_keys *keys;
     pdl_err *err;
-    open_box *box; /* the innermost; all from `open` on are open */
+    open_box *box; /* the innermost; all boxes from `open` on are open */
     open_box *open;
     size_t open_cap;
     pdl_val *values; /* owned, n of them */
@@ -83,8 +84,8 @@ PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* Four hex digits at p; another character must follow them (Python's scanner wants the closing
- * quote there). */
+/* Reads four hex digits at p; another character must follow them, because Python's scanner expects
+ * the closing quote there. */
 static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
     uint32_t v = 0;
@@ -97,7 +98,8 @@ static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     return p + 4;
 }
 
-/* Behind "\u". A surrogate without its partner becomes U+FFFD: text is always valid UTF-8. */
+/* Reads what follows "\u". A surrogate without its partner becomes U+FFFD, so that text is always
+ * valid UTF-8. */
 static const char *read_unicode(reader *r, const char *p, pdl_buf *b) {
     uint32_t c = 0, low = 0;
     if (!(p = read_hex4(r, p, &c))) return NULL;
@@ -124,7 +126,8 @@ static const char *read_escape(reader *r, const char *p, pdl_buf *b,
     return p + 2;
 }
 
-/* The rest of a string that holds escapes, up to its closing quote; the text before p is plain. */
+/* Reads the rest of a string that has escapes, up to its closing quote; the text before p is
+ * plain. */
 static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b,
                                 bool *ascii) {
     const char *from = quote + 1;
@@ -176,7 +179,8 @@ static inline bool is_digit(const char *p, const char *end) {
     return p < end && (unsigned)(*p - '0') <= 9;
 }
 
-/* Digits at p, which continue a number whose value is *v. It may wrap: then there are too many. */
+/* Reads digits at p, which continue a number whose value is *v. The value may wrap when there are
+ * too many. */
 static inline const char *read_digits(const char *p, const char *end, uint64_t *v) {
     uint64_t digits = *v;
     for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
@@ -184,7 +188,7 @@ static inline const char *read_digits(const char *p, const char *end, uint64_t *
     return p;
 }
 
-/* The exponent at p, if there is one; p is moved past it. */
+/* Reads the exponent at p, if there is one, and moves p past it. */
 static int read_exponent(const char **p, const char *end) {
     const char *q = *p;
     if (q == end || (*q != 'e' && *q != 'E')) return 0;
@@ -198,15 +202,15 @@ static int read_exponent(const char **p, const char *end) {
     return minus ? -e : e;
 }
 
-/* A fraction or exponent is at p, after n digits of the number that begins at `from`; their value
- * is `digits` unless there were too many. */
+/* Reads a fraction or exponent at p, after n digits of the number that begins at `from`; their
+ * value is `digits` unless there were too many. */
 static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n,
                               pdl_val *out) {
     ptrdiff_t exp10 = 0;
-    if (!digits) n = 0; /* a zero before the point is no digit that counts */
+    if (!digits) n = 0; /* a zero before the point is not significant */
     if (*p == '.' && is_digit(p + 1, r->end)) {
         const char *point = p++;
-        if (!n) /* not followed by one either */
+        if (!n) /* there is no significant digit before the point */
             while (p < r->end && *p == '0') p++;
         const char *first = p;
         p = read_digits(p, r->end, &digits);
@@ -277,7 +281,7 @@ static const char *read_word(reader *r, const char *p, pdl_val *out) {
 
 /* --- open containers -------------------------------------------------------------------------- */
 
-/* Grows a stack that begins inside of the reader. */
+/* Grows a stack that begins as an array inside of the reader. */
 PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     void *q = pdl_realloc_n(is_inline ? NULL : p, *cap * 2, size);
     if (is_inline) memcpy(q, p, *cap * size);
@@ -285,7 +289,7 @@ PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     return q;
 }
 
-/* One more value on the stack: absent until it is read. */
+/* Adds one more value to the stack: absent until it is read. */
 static inline pdl_val *push_value(reader *r) {
     if (PDL_UNLIKELY(r->n == r->cap))
         r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
@@ -294,7 +298,7 @@ static inline pdl_val *push_value(reader *r) {
     return v;
 }
 
-/* One more value of the innermost container: absent until it is read. */
+/* Adds one more value to the innermost container: absent until it is read. */
 static inline pdl_val *add_value(reader *r) {
     pdl_dictobj *d = r->box->guess;
     if (!d) return push_value(r);
@@ -303,7 +307,7 @@ static inline pdl_val *add_value(reader *r) {
     return v;
 }
 
-/* The guess was wrong: moves its values to the stack, each after its key. */
+/* Undoes a wrong guess: moves its values to the stack, each after its key. */
 static void unguess(reader *r, open_box *box) {
     pdl_dictobj *d = box->guess;
     box->guess = NULL;
@@ -349,7 +353,7 @@ static pdl_obj *close_list(const reader *r, const open_box *box) {
     return pdl_obj_of(pdl_list_of_items(r->values + box->from, r->n - box->from));
 }
 
-/* The innermost container, made of its values, becomes a value of the one around it. */
+/* Makes the innermost container of its values and adds it as a value to the one around it. */
 static void close_box(reader *r) {
     open_box *box = r->box;
     bool is_dict = box->is_dict;
@@ -357,12 +361,13 @@ static void close_box(reader *r) {
     r->n = box->from;
     r->box--;
     *add_value(r) =
-        pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0); /* values from texts have no flags */
+        /* values from JSON text have no flags */
+        pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0);
 }
 
 /* --- structure -------------------------------------------------------------------------------- */
 
-/* Anything above a space is not a blank: one comparison for most characters. */
+/* No character above the space is a blank, so most characters need one comparison. */
 static inline bool is_blank(char c) {
     return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
 }
@@ -372,7 +377,7 @@ static inline const char *skip_blanks(const reader *r, const char *p) {
     return p;
 }
 
-/* Behind the next key of the guess, or NULL when the text is another. */
+/* Returns the cursor after the next key of the guess, or NULL when the text has another key. */
 static inline const char *match_key(const reader *r, const char *p, const pdl_dictobj *guess) {
     if (guess->n == guess->shape->n) return NULL;
     pdl_str key = pdl_str_get(guess->shape->keys[guess->n].key);
@@ -387,7 +392,7 @@ static const char *read_unguessed_key(reader *r, const char *p) {
     return read_string(r, p, true, push_value(r));
 }
 
-/* A key and its colon; the cursor then is at the value. */
+/* Reads a key and its colon; the cursor is then at the value. */
 static inline const char *read_key(reader *r, const char *p) {
     const pdl_dictobj *guess = r->box->guess;
     const char *q = guess ? match_key(r, p, guess) : NULL;
@@ -397,7 +402,7 @@ static inline const char *read_key(reader *r, const char *p) {
                                     : skip_blanks(r, q + 1);
 }
 
-/* A container begins at the cursor. *done: it was empty and is a value; otherwise its first value
+/* Begins a container at the cursor. *done: it was empty and is a value; otherwise its first value
  * follows. */
 static inline const char *begin_box(reader *r, const char *p, bool *done) {
     bool is_dict = *p == '{';
@@ -412,7 +417,7 @@ static inline const char *begin_box(reader *r, const char *p, bool *done) {
     return p;
 }
 
-/* A value begins at the cursor. *done: it is complete; otherwise a container was opened and its
+/* Begins a value at the cursor. *done: it is complete; otherwise a container was opened and its
  * first value follows. */
 static inline const char *begin_value(reader *r, const char *p, bool *done) {
     if (p == r->end) return fail_at(r, p, "Expecting value");
@@ -433,8 +438,8 @@ PDL_COLD static bool check_end(reader *r, const char *p) {
     return pdl_check_cancel(r->err);
 }
 
-/* Behind a value of the innermost container. *done: the container was closed and is a value itself
- * now. */
+/* Ends a value of the innermost container. *done: that container was closed and is now a value
+ * itself. */
 static inline const char *end_value(reader *r, const char *p, bool *done) {
     p = skip_blanks(r, p);
     if (PDL_UNLIKELY(p == r->end)) return fail_at(r, p, "Expecting ',' delimiter");
@@ -446,7 +451,7 @@ static inline const char *end_value(reader *r, const char *p, bool *done) {
     return *p == ',' ? skip_blanks(r, p + 1) : fail_at(r, p, "Expecting ',' delimiter");
 }
 
-/* The one value of the document. */
+/* Reads the one value of the document. */
 static const char *read_value(reader *r, const char *p) {
     for (;;) {
         bool done = false;
@@ -468,7 +473,7 @@ static const char *read_document(reader *r, const char *p) {
     return p == r->end ? p : fail_at(r, p, "Extra data");
 }
 
-/* Drops what a failure left on the stack. */
+/* Drops the values that a failure left on the stack. */
 PDL_COLD static void drop_values(reader *r) {
     for (open_box *box = r->open; box <= r->box; box++)
         if (box->guess) unguess(r, box);
@@ -502,7 +507,7 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
 }
 
 bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err) {
-    pdl_json_keys keys; /* entries that are not in use need no clearing */
+    pdl_json_keys keys; /* unused entries need no clearing */
     keys.used = keys.shaped = 0;
     bool ok = pdl_json_read_with(text, flags, &keys, out, end, err);
     pdl_json_keys_fini(&keys);

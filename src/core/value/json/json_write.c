@@ -1,4 +1,4 @@
-/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of
+/* json_write.c -- see json_write.h. One recursive walk with a depth limit. The forms are those of
  * Python's json.dumps.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -24,33 +24,35 @@
 
 typedef struct {
     pdl_buf *out;
-    size_t start; /* of this value in out */
+    size_t start; /* where this value begins in out */
     pdl_err *err;
     int flags;
-    const pdl_str *unit; /* of indentation; NULL: one line */
+    const pdl_str *unit; /* indentation of a level; NULL: one line */
     unsigned depth;
     size_t check_at;           /* check for cancellation and memory once out is longer */
-    size_t away;               /* bytes that part->room took out of out */
+    size_t away;               /* bytes that part->room removed from out */
     const pdl_json_part *part; /* NULL: none */
     size_t most;               /* bytes that are wanted; 0: all */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* 0: written unchanged; 'u': \u00XX; else the letter after the backslash. */
+/* The letter after the backslash, 'u' for \u00XX, 0 for a character that is written unchanged. */
 static const char escapes[0x60] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b',         't',           'n', 'u',
     'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u',         'u',           'u', 'u',
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\',
 };
 
-/* Under PDL_JSON_ASCII. */
+/* Returns true when PDL_JSON_ASCII writes c unchanged. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-/* The search ends at quotes and controls only, so it examines windows: each is as long as what was
- * plain before it, which keeps text with a letter outside of ASCII every few bytes linear. */
+/* The search ends at quotes and controls only, so it examines one window after the other. Each is
+ * as long as the plain text before it, which keeps the time linear when a letter outside of ASCII
+ * comes every few bytes. */
 static const char *skip_ascii(const char *p, const char *end) {
-    enum { FIRST = 64, SHORT = 24 /* most keys and names: looked at byte by byte at once */ };
+    /* Texts of SHORT bytes, such as most keys and names, are examined byte by byte at once. */
+    enum { FIRST = 64, SHORT = 24 };
     for (size_t window = FIRST; end - p > SHORT; window *= 2) {
         const char *to = (size_t)(end - p) > window ? p + window : end;
         bool ascii = true;
@@ -68,7 +70,7 @@ static const char *skip_plain(const char *p, const char *end, int flags) {
     return flags & PDL_JSON_ASCII ? skip_ascii(p, end) : pdl_plain_end(p, end, &ascii);
 }
 
-static void put_u(uint32_t unit, pdl_buf *out) { /* one UTF-16 code unit */
+static void put_u(uint32_t unit, pdl_buf *out) { /* unit: a UTF-16 code unit */
     static const char hex[] = "0123456789abcdef";
     char t[6] = {'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
                  hex[unit & 15]};
@@ -84,7 +86,7 @@ static void put_code_point(uint32_t cp, pdl_buf *out) {
     }
 }
 
-/* Writes the plain prefix of s, in quotes if that is all of s. Returns where it ends. */
+/* Writes the plain beginning of s, in quotes if that is all of s. Returns where it ends. */
 static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     const char *end = s.p + s.n, *p = s.n ? skip_plain(s.p, end, flags) : end;
     size_t n = (size_t)(p - s.p);
@@ -96,7 +98,7 @@ static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     return p;
 }
 
-/* Writes what is from p to end, where p is at a character that is escaped. */
+/* Writes the text from p to end, where p is at a character that is escaped. */
 static void put_escaped(const char *p, const char *end, int flags, pdl_buf *out) {
     while (p < end) {
         unsigned char c = (unsigned char)*p;
@@ -120,9 +122,9 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* No character depends on those around it, so parts of the text are escaped one by one. */
+/* Escapes parts of a long text one by one, since no character depends on those around it. */
 bool pdl_json_quote_long(pdl_str s, int flags, pdl_buf *out, pdl_err *err) {
-    enum { PART = 1 << 20 }; /* bytes from check to check: a few milliseconds */
+    enum { PART = 1 << 20 }; /* bytes between two checks: a few milliseconds */
     if (PDL_LIKELY(s.n <= PART)) {
         pdl_json_quote(s, flags, out);
         return true;
@@ -175,7 +177,7 @@ static void put_int(int64_t i, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(i, t)});
 }
 
-/* Writes null, booleans and numbers; *is: v was one of them. */
+/* Writes null, booleans and numbers. *is: v was one of them. */
 static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     *is = true;
     pdl_tag t = pdl_tag_of(v);
@@ -194,7 +196,7 @@ static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     return true;
 }
 
-static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
+static bool put_str_of(writer *w, pdl_vref v) { /* writes str(v), quoted */
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, w->err);
     if (ok) ok = pdl_json_quote_long(pdl_buf_str(&b), w->flags, w->out, w->err);
@@ -237,7 +239,7 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
-/* v is too deep and was replaced. */
+/* Returns true when v is too deep and was replaced. */
 static bool is_cut(writer *w) {
     bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
     if (cut) PDL_PUT(w->out, "\"...\"");
@@ -292,8 +294,8 @@ static int compare_keys(const void *a, const void *b) {
     return c ? c : x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Positions of the entries of d in the order of the text of their keys (owned); NULL when a key
- * fails. */
+/* Returns the positions of the entries of d in the order of their keys' texts (owned); NULL when a
+ * key fails. */
 PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
     sort_key *keys = PDL_NEW_N(sort_key, n);
     bool ok = true;
@@ -349,7 +351,7 @@ static bool put_dict(writer *w, pdl_vref d) {
     return ok;
 }
 
-/* Without a list of its numbers, which may be a hundred million. */
+/* Writes a range without making a list of its numbers, which may be a hundred million. */
 static bool put_range(writer *w, pdl_vref v) {
     size_t n = pdl_range_len(v);
     if (n == 0) {
@@ -365,7 +367,7 @@ static bool put_range(writer *w, pdl_vref v) {
     return true;
 }
 
-/* A set, range, view or context as a list. */
+/* Writes a set, range, view or context as a list. */
 PDL_APART static bool put_listed(writer *w, pdl_vref v) {
     pdl_val list;
     if (pdl_is(v, PDL_V_RANGE)) return put_range(w, v);
@@ -385,7 +387,7 @@ static bool put_other(writer *w, pdl_vref v) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
             return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},
                                "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
-        w->depth++; /* a form that is a handle again must not recurse unbounded */
+        w->depth++; /* the form may be a handle again, so the recursion must be bounded */
         bool ok = put_value(w, pdl_handle_of(v)->json);
         w->depth--;
         return ok;
@@ -494,6 +496,6 @@ bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *
                 .most = n};
     bool whole = put_value(&w, v);
     if (out->len - w.start <= n) return whole;
-    pdl_buf_cut(out, w.start + n); /* the last text may be long */
+    pdl_buf_cut(out, w.start + n); /* the last text may pass the limit */
     return false;
 }

@@ -93,7 +93,8 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 /* --- repetition ------------------------------------------------------------------------------- */
 
-/* Clamps n to what the limit allows; returns false when it is more. unit: size of one copy. */
+/* Reads n as a number of copies and clamps it to the limit. Returns false when it is larger. unit:
+ * size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
     if (!pdl_int_get(n, &k))
@@ -173,7 +174,7 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
     return ok;
 }
 
-/* Keys or items of a dict minus those of any iterable, or the other way round. */
+/* Computes keys or items of a dict minus those of any iterable, or the other way round. */
 static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val left = pdl_absent(), right = pdl_absent(), rest = pdl_dict_new(0);
     bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);
@@ -201,7 +202,7 @@ static pdl_val set_minus(pdl_vref a, pdl_vref b) {
     return pdl_set_from_dict(d);
 }
 
-/* Contexts compose: `+` makes them independent, `*` dependent. */
+/* Composes contexts: `+` makes them independent, `*` dependent. */
 static bool compose(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val x, y;
     if (!pdl_context_from(a, &x, err)) return false;

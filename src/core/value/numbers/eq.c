@@ -38,7 +38,7 @@ static bool eq_dicts(pdl_vref a, pdl_vref b, eq_walk *w) {
     return true;
 }
 
-/* Keys and items compare as sets; values only with themselves. */
+/* Keys and items compare as sets; a view of values is equal to itself only. */
 static bool eq_views(pdl_vref a, pdl_vref b, eq_walk *w) {
     pdl_vref x = pdl_view_dict(a), y = pdl_view_dict(b);
     if (pdl_view_kind_of(a) != pdl_view_kind_of(b)) return false;
@@ -50,7 +50,7 @@ static bool eq_views(pdl_vref a, pdl_vref b, eq_walk *w) {
     return true;
 }
 
-/* Ranges are equal as sequences. */
+/* Compares ranges as sequences. */
 static bool eq_ranges(pdl_vref a, pdl_vref b) {
     size_t n = pdl_range_len(a);
     if (n != pdl_range_len(b)) return false;
@@ -77,7 +77,7 @@ static bool eq_parts(pdl_tag t, pdl_vref a, pdl_vref b, eq_walk *w) {
     return false;
 }
 
-/* Two values of the same tag above STR. */
+/* Compares two values of the same tag above STR. */
 static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (pdl_obj_of(a) == pdl_obj_of(b)) return true;
     pdl_tag t = pdl_tag_of(a);
@@ -93,7 +93,7 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     return same;
 }
 
-/* 1: equal, 0: not, -1: both are of the same tag above STR. */
+/* Returns 1 for equal, 0 for not, -1 when both are of the same tag above STR. */
 static inline int eq_simple(pdl_vref a, pdl_vref b) {
     pdl_tag ta = pdl_tag_of(a), tb = pdl_tag_of(b);
     if (ta == PDL_V_INT && tb == PDL_V_INT) return pdl_int_of(a) == pdl_int_of(b);
@@ -128,7 +128,7 @@ bool pdl_val_truth(pdl_vref v) {
     if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
     if (t == PDL_V_HANDLE) {
         pdl_err ignored = {0};
-        bool truth = true; /* of an object that does not answer */
+        bool truth = true; /* for an object that does not answer */
         if (!pdl_handle_truth(v, &truth, &ignored)) pdl_err_fini(&ignored);
         return truth;
     }

@@ -1,4 +1,4 @@
-/* int.c -- see int.h. The only user of GMP; integers that fit int64 do not come here.
+/* int.c -- see int.h. The only user of GMP. Integers that fit int64 are not handled here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static mpz_srcptr big_of(pdl_vref v) { return ((const bigobj *)(const void *)pdl
 
 void pdl_bigint_fini(pdl_obj *o) { mpz_clear(((bigobj *)(void *)o)->z); }
 
-/* Normalised value of z, which is cleared. */
+/* Returns z as a normalised value and clears it. */
 static pdl_val from_mpz(mpz_t z) {
     if (mpz_fits_slong_p(z)) {
         pdl_val v = pdl_int(mpz_get_si(z));
@@ -53,12 +53,12 @@ static pdl_val from_mpz(mpz_t z) {
     return pdl_from_obj(PDL_V_BIGINT, &o->head, 0);
 }
 
-/* int64 of a bool or small int. */
+/* Returns the int64 of a bool or a small int. */
 static int64_t small(pdl_vref v) {
     return pdl_is_bool(v) ? (int64_t)pdl_bool_of(v) : pdl_int_of(v);
 }
 
-/* Any integer as a fresh mpz: clear it. */
+/* Makes a fresh mpz of any integer; the caller clears it. */
 static void to_mpz(pdl_vref v, mpz_t z) {
     if (pdl_is(v, PDL_V_BIGINT))
         mpz_init_set(z, big_of(v));
@@ -75,7 +75,7 @@ static bool is_number(pdl_vref v) { return is_integer(v) || pdl_is(v, PDL_V_FLOA
 
 /* --- doubles ---------------------------------------------------------------------------------- */
 
-/* Nearest double, ties to even; +-inf when too large. mpz_get_d would truncate. */
+/* Returns the nearest double, ties to even; +-inf when too large. mpz_get_d would truncate. */
 static double mpz_nearest(mpz_srcptr z) {
     size_t bits = mpz_sizeinbase(z, 2);
     if (bits > 1100) return mpz_sgn(z) < 0 ? -INFINITY : INFINITY;
@@ -86,7 +86,8 @@ static double mpz_nearest(mpz_srcptr z) {
     size_t shift = bits > 64 ? bits - 64 : 0;
     bool sticky = shift && mpz_scan1(top, 0) < shift;
     mpz_tdiv_q_2exp(top, top, shift);
-    uint64_t u = mpz_get_ui(top) | (uint64_t)sticky; /* 64 bits: the lowest only breaks ties */
+    /* 64 bits, of which the lowest only breaks ties */
+    uint64_t u = mpz_get_ui(top) | (uint64_t)sticky;
     mpz_clear(top);
     double d = ldexp((double)u, (int)shift);
     return mpz_sgn(z) < 0 ? -d : d;
@@ -106,8 +107,8 @@ static bool to_double(pdl_vref v, double *out, pdl_err *err) {
     return true;
 }
 
-/* q * 2^-shift to double; q > 0 has at least 55 bits or is exact. Subnormals are rounded once, by
- * hand. */
+/* Returns q * 2^-shift as a double; q > 0 has at least 55 bits or is exact. Subnormals are rounded
+ * once, by hand. */
 static double scale_back(uint64_t q, int64_t shift) {
     int bits = 64 - __builtin_clzll(q);
     if (bits - 1 - shift >= -1022) {
@@ -123,7 +124,7 @@ static double scale_back(uint64_t q, int64_t shift) {
     return ldexp((double)q, -1074);
 }
 
-/* a / b correctly rounded; b is not 0. */
+/* Returns a / b correctly rounded; b is not 0. */
 static double mpz_quotient(mpz_t a, mpz_t b) {
     bool neg = (mpz_sgn(a) < 0) != (mpz_sgn(b) < 0);
     if (mpz_sgn(a) == 0) return neg ? -0.0 : 0.0;
@@ -136,7 +137,7 @@ static double mpz_quotient(mpz_t a, mpz_t b) {
         mpz_mul_2exp(b, b, (mp_bitcnt_t)-shift);
     mpz_t rest;
     mpz_init(rest);
-    mpz_tdiv_qr(a, rest, a, b); /* 56 or 57 bits */
+    mpz_tdiv_qr(a, rest, a, b); /* the quotient has 56 or 57 bits */
     uint64_t q = mpz_get_ui(a) | (uint64_t)(mpz_sgn(rest) != 0);
     mpz_clear(rest);
     double d = scale_back(q, shift);
@@ -157,7 +158,8 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         int64_t x = small(a), y = small(b), top = (int64_t)1 << EXACT;
         if (-top <= x && x <= top && -top <= y && y <= top) {
             *out =
-                pdl_float((double)x / (double)y); /* both exact, so rounded once; 0 / -5 is -0.0 */
+                /* both are exact, so this rounds once; 0 / -5 is -0.0 */
+                pdl_float((double)x / (double)y);
             return true;
         }
     }
@@ -175,7 +177,8 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err);
 
-/* Of the absolute value of v, which is not 0; at most one too small. */
+/* Returns the binary logarithm of the absolute value of v, which is not 0; at most one too
+ * small. */
 static double binary_log(pdl_vref v) {
     double d = fabs(pdl_num_to_double(v));
     return isinf(d) ? (double)(pdl_int_bit_length(v) - 1) : log2(d);
@@ -202,7 +205,7 @@ static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* The operators that overflow or have a big operand. */
+/* Computes operators that overflow or have a big operand. */
 static bool arith_big(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     size_t na = pdl_int_bit_length(a), nb = pdl_int_bit_length(b);
     if ((op == PDL_OP_MUL ? na + nb : (na > nb ? na : nb) + 1) > PDL_MAX_INT_BITS)
@@ -217,7 +220,7 @@ static bool arith_big(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_er
     case PDL_OP_FLOORDIV: mpz_fdiv_q(x, x, y); break;
     case PDL_OP_MOD: mpz_fdiv_r(x, x, y); break;
     case PDL_OP_DIV:
-    case PDL_OP_POW: break; /* not here */
+    case PDL_OP_POW: break; /* handled elsewhere */
     }
     mpz_clear(y);
     *out = from_mpz(x);
@@ -234,7 +237,8 @@ pdl_val pdl_int_xor(pdl_vref a, pdl_vref b) {
     return from_mpz(x);
 }
 
-/* a op b in int64; false when it does not fit. b is not 0 for divisions. */
+/* Computes a op b in int64. Returns false when the result does not fit. b is not 0 for
+ * divisions. */
 static bool arith_small(pdl_arith op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case PDL_OP_ADD: return !PDL_ADD_OVERFLOWS(a, b, out);
@@ -272,7 +276,8 @@ static bool arith_ints(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_e
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
-/* Python's divmod for floats: the remainder has the sign of y, the quotient is integral. */
+/* Computes Python's divmod for floats: the remainder has the sign of y, the quotient is
+ * integral. */
 static void float_divmod(double x, double y, double *div, double *mod) {
     double m = fmod(x, y);
     double q = (x - m) / y;
@@ -380,7 +385,7 @@ pdl_val pdl_num_abs(pdl_vref a) {
     return pdl_with_label(r, pdl_label_of(a));
 }
 
-/* int64 against double, exactly; d is not NaN. */
+/* Compares int64 against double, exactly; d is not NaN. */
 static int cmp_int_double(int64_t i, double d) {
     if (d >= 0x1p63) return -1;
     if (d < -0x1p63) return 1;
@@ -476,9 +481,9 @@ void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
     mpz_clear(z);
 }
 
-/* Integer of plain digits (checked, NUL-terminated) in base, negated if asked. */
+/* Makes an integer of digits (checked, NUL-terminated) in base, negated if neg. */
 static bool read_digits(const char *digits, size_t n, int base, bool neg, pdl_val *out) {
-    size_t zeros = strspn(digits, "0"), each = 0; /* bits that each further digit has at least */
+    size_t zeros = strspn(digits, "0"), each = 0; /* bits of each further digit, at least */
     while (base >> (each + 1)) each++;
     if (n > zeros && (n - zeros - 1) * each > PDL_MAX_INT_BITS) return false;
     mpz_t z;
@@ -509,7 +514,7 @@ bool pdl_int_read_decimal(pdl_str s, pdl_val *out) {
     return ok;
 }
 
-/* Text without Unicode blanks at both ends. */
+/* Returns the text without Unicode blanks at both ends. */
 static pdl_str strip(pdl_str s) {
     while (s.n) {
         const char *p = s.p;
@@ -526,14 +531,14 @@ static pdl_str strip(pdl_str s) {
     return s;
 }
 
-/* Base named by a prefix 0x, 0o, 0b; 0: none. */
+/* Returns the base that a prefix 0x, 0o, 0b names; 0: none. */
 static int prefix_base(pdl_str s) {
     if (s.n < 2 || s.p[0] != '0') return 0;
     char c = (char)(s.p[1] | 0x20);
     return c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
 }
 
-/* Value of the digit cp, decimal digits of any script included; 99: not one. */
+/* Returns the value of the digit cp, a decimal digit of any script included; 99: cp is no digit. */
 static int digit_value(uint32_t cp) {
     if (cp >= '0' && cp <= '9') return (int)(cp - '0');
     if (cp >= 'a' && cp <= 'z') return (int)(cp - 'a') + 10;
@@ -542,7 +547,8 @@ static int digit_value(uint32_t cp) {
     return d < 0 ? 99 : d;
 }
 
-/* Digits of s with single underscores between them, in ASCII. Returns false for anything else. */
+/* Appends the digits of s in ASCII, without the single underscores between them. Returns false for
+ * anything else. */
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
     bool may_underscore = after_prefix; /* 0x_1 is fine, _1 is not */
     const char *end = s.p + s.n;
@@ -585,7 +591,7 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
 
 #define MERSENNE                                                                                   \
     (((uint64_t)1 << 61) -                                                                         \
-     1) /* modulus of hashes of numbers that do not fit int64, because floats are m * 2^e */
+     1) /* modulus for hashes of numbers that do not fit int64, because floats are m * 2^e */
 
 static uint32_t float_hash(double d) {
     if (d >= -0x1p63 && d < 0x1p63) {

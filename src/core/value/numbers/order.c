@@ -13,7 +13,7 @@
 
 static bool order(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err);
 
-/* The result of op for a comparison that gave -1, 0, 1, or 2 when one operand is NaN. */
+/* Returns the result of op for a comparison that gave -1, 0, 1, or 2 when one operand is NaN. */
 static bool holds(char op, int cmp) {
     if (cmp == 2) return false;
     return op == '<' ? cmp < 0 : op == '>' ? cmp > 0 : op == 'l' ? cmp <= 0 : cmp >= 0;
@@ -25,7 +25,7 @@ static bool not_supported(pdl_vref a, pdl_vref b, char op, pdl_err *err) {
                         sign, pdl_type_full(a), pdl_type_full(b));
 }
 
-/* The first items that differ decide. */
+/* Orders lists by the first items that differ. */
 static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err) {
     if (depth >= PDL_MAX_VALUE_DEPTH)
         return pdl_err_host(err, "RecursionError",
@@ -73,7 +73,7 @@ static bool is_number(pdl_vref v) {
 
 static bool is_time(pdl_vref v) { return pdl_is(v, PDL_V_DATE) || pdl_is(v, PDL_V_DATETIME); }
 
-/* The dict with the keys of a set or a key view, or absent. */
+/* Returns the dict with the keys of a set or a key view, or absent. */
 static pdl_vref set_like(pdl_vref v) {
     if (pdl_is(v, PDL_V_SET)) return pdl_set_dict(v);
     if (pdl_is(v, PDL_V_VIEW) && pdl_view_kind_of(v) == PDL_VIEW_KEYS) return pdl_view_dict(v);
@@ -161,7 +161,7 @@ static bool in_range(pdl_vref x, pdl_vref range) {
     return off % by == 0;
 }
 
-/* Anything else that can be walked: views of values and items, contexts. */
+/* Searches anything else that can be walked: views of values and items, contexts. */
 static bool in_walk(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     pdl_iter it;
     if (!pdl_iter_init(&it, c, err)) return false;
@@ -213,6 +213,6 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
 bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     bool ok = is_in(x, c, out, err);
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
-    if (!ok) pdl_err_fini(err); /* unhashable, perhaps */
+    if (!ok) pdl_err_fini(err); /* x may be unhashable */
     return pdl_check_walk(err);
 }

@@ -26,12 +26,12 @@ static int days_in(int y, int m) {
     return days_before[m] - days_before[m - 1] + (m == 2 && is_leap(y));
 }
 
-/* Day of the year from 0. */
+/* Returns the day of the year, from 0. */
 static int year_day(const pdl_time *t) {
     return days_before[t->month - 1] + (t->month > 2 && is_leap(t->year)) + t->day - 1;
 }
 
-/* Days since 1 January of year 1, which was a Monday. */
+/* Returns the days since 1 January of year 1, which was a Monday. */
 static int64_t day_number(const pdl_time *t) {
     int64_t y = t->year - 1;
     return y * 365 + y / 4 - y / 100 + y / 400 + year_day(t);
@@ -113,7 +113,7 @@ bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Exactly n digits at *s. */
+/* Reads exactly n digits at *s. */
 static bool digits(pdl_str *s, size_t n, int *out) {
     if (s->n < n) return false;
     int v = 0;
@@ -132,7 +132,7 @@ static bool skip(pdl_str *s, char c) {
     return true;
 }
 
-/* Digits after the dot; those beyond microseconds are cut off. */
+/* Reads digits after the dot and drops those beyond microseconds. */
 static bool read_fraction(pdl_str *s, int *usec) {
     size_t n = 0;
     int v = 0;
@@ -194,7 +194,7 @@ bool pdl_time_read(pdl_str iso, bool *is_date, pdl_time *out) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* "+05:30", with seconds when there are any; sep 0: no colons. */
+/* Appends "+05:30", with seconds when there are any; colons false: without colons. */
 static void put_zone(const pdl_time *t, bool colons, pdl_buf *out) {
     int z = t->zone_seconds < 0 ? -t->zone_seconds : t->zone_seconds;
     const char *sep = colons ? ":" : "";
@@ -225,7 +225,7 @@ static struct tm to_tm(const pdl_time *t) {
     return tm;
 }
 
-/* One directive of the C library: % with its flag, modifier and letter. */
+/* Appends one directive of the C library: % with its flag, modifier and letter. */
 static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     char format[8], text[256];
     size_t n = d.n < sizeof format ? d.n : sizeof format - 1;
@@ -238,8 +238,8 @@ static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){text, len});
 }
 
-/* Length of the directive at the start of s: %, glibc's flag, width of two digits, E or O, and a
- * letter. */
+/* Returns the length of the directive at the start of s: %, glibc's flag, width of two digits, E or
+ * O, and a letter. */
 static size_t directive_len(pdl_str s) {
     size_t i = 1;
     if (i < s.n && pdl_byte_in(s.p[i], PDL_STR("-_0^#"))) i++;

@@ -1,9 +1,9 @@
 /* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or
  * independent composition.
  *
- * Walks keep their own stack. Index access makes a flat array of the messages once per node; the
- * node that extends another one extends its array too (a loop that reads pdl_context[-1] in
- * every turn stays linear).
+ * Walks keep an explicit stack. Index access makes a flat array of the messages once for each node.
+ * A node that extends another one extends its array as well, so that a loop that reads
+ * pdl_context[-1] in every turn stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* Messages in order, borrowed from the nodes that hold the array. n may be more than the count of a
- * holder, which must then not read beyond its own. */
+/* The messages in order, borrowed from the nodes that hold the array. n may be more than the count
+ * of a holder, which must then not read beyond its count. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
@@ -35,17 +35,18 @@ struct ctx {
     pdl_ext ext;
     ctx_kind kind;
     size_t len, count;
-    pdl_val left, right;          /* groups: parts; right absent for one part, both for none */
-    pdl_val role, content, extra; /* ONE */
-    pdl_val wire;                 /* ONE: its form for models, once it was requested; or absent */
+    /* parts of a group; right is absent for one part, both for none */
+    pdl_val left, right;
+    pdl_val role, content, extra; /* ONE: parts of the message */
+    pdl_val wire;                 /* ONE: its form for models, once that was requested; or absent */
     pdl_val source;               /* ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
-    flat_list *flat; /* or NULL */
+    flat_list *flat; /* NULL: not made yet */
 };
 
 enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* A message counts for itself; a group has its parts from the left, and their messages. */
+/* A message counts as one; a group has the messages of its parts, from left to right. */
 static inline bool ctx_ok(const ctx *c) {
     if (c->kind == ONE) return c->len == 1 && c->count == 1 && !pdl_is_absent(c->role);
     return c->len <= c->count && (c->count > 0) == !pdl_is_absent(c->left) &&
@@ -63,7 +64,7 @@ static pdl_vref child(const pdl_obj *o, size_t i) {
     if (c->kind != ONE) return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
     if (i < 2) return i ? c->content : c->role; /* a message has both */
     pdl_vref rest[] = {c->extra, c->wire, c->source};
-    size_t n = 2; /* the first absent child ends them */
+    size_t n = 2; /* the first absent child ends the children */
     for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++)
         if (!pdl_is_absent(rest[k]) && n++ == i) return rest[k];
     return pdl_absent();
@@ -116,7 +117,7 @@ pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path
     return one;
 }
 
-/* How many elements x adds to a group of this kind. */
+/* Returns how many elements x adds to a group of this kind. */
 static size_t len_within(const ctx *x, ctx_kind kind) {
     return x->kind == kind ? x->len : x->count ? 1 : 0;
 }
@@ -203,7 +204,7 @@ typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
 typedef struct {
     ctx *c;
     ctx_kind inside; /* kind of the group it is part of; ONE: not part of one */
-    bool close;      /* the end of c */
+    bool close;      /* this event is the end of c */
 } step;
 
 typedef struct {
@@ -219,7 +220,7 @@ static void walk_init(walk *w, ctx *c) {
     *pdl_vec_push(&w->todo) = (step){c, ONE, false};
 }
 
-/* The next event, with the node it is about. */
+/* Returns the next event, with the node that it belongs to. */
 static event walk_next(walk *w, ctx **out) {
     while (w->todo.n) {
         step s = w->todo.p[--w->todo.n];
@@ -252,11 +253,13 @@ static void append_messages(flat_list *f, ctx *c) {
     walk_fini(&w);
 }
 
-/* The array of base, ready to be extended after base's own messages; or a new one with them. */
+/* Returns the array of base, ready to be extended after base's own messages, or a new one with
+ * them. */
 static flat_list *flat_from(ctx *base) {
     assert(ctx_ok(base));
     flat_list *f = base->flat;
-    if (f && f->refs == 1) f->all.n = base->count; /* messages after them belonged to freed nodes */
+    /* messages after these belonged to freed nodes */
+    if (f && f->refs == 1) f->all.n = base->count;
     if (f && f->all.n == base->count) {
         f->refs++;
         return f;
@@ -281,7 +284,8 @@ static flat_list *flatten(ctx *c) {
     return c->flat;
 }
 
-/* The ith message. Descends the rope a little first, since most look-ups are near the end. */
+/* Returns the i-th message. Descends the rope a little first, since most look-ups are near the
+ * end. */
 static ctx *message_at(ctx *c, size_t i) {
     assert(i < c->count);
     ctx *x = c;
@@ -335,7 +339,8 @@ pdl_val pdl_context_to_list(pdl_vref c) {
     return pdl_with_label(list, pdl_label_of(c));
 }
 
-/* Made once for a message that waits for nothing: a conversation is sent again in every turn. */
+/* Returns the form for models. It is made once for a message without promises, because a
+ * conversation is sent again in every turn. */
 static pdl_val wire_of(ctx *c) {
     assert(c->kind == ONE);
     if (!pdl_is_absent(c->wire)) return pdl_keep(c->wire);
@@ -359,7 +364,7 @@ pdl_val pdl_context_messages(pdl_vref c) {
     flat_list *f = n ? flatten(ctx_of(c)) : NULL;
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
         list = pdl_list_push(list, wire_of(f->all.p[i]));
-    /* what none of the messages has was given to the context as a whole */
+    /* a label that no message has was given to the context as a whole */
     return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
 
@@ -387,7 +392,8 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
     }
 }
 
-/* The node that both continue: sequences are ropes that grow at their right. NULL: none. */
+/* Returns the node that both continue, since sequences are ropes that grow at their right. NULL:
+ * there is none. */
 static ctx *common_part(ctx *a, ctx *b) {
     while (a != b) {
         ctx **longer = a->count >= b->count ? &a : &b;
@@ -426,8 +432,8 @@ bool pdl_context_last(pdl_vref c, pdl_message *out) {
 
 /* --- from what users write -------------------------------------------------------------------- */
 
-/* Each message gets the labels that came with the whole (JSON of a model), since a request holds
- * messages and nothing around them. */
+/* Makes messages of a dict. Each gets the labels of the whole (JSON of a model), since a request
+ * has messages and nothing around them. */
 static pdl_val from_dict(pdl_vref d) {
     pdl_val extra = pdl_absent();
     for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
@@ -447,7 +453,7 @@ static bool from_part(pdl_memo *m, pdl_vref list, size_t i, unsigned depth, pdl_
                       pdl_err *err) {
     pdl_vref own = pdl_list_at(list, i);
     pdl_val part = pdl_list_part(list, i);
-    /* a context has its labels in its messages */
+    /* the messages of a context have its labels */
     if (pdl_is(own, PDL_V_CONTEXT) && (pdl_label_of(part) & ~pdl_label_of(own))) {
         pdl_val messages = pdl_with_label(pdl_context_to_list(own), pdl_label_of(part));
         pdl_drop(part);

@@ -1,9 +1,9 @@
 /* scope.c -- see scope.h. Up to ROW bindings are in a row, the latest last; more are in a trie.
  *
- * Why two forms: each call of a function makes a scope, binds a few names and looks each up a few
- * times. A row is copied and searched in fewer steps than a trie has levels to walk and nodes to
- * copy; a scope of a thousand names would be quadratic without the trie. A scope that has grown
- * into a trie stays one.
+ * The reason for two forms is that each call of a function makes a scope, binds a few names and
+ * looks each up a few times. A row is copied and searched in fewer steps than a trie has levels to
+ * walk and nodes to copy; a scope of a thousand names would be quadratic without the trie. A scope
+ * that has grown into a trie stays one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,8 @@ void pdl_scope_drop(pdl_scope *s) {
     pdl_free(s);
 }
 
-/* Position of name in the row, or s->n. The latest are asked for most often. */
+/* Returns the position of name in the row, or s->n. Searches from the end, because the latest names
+ * are used most. */
 static inline uint32_t place_of(const pdl_scope *s, pdl_name name) {
     for (uint32_t i = s->n; i-- > 0;)
         if (s->names[i] == name) return i;
@@ -85,7 +86,7 @@ static pdl_scope *copy(const pdl_scope *s) {
     return c;
 }
 
-/* The same scope as a sole owner. Takes s. */
+/* Returns the same scope with a sole owner. Takes s. */
 static inline pdl_scope *own(pdl_scope *s) {
     if (s && s->refs == 1) return s;
     pdl_scope *c = copy(s);
@@ -161,7 +162,7 @@ size_t pdl_scope_count(const pdl_scope *s) {
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user) {
     if (!s) return;
-    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope it is given */
+    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope that it is given */
     if (s->n == IN_TRIE)
         pdl_scope_trie_each(&s->trie, fn, user);
     else

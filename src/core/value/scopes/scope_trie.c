@@ -23,8 +23,8 @@ typedef struct {
     uint32_t seq; /* order of first definition */
 } entry;
 
-/* Head of both kinds of node. Invariant: as many slots as bits in map, in the order of the bits; n
- * <= cap. */
+/* The head of both kinds of node. Invariant: there are as many slots as bits in map, in the order
+ * of the bits; n <= cap. */
 typedef struct pdl_scope_node {
     uint32_t refs;
     uint16_t map;
@@ -52,11 +52,11 @@ static inline unsigned digit(pdl_name name, unsigned level) {
     return (name >> (BITS * level)) & (WIDTH - 1);
 }
 
-/* Position of the slot of digit d among those in use. */
+/* Returns the position of the slot of digit d among those in use. */
 static inline unsigned slot_of(const node *n, unsigned d) {
     assert(d < WIDTH);
     if (n->map == 0xffff) return d;
-    /* Bits counted in parallel: without a machine flag the builtin is a call. */
+    /* Counts bits in parallel: without a machine flag the builtin is a call. */
     unsigned x = n->map & ((1u << d) - 1u);
     x -= (x >> 1) & 0x5555u;
     x = (x & 0x3333u) + ((x >> 2) & 0x3333u);
@@ -64,7 +64,7 @@ static inline unsigned slot_of(const node *n, unsigned d) {
     return (x + (x >> 8)) & 0x1fu;
 }
 
-/* Room for n slots, rounded so that growing is rare. */
+/* Returns the size of a node with n slots, rounded so that growing is rare. */
 static size_t node_bytes(bool is_leaf, size_t cap) {
     return sizeof(node) + cap * (is_leaf ? sizeof(entry) : sizeof(node *));
 }
@@ -75,7 +75,7 @@ static node *node_new(bool is_leaf, size_t cap) {
     return n;
 }
 
-static void node_drop(node *n, unsigned level) { /* recursion of at most MAX_HEIGHT */
+static void node_drop(node *n, unsigned level) { /* recurses at most MAX_HEIGHT levels */
     if (--n->refs > 0) return;
     if (level == 0) {
         leaf *l = leaf_of(n);
@@ -87,7 +87,7 @@ static void node_drop(node *n, unsigned level) { /* recursion of at most MAX_HEI
     pdl_free(n);
 }
 
-/* *link as a node that only this scope owns. */
+/* Returns *link as a node that only this scope owns. */
 static node *node_own(node **link, bool is_leaf) {
     node *n = *link;
     if (n->refs == 1) return n;
@@ -137,7 +137,7 @@ void pdl_scope_trie_fini(pdl_scope_trie *s) {
     if (s->top) node_drop(s->top, s->height);
 }
 
-/* Does the trie reach up to this id? */
+/* Returns true when the trie reaches up to this id. */
 static inline bool in_reach(const pdl_scope_trie *s, pdl_name name) {
     return s->height + 1 >= MAX_HEIGHT || name >> (BITS * (s->height + 1)) == 0;
 }
@@ -160,7 +160,7 @@ pdl_vref pdl_scope_trie_find(const pdl_scope_trie *s, pdl_name name) {
     return e ? e->val : pdl_absent();
 }
 
-/* Put one more level on top until name is in reach. */
+/* Puts one more level on top until name is in reach. */
 static void heighten(pdl_scope_trie *s, pdl_name name) {
     while (!in_reach(s, name)) {
         if (s->top) {
@@ -174,8 +174,8 @@ static void heighten(pdl_scope_trie *s, pdl_name name) {
     }
 }
 
-/* The entry of name in an owned scope, made (with an absent value) if it is missing; its nodes are
- * owned. */
+/* Returns the entry of name in an owned scope, made (with an absent value) if it is missing; its
+ * nodes are owned. */
 static entry *entry_own(pdl_scope_trie *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);
@@ -205,7 +205,7 @@ static bool put_again(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Gives the sequence numbers out from 0 again. */
+/* Numbers the bindings again from 0. */
 static void renumber(pdl_scope_trie *s) {
     pdl_scope_trie fresh = {0};
     pdl_scope_trie_each(s, put_again, &fresh);

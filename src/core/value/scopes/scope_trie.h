@@ -8,15 +8,15 @@
 #include "base/intern.h"
 #include "value/val.h"
 
-/* All-zero: empty. A copy of the struct is no copy of the map: see share. */
+/* All-zero is empty. A copy of the struct is no copy of the map: see share. */
 typedef struct pdl_scope_trie {
     uint32_t count;             /* bindings */
     uint32_t next_seq;          /* the next binding's number in the order of definition */
     uint32_t height;            /* inner levels above the leaves */
-    struct pdl_scope_node *top; /* owned in common with the copies; NULL: empty */
+    struct pdl_scope_node *top; /* shared with the copies; NULL: empty */
 } pdl_scope_trie;
 
-/* Returns an owned copy, which shares all nodes until one of both changes. */
+/* Returns an owned copy, which shares all nodes until one of the two changes. */
 pdl_scope_trie pdl_scope_trie_share(const pdl_scope_trie *s);
 void pdl_scope_trie_fini(pdl_scope_trie *s);
 /* Returns a borrowed value, or absent. */

@@ -1,4 +1,4 @@
-/* path.c -- see path.h. Text is made by collecting the chain once, root last.
+/* path.c -- see path.h. The text is made by collecting the chain once, root last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -20,7 +20,7 @@ static bool put_text(pdl_vref v, pdl_buf *out) {
     return true;
 }
 
-/* All elements of a list, which FastAPI has as {msg, loc}. */
+/* Appends all elements of a list; FastAPI has {msg, loc} there. */
 static bool put_list(pdl_vref list, unsigned depth, pdl_buf *out) {
     size_t start = out->len;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -39,7 +39,8 @@ static bool put_any(pdl_vref v, unsigned depth, pdl_buf *out) {
     return pdl_is_dict(v) ? find_words(v, depth + 1, out) : put_text(v, out);
 }
 
-/* A gateway (OpenRouter) keeps what the service behind it said in metadata.raw, as text or JSON. */
+/* Appends the words of the service that a gateway (OpenRouter) called. They are in metadata.raw, as
+ * text or JSON. */
 static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_vref meta = pdl_member(v, "metadata"), raw = pdl_member(meta, "raw");
     pdl_str name = pdl_member_str(meta, "provider_name");
@@ -55,7 +56,7 @@ static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&inner);
 }
 
-/* The first of these that has words counts. */
+/* Appends the words of the first of these members that has some. */
 static bool find_in_object(pdl_vref v, unsigned depth, pdl_buf *out) {
     static const char *const keys[] = {
         "error",      "message",           "errors",    "detail",    "msg",     "errorMessage",

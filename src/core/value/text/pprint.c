@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* Python's own fails at about this depth; a level here takes a few C frames. */
+/* Python's own pprint fails at about this depth; a level here takes a few C frames. */
 enum { WIDTH = 80, MAX_DEPTH = 330 };
 
 typedef struct {
@@ -43,7 +43,8 @@ typedef struct {
     size_t i;
 } sort_key;
 
-/* Python's order; of different kinds by the name of the class, else as written. */
+/* Compares in Python's order; values of different kinds by the name of the class, else in the
+ * written order. */
 static int compare(const void *a, const void *b) {
     const sort_key *x = a, *y = b;
     pdl_err err = {0};
@@ -126,7 +127,7 @@ static size_t columns_from(const pdl_buf *b, size_t from) {
     return pdl_utf8_count(pdl_str_sub(pdl_buf_str(b), from, b->len));
 }
 
-/* Write v on one line if it has at most `room` columns; TOO_LONG leaves the text as it was. */
+/* Writes v on one line if it has at most `room` columns. TOO_LONG leaves the text as it was. */
 static result put_if_fits(printer *p, pdl_vref v, int room) {
     if (room < 1) return TOO_LONG;
     size_t start = p->out->len, stop = p->stop;
@@ -157,7 +158,8 @@ static size_t repr_columns(pdl_str s) {
     return n;
 }
 
-/* At the i-th of many parts, each of which may itself have been left unfinished. */
+/* Returns true when the walk is cancelled at the i-th of many parts, each of which may be
+ * unfinished itself. */
 static bool is_cancelled_at(size_t i) {
     return pdl_is_walk_cancelled() || !pdl_walk_may_continue_at(i);
 }
@@ -167,7 +169,7 @@ static bool is_line_end(uint32_t c) {
            c == 0x2029;
 }
 
-/* End of the line that begins at from, with its line end (str.splitlines(True)). */
+/* Returns the end of the line that begins at from, with its line end (str.splitlines(True)). */
 static size_t line_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
@@ -179,7 +181,7 @@ static size_t line_end(pdl_str s, size_t from) {
     return (size_t)(p - s.p);
 }
 
-/* End of the word at from with the blanks after it. */
+/* Returns the end of the word at from with the blanks after it. */
 static size_t word_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     bool blank = false;
@@ -253,12 +255,13 @@ static size_t put_bytes_repr(pdl_str s, pdl_buf *out) { /* returns its columns *
     size_t start = out->len;
     pdl_val v = pdl_bytes(s);
     pdl_err err = {0};
-    if (!pdl_val_repr(v, out, &err)) pdl_err_fini(&err); /* bytes already in memory always print */
+    /* bytes that are in memory can always be printed */
+    if (!pdl_val_repr(v, out, &err)) pdl_err_fini(&err);
     pdl_drop(v);
     return out->len - start;
 }
 
-/* In pieces of whole groups of four bytes. */
+/* Writes bytes in pieces of whole groups of four. */
 static bool put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top) {
     bool wrap = top && s.n > 4, ok = true;
     if (wrap) {
@@ -306,7 +309,7 @@ static bool put_items(printer *p, pdl_vref v, int indent, int allowance, bool is
     return true;
 }
 
-/* Entries of a dict, or members of a set. */
+/* Writes the entries of a dict, or the members of a set. */
 static bool put_entries(printer *p, pdl_vref d, int indent, int allowance, bool is_dict) {
     size_t n = n_shown(d);
     sort_key *keys = sorted(p, d);

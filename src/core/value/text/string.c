@@ -1,5 +1,5 @@
-/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost
- * O(n).
+/* string.c -- text values (val.h). A text with a sole owner grows by half in place, so n appends
+ * cost O(n).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,9 +17,9 @@
 
 enum {
     LARGE = 1 << 16
-}; /* bytes: from here on copying costs more than the unused part of a buffer */
+}; /* bytes: above this size copying costs more than the unused part of a buffer */
 
-/* Object with room for cap bytes and the NUL. */
+/* Makes an object with room for cap bytes and the NUL. */
 static pdl_strobj *str_new(size_t cap) {
     if (cap > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", cap);
     pdl_strobj *s = pdl_obj_new(PDL_V_STR, sizeof *s + cap + 1);
@@ -70,8 +70,8 @@ pdl_val pdl_textf(const char *fmt, ...) {
     return pdl_text_of_buf(&b);
 }
 
-/* The memory of a large buffer becomes the object: the content moves up by a head, no second copy
- * is made. */
+/* Turns the memory of a large buffer into the object: the content moves up by a head, and no second
+ * copy is made. */
 static pdl_val adopt(pdl_buf *b) {
     size_t n = b->len, head = sizeof(pdl_strobj);
     if (n > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", n);
@@ -102,7 +102,7 @@ size_t pdl_text_len_cp(pdl_vref v) {
     return s->n_cp;
 }
 
-/* s, sole owner, with room for need bytes. */
+/* Returns s, which has a sole owner, with room for need bytes. */
 static pdl_strobj *str_grow(pdl_strobj *s, size_t need) {
     size_t cap = (size_t)s->cap + s->cap / 2;
     if (cap < need) cap = need;

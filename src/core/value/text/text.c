@@ -21,7 +21,7 @@
 
 /* --- strings and bytes ------------------------------------------------------------------------ */
 
-/* Bytes of a long text from one check for cancellation to the next: a few milliseconds. */
+/* Bytes of a long text between two checks for cancellation: a few milliseconds. */
 enum { PART = 1 << 20 };
 
 static const char hex[] = "0123456789abcdef";
@@ -31,13 +31,14 @@ static void put_hex(const char *prefix, int digits, uint32_t v, pdl_buf *out) {
     for (int i = digits - 1; i >= 0; i--) pdl_buf_putc(out, hex[v >> (4 * i) & 15]);
 }
 
-/* Python's choice of quote: ' unless the text has ' and no ". */
+/* Returns Python's choice of quote: ' unless the text has ' and no ". */
 static char quote_for(pdl_str s) {
     bool has_single = s.n && memchr(s.p, '\'', s.n);
     return has_single && !memchr(s.p, '"', s.n) ? '"' : '\'';
 }
 
-/* The escape of an ASCII character that both reprs share; false when c needs none. */
+/* Appends the escape of an ASCII character that both reprs share. Returns false when c needs
+ * none. */
 static bool put_ascii_escape(unsigned char c, char quote, pdl_buf *out) {
     if (c == '\n')
         PDL_PUT(out, "\\n");
@@ -192,7 +193,7 @@ static bool put_dict(pdl_printer *p, pdl_vref d) {
     return true;
 }
 
-/* Keys or values of a dict, or (key, value) pairs. */
+/* Appends keys or values of a dict, or (key, value) pairs. */
 static bool put_parts(pdl_printer *p, pdl_vref d, bool keys, bool values) {
     if (!enter(p)) return false;
     for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
@@ -289,7 +290,7 @@ PDL_COLD static bool check_room(pdl_printer *p) {
     return pdl_buf_check(p->out, p->err);
 }
 
-/* Flat: one line a tag. */
+/* One flat switch with a line for each tag. */
 bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
         v = pdl_promise_of(v)->value;
@@ -395,7 +396,8 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     pdl_printer p = {.out = out, .err = &err, .stop = start + max};
     set_check(&p);
     bool ok;
-    if (pdl_is_str(v) && pdl_str_get(v).n > max) { /* do not copy megabytes to cut them */
+    /* megabytes are not copied to be cut afterwards */
+    if (pdl_is_str(v) && pdl_str_get(v).n > max) {
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);
         while (s.n && ((unsigned char)pdl_str_get(v).p[s.n] & 0xc0) == 0x80) s.n--;
         if (repr)
@@ -406,7 +408,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     } else {
         ok = pdl_print(&p, v, repr);
     }
-    /* who asked for it has no error channel */
+    /* the caller has no error channel */
     if (pdl_err_is_cancel(&err)) (void)pdl_cancel_walk();
     pdl_err_fini(&err);
     if (ok && out->len - start <= max) return;
