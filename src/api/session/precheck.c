@@ -49,6 +49,16 @@ static bool asks_services(const pdl_session *s) {
     return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.offline && !s->files.owned;
 }
 
+/* Of the names of the variables: their order does not matter. One that every run has, and that the
+ * check knows by itself, is not counted: it is there only once the run has begun. */
+static uint64_t key_of(const name_list *names) {
+    uint64_t key = 1;
+    for (size_t i = 0; i < names->n; i++)
+        if (!pdl_str_is(names->p[i], "pdl_model_default_parameters"))
+            key += pdl_hash_str(names->p[i]);
+    return key ? key : 1;
+}
+
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
     pdl_finder finder = {.file = file, .only_files = true};
@@ -80,18 +90,11 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     collect_names(s, &names);
     const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
     pdl_program *own = pdl_session_check_with(s, p, s->opt.file, &inputs);
+    /* a check before the run answers for the one before the first request, too */
+    if (p == s->loaded.program && (!own || !pdl_program_certain_error(own)))
+        s->loaded.program->checked = key_of(&names);
     pdl_vec_fini(&names);
     return own;
-}
-
-/* Of the names of the variables: their order does not matter. */
-static uint64_t key_of(const pdl_session *s) {
-    name_list names = {0};
-    uint64_t key = 1;
-    collect_names(s, &names);
-    for (size_t i = 0; i < names.n; i++) key += pdl_hash_str(names.p[i]);
-    pdl_vec_fini(&names);
-    return key ? key : 1;
 }
 
 /* The request needs the model without a provider itself: it fails with that, and costs nothing. */
@@ -107,7 +110,10 @@ static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
 
 /* Fills err with the first error that the program will certainly meet. */
 static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
-    uint64_t key = key_of(s);
+    name_list names = {0};
+    collect_names(s, &names);
+    uint64_t key = key_of(&names);
+    pdl_vec_fini(&names);
     if (s->loaded.program->checked == key) return true;
     pdl_program *own = pdl_session_check(s, s->loaded.program);
     const pdl_diag *d = own ? pdl_program_certain_error(own) : NULL;

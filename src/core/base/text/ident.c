@@ -21,13 +21,20 @@ bool pdl_ident_is_in(pdl_str code, pdl_str name) {
     return false;
 }
 
+/* Every start asks this of each variable of the environment: a word is compared only where its
+ * first letter is found. */
 bool pdl_ident_says_secret(pdl_str name) {
-    static const char *const words[] = {"KEY",    "TOKEN",      "SECRET",       "PASSWORD",
-                                        "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        pdl_str word = pdl_str_of(words[i]);
-        for (size_t at = 0; at + word.n <= name.n; at++)
-            if (pdl_str_eq_nocase(pdl_str_sub(name, at, at + word.n), word)) return true;
+#define WORD(text) {text, sizeof text - 1}
+    static const pdl_str words[] = {WORD("key"),    WORD("token"),      WORD("secret"),
+                                    WORD("password"), WORD("passwd"),   WORD("credential"),
+                                    WORD("authorization")};
+#undef WORD
+    for (size_t at = 0; at < name.n; at++) {
+        char first = pdl_lower(name.p[at]);
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            if (first == words[i].p[0] && words[i].n <= name.n - at &&
+                pdl_str_eq_nocase((pdl_str){name.p + at, words[i].n}, words[i]))
+                return true;
     }
     return false;
 }

@@ -15,15 +15,20 @@ static pdl_val entry(const char *glob, pdl_val params) {
     return pdl_dict_putz(pdl_dict_new(1), glob, params);
 }
 
-/* Role headers of the granite 3.x templates; names is a list ended by NULL. */
-static pdl_val granite(const char *const *names) {
-    pdl_val roles = pdl_dict_new(6);
-    for (; *names; names++) {
-        pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message",
-                                  pdl_textf("<|start_of_role|>%s<|end_of_role|>", *names));
-        roles = pdl_dict_putz(roles, *names,
-                              pdl_dict_putz(r, "post_message", pdl_textz("<|end_of_text|>")));
+typedef struct role_header {
+    const char *role, *text;
+} role_header;
+#define ROLE(name) {name, "<|start_of_role|>" name "<|end_of_role|>"}
+
+/* Role headers of the granite 3.x templates; the list ends with an empty row. */
+static pdl_val granite(const role_header *headers) {
+    pdl_val roles = pdl_dict_new(6), end = pdl_textz("<|end_of_text|>");
+    for (; headers->role; headers++) {
+        pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message", pdl_textz(headers->text));
+        r = pdl_dict_putz(r, "post_message", pdl_keep(end));
+        roles = pdl_dict_putz(roles, headers->role, r);
     }
+    pdl_drop(end);
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "temperature", pdl_int(0));
     d = pdl_dict_putz(d, "roles", roles);
     return pdl_dict_putz(d, "final_prompt_value",
@@ -43,16 +48,19 @@ static pdl_val watsonx_text(void) {
 }
 
 pdl_val pdl_model_defaults(void) {
-    static const char *const r30[] = {"system",          "user",          "assistant",
-                                      "available_tools", "tool_response", NULL};
-    static const char *const r31[] = {"system",        "user",      "assistant", "tools",
-                                      "tool_response", "documents", NULL};
+    static const role_header r30[] = {ROLE("system"),          ROLE("user"),
+                                      ROLE("assistant"),       ROLE("available_tools"),
+                                      ROLE("tool_response"),   {0}};
+    static const role_header r31[] = {ROLE("system"), ROLE("user"),          ROLE("assistant"),
+                                      ROLE("tools"),  ROLE("tool_response"), ROLE("documents"),
+                                      {0}};
+    pdl_val granite31 = granite(r31); /* one value: every run makes this list */
     pdl_val list = pdl_list_new(7);
     list = pdl_list_push(list, entry("*watsonx/*", cold(false)));
     list = pdl_list_push(list, entry("*watsonx_text*", watsonx_text()));
     list = pdl_list_push(list, entry("*granite-3.0*", granite(r30)));
-    list = pdl_list_push(list, entry("*granite-3.1*", granite(r31)));
-    list = pdl_list_push(list, entry("*granite-3.2*", granite(r31)));
+    list = pdl_list_push(list, entry("*granite-3.1*", pdl_keep(granite31)));
+    list = pdl_list_push(list, entry("*granite-3.2*", granite31));
     list = pdl_list_push(list, entry("ollama/*", cold(true)));
     return pdl_list_push(list, entry("ollama_chat/*", cold(true)));
 }
