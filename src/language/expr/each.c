@@ -1,5 +1,5 @@
-/* each.c -- see expr.h: every node of an expression or template. Chains of any length are walked in
- * a loop; the rest nests as deep as the reader of expressions allows.
+/* each.c -- see expr.h: a walk over every node of an expression or template. Chains of any length
+ * are walked in a loop; the rest nests only as deep as the reader of expressions allows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 typedef struct xvisit {
     pdl_xnode_fn *fn;
     void *user;
-    bool enters; /* statements of templates, too */
+    bool enters; /* the walk enters statements of templates */
 } xvisit;
 
 static void visit(const xvisit *v, const pdl_xnode *x);
@@ -39,7 +39,7 @@ static const pdl_xnode *visit_set(const xvisit *v, const pdl_xnode *x) {
     return x->u.set.body;
 }
 
-/* Is it a statement of a template, or a part that only statements have? */
+/* Returns true for a statement of a template, or a part that only statements have. */
 static bool is_statement(const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_NSREF:
@@ -58,7 +58,7 @@ static bool is_statement(const pdl_xnode *x) {
     }
 }
 
-/* Visits all parts but the next one of a chain, which is returned. Flat switch. */
+/* Visits all parts except the next one of a chain, which is returned. A flat switch. */
 static const pdl_xnode *visit_parts(const xvisit *v, const pdl_xnode *x) {
     switch (x->kind) {
     case PDL_X_CONST:

@@ -1,12 +1,12 @@
 /* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
  *
  * A text with `${ }` has three readings: plain text; one expression, whose value keeps its type; a
- * template, whose value is text. The reference reads a text first as a template; when that is one
- * single expression without text around its delimiters, it reads the inside again as an expression
- * by itself, where signs and commas mean something else. Reading everything twice would cost each
- * expression double, so here the inside is tried first: whenever it can be read, the whole would
- * have been such a template (spec syntax 4.2). What must stay true: the mode depends on the text
- * alone, so that it is known at load and errors have their place.
+ * template, whose value is text. The reference reads a text first as a template. When that is one
+ * single expression without text around its delimiters, it reads the inside again as a separate
+ * expression, where signs and commas have another meaning. Reading everything twice would double
+ * the cost of each expression, so here the inside is tried first: whenever it can be read, the
+ * whole would have been such a template (spec syntax 4.2). What must stay true: the mode depends on
+ * the text alone, so that it is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static const pdl_xoptions jinja_options = {
     .comment_end = S("#}"),
 };
 
-/* Source with LF line ends only; cuts has the offsets after which a CR was left out. */
+/* A source with LF line ends only; cuts has the offsets after which a CR was left out. */
 typedef struct {
     pdl_str text;
     uint32_t *cuts;
@@ -62,7 +62,7 @@ static normal normalise(pdl_arena *a, pdl_str s) {
     if (!s.n || !memchr(s.p, '\r', s.n)) return out;
     size_t n_crlf = 0, n = 0;
     for (size_t i = 0; i + 1 < s.n; i++) n_crlf += s.p[i] == '\r' && s.p[i + 1] == '\n';
-    char *p = pdl_arena_get(a, s.n + 1); /* ends with NUL */
+    char *p = pdl_arena_get(a, s.n + 1); /* the source ends with a NUL */
     out.cuts = n_crlf ? pdl_arena_new_n(a, uint32_t, n_crlf) : NULL;
     for (size_t i = 0; i < s.n; i++) {
         p[n] = s.p[i];
@@ -106,7 +106,7 @@ static void reader_fini(pdl_reader *r) {
     pdl_names_fini(&r->names);
 }
 
-/* The tree, or NULL and r->fail. */
+/* Returns the tree, or NULL with r->fail set. */
 static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
     pdl_read_advance(r);
     const pdl_xnode *root = inside ? pdl_read_expression(r) : pdl_read_template(r);
@@ -145,7 +145,7 @@ static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xn
     return e;
 }
 
-/* The inside of `${ }` as an expression by itself. */
+/* Reads the inside of `${ }` as a separate expression. */
 static bool read_inside(pdl_expr *e, pdl_arena *a, const pdl_xnames *known) {
     pdl_reader r;
     normal src = normalise(a, pdl_str_sub(e->source, 2, e->source.n - 1));
@@ -167,7 +167,7 @@ static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt,
     reader_fini(&r);
 }
 
-/* The only piece of a template, or NULL. */
+/* Returns the only piece of a template, or NULL. */
 static const pdl_xnode *only_piece(const pdl_expr *e) {
     if (e->form != PDL_X_TEMPLATE || e->root->u.list.n != 1) return NULL;
     const pdl_xnode *n = e->root->u.list.p[0];
@@ -184,7 +184,7 @@ bool pdl_expr_is_plain(pdl_str text) {
             memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0)
             return false;
     }
-    /* The reference sees no text in a lone line end, and then prints it as LF. */
+    /* The reference treats a text that is one line end as empty, and prints it as LF. */
     return !(text.p[0] == '\r' && (text.n == 1 || (text.n == 2 && text.p[1] == '\n')));
 }
 
@@ -208,7 +208,8 @@ static bool closes_early(pdl_str s, size_t from) {
     return close != NULL;
 }
 
-/* Such a text is an expression, a template or broken, but not plain: it begins with an opening. */
+/* Returns true when a text begins with an opening. It is an expression, a template or broken, but
+ * not plain. */
 static bool is_enclosed(pdl_str text) {
     return text.n >= 3 && text.p[0] == '$' && text.p[1] == '{' && text.p[text.n - 1] == '}';
 }

@@ -1,14 +1,14 @@
-/* expr.h -- the text of `${ }` and of Jinja templates -> tree: expressions, their three
- * outcomes, full Jinja, lexical rules (spec syntax 4, 4.2, 4.8, 4.9).
+/* expr.h -- the text of `${ }` and of Jinja templates as a tree: expressions, their three outcomes,
+ * full Jinja, lexical rules (spec syntax 4, 4.2, 4.8, 4.9).
  *
  * The dialect is Jinja 3.1's.
  *
- * A string of a program has one of three forms (pdl_xform). A template engine always gives
- * text, but `${ xs }` must give the list itself, or nothing could be passed on. So a string that
- * is one expression and nothing else gives the value of the expression; a string without
- * expressions stays as it is, to the byte; every other one gives text. The form follows from the
- * string alone and is chosen when it is read: that of `${ a }` never depends on what `a` is. A text
- * that cannot be read is a fourth form, PDL_X_BROKEN: it fails when it is evaluated, not before.
+ * A string of a program has one of three forms (pdl_xform). A template engine always gives text,
+ * but `${ xs }` must give the list itself, or nothing could be passed on. So a string that is one
+ * expression and nothing else gives the value of the expression; a string without expressions stays
+ * as it is, to the byte; every other one gives text. The form follows from the string alone and is
+ * chosen when it is read: the form of `${ a }` never depends on what `a` is. A text that cannot be
+ * read is a fourth form, PDL_X_BROKEN: it fails when it is evaluated, not before.
  *
  * Trees live in an arena and are immutable. Spans are byte offsets in the source text of the
  * expression.
@@ -49,12 +49,13 @@ typedef enum {
     PDL_XOP_NOTIN
 } pdl_xop;
 
-/* The operator as it is written: "not in". */
+/* Returns the operator as it is written: "not in". */
 const char *pdl_xop_text(pdl_xop op);
-/* The operation of values that an operator of arithmetic is. */
+/* Returns the operation of values for an arithmetic operator. */
 pdl_arith pdl_xop_arith(pdl_xop op);
 
-/* Arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when absent. */
+/* The arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when
+ * absent. */
 typedef struct pdl_xargs {
     const pdl_xnode **pos;
     uint32_t n_pos;
@@ -153,7 +154,7 @@ typedef enum {
 
 struct pdl_xnode {
     pdl_xkind kind;
-    uint32_t start, end; /* bytes in the source text */
+    uint32_t start, end; /* offsets in bytes of the source text */
     union {
         pdl_val value;
         pdl_str name;
@@ -201,7 +202,7 @@ struct pdl_xnode {
         struct {
             const pdl_xnode *target, *value, *filter, *body;
         } set;
-        /* of the last n_defaults */
+        /* defaults are those of the last n_defaults parameters */
         struct {
             pdl_str name;
             uint32_t n_params, n_defaults;
@@ -232,7 +233,7 @@ typedef enum {
     PDL_X_BROKEN    /* cannot be read: fault */
 } pdl_xform;
 
-/* Why a text cannot be read. */
+/* The reason why a text cannot be read. */
 typedef struct pdl_xfault {
     pdl_str msg; /* "unexpected '}', expected ')'" */
     /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword
@@ -240,25 +241,25 @@ typedef struct pdl_xfault {
     const char *cls;
     pdl_str hint; /* "did you mean 'upper'?", "write `and`"; empty when there is none */
     uint32_t start, end;
-    bool no_filter, no_test; /* there is none of the name that is read */
+    bool no_filter, no_test; /* no filter (test) has the name that is read */
 } pdl_xfault;
 
 typedef struct pdl_expr {
     pdl_xform form : 8;
-    bool has_unknown : 1; /* some filter.unknown may be set */
+    bool has_unknown : 1; /* filter.unknown may be set somewhere */
     bool has_call : 1;    /* the expression has a CALL */
-    bool is_unread : 1;   /* of pdl_expr_later: only the source is known */
+    bool is_unread : 1;   /* made by pdl_expr_later: only the source is known */
     uint32_t n_free;
     pdl_str source; /* the whole text as written, in the arena */
     union {
         const pdl_xnode *root; /* NULL: PLAIN, BROKEN */
-        pdl_arena *arena;      /* unread: of the expression */
+        pdl_arena *arena;      /* unread: the arena of the expression */
     };
-    const pdl_xfault *fault; /* BROKEN */
+    const pdl_xfault *fault; /* set for BROKEN */
     union {
-        /* names that the text reads but does not set, each once, in order of first use */
+        /* Names that the text reads but does not set, each once, in order of first use. */
         pdl_str *free_names;
-        const struct pdl_xnames *known; /* unread: for pdl_expr_read */
+        const struct pdl_xnames *known; /* unread: the names for pdl_expr_read */
     };
 } pdl_expr;
 
@@ -271,24 +272,25 @@ typedef struct pdl_xoptions {
     bool trim_blocks, lstrip_blocks, keep_trailing_newline, autoescape;
 } pdl_xoptions;
 
-/* Names that are filters / tests: an unknown one is an error of reading ("No filter named
+/* The names of filters and tests: an unknown one is an error of reading ("No filter named
  * 'x'."). */
 typedef struct pdl_xnames {
     bool (*is_filter)(pdl_str name);
     bool (*is_test)(pdl_str name);
-    /* writes the hint for one that there is not, or nothing; may be NULL */
+    /* Writes the hint for a missing filter, or nothing; may be NULL. */
     void (*advise_filter)(pdl_str name, struct pdl_buf *out);
-    pdl_str (*near_test)(pdl_str name); /* the suggestion, or empty; may be NULL */
+    /* returns the suggestion for a missing test, or empty; may be NULL */
+    pdl_str (*near_test)(pdl_str name);
 } pdl_xnames;
 
-/* A string of a program with `${ }` (spec syntax 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text
- * is copied into the arena. */
+/* Reads a string of a program with `${ }` (spec syntax 4.1, 4.2). Never fails: see PDL_X_BROKEN.
+ * The text is copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
-/* The same, read when pdl_expr_now asks for it, where the text is one ${ } that is no plain text
- * whatever is inside; others are read at once. The text must live as long as the arena. Why: most
- * expressions of a library are in functions that a program never calls, and no load needs more of
- * them than their text. */
+/* Does so later, when pdl_expr_now is called, for a text that is one ${ } and cannot be plain text
+ * whatever is inside; others are read at once. The text must live as long as the arena. The reason
+ * is that most expressions of a library are in functions that a program never calls, and loading
+ * needs only their text. */
 const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 void pdl_expr_read_now(const pdl_expr *e);
 static inline const pdl_expr *pdl_expr_now(const pdl_expr *e) {
@@ -296,13 +298,13 @@ static inline const pdl_expr *pdl_expr_now(const pdl_expr *e) {
     return e;
 }
 
-/* A whole Jinja template: form is TEMPLATE or BROKEN. */
+/* Reads a whole Jinja template: its form is TEMPLATE or BROKEN. */
 const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options,
                                        const pdl_xnames *names);
 
-/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words
- * it for an unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"), or a
- * bad value. Strings are copied into a. */
+/* Reads options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python
+ * words it for an unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"),
+ * or a bad value. Strings are copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
 /* Returns true when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN and need
@@ -310,19 +312,20 @@ PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, p
 bool pdl_expr_is_plain(pdl_str text);
 
 /* Calls fn for x (NULL is fine) and everything below it; a node comes before its parts. plain: the
- * inside of statements of templates is left out. */
+ * inside of statements of templates is skipped. */
 typedef void pdl_xnode_fn(void *user, const pdl_xnode *x);
 void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 
-/* How root, which may be NULL, uses a name anywhere: f(x), x.y or x[y]. */
+/* Returns how root, which may be NULL, uses a name anywhere: f(x), x.y or x[y]. */
 enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
 unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
 
-/* The text as messages show it: all of it when it is short, else the line of byte `at` in dots. */
+/* Appends the text as messages show it: all of it when it is short, else the line of byte `at`
+ * between dots. */
 void pdl_expr_quote(pdl_str source, size_t at, struct pdl_buf *out);
 
-/* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
+/* Appends the tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
 void pdl_expr_print(const pdl_expr *e, struct pdl_buf *out);
 
 #endif

@@ -1,10 +1,10 @@
-/* expr_advice.c -- help for expressions that are written as in another language, or with a slip:
- * the message says what could not be read, the help what it is called here.
+/* expr_advice.c -- help for expressions that are written as in another language, or with a slip.
+ * The message says what could not be read; the help says what to write here.
  *
- * The tag where reading ended is made into tokens once more, so that each row knows what stands
- * before it and what was due. This costs nothing until an expression is wrong. A row that may be
- * wrong about what was meant has no place here: tests/unit/expr/test_advice.c has, for each hint,
- * what it is for and the nearest mistakes that it must not be said of.
+ * The tag where reading ended is made into tokens once more, so that each row knows which token
+ * precedes that place and which one should follow. This costs nothing until an expression is wrong.
+ * A row that may guess wrong has no place here: tests/unit/expr/test_advice.c has, for each hint,
+ * the mistakes that it is for and the nearest ones that must not get it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +13,12 @@
 
 #include "base/banned.h"
 
-/* Where reading ended. */
+/* The place where reading ended. */
 typedef struct spot {
     const pdl_reader *r;
     pdl_str at; /* the text from here on */
     pdl_token two_before, prev, here;
-    char due; /* what closes the innermost bracket that is open, or 0 */
+    char due; /* the closing bracket of the innermost open one, or 0 */
     pdl_lx_state state;
 } spot;
 
@@ -89,7 +89,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* `a & b`, but not `flags & 1`. */
+/* Returns true for `a & b`, but not for `flags & 1`. */
 static bool joins_conditions(const spot *s) {
     return after_value(s) && !is_digit(after_blanks(s->at, 1));
 }
@@ -100,7 +100,7 @@ static bool is_not(const spot *s) {
 static bool is_not_in(const spot *s) {
     return after_value(s) && pdl_str_starts(s->at, PDL_STR("!in "));
 }
-/* Name! and name? where the text goes on behind the tag. */
+/* Returns true for name! and name? where text follows the tag. */
 static bool is_sign_of_text(const spot *s) {
     return after_value(s) && touches(s) && after_blanks(s->at, 1) == '}';
 }
@@ -182,7 +182,7 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 #define COMPARES      "write == to compare; `def` on a block sets a variable"
 #define VARIABLE      "`def` on a block sets a variable"
 #define FUNCTION      "a function is a block"
-#define SIGN_OF_TEXT  "a sign of the text stands after the braces"
+#define SIGN_OF_TEXT  "a sign of the text is written after the braces"
 #define REGEX         "a regular expression is a parser of a block: {regex: ...}"
 #define IMPORT        "`import` is a block"
 #define NO_CLASS      "there are no classes: Python runs in a block with `lang: python`"
@@ -191,13 +191,14 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 #define AT_LEAST                                                                                   \
     "write >= to compare; there are no lambdas: a block with `function` is a function"
 #define QUOTE_OF_TEXT                                                                              \
-    "the quote is not closed; one that belongs to the text stands after the braces"
+    "the quote is not closed; one that belongs to the text is written after the braces"
 #define ALONE         "a variable inside of ${ } has no braces; an object is {'name': value}"
 #define CONDITION     "write `a if condition else b`"
 
 #define ANY PDL_TK_COUNT
 
-/* at begins where reading ended, prev is the token before it. The first row that fits counts. */
+/* `at` begins where reading ended; `prev` is the token before it. The first row whose condition
+ * holds is used. */
 static const struct {
     pdl_tk prev;
     const char *at;
@@ -276,14 +277,15 @@ static const struct {
     {ANY, "", is_in_quotes,
      "the quote before this ends the text: one with ' is written in \"...\", one with \" in "
      "'...'; values are joined by ~"},
-    {ANY, "", is_filter_argument, "the arguments of a filter stand in parentheses: x | f(a)"},
+    {ANY, "", is_filter_argument, "the arguments of a filter are in parentheses: x | f(a)"},
     {ANY, "", is_zero_before, "a number does not begin with 0"},
-    {ANY, "", is_letter_of_quotes, "no letter stands before the quote of a text"},
+    {ANY, "", is_letter_of_quotes, "no letter precedes the quote of a text"},
     {ANY, "", lacks_colon, "a key is followed by a colon: {'name': value}"},
     {ANY, "", lacks_comma, "a comma or an operator is missing between the two"},
 };
 
-/* The word before the place where reading ended, when a value follows it as a keyword's would. */
+/* The word before the place where reading ended, when a value follows it as if it were a
+ * keyword. */
 static const struct {
     const char *word, *hint;
 } words[] = {
@@ -306,7 +308,7 @@ static const struct {
     {"NOT", "write `not`"},
 };
 
-/* In a template of Jinja, which knows no blocks of ours. Empty: nothing is said. */
+/* Tags in a template of Jinja, which knows no blocks of PDL. Empty: there is no help. */
 static const struct {
     const char *hint, *instead;
 } in_jinja[] = {
@@ -325,7 +327,7 @@ static const struct {
     {PRINTED, "{{ x }} prints x"},
 };
 
-/* What is no word of expressions, whatever stands there. */
+/* Signs and words that expressions never have. */
 static const struct {
     const char *fails, *hint;
 } failures[] = {
@@ -364,10 +366,10 @@ static pdl_str for_jinja(pdl_str hint) {
 
 static char opening_of(char due) { return due == ')' ? '(' : due == ']' ? '[' : '{'; }
 
-/* What is missing, or one too many. */
+/* Returns the help for something that is missing, or one too many. */
 static pdl_str by_gap(const spot *s) {
     pdl_buf b = PDL_BUF;
-    bool is_name = s->prev.kind == PDL_TK_NAME; /* is, not, and: a keyword */
+    bool is_name = s->prev.kind == PDL_TK_NAME; /* a keyword: is, not, and */
     if (is_end(s) && s->prev.kind == PDL_TK_VAR_BEGIN)
         PDL_PUT(&b, "an expression is missing");
     else if (is_end(s) && s->prev.kind == PDL_TK_PIPE)
@@ -385,14 +387,14 @@ static pdl_str by_gap(const spot *s) {
     else if (pdl_byte_in(after_blanks(s->at, 0), PDL_STR(")]")) && is_surplus(s))
         PDL_PUT(&b, "nothing opens this bracket");
     else if (two_values(s))
-        PDL_PUT(&b, "between two values stands an operator, such as ~; a text is put in quotes");
+        PDL_PUT(&b, "between two values there is an operator, such as ~; a text is put in quotes");
     pdl_str out = b.len ? pdl_arena_str(s->r->arena, pdl_buf_str(&b)) : (pdl_str){0};
     pdl_buf_fini(&b);
     return out;
 }
 
-/* The tag ends nowhere: whatever else is wrong with it, this is. A quote that is not closed may
- * hide its end. */
+/* Returns the help for a tag that does not end. That is reported whatever else is wrong with it. A
+ * quote that is not closed may hide its end. */
 static pdl_str by_end(const spot *s) {
     const pdl_xoptions *opt = s->r->lexer.opt;
     pdl_str end = s->state == PDL_LX_VAR ? opt->variable_end : opt->block_end;

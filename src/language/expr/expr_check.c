@@ -2,9 +2,9 @@
  * read without error.
  *
  * The reference stops at the first problem in the order in which it writes code, and lets an
- * unknown filter or test inside of a branch pass until it is executed. Both depend on the way from
- * the root, hence a walk, which only texts with something suspicious need. The walk keeps its own
- * stack: chains have any length.
+ * unknown filter or test inside of a branch pass until it is executed. Both depend on the path from
+ * the root, hence a walk, which only texts with something suspicious need. The walk keeps an
+ * explicit stack: chains have any length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static void push_list(walk *w, const pdl_xnode **p, uint32_t n, unsigned flags) 
     while (n > 0) push(w, p[--n], flags);
 }
 
-/* Pushed last to first, so that the first is visited first. */
+/* Pushes arguments last to first, so that the first is visited first. */
 static void push_args(walk *w, const pdl_xargs *a, unsigned flags) {
     push(w, a->starstar, flags);
     push(w, a->star, flags);
@@ -48,7 +48,7 @@ static void push_args(walk *w, const pdl_xargs *a, unsigned flags) {
     push_list(w, a->pos, a->n_pos, flags);
 }
 
-/* true or x, false and x: the right side is never compiled. */
+/* Returns true for `true or x` and `false and x`, whose right side is never compiled. */
 static bool decides(const pdl_xnode *n) {
     const pdl_xnode *a = n->u.op.a;
     if (a->kind != PDL_X_CONST) return false;
@@ -126,8 +126,8 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     }
 }
 
-/* Children in the order in which the reference writes their code. A new scope is neither soft nor
- * top level.
+/* Pushes children in the order in which the reference writes their code. A new scope is neither
+ * soft nor top level.
  */
 static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
     if (n->kind == PDL_X_FOR) {
@@ -164,7 +164,7 @@ static bool sets_loop(const pdl_xnode *target) {
     return target->kind == PDL_X_NAME && pdl_str_is(target->u.name, "loop");
 }
 
-/* Something inside this loop sets `loop`. */
+/* Returns true when something inside this loop sets `loop`. */
 static bool loop_is_set(const pdl_xnode *loop) {
     walk w = {0};
     bool found = false;
@@ -241,7 +241,7 @@ static bool check_below(pdl_reader *r, walk *w) {
     return true;
 }
 
-/* All blocks in the order of the text; the names must differ. */
+/* Collects all blocks in the order of the text; their names must differ. */
 static bool collect_blocks(pdl_reader *r, walk *w, const pdl_xnode *root) {
     pdl_map seen = {0};
     bool ok = true;

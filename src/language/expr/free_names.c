@@ -1,4 +1,4 @@
-/* free_names.c -- see read.h. Finds which names of a text come from outside.
+/* free_names.c -- see read.h. Finds which names of a text are defined outside of it.
  *
  * Reading is one pass in the order of the text. A name counts as set from its assignment to the end
  * of the scope; a name set in a branch of `if` counts up to the end of the branch only. Blocks see

@@ -25,14 +25,15 @@ void pdl_hold(pdl_holder *h, pdl_val v) {
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* One escape: in.p[*i] is after the backslash. Returns NULL, or what is wrong. */
+/* The state of one escape; in.p[*i] is after the backslash. The readers below return NULL, or what
+ * is wrong. */
 typedef struct {
     pdl_str in;
     size_t i;
     pdl_buf out;
 } unescape;
 
-/* A lone surrogate is no text: it becomes U+FFFD. */
+/* Appends a code point. A lone surrogate is no text: it becomes U+FFFD. */
 static void put_cp(unescape *u, uint32_t cp) {
     pdl_buf_put_cp(&u->out, cp >= 0xd800 && cp < 0xe000 ? 0xfffd : cp);
 }
@@ -57,7 +58,7 @@ static void read_octal(unescape *u) {
     put_cp(u, cp);
 }
 
-/* LIMIT: \N{NAME} knows no names; docs/differences.md. */
+/* LIMIT: no names are known for \N{NAME}; docs/differences.md. */
 static const char *read_named(unescape *u) {
     size_t close = u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i)
                                                           : PDL_NOT_FOUND;
@@ -65,8 +66,8 @@ static const char *read_named(unescape *u) {
     return "unknown Unicode character name";
 }
 
-/* The reference first writes characters that are not ASCII as escapes: a backslash before one then
- * escapes a backslash. */
+/* Appends a character that is not ASCII after a backslash. The reference first writes it as an
+ * escape, so the backslash escapes another backslash. */
 static void put_escaped_high(unescape *u) {
     const char *p = u->in.p + u->i;
     uint32_t cp = pdl_utf8_next(&p);
@@ -116,7 +117,7 @@ static void put_newlines(pdl_buf *out, pdl_str s, pdl_str newline) {
     }
 }
 
-/* The value of the body of a literal. Returns false with *wrong set. */
+/* Decodes the body of a literal. Returns false with *wrong set. */
 static bool decode(pdl_lexer *x, pdl_str body, pdl_str *out, const char **wrong) {
     pdl_buf wide = PDL_BUF;
     unescape u = {body, 0, PDL_BUF};
@@ -166,7 +167,8 @@ static char byte_at(const pdl_lexer *x, uint32_t at) { return at < x->src.n ? x-
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Offset after digits with single underscores between them; `at` when there are none. */
+/* Returns the offset after digits with single underscores between them; `at` when there are
+ * none. */
 static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     if (!is_digit(byte_at(x, at))) return at;
     while (is_digit(byte_at(x, at)) || (byte_at(x, at) == '_' && is_digit(byte_at(x, at + 1))))
@@ -174,8 +176,8 @@ static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     return at;
 }
 
-/* Offset after a float that begins at pos, or 0. A number after a dot is never a float: a.1.5 is
- * a[1][5]. */
+/* Returns the offset after a float that begins at pos, or 0. A number after a dot is never a float:
+ * a.1.5 is a[1][5]. */
 static uint32_t float_end(const pdl_lexer *x) {
     if (x->pos > 0 && x->src.p[x->pos - 1] == '.') return 0;
     uint32_t whole = digits_end(x, x->pos), end = 0, at = whole;
@@ -206,7 +208,8 @@ static int base_at(const pdl_lexer *x) {
     return is_digit_of(byte_at(x, at), base) ? base : 10;
 }
 
-/* Behind an integer: decimals have no leading zero, but any number of zeros is 0. */
+/* Returns the offset after an integer. Decimals have no leading zero, but any number of zeros is
+ * 0. */
 static uint32_t int_end(const pdl_lexer *x, int base) {
     uint32_t at = x->pos + (base == 10 ? 0 : 2);
     bool zeros = base == 10 && byte_at(x, at) == '0';
@@ -227,7 +230,7 @@ static pdl_str without_underscores(pdl_lexer *x, pdl_str s) {
     return (pdl_str){p, n};
 }
 
-/* The value of the token t; t becomes an error when the integer is too large. */
+/* Sets the value of the token t, which becomes an error when the integer is too large. */
 static void read_int(pdl_lexer *x, pdl_str digits, int base, pdl_token *t) {
     int64_t v = 0;
     for (size_t i = 0; i < digits.n; i++) {

@@ -1,10 +1,10 @@
 /* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
  * reader.
  *
- * Why there are two ways to a token: with the delimiters that nearly everybody has (} }} %}) no end
- * of a tag begins like a name, a text, a bracket that opens or one of the signs . , | ~ : ;, which
- * are nine of ten tokens. Such a byte settles what the token is (take_common); everything else, and
- * every error, goes through take_any, which asks for the end of the tag first.
+ * There are two ways to a token. With the usual delimiters (}} %}) no end of a tag begins like a
+ * name, a text, an opening bracket or one of the signs . , | ~ : ;, which are nine of ten tokens.
+ * Such a byte alone decides what the token is (take_common). Everything else, and every error, goes
+ * through take_any, which checks for the end of the tag first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* SIGN: an operator by itself, whatever follows it; OPER: others. */
+/* SIGN: an operator, whatever follows it; OPER: other operators. */
 enum {
     C_NONE,
     C_BLANK,
@@ -26,7 +26,7 @@ enum {
     C_CLOSE,
     C_OPER,
     C_HIGH,
-    C_WORD = 16, /* the bit of bytes that a name goes on with */
+    C_WORD = 16, /* bit of the bytes that a name may contain after its first */
     C_DIGIT = C_WORD,
     C_NAME
 };
@@ -43,10 +43,10 @@ static const uint8_t class_of[256] = {
     C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE,
     C_OPEN, C_CLOSE, C_OPER, C_OPER, C_SIGN, C_OPER, C_SIGN, C_OPER, /* ( ) * + , - . / */
     D8, C_DIGIT, C_DIGIT, C_SIGN, C_SIGN, C_OPER, C_OPER, C_OPER, 0, /* 0-9 : ; < = > ? */
-    0, N7, N8, /* @ A-O */
-    N8, C_NAME, C_NAME, C_NAME, C_OPEN, 0, C_CLOSE, 0, C_NAME, /* P-Z [ \ ] ^ _ */
-    0, N7, N8, /* ` a-o */
-    N8, C_NAME, C_NAME, C_NAME, C_OPEN, C_SIGN, C_OPER, C_SIGN, 0, /* p-z { | } ~ */
+    0, N7, N8,                                                       /* @ A-O */
+    N8, C_NAME, C_NAME, C_NAME, C_OPEN, 0, C_CLOSE, 0, C_NAME,       /* P-Z [ \ ] ^ _ */
+    0, N7, N8,                                                       /* ` a-o */
+    N8, C_NAME, C_NAME, C_NAME, C_OPEN, C_SIGN, C_OPER, C_SIGN, 0,   /* p-z { | } ~ */
     H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8
 };
 /* clang-format on */
@@ -64,7 +64,7 @@ pdl_str pdl_token_text(const pdl_token *t) {
     return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind);
 }
 
-/* A token without text and value: what its kind has is set by the caller. Each token of each
+/* Sets a token without text and value; the caller sets what its kind has. Each token of each
  * expression passes here, so nothing else is written. */
 static inline void set_token(pdl_token *t, pdl_tk kind, uint32_t start, uint32_t end) {
     t->kind = kind;
@@ -80,7 +80,7 @@ static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     return cp;
 }
 
-/* Offset after the white space, of any script, that begins at `at`. */
+/* Returns the offset after the white space, of any script, that begins at `at`. */
 PDL_COLD static uint32_t rare_blanks(const pdl_lexer *x, uint32_t at) {
     for (uint32_t next = at; at < x->src.n; at = next)
         if (!pdl_cp_is_space(cp_at(x, at, &next))) break;
@@ -124,7 +124,7 @@ static bool at_line_end(const pdl_lexer *x, uint32_t *end) {
     return stop > x->pos || x->pos == x->src.n;
 }
 
-/* Most bytes cannot begin the end of a tag. */
+/* Returns false for most bytes, which cannot begin the end of a tag. */
 static bool may_close(const pdl_lexer *x) {
     const pdl_str *close = x->state == PDL_LX_VAR ? &x->opt->variable_end : &x->opt->block_end;
     char c = x->src.p[x->pos];
@@ -173,7 +173,8 @@ PDL_COLD static void fail_char(pdl_lexer *x, pdl_token *t) {
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
 
-/* By length and first letter: most names are no keyword, and this is asked for each of them. */
+/* Finds a keyword by length and first letter: this is called for each name, and most are no
+ * keywords. */
 static pdl_kw keyword_of(pdl_str s) {
     const char *p = s.p;
 #define IS(lit, keyword) (memcmp(p, lit, sizeof lit - 1) == 0 ? keyword : PDL_KW_NONE)
@@ -207,8 +208,8 @@ bool pdl_lex_has_end(pdl_str src) {
     return !src.n || !is_word_byte(src.p[src.n - 1]) || !is_word_byte(src.p[src.n]);
 }
 
-/* Offset after the bytes from `at` on that are letters, digits or `_` of ASCII. One follows in the
- * source that is none. */
+/* Returns the offset after the letters, digits and `_` of ASCII from `at` on. Another byte always
+ * follows them in the source. */
 static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
     const char *p = x->src.p + at;
     for (;; p += 4) {
@@ -220,7 +221,7 @@ static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
     return (uint32_t)(p - x->src.p);
 }
 
-/* A name with other letters than those of ASCII. Every character that Python counts as alphanumeric
+/* Takes a name with letters beyond ASCII. Every character that Python counts as alphanumeric
  * belongs to it; if the name is not an identifier, that is an error. */
 PDL_COLD static bool take_foreign_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
@@ -258,7 +259,7 @@ static inline bool take_name(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
-/* Operators of one character. */
+/* The operators of one character. */
 static const uint8_t single[256] = {
     ['+'] = PDL_TK_ADD,    ['-'] = PDL_TK_SUB,    ['/'] = PDL_TK_DIV,      ['*'] = PDL_TK_MUL,
     ['%'] = PDL_TK_MOD,    ['~'] = PDL_TK_TILDE,  ['['] = PDL_TK_LBRACKET, [']'] = PDL_TK_RBRACKET,
@@ -326,7 +327,7 @@ bool pdl_lex_ends_are_signs(const pdl_xoptions *opt) {
            class_of[(unsigned char)opt->block_end.p[0]] == C_OPER;
 }
 
-/* Its many registers are not saved for a name. */
+/* A separate function, so that its many registers are not saved for a name. */
 PDL_APART static void take_any(pdl_lexer *x, pdl_token *t) {
     for (;;) {
         if (take_end(x, t)) return;
@@ -362,14 +363,14 @@ static inline bool take_byte(pdl_lexer *x, pdl_token *t, char c) {
     return true;
 }
 
-/* What the byte c at the cursor alone decides. False: nothing happened. Names come first: they are
- * nearly half of all tokens. */
+/* Takes a token that the byte c at the cursor alone decides. Returns false when it did nothing.
+ * Names come first: they are nearly half of all tokens. */
 static inline bool take_common(pdl_lexer *x, pdl_token *t, char c) {
     uint8_t class = class_of[(unsigned char)c];
     if (class == C_NAME) return take_name(x, t);
     if (class == C_SIGN) return take_byte(x, t, c);
     if (class == C_OPEN && x->n_brackets < PDL_LX_BRACKETS) {
-        x->brackets[x->n_brackets++] = c == '(' ? ')' : (char)(c + 2); /* of [ and { */
+        x->brackets[x->n_brackets++] = c == '(' ? ')' : (char)(c + 2); /* c is [ or { */
         return take_byte(x, t, c);
     }
     if (class == C_CLOSE && x->n_brackets && x->brackets[x->n_brackets - 1] == c) {

@@ -1,4 +1,4 @@
-/* lex_text.c -- see token.h. Text outside tags: finds the next opening, applies white space
+/* lex_text.c -- see token.h. Text outside of tags: finds the next opening, applies white space
  * control, skips comments.
  *
  * The order of the rules at one place is that of the reference: raw blocks, then longer openings
@@ -36,7 +36,7 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
     x->ends_are_signs = pdl_lex_ends_are_signs(opt);
     if (inside) return;
     memset(x->firsts, 0, sizeof x->firsts);
-    /* Of equally long openings the first added here wins. */
+    /* The opening that is added first wins over an equally long one. */
     add_rule(x, PDL_LX_VAR, opt->variable_start);
     if (opt->line_statement.n) add_rule(x, PDL_LX_LINE, opt->line_statement);
     if (opt->line_comment.n) add_rule(x, PDL_LX_LINE_COMMENT, opt->line_comment);
@@ -47,7 +47,8 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
 
 /* --- finding an opening ----------------------------------------------------------------------- */
 
-/* What was found: text ends at `at`, the opening (with its sign and the text it removes) at `end`.
+/* A found opening: the text ends at `at`, the opening (with its sign and the text it removes) at
+ * `end`.
  */
 typedef struct {
     pdl_lx_state state;
@@ -64,7 +65,7 @@ static char take_sign(const pdl_lexer *x, uint32_t *at) {
     return x->src.p[(*at)++];
 }
 
-/* Block opening, sign, blanks, word, blanks: the offset after them, or 0. */
+/* Reads a block opening, sign, blanks, word, blanks. Returns the offset after them, or 0. */
 static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *sign) {
     if (!is_at(x, at, x->opt->block_start)) return 0;
     at += (uint32_t)x->opt->block_start.n;
@@ -88,7 +89,7 @@ static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *e
     return true;
 }
 
-/* The code point before `at` is no white space. */
+/* Returns true when the code point before `at` is no white space. */
 static bool behind_ink(const pdl_lexer *x, uint32_t at) {
     if (at == 0) return false;
     uint32_t from = at - 1;
@@ -146,7 +147,7 @@ static bool find_opening(const pdl_lexer *x, opening *o) {
     return false;
 }
 
-/* --- text in front of an opening -------------------------------------------------------------- */
+/* --- text before an opening ----------------------------------------------------------------- */
 
 static uint32_t strip_end(const pdl_lexer *x, uint32_t from, uint32_t to) {
     while (to > from) {
@@ -158,7 +159,7 @@ static uint32_t strip_end(const pdl_lexer *x, uint32_t from, uint32_t to) {
     return to;
 }
 
-/* lstrip_blocks: blanks between the start of the line and a tag go. */
+/* Applies lstrip_blocks: removes blanks between the start of the line and a tag. */
 static uint32_t strip_line(const pdl_lexer *x, uint32_t from, uint32_t to) {
     uint32_t at = to;
     while (at > from && x->src.p[at - 1] != '\n') at--;
@@ -222,7 +223,7 @@ static bool lex_root(pdl_lexer *x, pdl_token *t) {
 
 static bool missing_end(pdl_lexer *x, pdl_token *t, const char *msg) {
     *t = (pdl_token){.kind = PDL_TK_EOF, .start = x->pos, .end = x->pos};
-    /* As in the reference, an opening at the very end of the text silently ends it. */
+    /* Like the reference, ends the text silently at an opening at its very end. */
     if (x->pos == x->src.n) return true;
     pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pending_at, x->pos, "%s", msg);
     t->kind = PDL_TK_ERROR;

@@ -1,4 +1,5 @@
-/* print.c -- see expr.h. The tree as text: every operation in parentheses, statements one a line.
+/* print.c -- see expr.h. The tree as text: every operation in parentheses, each statement on a
+ * line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { DEEPEST = 600 }; /* chains are of any length: below this depth only "..." is printed */
+enum { DEEPEST = 600 }; /* below this depth, which chains may pass, only "..." is printed */
 
 typedef struct {
     pdl_buf *out;
@@ -233,7 +234,7 @@ static void put_enclosed(printer *p, const char *open, const pdl_xnode *n, const
     put(p, close);
 }
 
-/* One row per kind. */
+/* A flat switch with a row for each kind. */
 static void put_kind(printer *p, const pdl_xnode *n) {
     switch (n->kind) {
     case PDL_X_CONST: put_const(p, n->u.value); break;

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { FEW_KEYWORDS = 8 }; /* of a call */
+enum { FEW_KEYWORDS = 8 }; /* keywords of a call */
 
 static bool is_kw(const pdl_reader *r, pdl_kw kw) {
     return r->t.kw == kw && r->t.kind == PDL_TK_NAME;
@@ -76,7 +76,7 @@ static const pdl_xnode *read_name(pdl_reader *r, bool with_namespace) {
     return pdl_read_expect(r, PDL_TK_NAME) ? pdl_read_close(r, ref) : NULL;
 }
 
-/* Items up to `close`, pushed; with `pairs`, each followed by a colon and a value. */
+/* Pushes items up to `close`; with `pairs`, each is followed by a colon and a value. */
 static bool read_items(pdl_reader *r, size_t mark, pdl_tk close, bool pairs) {
     pdl_read_advance(r);
     while (r->t.kind != close) {
@@ -144,7 +144,7 @@ const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace) {
 
 typedef const pdl_xnode *item_reader(pdl_reader *r);
 
-/* One item, or several with commas between or after them, which are a tuple. */
+/* Reads one item, or several with commas between or after them, which are a tuple. */
 static const pdl_xnode *read_tuple_of(pdl_reader *r, item_reader *read_item, bool may_be_empty) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -174,8 +174,8 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* Words that Python does not accept as names of keyword arguments: such a call passes a dict, where
- * repetition is allowed. */
+/* Returns true for words that Python does not accept as names of keyword arguments: such a call
+ * passes a dict, where repetition is allowed. */
 static bool is_python_keyword(pdl_str s) {
     static const char *const words[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -187,8 +187,8 @@ static bool is_python_keyword(pdl_str s) {
     return false;
 }
 
-/* The first keyword that is there before, or an empty text. Calls have few: a map is seldom worth
- * its memory. */
+/* Returns the first keyword that is repeated, or an empty text. Calls have few, so a map is rarely
+ * worth its memory. */
 static pdl_str repeated(const pdl_xargs *args) {
     pdl_str again = {0};
     pdl_map seen = {0};
@@ -216,7 +216,8 @@ static bool bad_call(pdl_reader *r) {
     return false;
 }
 
-/* Most arguments are no keywords: the next token is made when its first byte may be that of = . */
+/* Returns true at a keyword argument. Most arguments are not, so the next token is made only when
+ * its first byte may be = . */
 static bool is_keyword(pdl_reader *r) {
     return r->t.kind == PDL_TK_NAME && (r->has_ahead || pdl_lex_may_assign(&r->lexer)) &&
            pdl_read_look(r)->kind == PDL_TK_ASSIGN;
@@ -250,7 +251,7 @@ static bool read_arg(pdl_reader *r, pdl_xargs *args, bool *has_kw) {
     return true;
 }
 
-/* Starts at `(` and ends after the closing one. */
+/* Reads arguments, from `(` to the closing one. */
 static bool read_args(pdl_reader *r, pdl_xargs *args) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -372,7 +373,7 @@ static const pdl_xnode *read_postfix(pdl_reader *r, const pdl_xnode *n) {
 
 /* --- filters and tests ------------------------------------------------------------------------ */
 
-/* name or name.name...; false after an error. */
+/* Reads name or name.name... Returns false after an error. */
 static bool read_dotted(pdl_reader *r, pdl_str *out) {
     pdl_str name = r->t.text;
     if (!pdl_read_expect(r, PDL_TK_NAME)) return false;
@@ -462,8 +463,8 @@ static const pdl_xnode *read_pipes(pdl_reader *r, const pdl_xnode *n) {
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-/* The token at the cursor ends an operand with all that may follow it: half of them do, and each
- * loop that would look for more is left out. */
+/* Returns true when the token at the cursor ends an operand with all its suffixes. Half of all
+ * tokens do, and then each loop that would search for suffixes is skipped. */
 static inline bool is_end(const pdl_reader *r) {
     static const bool ends[PDL_TK_COUNT] = {
         [PDL_TK_EOF] = true,      [PDL_TK_VAR_END] = true, [PDL_TK_BLOCK_END] = true,
@@ -503,7 +504,7 @@ static const struct {
 };
 enum { L_OR = 1, L_AND, L_NOT, L_COMPARE, L_SUM, L_CONCAT, L_PRODUCT, L_POWER };
 
-/* Level of the operator at the cursor; 0: none. */
+/* Returns the level of the operator at the cursor; 0: none. */
 static unsigned level_here(pdl_reader *r, pdl_xop *op) {
     if (r->t.kind != PDL_TK_NAME) {
         *op = binaries[r->t.kind].op;
@@ -524,8 +525,8 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
 
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
 
-/* The right side of an operator. Eight levels of operators fit between two parentheses: the number
- * of open ones is limited so that the worst text fits in a stack of 256 KB. */
+/* Reads the right side of an operator. Eight levels of operators fit between two parentheses: the
+ * number of open ones is limited so that the worst text fits in a stack of 256 KB. */
 static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
     if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
         r->depth = PDL_MAX_EXPR_DEPTH;
@@ -583,7 +584,7 @@ static const pdl_xnode *read_not(pdl_reader *r) {
     return n->u.op.a ? pdl_read_close(r, n) : NULL;
 }
 
-/* An operand and the operators of level min and up that follow it. */
+/* Reads an operand and the operators of level min and up that follow it. */
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
     const pdl_xnode *left;
     if (min <= L_NOT && is_kw(r, PDL_KW_NOT)) {
@@ -605,7 +606,8 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             continue;
         }
         pdl_xnode *n = pdl_read_node_from(r, PDL_X_BINARY, left);
-        if (level <= L_AND) n->kind = level == L_OR ? PDL_X_OR : PDL_X_AND; /* of the same size */
+        /* both have the same size */
+        if (level <= L_AND) n->kind = level == L_OR ? PDL_X_OR : PDL_X_AND;
         pdl_read_advance(r);
         n->u.op.op = op;
         n->u.op.a = left;
@@ -622,7 +624,8 @@ const pdl_xnode *pdl_read_or(pdl_reader *r) {
     return n;
 }
 
-/* a if b else c if d ...: the chain of `else` is a loop that fills the `no` of the node before. */
+/* Reads a if b else c if d ...: the chain of `else` is a loop that fills the `no` of the node
+ * before. */
 static const pdl_xnode *read_conditional(pdl_reader *r, const pdl_xnode *first) {
     pdl_xnode *root = NULL, *last = NULL;
     const pdl_xnode *e = first;

@@ -13,8 +13,8 @@
 
 /* --- names (free_names.c) --------------------------------------------------------------------- */
 
-/* A name of the text. Visible as a variable of the text when set at top level or in the block being
- * read. */
+/* A name of the text. It is visible as a variable of the text when set at top level or in the block
+ * that is being read. */
 typedef struct pdl_symbol {
     pdl_str name;
     uint32_t set_in; /* number of the block (0: none) whose scopes set it now */
@@ -28,10 +28,11 @@ typedef struct pdl_undo {
     uint32_t set_in;
 } pdl_undo;
 
-/* What the body of a macro reads in addition to its parameters. */
+/* Names that the body of a macro reads in addition to its parameters. */
 typedef struct pdl_macro_use {
     struct pdl_macro_use *outer;
-    /* PDL_USES_*: names read, and names that the body set first (no longer special) */
+    /* Bits of PDL_USES_*: names that it reads, and names that it set first (which are then
+     * ordinary). */
     unsigned reads, stops;
 } pdl_macro_use;
 enum { PDL_USES_CALLER = 1, PDL_USES_VARARGS = 2, PDL_USES_KWARGS = 4 };
@@ -42,8 +43,8 @@ typedef struct pdl_names {
     pdl_arena *arena;
     pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; once there are more, many holds all */
     uint32_t n;
-    uint32_t depth; /* open scopes */
-    uint32_t block; /* number of the block being read, from 1 */
+    uint32_t depth; /* number of open scopes */
+    uint32_t block; /* number of the current block, from 1 */
     uint32_t n_blocks;
     pdl_map many;
     struct {
@@ -53,16 +54,17 @@ typedef struct pdl_names {
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
-    uint32_t n_sets; /* a loop around it is open when this grows, see PDL_X_FOR */
+    uint32_t n_sets; /* when this grows while a loop is read, the loop is open, see PDL_X_FOR */
 } pdl_names;
 
 void pdl_names_init(pdl_names *ns, pdl_arena *a);
 void pdl_names_fini(pdl_names *ns);
 void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
-size_t pdl_names_open(pdl_names *ns); /* a scope; the mark is for close */
+size_t pdl_names_open(pdl_names *ns); /* opens a scope; the result is for close */
 void pdl_names_close(pdl_names *ns, size_t mark);
-/* Only names set at top level stay visible. Returns a value for the matching leave. */
+/* Enters a block, in which only names set at top level stay visible. Returns a value for the
+ * matching leave. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
@@ -77,7 +79,7 @@ typedef struct pdl_xitem {
 
 enum { PDL_FEW_ITEMS = 8 };
 
-/* Tags that are open, for messages. */
+/* The tags that are open, for messages. */
 typedef struct pdl_open_tag {
     const struct pdl_open_tag *outer;
     pdl_str name;
@@ -93,17 +95,17 @@ typedef struct pdl_reader {
     const pdl_xnames *known; /* NULL: every filter and test is known */
     pdl_holder holder;
     pdl_xfail fail;
-    pdl_token t, ahead; /* the current token; the next one when has_ahead */
+    pdl_token t, ahead; /* t: the current token; ahead: the next one when has_ahead */
     bool has_ahead;
     bool in_target; /* names are being set, not read */
     bool has_call;
     uint32_t last_end; /* end of the token before t */
     uint32_t depth;
-    uint32_t operators; /* operands of operators that are open */
-    /* Counts places where the order of checks matters; if there are any, expr_check.c looks for the
-     * first problem. */
+    uint32_t operators; /* number of open operands */
+    /* Counts places where the order of checks matters; if there are any, expr_check.c searches for
+     * the first problem. */
     uint32_t suspects;
-    /* Python's own compiler would refuse this: reported when there is no other problem */
+    /* A problem that only Python's compiler would find; reported when there is no other. */
     pdl_xfail late;
     pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
     size_t n_items, cap_items;
@@ -113,12 +115,12 @@ typedef struct pdl_reader {
     uint32_t n_blocks;    /* `block` statements so far */
     const uint32_t *cuts; /* offsets in the normalised source after which a CR was left out */
     size_t n_cuts;
-    uint32_t base; /* offset of the normalised source in the whole text */
+    uint32_t base; /* where the normalised source begins in the whole text */
     pdl_lexer lexer;
 } pdl_reader;
 
 uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at); /* CRs left out before it */
-/* Offset in the text as written. */
+/* Returns the offset in the text as written. */
 static inline uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
     return at + r->base + (r->n_cuts ? pdl_read_cuts(r, at) : 0);
 }
@@ -139,15 +141,16 @@ bool pdl_read_is_word(const pdl_reader *r, const char *word);
 bool pdl_read_skip(pdl_reader *r, pdl_tk kind);
 bool pdl_read_skip_word(pdl_reader *r, const char *word);
 
-/* Message about the current token; returns NULL. */
+/* Sets a message about the current token. Returns NULL. */
 PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
 
-/* Enters one more level. Returns false with an error when that is too deep. Pair with r->depth--.
+/* Enters one more level. Returns false with an error when that is too deep. The caller leaves it
+ * with r->depth--.
  */
 bool pdl_read_deeper(pdl_reader *r);
 
-/* Nodes are as large as their kind needs: bytes, 0: whole. In this header, so that clearing a node
- * whose kind is written down becomes a few instructions. */
+/* A node is as large as its kind needs (bytes 0: the whole struct). This is in the header so that
+ * clearing a node of a constant kind becomes a few instructions. */
 #define PDL_XNODE_SIZE(member) (offsetof(pdl_xnode, u) + sizeof(((pdl_xnode *)NULL)->u.member))
 static inline size_t pdl_xnode_size(pdl_xkind kind) {
     switch ((int)kind) {
@@ -185,41 +188,41 @@ static inline pdl_xnode *pdl_xnode_new(pdl_reader *r, pdl_xkind kind, uint32_t s
 static inline pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
     return pdl_xnode_new(r, kind, pdl_read_offset(r, start));
 }
-/* A node that begins where `first` begins. */
+/* Makes a node that begins where `first` begins. */
 static inline pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
     return pdl_xnode_new(r, kind, first->start);
 }
-/* n with its end at the token before the current one. */
+/* Sets the end of n to that of the token before the current one. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
     if (n) n->end = pdl_read_offset(r, r->last_end);
     return n;
 }
 
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node);
-pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* nodes from mark on, popped */
-/* The same, left on the stack. */
+pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* pops the nodes from mark on */
+/* Copies them and leaves them on the stack. */
 const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark);
 
-/* Expressions (read.c). */
+/* These read expressions (read.c). */
 const pdl_xnode *pdl_read_expression(pdl_reader *r);
-const pdl_xnode *pdl_read_or(pdl_reader *r); /* without `if` */
+const pdl_xnode *pdl_read_or(pdl_reader *r); /* stops before `if` */
 const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens);
 const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace);
 pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_start);
 const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace);
 
-/* Statements (read_stmt.c): the whole template as a SEQ. */
+/* Reads statements (read_stmt.c): the whole template as a SEQ. */
 const pdl_xnode *pdl_read_template(pdl_reader *r);
 
-/* expr_check.c: reports the first construct below root that the reference's compiler refuses. */
+/* Reports the first construct below root that the reference's compiler refuses (expr_check.c). */
 void pdl_check(pdl_reader *r, const pdl_xnode *root);
-/* How messages name a node that cannot be assigned to: "const", "name", "add". */
+/* Returns how messages name a node that cannot be assigned to: "const", "name", "add". */
 const char *pdl_xnode_word(const pdl_xnode *n);
 
 /* --- expr_advice.c ---------------------------------------------------------------------------- */
 
-/* What to write in place of what could not be read, where it is the syntax of another language;
- * empty: not known. r->fail is set. */
+/* Returns what to write instead of a text that is the syntax of another language; empty: unknown.
+ * r->fail is set. */
 pdl_str pdl_read_advice(const pdl_reader *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* read_stmt.c -- see read.h. Template statements: one function per tag, found in a table.
+/* read_stmt.c -- see read.h. Template statements: one function for each tag, found in a table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,7 +78,8 @@ static bool at_end_tag(const pdl_reader *r, const pdl_open_ends *ends) {
     return false;
 }
 
-/* Up to one of the end tags (its name is then the current token) or the end of the text. */
+/* Reads statements up to one of the end tags (its name is then the current token) or the end of the
+ * text. */
 static const pdl_xnode *read_seq(pdl_reader *r, const pdl_open_ends *ends) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -104,7 +105,8 @@ static const pdl_xnode *read_seq(pdl_reader *r, const pdl_open_ends *ends) {
 
 const pdl_xnode *pdl_read_template(pdl_reader *r) { return read_seq(r, NULL); }
 
-/* Behind the head of a tag: its end, the body, an end tag (skipped when `drop`). */
+/* Reads the rest of a statement after the head of its tag: the end of the tag, the body, an end tag
+ * (skipped when `drop`). */
 static const pdl_xnode *read_body(pdl_reader *r, const char *const *names, bool drop) {
     pdl_open_ends ends = {r->ends, names};
     pdl_read_skip(r, PDL_TK_COLON);
@@ -119,7 +121,7 @@ static const pdl_xnode *read_body(pdl_reader *r, const char *const *names, bool 
     return seq;
 }
 
-/* As read_body, in a new scope. */
+/* Works as read_body, in a new scope. */
 static const pdl_xnode *read_scope(pdl_reader *r, const char *const *names, bool drop) {
     size_t mark = pdl_names_open(&r->names);
     const pdl_xnode *seq = read_body(r, names, drop);
@@ -182,7 +184,7 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
 
 enum {
     FEW_TARGETS = 16
-}; /* of a closed loop: the variables of each level of nesting are numbered in 16 bits */
+}; /* variables of each nesting level of a closed loop, which are numbered in 16 bits */
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);
@@ -292,7 +294,7 @@ static const pdl_xnode *read_print(pdl_reader *r) {
 
 /* --- macros ----------------------------------------------------------------------------------- */
 
-/* (a, b=1): parameters and defaults of a macro or a call block. */
+/* Reads (a, b=1): parameters and defaults of a macro or a call block. */
 static bool read_signature(pdl_reader *r, pdl_xnode *n) {
     size_t mark = r->n_items;
     uint32_t n_defaults = 0;
@@ -444,7 +446,7 @@ static const pdl_xnode *read_extends(pdl_reader *r) {
     return n;
 }
 
-/* [with|without] context */
+/* Skips [with|without] context. */
 static bool skip_context(pdl_reader *r) {
     if (!pdl_read_is_word(r, "with") && !pdl_read_is_word(r, "without")) return false;
     const pdl_token *next = pdl_read_look(r);

@@ -1,7 +1,7 @@
-/* read_token.c -- see read.h. Shared by the readers of all forms: the current token and the one
- * after it, errors about it, nodes, and the stack on which lists grow.
+/* read_token.c -- see read.h. The parts that readers of all forms share: the current token and the
+ * next one, errors about it, nodes, and the stack on which lists grow.
  *
- * A reader keeps one token and at most one more, so the lexer runs at the pace of the reader and no
+ * A reader holds one token and at most one more, so the lexer runs at the pace of the reader and no
  * list of tokens is made. Items of open lists share one stack: an inner list is complete and popped
  * before the outer one gets its next item, so each item is copied once, when the length of its list
  * is known.

@@ -1,5 +1,5 @@
-/* template_options.c -- see expr.h. Keyword arguments of Jinja's Template() -> pdl_xoptions, with
- * Python's complaints.
+/* template_options.c -- see expr.h. Keyword arguments of Jinja's Template() become pdl_xoptions,
+ * with Python's error messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static const struct {
     {"autoescape", O_FLAG, offsetof(pdl_xoptions, autoescape)},
     {"optimized", O_IGNORED, 0},
     {"enable_async", O_NONE, 0},
-    {"extensions", O_NONE, 0}, /* LIMIT: none exist here */
+    {"extensions", O_NONE, 0}, /* LIMIT: there are no extensions */
     {"finalize", O_NONE, 0},
 };
 
@@ -85,7 +85,8 @@ static bool unknown_option(pdl_vref key, pdl_err *err) {
                         PDL_FMT(name));
 }
 
-/* The reference compares block with variable and variable with comment openings. */
+/* Checks the openings. The reference compares block with variable and variable with comment
+ * openings. */
 static bool check_openings(const pdl_xoptions *o, pdl_err *err) {
     pdl_str block = o->block_start.n ? o->block_start : PDL_STR("{%");
     pdl_str variable = o->variable_start.n ? o->variable_start : PDL_STR("{{");

@@ -1,6 +1,6 @@
 /* token.h -- tokens of expressions and templates, and the lexer that makes them. Private to expr.
  *
- * The lexer is lazy: it makes one token per request, so that a lexical error is found after a
+ * The lexer is lazy: it makes one token for each request, so that a lexical error is found after a
  * syntax error that precedes it, as in the reference. Sources have LF line ends only (normalised by
  * the reader).
  *
@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "expr/expr.h"
 
-/*   X(id, how messages describe it) */
+/* X(id, text). text describes the token in messages. */
 /* clang-format off */
 #define PDL_TOKENS(X) \
     X(EOF, "end of template") X(ERROR, "") X(DATA, "template data / text") \
@@ -35,8 +35,8 @@ typedef enum {
         PDL_TK_COUNT
 } pdl_tk;
 
-/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an
- * operand is due. */
+/* Names with a meaning inside of expressions. They stay names: `if`, `in`, ... are variables where
+ * an operand is expected. */
 typedef enum {
     PDL_KW_NONE,
     PDL_KW_AND,
@@ -53,13 +53,13 @@ typedef enum {
 
 typedef struct pdl_token {
     pdl_tk kind;
-    pdl_kw kw;           /* of a NAME */
+    pdl_kw kw;           /* set for a NAME */
     uint32_t start, end; /* bytes in the normalised source */
-    pdl_str text;        /* NAME: itself; STRING: its value; DATA: the text to print */
+    pdl_str text;        /* NAME: the name; STRING: its value; DATA: the text to print */
     pdl_val value;       /* INT, FLOAT; the arena owns a big one */
 } pdl_token;
 
-/* Values that constants own: dropped with the arena. */
+/* Values that constants own. They are dropped with the arena. */
 typedef struct pdl_held {
     pdl_val v;
     struct pdl_held *next;
@@ -77,9 +77,10 @@ typedef struct pdl_xfail {
     pdl_str msg;
     const char *cls;
     pdl_str hint;
-    uint32_t start, end; /* in the normalised source; as_written: in the text as written */
+    /* offsets in the normalised source, or with as_written in the text as written */
+    uint32_t start, end;
     bool as_written;
-    bool no_filter, no_test; /* there is none of the name that is read */
+    bool no_filter, no_test; /* no filter (test) has the name that is read */
 } pdl_xfail;
 
 /* Fills f unless it is set. Always false. */
@@ -108,8 +109,8 @@ typedef struct pdl_lx_rule {
 
 enum { PDL_LX_RULES = 5, PDL_LX_BRACKETS = PDL_MAX_EXPR_DEPTH + 56 };
 
-/* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are due; each
- * name in src is followed by a byte that ends it, which may be the one after src. */
+/* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are expected;
+ * each name in src is followed by a byte that ends it, which may be the one after src. */
 typedef struct pdl_lexer {
     pdl_arena *arena;
     pdl_holder *holder;
@@ -117,38 +118,40 @@ typedef struct pdl_lexer {
     pdl_str src;
     uint32_t pos;
     pdl_lx_state state;
-    pdl_tk pending; /* begin token to return before the lexer continues; EOF: none */
+    pdl_tk pending; /* the begin token that is returned before the lexer continues; EOF: none */
     uint32_t pending_at;
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
-    bool ends_are_signs; /* no tag ends at what lex_tag.c takes by its first byte */
+    bool ends_are_signs; /* no tag ends at a byte by which lex_tag.c chooses a token */
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
-    uint32_t firsts[8]; /* bit set of the first bytes of the rules */
-    const pdl_xoptions *opt; /* delimiters filled in */
+    uint32_t firsts[8];      /* bit set of the first bytes of the rules */
+    const pdl_xoptions *opt; /* has all its delimiters */
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* A lexer at the start of src. opt has all its delimiters, and outlives the lexer. With inside: src
- * is the inside of one expression. */
+/* Starts a lexer at the start of src. opt has all its delimiters, and outlives the lexer. With
+ * inside, src is the inside of one expression. */
 void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
                   const pdl_xoptions *opt, bool inside);
 
-/* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and
- * numbers). */
+/* These are parts of the lexer: lex_text.c (outside of tags), lex_tag.c (inside), lex_literal.c
+ * (strings and numbers). */
 void pdl_lex_text(pdl_lexer *x, pdl_token *t);
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t);
-bool pdl_lex_string(pdl_lexer *x,
-                    pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
-void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* at a digit */
+/* Reads the string that begins at the cursor. Returns false, and does nothing, when no quote closes
+ * it. */
+bool pdl_lex_string(pdl_lexer *x, pdl_token *t);
+void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* called at a digit */
 uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset after the white space at `at` */
-/* May the next token be = ? Makes no token. */
+/* Returns true when the next token may be = . Makes no token. */
 bool pdl_lex_may_assign(const pdl_lexer *x);
-/* Does each name in src end, without a look at its length? */
+/* Returns true when no name of src continues after its end. */
 bool pdl_lex_has_end(pdl_str src);
 
-/* The next token; ERROR after an error of the lexer. At the end EOF, at every further call too. */
+/* Makes the next token; ERROR after an error of the lexer. At the end it is EOF, at every further
+ * call as well. */
 static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
     if (PDL_LIKELY(x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF))
         pdl_lex_tag(x, t);
@@ -156,10 +159,10 @@ static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
         pdl_lex_text(x, t);
 }
 
-/* Are the ends of tags signs, as }} and %} are? */
+/* Returns true when the ends of tags are signs, as }} and %} are. */
 bool pdl_lex_ends_are_signs(const pdl_xoptions *opt);
 
-/* How messages name a token: "end of print statement", "x", "integer". */
+/* Returns how messages name a token: "end of print statement", "x", "integer". */
 pdl_str pdl_token_text(const pdl_token *t);
 pdl_str pdl_tk_text(pdl_tk k);
 

@@ -513,7 +513,7 @@ static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
     if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
                         "no key of a block has a blank: a text that contains `: ` is put in "
-                        "quotes, or after `|` on lines of its own");
+                        "quotes, or after `|` on separate lines");
     else if (key->text.n && key->src && l->p->diags.n < MOST_READ &&
              is_read(key->src->text, key->text))
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");

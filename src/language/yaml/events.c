@@ -1,7 +1,7 @@
 /* events.c -- see events.h: tokens -> events, with a stack of open collections in place of
  * recursion.
  *
- * Each step asks for tokens exactly when PyYAML's parser does: the scanner reads no further than it
+ * Each step requests tokens exactly when PyYAML's parser does: the scanner reads no further than it
  * must, so of two mistakes the same one is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -49,7 +49,7 @@ void pdl_yreader_free(pdl_yreader *r) {
 
 static inline const pdl_ytoken *peek(pdl_yreader *r) { return pdl_yscan_peek(&r->scan); }
 
-/* A key that begins a mapping is two tokens; it is taken in two steps. */
+/* Takes a token. A key that begins a mapping is two tokens, which are taken in two steps. */
 static inline void take(pdl_yreader *r, const pdl_ytoken *t) {
     r->consumed = t->end;
     if (t->kind == PDL_YT_MAP_KEY)
@@ -73,7 +73,8 @@ static bool fail_at(pdl_yreader *r, uint32_t off, const char *fmt, ...) {
     return false;
 }
 
-/* expected: what should be there, up to the name of the token that is. */
+/* Fails at a token that is not expected. expected: what should be there, up to the name of the
+ * token that is. */
 PDL_COLD static bool fail_token(pdl_yreader *r, const pdl_ytoken *t, const char *expected) {
     return fail_at(r, t->start, "%s '%s'", expected, pdl_ytoken_name(t->kind));
 }
@@ -97,7 +98,7 @@ static bool close_event(pdl_yreader *r, pdl_yevent *e, uint32_t start, uint32_t 
     return true;
 }
 
-/* Collections without a column have that of what is around them. */
+/* Opens a collection. One without a column has that of what is around it. */
 static void open_frame(pdl_yreader *r, pdl_yframe_kind kind, const pdl_ytoken *t) {
     bool flow = kind == PDL_YF_FLOW_SEQ || kind == PDL_YF_FLOW_MAP;
     bool column = kind == PDL_YF_BLOCK_SEQ || kind == PDL_YF_BLOCK_MAP;
@@ -106,14 +107,14 @@ static void open_frame(pdl_yreader *r, pdl_yframe_kind kind, const pdl_ytoken *t
         (pdl_yframe){kind, flow ? PDL_YS_FIRST : PDL_YS_ITEM, column ? (int32_t)t->extra : around};
 }
 
-/* The %TAG line of a handle in this document, or NULL. The map holds numbers from 1, since the
- * lines may move in memory. */
+/* Returns the %TAG line of a handle in this document, or NULL. The map holds numbers from 1, since
+ * the lines may move in memory. */
 static const pdl_ytagdir *handle_of(pdl_yreader *r, pdl_str handle) {
     size_t i = (size_t)(uintptr_t)pdl_map_find(&r->handles, handle);
     return i ? &r->scan.tagdirs.p[i - 1] : NULL;
 }
 
-/* The full name of a tag, in r->tag. */
+/* Puts the full name of a tag into r->tag. */
 static bool resolve_tag(pdl_yreader *r, const pdl_ytoken *t) {
     pdl_yscan *s = &r->scan;
     pdl_str handle = {s->text + t->start, t->extra}, suffix = pdl_yscan_text(s, t);
@@ -137,8 +138,8 @@ static bool resolve_tag(pdl_yreader *r, const pdl_ytoken *t) {
     return true;
 }
 
-/* Anchor and tag in any order. PyYAML reports an undefined handle after it has looked for the
- * second property, and the queue moves then: the tag token is kept. */
+/* Reads anchor and tag in any order. PyYAML reports an undefined handle after it has looked for the
+ * second property. The queue moves then, so the tag token is copied. */
 PDL_COLD static bool read_properties(pdl_yreader *r, const pdl_ytoken **next, pdl_yevent *e,
                                      bool *any) {
     const pdl_ytoken *t = *next;
@@ -187,7 +188,7 @@ static bool scalar_event(pdl_yreader *r, const pdl_ytoken *t, pdl_yevent *e, boo
     return true;
 }
 
-/* The collection that token t opens, if one may begin here. */
+/* Makes the event of the collection that token t opens, if one may begin here. */
 static bool collection_event(pdl_yreader *r, const pdl_ytoken *t, bool block, pdl_yevent *e) {
     bool flow = t->kind == PDL_YT_FLOW_SEQ || t->kind == PDL_YT_FLOW_MAP;
     bool seq = t->kind == PDL_YT_FLOW_SEQ || t->kind == PDL_YT_SEQ_START;
@@ -215,8 +216,8 @@ static bool alias_event(pdl_yreader *r, const pdl_ytoken *t, pdl_yevent *e) {
     return true;
 }
 
-/* One node of the grammar. block: block collections may begin here; dashes: also a sequence without
- * indentation, whose column is that of the mapping around it. */
+/* Reads one node of the grammar. block: block collections may begin here; dashes: also a sequence
+ * without indentation, whose column is that of the mapping around it. */
 static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
     r->owed = true;
     const pdl_ytoken *t = peek(r);
@@ -250,8 +251,8 @@ static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
 
 static pdl_yframe *top(pdl_yreader *r) { return &r->frames.p[r->frames.n - 1]; }
 
-/* The node after an indicator, or an empty scalar if one of `enders` follows. Nearly all nodes are
- * scalars without anchor and tag, which need nothing of what node() is for. */
+/* Reads the node after an indicator, or an empty scalar if one of `enders` follows. Nearly all
+ * nodes are scalars without anchor and tag, for which node() is not needed. */
 static inline bool node_unless(pdl_yreader *r, uint32_t enders, bool block, bool dashes,
                                uint32_t at, pdl_yevent *e) {
     r->owed = true;
@@ -350,7 +351,7 @@ static bool flow_seq(pdl_yreader *r, pdl_yevent *e) {
     return close_event(r, e, start, end);
 }
 
-/* The value after a key in a flow collection, which needs no ':'. */
+/* Reads the value after a key in a flow collection, which needs no ':'. */
 static bool flow_value(pdl_yreader *r, const pdl_ytoken *t, uint32_t enders, pdl_yevent *e) {
     uint32_t end = t->end;
     if (t->kind != PDL_YT_VALUE) return empty_scalar(e, t->start);
@@ -386,7 +387,7 @@ static bool flow_map(pdl_yreader *r, pdl_yevent *e) {
     return close_event(r, e, start, end);
 }
 
-/* `a: b` in a flow sequence. */
+/* Reads `a: b` in a flow sequence. */
 static bool pair(pdl_yreader *r, pdl_yevent *e) {
     const pdl_ytoken *t = peek(r);
     if (!t) return false;
@@ -407,7 +408,7 @@ static bool pair(pdl_yreader *r, pdl_yevent *e) {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* Directives before a document. */
+/* Reads the directives before a document. */
 PDL_COLD static bool directives(pdl_yreader *r, const pdl_ytoken **t) {
     bool version = false;
     pdl_map_fini(&r->handles);
@@ -462,7 +463,7 @@ static bool document_start(pdl_yreader *r, const pdl_ytoken *t, pdl_yevent *e) {
     return doc_event(e, start, end, true);
 }
 
-/* A step outside of all collections. The end of a document has no event. */
+/* Takes a step outside of all collections. The end of a document has no event. */
 static bool document(pdl_yreader *r, pdl_yevent *e) {
     const pdl_ytoken *t = peek(r);
     if (!t) return false;

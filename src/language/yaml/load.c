@@ -1,5 +1,5 @@
-/* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are
- * resolved when a mapping ends.
+/* load.c -- see yaml.h: events -> tree, composed with an explicit stack. Merge keys and duplicates
+ * are resolved when a mapping ends.
  *
  * The reference composes the whole document first and constructs values afterwards, level by level,
  * and reports the first problem in that order. Problems of the second phase are therefore stored
@@ -26,16 +26,17 @@
 #include "base/banned.h"
 
 enum {
-    LONG_TEXT = 2048, /* from here on a text is a value at once: it would be copied to become one */
-    SMALL_MAP = 8,    /* entries compared pairwise */
+    /* bytes from which on a text becomes a value at once, without a copy in the arena */
+    LONG_TEXT = 2048,
+    SMALL_MAP = 8, /* entries compared pairwise */
     FIRST_NODES = 8,
     MOST_NODES = 256, /* taken from the arena at a time */
     FIRST_POOL = 128,
     LARGEST_POOL = 16384,
 };
 
-/* A problem of the construction phase. late: found when the content of the collection is
- * constructed, not the node itself. */
+/* A problem of the construction phase. late: it is found when the content of the collection is
+ * constructed, not with the node itself. */
 typedef struct fault {
     const char *py_class;
     pdl_str msg;
@@ -43,24 +44,25 @@ typedef struct fault {
     bool late;
 } fault;
 
-/* What the loader knows of a node beyond the public part, which is its first member. */
+/* The loader's record of a node. Its first member is the public part. */
 typedef struct yn {
     pdl_node pub;
-    uint32_t size;  /* nodes below and itself, aliases expanded; at most PDL_MAX_YAML_NODES + 1 */
+    /* number of nodes below and itself, aliases expanded; at most PDL_MAX_YAML_NODES + 1 */
+    uint32_t size;
     uint16_t depth; /* height of the tree below: 0 for a scalar */
     pdl_ytag tag : 8;
     bool open : 1; /* still being composed */
-    bool met : 1;  /* search for faults: already queued */
+    bool met : 1;  /* the search for faults has queued it */
     bool odd : 1;  /* has an oddity */
 } yn;
 static_assert(sizeof(pdl_node) == 40 && sizeof(yn) == 48, "nodes are the memory of loading");
 static_assert(PDL_MAX_YAML_DEPTH <= UINT16_MAX, "heights are 16 bits");
 
-/* What few nodes have. */
+/* Facts that few nodes have. */
 typedef struct oddity {
     const yn *of;
     const fault *fault;
-    yn **raw; /* MAP with faults or merges below: keys and values as written, 2 * n_raw */
+    yn **raw; /* MAP with faults or merges below: its 2 * n_raw keys and values as written */
     uint32_t n_raw;
 } oddity;
 
@@ -69,7 +71,7 @@ typedef struct frame {
     size_t base; /* its children are pending[base..) */
 } frame;
 
-/* Values of long texts, dropped with the arena. */
+/* The values of long texts, which are dropped with the arena. */
 typedef PDL_VEC(pdl_val) owned_values;
 
 typedef struct loader {
@@ -83,9 +85,9 @@ typedef struct loader {
     pdl_map oddities; /* by the address of the node */
     size_t faults;
     yn *root;
-    yn *nodes; /* the next of n_nodes free ones */
+    yn *nodes; /* the first of n_nodes free ones */
     size_t n_nodes, nodes_taken;
-    char *pool; /* pool_left bytes for texts */
+    char *pool; /* memory for texts, pool_left bytes */
     size_t pool_left, pool_size;
     pdl_str recent[PDL_NODE_RECENT]; /* short texts, which are shared */
 } loader;
@@ -98,7 +100,7 @@ static void drop_owned(void *p) {
     pdl_vec_fini(all);
 }
 
-/* The address of a node as a key. */
+/* Returns the address of a node as a key. */
 static pdl_str address(const yn *const *n) { return (pdl_str){(const char *)n, sizeof *n}; }
 
 static const oddity *oddity_of(const loader *l, const yn *n) {
@@ -158,7 +160,7 @@ static bool unhashable(const yn *key) {
 
 typedef PDL_VEC(yn *) yn_queue;
 
-/* Constructs the node: reports its own problem, then queues its content. */
+/* Constructs the node: reports its problem, then queues its content. */
 static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     const fault *f = oddity_of(l, n)->fault;
     if (f && !f->late) return throw_fault(l, f, err);
@@ -215,13 +217,13 @@ static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
         yn *key = o->raw[2 * i], *value = o->raw[2 * i + 1];
         if (hashed && key->tag == PDL_YTAG_merge) continue;
         if (hashed && key->tag == PDL_YTAG_value)
-            key = value; /* `=` is a plain key: nothing to meet but the value */
+            key = value; /* key = value; `=` is a plain key: only the value is constructed */
         if (!meet_pair(l, key, value, hashed && key != value, q, err)) return false;
     }
     return true;
 }
 
-/* The first problem in the reference's order of construction. */
+/* Finds the first problem in the reference's order of construction. */
 static bool find_fault(loader *l, pdl_err *err) {
     yn_queue q = {0};
     bool ok = meet(l, l->root, &q, err);
@@ -232,7 +234,7 @@ static bool find_fault(loader *l, pdl_err *err) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* Of a short text: its first and its last bytes, which differ for the texts that programs use. */
+/* Hashes a short text by its first and last bytes, which differ for the texts that programs use. */
 static size_t small_hash(pdl_str s) {
     uint64_t a = s.n, b = 0, c = 0;
     if (s.n >= 8) {
@@ -249,7 +251,7 @@ static size_t small_hash(pdl_str s) {
     return (size_t)(a >> 40);
 }
 
-/* Copy of a text without the arena's padding. */
+/* Copies a text without the arena's padding. */
 static pdl_str pooled(loader *l, pdl_str text) {
     if (l->pool_left <= text.n) {
         if (text.n >= LARGEST_POOL / 8) return pdl_arena_str(l->arena, text);
@@ -284,7 +286,8 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     }
 }
 
-/* Of a value that cannot be made, as text that lives as long as the tree; a limit has no class. */
+/* Returns the class of a value that cannot be made, as text that lives as long as the tree. A limit
+ * has no class. */
 static const char *class_of(const pdl_err *why) {
     static const char *const classes[] = {"ConstructorError", "KeyError", "IndexError",
                                           "AttributeError"};
@@ -293,7 +296,7 @@ static const char *class_of(const pdl_err *why) {
     return "ValueError";
 }
 
-/* Makes the value of a scalar whose tag is not that of texts. A problem is stored for later. */
+/* Makes the value of a scalar that is not text by its tag. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
     if (n->tag == PDL_YTAG_OTHER) {
         make_text(l, n, text);
@@ -318,7 +321,7 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
     pdl_val v;
     n->pub.text = pooled(l, text);
     if (pdl_yaml_scalar(n->tag, text, &v, &bad)) {
-        pdl_drop(v); /* it can be made: pdl_node_value */
+        pdl_drop(v); /* pdl_node_value can make it again */
         return;
     }
     set_fault(l, n, n->pub.start, false, class_of(&bad), "%s", bad.msg);
@@ -327,12 +330,12 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
 
 /* --- collections ------------------------------------------------------------------------------ */
 
-/* Are two scalar keys equal as values? Text is never equal to anything else. */
+/* Returns true when two scalar keys are equal as values. Text is never equal to anything else. */
 static bool keys_equal(const pdl_node *a, const pdl_node *b) {
     bool text = a->type == PDL_NT_STR;
     if (text != (b->type == PDL_NT_STR)) return false;
     if (text) return a->text.p == b->text.p || pdl_str_eq(a->text, b->text);
-    if (pdl_node_is_word(a) || pdl_node_is_word(b)) /* they stay as they are written */
+    if (pdl_node_is_word(a) || pdl_node_is_word(b)) /* both stay as they are written */
         return pdl_node_is_word(a) && pdl_node_is_word(b) && pdl_str_eq(a->text, b->text);
     pdl_val x = pdl_node_value(a), y = pdl_node_value(b);
     bool equal = pdl_val_eq(x, y);
@@ -349,15 +352,15 @@ static uint32_t key_hash(const pdl_node *key) {
     return h;
 }
 
-/* The entry whose key equals key, among the first n. */
+/* Returns the index of the entry whose key equals key, among the first n. */
 static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
     uint32_t i = 0;
     while (i < n && (p[i].key->kind != PDL_NODE_SCALAR || !keys_equal(p[i].key, key))) i++;
     return i;
 }
 
-/* Text keys of which no two have the same first and last bytes are all different, which most
- * mappings show at a glance. A bit for each of 64 sums of those bytes. */
+/* Returns true when no two text keys have the same first and last bytes: then they are all
+ * different, as in most mappings. A bit is set for each of 64 sums of those bytes. */
 static bool are_different(const pdl_pair *p, uint32_t n) {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -372,8 +375,8 @@ static bool are_different(const pdl_pair *p, uint32_t n) {
     return true;
 }
 
-/* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared
- * stay. In place; returns the number left. When it is less than n, the pair after the last one is
+/* Joins pairs with equal keys in place: the last value at the first position. Keys that cannot be
+ * compared stay. Returns the number left. When it is less than n, the pair after the last one is
  * the first repetition: its key, and the key that it repeats. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
@@ -426,8 +429,8 @@ static void add_pairs(pair_list *out, yn *to, const yn *map) {
     }
 }
 
-/* Entries that the value of a merge key brings, earlier mappings of a list winning by coming
- * later. */
+/* Collects the entries that the value of a merge key adds. Earlier mappings of a list are added
+ * later, so they win. */
 static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
     if (value->pub.kind == PDL_NODE_MAP) {
         add_pairs(out, map, value);
@@ -447,7 +450,7 @@ static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
     }
 }
 
-/* The pairs, preceded by those of merge keys. */
+/* Puts the pairs of merge keys before the node's own pairs. */
 static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     pair_list all = {0};
     for (uint32_t i = 0; i < pairs; i++)
@@ -461,8 +464,8 @@ static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     pdl_vec_fini(&all);
 }
 
-/* kids: keys and values alternating. Where the search for faults needs them, the entries are stored
- * as written. */
+/* Ends a mapping. kids: keys and values alternating. Where the search for faults needs them, the
+ * entries are stored as written. */
 static void close_map(loader *l, yn *n, yn **kids, size_t count) {
     bool merges = false, special = false;
     uint32_t pairs = (uint32_t)(count / 2);
@@ -551,8 +554,8 @@ static bool put_any(loader *l, yn *n, uint32_t off, pdl_err *err) {
     return true;
 }
 
-/* A leaf that is not the first part of its collection adds one to its size and nothing to its
- * depth. */
+/* Adds a child. A leaf that is not the first child of its collection adds one to its size and
+ * nothing to its depth. */
 static inline bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
     if (!up || n->depth || n->size > 1 || !up->depth || up->size >= PDL_MAX_YAML_NODES)
@@ -709,7 +712,7 @@ static bool load(loader *l, const pdl_node **out, pdl_err *err) {
     return true;
 }
 
-/* Line and column as the reference counts them: NEL, LS and PS end lines too. */
+/* Finds line and column as the reference counts them: NEL, LS and PS end lines as well. */
 static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) {
     *line = *column = 1;
     for (const char *p = s.p, *end = s.p + off; p < end;) {

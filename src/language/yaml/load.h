@@ -1,5 +1,5 @@
-/* load.h -- private to yaml: loading with the reader's own count of lines, and the check of
- * characters.
+/* load.h -- loading with the reader's own count of lines, and the check of characters. Private to
+ * yaml.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "yaml/node.h"
 
-/* As pdl_yaml_load; 1-based place of the failure, 0 unknown. */
+/* Works as pdl_yaml_load, and sets the 1-based place of a failure (0: unknown). */
 PDL_MUST bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                                uint32_t *line, uint32_t *column, pdl_err *err);
 

@@ -27,16 +27,17 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
 
 /* --- places in a scalar's text: the source is read once more, counting the text it makes --- */
 
-/* Walk over a lexeme. `text` bytes were produced so far; the span of text [from, to) is searched.
+/* A walk over a lexeme. `text` bytes of the scalar's text were produced so far; the source span of
+ * text [from, to) is searched.
  */
 typedef struct node_walk {
     pdl_str s; /* source up to the end of the lexeme */
     size_t pos, text;
     size_t from, to;
-    size_t start, end; /* found: source span; start is PDL_NOT_FOUND until then */
+    size_t start, end; /* found source span; start is PDL_NOT_FOUND until then */
 } walk;
 
-/* Source bytes [pos, pos + width) make `made` bytes of text. */
+/* Records that source bytes [pos, pos + width) make `made` bytes of text. */
 static void step(walk *w, size_t width, size_t made) {
     assert(w->pos <= w->s.n && w->from <= w->to);
     size_t begin = w->text, stop = w->text + made;
@@ -54,8 +55,8 @@ static char ahead(const walk *w, size_t k) {
 }
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Blanks of a flow scalar: unchanged inside of a line; folded around line ends: one line end is a
- * blank, of several the first is dropped. */
+/* Walks over blanks of a flow scalar. They are unchanged inside of a line and folded around line
+ * ends: one line end becomes a blank, and of several the first is dropped. */
 static void fold_blanks(walk *w) {
     size_t i = w->pos, lines = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
@@ -69,7 +70,7 @@ static void fold_blanks(walk *w) {
     step(w, i - w->pos, lines == 1 ? 1 : lines - 1);
 }
 
-/* Number in hexadecimal digits, k bytes ahead. */
+/* Reads a number of hexadecimal digits, k bytes ahead. */
 static uint32_t hex_ahead(const walk *w, size_t k, size_t digits) {
     uint32_t cp = 0;
     for (size_t end = k + digits; k < end; k++) {
@@ -82,7 +83,7 @@ static uint32_t hex_ahead(const walk *w, size_t k, size_t digits) {
 static void walk_escape(walk *w) {
     char c = ahead(w, 1);
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    if (c == '\n') { /* the line continues: nothing is produced, empty lines are */
+    if (c == '\n') { /* the line continues in the next one: only empty lines produce text */
         size_t i = w->pos + 2, lines = 0;
         for (; i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n'); i++)
             lines += w->s.p[i] == '\n';
@@ -94,13 +95,13 @@ static void walk_escape(walk *w) {
         uint32_t cp = hex_ahead(w, 2, digits);
         if (digits == 4 && cp >> 10 == 0xd800 >> 10 && ahead(w, 6) == '\\' && ahead(w, 7) == 'u' &&
             hex_ahead(w, 8, 4) >> 10 == 0xdc00 >> 10) {
-            step(w, 12, 4); /* a surrogate pair */
+            step(w, 12, 4); /* both halves of a surrogate pair */
             return;
         }
         step(w, 2 + digits, cp > 0x10ffff ? 0 : pdl_utf8_put(cp, tmp));
         return;
     }
-    /* \N and \_ are two bytes of UTF-8, \L and \P three, \e.. one. */
+    /* \N and \_ are two bytes of UTF-8, \L and \P three, \e and others one. */
     step(w, 2, c == 'N' || c == '_' ? 2 : c == 'L' || c == 'P' ? 3 : 1);
 }
 
@@ -137,9 +138,9 @@ static void walk_plain(walk *w) {
     }
 }
 
-/* Width of the indentation of a block scalar: explicit (relative to the parent: found from the
- * text), or that of its first line with content. The first line of the text decides: its source
- * line ends with it. */
+/* Returns the width of the indentation of a block scalar. An explicit one is relative to the
+ * parent, so it is found from the text; otherwise it is that of the first line with content. The
+ * first line of the text decides: its source line ends with it. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;
@@ -161,8 +162,8 @@ static size_t block_indent(const walk *w, pdl_str text) {
     return 0;
 }
 
-/* Literal and folded. A folded scalar follows the text that was produced, which shows whether a
- * line end became a blank. */
+/* Walks over a literal or folded scalar. In a folded one, the produced text shows whether a line
+ * end became a blank. */
 static void walk_block(walk *w, pdl_str text) {
     size_t e = pdl_str_find(w->s, PDL_STR("\n"), w->pos);
     if (e == PDL_NOT_FOUND) return;
@@ -177,8 +178,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* The text has here a line end, a blank, or (first of several line ends of a folded scalar)
-         * nothing.
+        /* Here the text has a line end, a blank, or nothing (for the first of several line ends of
+         * a folded scalar).
          */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);
@@ -226,7 +227,7 @@ static const char *const type_names[] = {"str",    "null", "bool", "int", "float
 static const char *const style_names[] = {"plain",  "single", "double", "literal",
                                           "folded", "flow",   "block"};
 
-/* Depth is bounded by PDL_MAX_YAML_DEPTH. */
+/* Writes a node. The depth is bounded by PDL_MAX_YAML_DEPTH. */
 static void dump(const pdl_node *n, unsigned depth, const char *role, pdl_buf *out) {
     uint32_t line = pdl_source_line(n->src, n->start), column = pdl_source_column(n->src, n->start);
     for (unsigned i = 0; i < depth; i++) PDL_PUT(out, "  ");

@@ -1,10 +1,10 @@
-/* node.h -- pdl_node: located syntax tree of a YAML document. Lives in an arena, immutable after
- * loading.
+/* node.h -- pdl_node: located syntax tree of a YAML document. It lives in an arena and is immutable
+ * after loading.
  *
- * A tree and not values: messages quote the place of a part, the language server edits it, and
- * whether a scalar was quoted decides what a program means. A node knows the byte span of its text
- * in the source; values are made from it on demand. Equal subtrees that an alias names are one node
- * with several parents.
+ * It is a tree and not values, because messages quote the place of a part, the language server
+ * edits it, and whether a scalar was quoted decides what a program means. A node knows the byte
+ * span of its text in the source; values are made from it on demand. Equal subtrees that an alias
+ * names are one node with several parents.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 typedef enum { PDL_NODE_SCALAR, PDL_NODE_SEQ, PDL_NODE_MAP } pdl_node_kind;
 
-/* What a scalar (or tagged collection) resolved to. */
+/* The kinds that a scalar (or a tagged collection) resolves to. */
 typedef enum {
     PDL_NT_STR,
     PDL_NT_NULL,
@@ -45,34 +45,34 @@ typedef enum {
 
 typedef struct pdl_node pdl_node;
 
-/* One entry of a mapping, merge keys already applied. key is a scalar for everything PDL accepts as
- * a field. */
+/* One entry of a mapping, after merge keys were applied. key is a scalar for everything that PDL
+ * accepts as a field. */
 typedef struct pdl_pair {
     const pdl_node *key;
     const pdl_node *value;
 } pdl_pair;
 
-/* Kept small: a program has one for every eight of its bytes. */
+/* The struct is kept small: a program has a node for every eight of its bytes. */
 struct pdl_node {
     pdl_node_kind kind : 8;
     pdl_node_type type : 8;
     pdl_node_style style : 8;
-    bool shared : 1;     /* has several parents (an alias) */
+    bool shared : 1; /* has several parents (an alias) */
     /* MAP: a key was written twice. pairs[n] is then the first repetition: its key, and in place of
      * a value the key that it repeats. */
     bool repeats : 1;
-    bool counted : 1;    /* SCALAR: the text is inside of a string value (pdl_node_value) */
+    bool counted : 1;    /* SCALAR: a string value contains the text (pdl_node_value) */
     uint32_t start, end; /* bytes in src */
     uint32_t n;          /* items or pairs; 0 for a scalar */
     const pdl_source *src;
     union {
-        pdl_str text; /* SCALAR: after unquoting and folding; without bytes for the others */
+        pdl_str text; /* SCALAR: the text after unquoting and folding; empty for the others */
         struct {
             union {
-                const pdl_node **items; /* SEQ */
-                pdl_pair *pairs;        /* MAP */
+                const pdl_node **items; /* used by SEQ */
+                pdl_pair *pairs;        /* used by MAP */
             };
-            size_t no_text; /* 0: the n of text */
+            size_t no_text; /* overlays the length of text, which is 0 */
         };
     };
 };
@@ -81,20 +81,21 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
     return n ? (pdl_loc){n->src, n->start, n->end} : (pdl_loc){0};
 }
 
-/* Place of bytes [from, to) of a scalar's text in the source: follows quoting, escapes, folding and
- * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
+/* Returns the place of bytes [from, to) of a scalar's text in the source, for the caret under a
+ * part of an expression. It follows quoting, escapes, folding and indentation, and falls back to
+ * the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
-/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made at each call, except for
- * long texts. */
+/* Makes the value of a scalar: null, bool, int, float, str, date, bytes. Owned. A value is made at
+ * each call, except for long texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* The same through a cache of recent short texts, whose values are then shared. Starts as {0}; must
- * not outlive the nodes. Equal texts of at most PDL_NODE_SHORT bytes that are near each other have
- * the same address. */
+/* Does so through a cache of recent short texts, whose values are then shared. The cache starts as
+ * {0} and must not outlive the nodes. Equal texts of at most PDL_NODE_SHORT bytes that are near
+ * each other have the same address. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
-    unsigned asked; /* a few values do not need it */
+    unsigned asked; /* requests so far; a few values do not need the cache */
     struct {
         const char *p;
         pdl_val value;
@@ -103,7 +104,8 @@ typedef struct pdl_recent {
 pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *scalar);
 void pdl_recent_fini(pdl_recent *r);
 
-/* Value under a string key of a mapping, or NULL; *pair (may be NULL) the entry. */
+/* Returns the value under a string key of a mapping, or NULL; *pair (may be NULL) is set to the
+ * entry. */
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair);
 
 static inline bool pdl_node_is_null(const pdl_node *n) {
@@ -113,12 +115,12 @@ static inline bool pdl_node_is_str(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
 }
 
-/* Is it a boolean that is written as a word without quotes or a tag: no, on, true? */
+/* Returns true for a boolean that is written as a word without quotes or a tag: no, on, true. */
 static inline bool pdl_node_is_word(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_BOOL && n->style == PDL_STYLE_PLAIN;
 }
 
-/* Indented outline for `pdl dump --nodes`: kind, type, place, text. */
+/* Appends an indented outline for `pdl dump --nodes`: kind, type, place, text. */
 struct pdl_buf;
 void pdl_node_dump(const pdl_node *n, struct pdl_buf *out);
 

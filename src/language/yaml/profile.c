@@ -20,7 +20,7 @@ const pdl_profile_key *pdl_profile_keys(size_t *n) {
     return keys;
 }
 
-/* Those of passwords and personal tokens are often short. */
+/* Returns true for the endings of names of passwords and personal tokens, which are often short. */
 static bool ends_as_secret(pdl_str name) {
     static const char *const words[] = {"PASS", "PASSPHRASE", "PAT"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -46,7 +46,7 @@ pdl_str pdl_profile_nearest(pdl_str word) {
 typedef struct profile_checker {
     pdl_profile_wrong_fn *wrong;
     void *user;
-    const pdl_node *key; /* of the entry */
+    const pdl_node *key; /* the entry's key */
 } profile_checker;
 
 static void check_list(const profile_checker *c, size_t k, const pdl_node *n) {

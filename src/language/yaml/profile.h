@@ -1,9 +1,9 @@
 /* profile.h -- the keys of profiles of the sandbox (profile.def), and what is wrong with a profile
  * as it is written.
  *
- * A profile is in blocks, policies, files and configurations, and is used in a room that knows
- * none of them. Its form is checked here, where places are known and before anything runs; whether
- * a machine, or a profile around it, allows what it asks for is the business of the sandbox.
+ * A profile is in blocks, policies, files and configurations, and is used in a room that knows none
+ * of them. Its form is checked here, where places are known and before anything runs. The sandbox
+ * decides whether the machine, or a profile around it, allows what it requests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ typedef enum { PDL_PROFILE_LIST, PDL_PROFILE_COUNT, PDL_PROFILE_SECONDS } pdl_pr
 typedef struct pdl_profile_key {
     const char *key;
     pdl_profile_form form;
-    int64_t most; /* of a COUNT */
+    int64_t most; /* largest value of a COUNT */
     const char *doc;
 } pdl_profile_key;
 
@@ -30,20 +30,21 @@ enum {
 enum {
     PDL_PROFILE_MOST_ITEMS = 1000,
     PDL_PROFILE_MOST_SECONDS = 1000000000,
-    PDL_PROFILE_SHOWN = 200 /* bytes of a wrong text in a message */
+    PDL_PROFILE_SHOWN = 200 /* bytes of a wrong text that a message shows */
 };
 
-/* All keys in the order of the table: the lists, the counts, seconds. */
+/* Returns all keys in the order of the table: the lists, the counts, seconds. */
 const pdl_profile_key *pdl_profile_keys(size_t *n);
 
-/* The key that may be meant by a word; empty: none is near. */
+/* Returns the key that a word may mean; empty: none is near. */
 pdl_str pdl_profile_nearest(pdl_str word);
 
-/* Does an environment variable of this name hold a key? Such are not handed in. */
+/* Returns true when an environment variable of this name holds a key. Such variables are not passed
+ * to confined code. */
 bool pdl_profile_names_key(pdl_str name);
 
-/* Calls wrong for each problem of a profile, which may be `true`. key: of the entry; NULL: the
- * whole is no profile. value: what is wrong; NULL: there is no such key. should: "should be a
+/* Calls wrong for each problem of a profile, which may be `true`. key: the entry's key; NULL: the
+ * whole is no profile. value: the wrong value; NULL: there is no such key. should: "should be a
  * list". */
 typedef void pdl_profile_wrong_fn(void *user, const pdl_node *key, const pdl_node *value,
                                   const char *should);

@@ -1,11 +1,11 @@
 /* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and
  * constructs them.
  *
- * Why not the types of YAML 1.2: programs are written for an interpreter that reads YAML 1.1, where
- * `no` is false, 010 is eight and 1:30 is ninety. With other rules the same text would be another
- * program. libyaml does not help: its events hold the text of a scalar and whether it was quoted,
- * and leave types to their reader. What must stay true: the type of a scalar depends only on its
- * text, its style and its tag, never on its position.
+ * The types are not those of YAML 1.2, because programs are written for an interpreter that reads
+ * YAML 1.1, where `no` is false, 010 is eight and 1:30 is ninety. With other rules the same text
+ * would be another program. libyaml does not help: its events hold the text of a scalar and whether
+ * it was quoted, and leave types to their reader. What must stay true: the type of a scalar depends
+ * only on its text, its style and its tag, never on its position.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,8 +69,8 @@ static size_t sign(pdl_str s, size_t i) {
     return i < s.n && (s.p[i] == '-' || s.p[i] == '+') ? i + 1 : i;
 }
 
-/* (:[0-5]?[0-9])+ from i; 0 when there is none. Giving back a second digit never helps a group to
- * match, so greedy matching is exact. */
+/* Returns the end of (:[0-5]?[0-9])+ from i, or 0 when there is none. A group never matches better
+ * with one digit less, so greedy matching is exact. */
 static size_t sixties(pdl_str s, size_t i) {
     size_t start = i;
     while (at(s, i) == ':' && digit(at(s, i + 1))) {
@@ -167,8 +167,8 @@ static bool read_zone(pdl_str s, size_t *pos, stamp *out) {
     return true;
 }
 
-/* The timestamp pattern; `strict` selects the resolver's (a date without time has two-digit month
- * and day), else the constructor's. */
+/* Reads a timestamp. With `strict` by the resolver's pattern (a date without time has two-digit
+ * month and day), else by the constructor's. */
 static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     size_t i = 0, month_at, day_at;
     memset(out, 0, sizeof *out);
@@ -199,7 +199,8 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
 
 /* --- tag of a plain scalar -------------------------------------------------------------------- */
 
-/* Is s the word in small letters, in capitals, or in small letters after a capital? */
+/* Returns true when s is the word in small letters, in capitals, or in small letters after a
+ * capital. */
 static bool is_word(pdl_str s, pdl_str word) {
     size_t capitals = 0;
     if (s.n != word.n) return false;
@@ -274,7 +275,7 @@ static bool bad_literal(pdl_err *err, const char *what, pdl_str s) {
     return false;
 }
 
-enum { LONG_LITERAL = 100000 }; /* digits; one that is not read is too large, not wrong */
+enum { LONG_LITERAL = 100000 }; /* digits; a longer literal is too large, not wrong */
 
 static bool too_large(size_t digits, pdl_err *err) {
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large",
@@ -298,7 +299,8 @@ static bool arith(pdl_arith op, pdl_val a, pdl_val b, pdl_val *out, pdl_err *err
     return ok;
 }
 
-/* 190:20:30 by Horner's rule, which is quadratic: only for as many parts as take no time. */
+/* Reads 190:20:30 by Horner's rule. That is quadratic, so the number of parts is limited to what
+ * takes no time. */
 static bool int_sixty(pdl_str s, pdl_val *out, pdl_err *err) {
     if (s.n > LONG_LITERAL) return too_large(s.n, err);
     pdl_val sum = pdl_int(0), part;
@@ -346,7 +348,7 @@ static bool make_int(pdl_str s, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Python's float() on text. */
+/* Does what Python's float() does for a text. */
 static bool float_text(pdl_str s, double *out, pdl_err *err) {
     pdl_str t = pdl_str_trim(s), u = t;
     bool neg = u.n && u.p[0] == '-';
@@ -373,8 +375,7 @@ static bool make_float(pdl_str s, pdl_val *out, pdl_err *err) {
     } else if (pdl_str_is(s, ".nan")) {
         v = (double)NAN;
     } else if (pdl_str_find(s, PDL_STR(":"), 0) != PDL_NOT_FOUND) {
-        /* From the last part on, in the order in which the reference adds: the rounding is then the
-         * same. */
+        /* Adds from the last part on, as the reference does, so that the rounding is the same. */
         for (size_t to = s.n;;) {
             size_t from = pdl_str_rfind(pdl_str_sub(s, 0, to), PDL_STR(":"));
             if (!float_text(pdl_str_sub(s, from == PDL_NOT_FOUND ? 0 : from + 1, to), &part, err))
@@ -418,8 +419,8 @@ static int base64_digit(unsigned char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* As binascii.a2b_base64 without strict mode: other characters are skipped, the first complete
- * padding ends it. */
+/* Decodes as binascii.a2b_base64 without strict mode: other characters are skipped, and the first
+ * complete padding ends it. */
 static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     unsigned acc = 0;

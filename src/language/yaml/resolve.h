@@ -1,4 +1,4 @@
-/* resolve.h -- private to yaml: tags of scalars and their values.
+/* resolve.h -- tags of scalars and their values. Private to yaml.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 #include "value/val.h"
 #include "yaml/node.h"
 
-/*   X(id, name)   The tags of YAML 1.1 the safe reader knows; name follows "tag:yaml.org,2002:". */
+/* X(id, name). The tags of YAML 1.1 that the safe reader knows; name follows
+ * "tag:yaml.org,2002:". */
 /* clang-format off */
 #define PDL_YAML_TAGS(X) \
     X(str, "str") \
@@ -35,19 +36,19 @@ typedef enum {
         PDL_YTAG_OTHER
 } pdl_ytag;
 
-/* Tag of a plain scalar without an explicit one. Words of more than five bytes are texts: only
- * numbers and dates are longer, and they begin with a digit, a sign or a point. */
+/* Returns the tag of a plain scalar without an explicit one. A word of more than five bytes is
+ * text: only numbers and dates are longer, and they begin with a digit, a sign or a point. */
 pdl_ytag pdl_ytag_of_short(pdl_str text);
 static inline pdl_ytag pdl_ytag_of_plain(pdl_str text) {
     return text.n > 5 && text.p[0] > '9' ? PDL_YTAG_str : pdl_ytag_of_short(text);
 }
-/* Tag of an explicit full name. */
+/* Returns the tag of an explicit full name. */
 pdl_ytag pdl_ytag_find(pdl_str name);
 const char *pdl_ytag_name(pdl_ytag t);
 pdl_node_type pdl_ytag_type(pdl_ytag t);
 
-/* Value of a scalar with tag null ... timestamp (not str). Error: class and text of the reference's
- * constructor, no place. */
+/* Makes the value of a scalar with tag null ... timestamp (not str). Error: class and text of the
+ * reference's constructor, without a place. */
 PDL_MUST bool pdl_yaml_scalar(pdl_ytag t, pdl_str text, pdl_val *out, pdl_err *err);
 
 #endif

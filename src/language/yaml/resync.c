@@ -1,15 +1,15 @@
 /* resync.c -- see resync.h and tree.h: where reading continues after an error.
  *
  * A person who types leaves a file broken most of the time: a key without its ':', a quote or a
- * bracket without its end. All of them would swallow the rest of the file. The idea is that the
- * lines of a program say where entries begin: a line that looks like `key: ...` or `- ...` in a
+ * bracket without its end. Each of these would swallow the rest of the file. The idea is that the
+ * lines of a program show where entries begin: a line that looks like `key: ...` or `- ...` in a
  * column in which a collection is open belongs to that collection, whatever came before.
  *
- * The text is read strictly first. Only if that fails it is read again by a tolerant scanner: from
+ * The text is read strictly first. Only if that fails is it read again by a tolerant scanner: from
  * the place of the first error on, a flow collection or a scalar ends before a line that looks like
  * an entry of something outside of it, and a word without ':' before such a line is a key. What
- * still cannot be read is skipped up to the next line that fits. Places only move forward, but for
- * a bounded number of bytes (REREAD), so the work stays linear.
+ * still cannot be read is skipped up to the next line that fits. Places only move forward, except
+ * for a bounded number of bytes (REREAD), so the work stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,12 +24,12 @@
 
 enum {
     MOST_NOTES = 500, /* a person reads no more; the rest is skipped */
-    REREAD = 1 << 20  /* bytes, and as much as the text has */
+    REREAD = 1 << 20  /* bytes, in addition to the length of the text */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* After a quoted text at p on one line, or p itself. */
+/* Returns the place after a quoted text at p that ends on its line, or p itself. */
 static const char *after_quotes(const char *p) {
     char quote = *p;
     if (quote != '"' && quote != '\'') return p;
@@ -40,7 +40,7 @@ static const char *after_quotes(const char *p) {
     return p + 1;
 }
 
-/* Does the line look like `key:` or `key: value`? */
+/* Returns true when the line looks like `key:` or `key: value`. */
 static bool is_key_line(const char *p) {
     if (*p && strchr("#[]{},|>%@`", *p)) return false;
     if (*p == '-' && pdl_yblank_or_end(p + 1)) return false;
@@ -61,7 +61,7 @@ static const char *end_of_line(const char *p) {
     return p;
 }
 
-/* The first byte of the next line; NULL after the last one. */
+/* Returns the first byte of the next line; NULL after the last one. */
 static const char *next_line(const char *p) {
     p = end_of_line(p);
     return *p ? p + pdl_ybreak(p) : NULL;
@@ -92,8 +92,8 @@ bool pdl_ytolerant_ends(pdl_yscan *s, const char *start) {
     return s->pos - s->line <= most && is_entry_line(s->pos);
 }
 
-/* Does a word that ends at `end` and may be a key need its ':' supplied? The next line with content
- * decides, if this one is over. */
+/* Returns true when a word that ends at `end` and may be a key needs its ':' supplied. When its
+ * line has ended, the next line with content decides. */
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
     const char *p = content_of(s->text + end);
     if (!s->tolerant || k->start < s->tolerant_from || has_content(p)) return false;
@@ -105,7 +105,8 @@ bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Takes err, or the error of the strict reader for the first note. */
+/* Adds a note of err, which it takes, or of the error of the strict reader if this is the first
+ * note. */
 static pdl_yproblem *add_note(pdl_yrecovery *rec, pdl_err *err) {
     pdl_yproblem *note = pdl_vec_push(&rec->notes);
     *note = (pdl_yproblem){.err = *err};
@@ -191,8 +192,8 @@ pdl_yreader *pdl_yreader_new_tolerant(const pdl_source *src, pdl_yrecovery *rec,
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* How many collections stay open when a line with content p in this column comes next; -1: it fits
- * none of them. Flow collections on top are closed in any case, so two steps are enough. */
+/* Returns how many collections stay open when a line with content p in this column comes next; -1:
+ * it fits none of them. Flow collections on top are closed in any case, so two steps are enough. */
 static ptrdiff_t fitting(const pdl_yreader *r, size_t n, const char *p, int32_t column) {
     bool dash = *p == '-' && pdl_yblank_or_end(p + 1);
     bool key = !dash && (*p == '?' || is_key_line(p) || pdl_yis(*p, PDL_YC_WORD));
@@ -206,21 +207,21 @@ static ptrdiff_t fitting(const pdl_yreader *r, size_t n, const char *p, int32_t 
     return -1;
 }
 
-/* Collections that are left when flow collections on top are closed. */
+/* Returns the number of collections that are left when flow collections on top are closed. */
 static size_t without_flow(const pdl_yreader *r) {
     size_t n = r->frames.n;
     while (n && r->frames.p[n - 1].kind >= PDL_YF_FLOW_SEQ) n--;
     return n;
 }
 
-/* Is the node of the document still to come? */
+/* Returns true before the node of the document. */
 static bool is_before_root(const pdl_yreader *r, bool owed) {
     if (r->frames.n) return false;
     return r->doc == PDL_YD_FIRST || r->doc == PDL_YD_BARE || r->doc == PDL_YD_CONTENT ||
            (r->doc == PDL_YD_END && owed);
 }
 
-/* The line to continue at, from `line` on, or NULL; *keep: collections that stay open. */
+/* Returns the line to continue at, from `line` on, or NULL; *keep: collections that stay open. */
 static const char *find_line(const pdl_yreader *r, const char *line, size_t *keep) {
     size_t n = without_flow(r);
     bool root = is_before_root(r, r->recovery->owed);
@@ -238,8 +239,9 @@ static const char *find_line(const pdl_yreader *r, const char *line, size_t *kee
     return NULL;
 }
 
-/* Where the search for a line begins: at the line of the error if the error is its first thing,
- * else at the next one; never at a line where it continued before, nor before what was used. */
+/* Returns where the search for a line begins: at the line of the error if the error is at its
+ * start, else at the next one; never at a line where reading continued before, nor before what was
+ * used. */
 static const char *first_line(pdl_yreader *r, uint32_t off) {
     pdl_yscan *s = &r->scan;
     pdl_yrecovery *rec = r->recovery;
@@ -255,7 +257,7 @@ static const char *first_line(pdl_yreader *r, uint32_t off) {
     return line;
 }
 
-/* The scanner continues at the content of a line, inside of the first n collections. */
+/* Continues at the content of a line, inside of the first n collections. */
 static void restart(pdl_yreader *r, const char *line, size_t n) {
     pdl_yscan *s = &r->scan;
     s->line = s->column_at = s->high = line;
@@ -276,7 +278,7 @@ static void restart(pdl_yreader *r, const char *line, size_t n) {
     }
 }
 
-/* What was not used up to `to` becomes one token. */
+/* Makes one token of the bytes up to `to` that were not used. */
 static void log_skipped(pdl_yreader *r, pdl_yproblem *note, uint32_t to) {
     pdl_yrecovery *rec = r->recovery;
     const char *text = r->scan.text;
@@ -307,7 +309,8 @@ bool pdl_yrecover(pdl_yreader *r, pdl_err *err) {
     }
     if (!line) line = s->end;
     log_skipped(r, note, pdl_yoff(s, line));
-    if (rec->last_line > s->src->text.n) return false; /* the end of the text failed before */
+    /* reading to the end of the text has failed before */
+    if (rec->last_line > s->src->text.n) return false;
     rec->last_line = pdl_yoff(s, line) + 1;
     restart(r, line, keep);
     rec->closing = true;

@@ -1,13 +1,13 @@
-/* run.h -- private to yaml: runs of bytes in which nothing can end.
+/* run.h -- runs of bytes in which nothing can end. Private to yaml.
  *
  * Most bytes of a program are inside of words, quotes, comments and block scalars. A loop that
- * looks up the class of each byte takes three instructions a byte, and at its end the processor
+ * looks up the class of each byte takes three instructions for each, and at its end the processor
  * has nearly always guessed wrong. With SSE2, which every x86-64 has, sixteen bytes are compared at
- * once and the end of the run is the lowest bit of a mask. Elsewhere it is that loop.
+ * once and the end of the run is the lowest bit of a mask. Elsewhere that loop is used.
  *
  * A run ends at a byte that may end what is read; the caller decides and continues after it. The
- * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. What the
- * sets hold is said in pdl_yclass (scan.c) and here: tests/unit/yaml/test_yaml_run.c compares them.
+ * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. pdl_yclass
+ * (scan.c) defines the sets as well as this file: tests/unit/yaml/test_yaml_run.c compares them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,10 +36,11 @@ static inline __m128i pdl_yeq(__m128i w, int c) {
     return _mm_cmpeq_epi8(w, _mm_set1_epi8((char)c));
 }
 
-/* Bit i: byte i of w is in the set, one of END, BLOCK, FLOW, SINGLE and DOUBLE. */
+/* Returns a mask whose bit i is set when byte i of w is in the set: END, BLOCK, FLOW, SINGLE or
+ * DOUBLE. */
 static inline unsigned pdl_yin(__m128i w, int set) {
     const __m128i last = _mm_set1_epi8(0x1f), bit = _mm_set1_epi8(0x20);
-    /* control characters; C2 and E2, which differ in one bit */
+    /* control characters, and C2 and E2, which differ in one bit */
     __m128i in = _mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(w, last), last),
                               pdl_yeq(_mm_or_si128(w, bit), 0xe2));
     if (set & (PDL_YC_BLOCK | PDL_YC_FLOW))
@@ -55,7 +56,7 @@ static inline unsigned pdl_yin(__m128i w, int set) {
     return (unsigned)_mm_movemask_epi8(in);
 }
 
-/* The first byte from p on that is in the set. */
+/* Returns the first byte from p on that is in the set. */
 static inline const char *pdl_yrun(const char *p, int set) {
     for (;; p += PDL_YRUN_STEP) {
         unsigned in = pdl_yin(pdl_yload(p), set);
@@ -63,7 +64,7 @@ static inline const char *pdl_yrun(const char *p, int set) {
     }
 }
 
-/* The first byte from p on that is no space. */
+/* Returns the first byte from p on that is no space. */
 static inline const char *pdl_yrun_spaces(const char *p) {
     for (;; p += PDL_YRUN_STEP) {
         unsigned spaces = (unsigned)_mm_movemask_epi8(pdl_yeq(pdl_yload(p), ' '));
@@ -71,7 +72,7 @@ static inline const char *pdl_yrun_spaces(const char *p) {
     }
 }
 
-/* The first byte in [p, end) that is not ASCII, or end. */
+/* Returns the first byte in [p, end) that is not ASCII, or end. */
 static inline const char *pdl_yrun_ascii(const char *p, const char *end) {
     for (; end - p >= PDL_YRUN_STEP; p += PDL_YRUN_STEP) {
         unsigned high = (unsigned)_mm_movemask_epi8(pdl_yload(p));
@@ -81,13 +82,13 @@ static inline const char *pdl_yrun_ascii(const char *p, const char *end) {
     return p;
 }
 
-/* Is s printable ASCII and LF? */
+/* Returns true when s is printable ASCII and LF. */
 static inline bool pdl_yis_simple(pdl_str s) {
     __m128i fine = _mm_set1_epi8(-1);
     bool rest = true;
     size_t i = 0;
     for (; s.n - i >= PDL_YRUN_STEP; i += PDL_YRUN_STEP) {
-        __m128i w = pdl_yload(s.p + i); /* as numbers with a sign: from 0x80 on they are below 0 */
+        __m128i w = pdl_yload(s.p + i); /* bytes from 0x80 on are negative as signed numbers */
         __m128i plain = _mm_andnot_si128(pdl_yeq(w, 0x7f), _mm_cmpgt_epi8(w, _mm_set1_epi8(0x1f)));
         fine = _mm_and_si128(fine, _mm_or_si128(plain, pdl_yeq(w, '\n')));
     }
@@ -120,7 +121,7 @@ static inline bool pdl_yis_simple(pdl_str s) {
 
 #endif
 
-/* The first line end or end of the text from p on. */
+/* Returns the first line end or end of the text from p on. */
 static inline const char *pdl_yline_end(const char *p) {
     for (p = pdl_yrun(p, PDL_YC_END); !pdl_yends(p);) p = pdl_yrun(p + 1, PDL_YC_END);
     return p;

@@ -1,9 +1,9 @@
 /* scan.c -- see scan.h: which token comes next, indentation, keys.
  *
  * The order of all decisions is that of PyYAML's scanner: of several mistakes the same one is found
- * first. What it does with dictionaries and lists that are searched at each token is done here so
- * that the work per byte stays constant: keys that can no longer be keys are a prefix of the levels
- * (the outer ones are older), and oldest_key passes over them once.
+ * first. PyYAML searches dictionaries and lists at each token; here the work for each byte is
+ * constant: keys that can no longer be keys are a prefix of the levels (the outer ones are older),
+ * and oldest_key passes over them once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -93,7 +93,7 @@ void pdl_yscan_fini(pdl_yscan *s) {
 
 /* --- places and failures ---------------------------------------------------------------------- */
 
-/* Byte order marks have no column. */
+/* Counts byte order marks, which have no column. */
 static uint32_t count_marks(pdl_str s) {
     uint32_t n = 0;
     if (!pdl_byte_in('\xef', s)) return 0;
@@ -102,7 +102,7 @@ static uint32_t count_marks(pdl_str s) {
     return n;
 }
 
-/* Counts from the last place whose column was needed, so a line is counted once. */
+/* Counts columns from the last place whose column was needed, so a line is counted once. */
 uint32_t pdl_ycolumn_slow(pdl_yscan *s, const char *p) {
     if (s->high <= s->line) {
         s->high = pdl_yrun_ascii(s->line, s->end);
@@ -192,15 +192,15 @@ PDL_COLD static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
     return pdl_yfail(s, s->pos, "could not find expected ':'");
 }
 
-/* Are more than LONGEST_KEY characters between the key and here? Byte order marks, which columns
- * leave out, are characters. */
+/* Returns true when more than LONGEST_KEY characters are between the key and here. Byte order
+ * marks, which columns leave out, are characters. */
 static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
     size_t n = (size_t)(s->pos - s->text) - k->start;
     if (n <= LONGEST_KEY || n > 4 * LONGEST_KEY) return n > LONGEST_KEY;
     return pdl_utf8_count((pdl_str){s->text + k->start, n}) > LONGEST_KEY;
 }
 
-/* Keys whose line has ended, or that are too long, are no keys. */
+/* Drops keys whose line has ended, or that are too long. */
 static bool drop_old_keys(pdl_yscan *s) {
     for (; s->oldest_key <= s->flow; s->oldest_key++) {
         pdl_ykey *k = &s->keys.p[s->oldest_key];
@@ -224,7 +224,7 @@ static inline bool remove_key(pdl_yscan *s) {
     return true;
 }
 
-/* What begins here may be a key. */
+/* Notes that a key may begin here. */
 static inline bool save_key(pdl_yscan *s) {
     if (!s->allow_key) return true;
     uint32_t column = pdl_ycolumn(s);
@@ -265,7 +265,7 @@ void pdl_yscan_comment(pdl_yscan *s) {
         pdl_ylog_add(s->log, PDL_YTREE_COMMENT_TOKEN, pdl_yoff(s, start), pdl_yoff(s, s->pos));
 }
 
-/* Blanks, comments and line ends; tabs are no blanks here. */
+/* Passes blanks, comments and line ends; tabs are no blanks here. */
 static inline void pass_space(pdl_yscan *s) {
     if (s->pos == s->text && s->end - s->pos >= 3 && memcmp(s->pos, "\xef\xbb\xbf", 3) == 0)
         s->pos += 3;
@@ -291,7 +291,7 @@ PDL_COLD static bool fetch_end(pdl_yscan *s) {
     return true;
 }
 
-/* Directives and document marks end all block collections. */
+/* Makes the token of a directive or document mark, which ends all block collections. */
 PDL_COLD static bool fetch_mark(pdl_yscan *s, pdl_yt_kind kind) {
     unwind_indent(s, -1);
     if (!remove_key(s)) return false;
@@ -302,7 +302,7 @@ PDL_COLD static bool fetch_mark(pdl_yscan *s, pdl_yt_kind kind) {
     return true;
 }
 
-/* An indicator of one byte. */
+/* Makes the token of an indicator of one byte. */
 static inline bool fetch_one(pdl_yscan *s, pdl_yt_kind kind) {
     s->pos++;
     pdl_ypush(s, kind, s->pos - 1, s->pos);
@@ -318,7 +318,8 @@ static bool fetch_flow_start(pdl_yscan *s, pdl_yt_kind kind) {
     return fetch_one(s, kind);
 }
 
-/* The parser refuses the end of a collection that is not open, before anything else is read. */
+/* Ends a flow collection. The parser refuses the end of a collection that is not open before
+ * anything else is read. */
 static bool fetch_flow_end(pdl_yscan *s, pdl_yt_kind kind) {
     if (!remove_key(s)) return false;
     if (s->flow) s->flow--;
@@ -349,7 +350,7 @@ static bool fetch_key(pdl_yscan *s) {
     return remove_key(s) && fetch_one(s, PDL_YT_KEY);
 }
 
-/* The ':' that makes the candidate of this level a key. */
+/* Handles the ':' that makes the candidate of this level a key. */
 static inline void settle_key(pdl_yscan *s, pdl_ykey *k) {
     pdl_ytoken *t = &s->queue.p[k->token - s->taken];
     bool begins = !s->flow && add_indent(s, k->column);
@@ -373,7 +374,7 @@ static bool fetch_value(pdl_yscan *s) {
     return remove_key(s) && fetch_one(s, PDL_YT_VALUE);
 }
 
-/* A word without ':' that is on a key's place gets a ':' without width. */
+/* Supplies a ':' without width for a word that is where a key must be. */
 PDL_COLD static void supply_value(pdl_yscan *s) {
     pdl_ykey *k = &s->keys.p[0];
     const pdl_ytoken t = s->queue.p[s->queue.n - 1];
@@ -384,16 +385,16 @@ PDL_COLD static void supply_value(pdl_yscan *s) {
     pdl_ypush(s, PDL_YT_VALUE, s->text + t.end, s->text + t.end);
 }
 
-/* Is the text that was read from the candidate k on a key, whose ':' follows at once? Nothing that
- * is examined before the next token can change that. */
+/* Returns true when the text from the candidate k on is a key whose ':' follows at once, so that
+ * nothing before the next token can change that. */
 static inline bool is_key_now(const pdl_yscan *s, const pdl_ykey *k) {
     return *s->pos == ':' && k->live && k->line == pdl_yoff(s, s->line) &&
            pdl_yoff(s, s->pos) - k->start <= LONGEST_KEY &&
            (s->flow || pdl_yblank_or_end(s->pos + 1));
 }
 
-/* What may be a key, and does not let another one begin after it. A key whose ':' follows is
- * settled here: the reader then takes three tokens without asking for more. */
+/* Reads content that may be a key, after which no key may begin. A key whose ':' follows is settled
+ * here, so that the reader takes three tokens without requesting more. */
 static inline bool fetch_content(pdl_yscan *s, bool (*scan)(pdl_yscan *)) {
     if (!save_key(s)) return false;
     s->allow_key = false;
@@ -424,7 +425,7 @@ PDL_COLD static bool fail_start(pdl_yscan *s) {
     return false;
 }
 
-/* Flat: what each first byte means. The rest begins a plain scalar. */
+/* A flat switch: what each first byte means. All other bytes begin a plain scalar. */
 static inline bool fetch_token(pdl_yscan *s) {
     const char *p = s->pos;
     switch (*p) {
@@ -467,7 +468,7 @@ static inline bool fetch_token(pdl_yscan *s) {
     return fetch_content(s, pdl_yscan_plain);
 }
 
-/* In a tolerant scanner a flow collection ends where an entry outside of it begins. */
+/* Returns true where a tolerant scanner ends a flow collection: an entry outside of it begins. */
 PDL_COLD static bool has_flow_end(pdl_yscan *s) {
     if (!s->flow || !pdl_ytolerant_ends(s, s->text + s->flow_start)) return true;
     return pdl_yfail(s, s->pos, "expected ',' or the end of the collection");

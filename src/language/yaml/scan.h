@@ -1,10 +1,10 @@
-/* scan.h -- private to yaml: bytes of a source -> tokens of YAML 1.1, as PyYAML's scanner sees
- * them.
+/* scan.h -- bytes of a source -> tokens of YAML 1.1, as PyYAML's scanner sees them. Private to
+ * yaml.
  *
- * One pass over the bytes, without recursion. Columns count characters, places are bytes. What
- * begins a simple key (`a: 1`) is known only at its ':', so the scanner puts a candidate token in
- * front of everything that may be a key. The candidate becomes a key or dies later, in place:
- * inserting it then, as PyYAML and libyaml do, moves all tokens after it.
+ * One pass over the bytes, without recursion. Columns count characters, places are bytes. Only its
+ * ':' shows that a text is a simple key (`a: 1`), so the scanner puts a candidate token before
+ * everything that may be a key. The candidate becomes a key or dies later, in place. PyYAML and
+ * libyaml insert it later instead, which moves all tokens after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,11 +18,11 @@
 #include "yaml/node.h"
 #include "yaml/tree.h"
 
-/*   X(id, name)   name: how PyYAML's messages call the token. */
+/* X(id, name). name: the token in PyYAML's messages. */
 #define PDL_YAML_TOKENS(X)                                                                         \
     X(DEAD, "")                         /* a candidate that was no key */                          \
-    X(CANDIDATE, "")                    /* perhaps a key follows */                                \
-    X(MAP_KEY, "<block mapping start>") /* a key that begins a mapping: becomes KEY when read */   \
+    X(CANDIDATE, "")                    /* a key may follow */                                     \
+    X(MAP_KEY, "<block mapping start>") /* a key that begins a mapping: is read as a KEY next */   \
     X(KEY, "?")                                                                                    \
     X(VALUE, ":")                                                                                  \
     X(MAP_START, "<block mapping start>")                                                          \
@@ -51,12 +51,13 @@ typedef enum {
 
 typedef struct pdl_ytoken {
     pdl_yt_kind kind : 8;
-    pdl_node_style style : 8; /* SCALAR */
-    bool built : 1;           /* the text is not in the source but in scan.texts */
-    uint32_t start, end;      /* bytes */
-    uint32_t extra; /* TAG: length of its handle, 0: none; DIRECTIVE: pdl_ydirective; MAP_START,
-                       SEQ_START, MAP_KEY: column */
-    uint32_t n;     /* bytes of the text: name, suffix of a tag, value of a scalar */
+    pdl_node_style style : 8; /* used by SCALAR */
+    bool built : 1;           /* scan.texts has the text, not the source */
+    uint32_t start, end;      /* offsets in bytes */
+    /* TAG: length of its handle, 0: none. DIRECTIVE: pdl_ydirective. MAP_START, SEQ_START, MAP_KEY:
+     * column. */
+    uint32_t extra;
+    uint32_t n; /* bytes of the text: a name, the suffix of a tag, or the value of a scalar */
     union {
         const char *p;
         size_t off;
@@ -65,21 +66,21 @@ typedef struct pdl_ytoken {
 
 typedef enum { PDL_YDIR_OTHER, PDL_YDIR_VERSION, PDL_YDIR_OLD, PDL_YDIR_TAG } pdl_ydirective;
 
-/* What may begin a simple key at one level of flow collections. */
+/* The text that may begin a simple key, at one level of flow collections. */
 typedef struct pdl_ykey {
     bool live, required;
     size_t token;    /* index of its candidate */
-    uint32_t start;  /* byte */
+    uint32_t start;  /* offset in bytes */
     uint32_t column; /* in characters */
-    uint32_t line;   /* byte at which its line begins */
+    uint32_t line;   /* byte where its line begins */
 } pdl_ykey;
 
-/* What a %TAG line says: a handle in the source, a prefix in scan.names. */
+/* The content of a %TAG line: a handle in the source, a prefix in scan.names. */
 typedef struct pdl_ytagdir {
     uint32_t handle, handle_n, prefix, prefix_n;
 } pdl_ytagdir;
 
-/* Receives every token that has a width, and comments, in the order of the text. */
+/* A log of every token that has a width, and of comments, in the order of the text. */
 typedef struct pdl_ylog {
     PDL_VEC(pdl_ytree_token) tokens;
 } pdl_ylog;
@@ -94,26 +95,27 @@ typedef struct pdl_yscan {
     const char *text, *end; /* PDL_SOURCE_PAD NULs follow */
     const char *pos;
     const char *line; /* where the current line begins */
-    const char *high; /* no byte from line up to here is other than ASCII; not known: <= line */
+    const char *high; /* all bytes from line up to here are ASCII; unknown when <= line */
     const char *column_at;
-    uint32_t column_cp; /* characters of the line before column_at */
+    uint32_t column_cp; /* characters of the line up to column_at */
     bool done, allow_key;
-    bool tolerant;          /* ends what is left open where a new entry begins (resync.c) */
-    uint32_t tolerant_from; /* what begins before is read strictly */
+    /* ends open texts and collections where a new entry begins (resync.c) */
+    bool tolerant;
+    uint32_t tolerant_from; /* text before it is read strictly */
     uint32_t flow;          /* level of flow collections */
-    uint32_t flow_start;    /* byte where the outermost one begins */
+    uint32_t flow_start;    /* byte where the outermost flow collection begins */
     int32_t indent;         /* column of the innermost block collection, -1: none */
     PDL_VEC(int32_t) indents;
-    PDL_VEC(pdl_ykey) keys; /* one a level of flow collections, 0 is the block level */
-    uint32_t oldest_key;    /* no level below has a live one */
+    PDL_VEC(pdl_ykey) keys; /* one for each level of flow collections, 0 is the block level */
+    uint32_t oldest_key;    /* levels below it have no live key */
     PDL_VEC(pdl_ytoken) queue;
     size_t head;   /* the next token is queue.p[head] */
     size_t taken;  /* tokens that left the queue: the index of queue.p[0] */
-    pdl_buf texts; /* of queued tokens */
+    pdl_buf texts; /* texts of queued tokens */
     pdl_buf names;
     PDL_VEC(pdl_ytagdir) tagdirs;
-    pdl_ylog *log;    /* or NULL */
-    uint32_t context; /* byte where began what is being read */
+    pdl_ylog *log;    /* NULL: no log is made */
+    uint32_t context; /* byte where the text that is being read begins */
     uint32_t last;    /* byte where the last token begins */
     pdl_err *err;
 } pdl_yscan;
@@ -121,8 +123,8 @@ typedef struct pdl_yscan {
 void pdl_yscan_init(pdl_yscan *s, const pdl_source *src);
 void pdl_yscan_fini(pdl_yscan *s);
 
-/* The next token; it stays the next one until pdl_yscan_skip. NULL with s->err set after a failure.
- * Tokens before the failing place come first. */
+/* Returns the next token, which stays the next one until pdl_yscan_skip. NULL with s->err set after
+ * a failure. Tokens before the failing place come first. */
 const pdl_ytoken *pdl_yscan_fill(pdl_yscan *s);
 
 static inline bool pdl_yscan_ready(const pdl_yscan *s) {
@@ -135,7 +137,7 @@ static inline const pdl_ytoken *pdl_yscan_peek(pdl_yscan *s) {
 /* Takes the next token, which was peeked at. */
 static inline void pdl_yscan_skip(pdl_yscan *s) { s->head++; }
 
-/* Text of a token; borrowed until the next peek. */
+/* Returns the text of a token; borrowed until the next peek. */
 static inline pdl_str pdl_yscan_text(const pdl_yscan *s, const pdl_ytoken *t) {
     return (pdl_str){t->built ? pdl_buf_z(&s->texts) + t->off : t->p, t->n};
 }
@@ -149,17 +151,17 @@ enum {
     PDL_YC_END = 1,     /* may end a line or the text: control characters, C2, E2 */
     PDL_YC_BLANK = 2,   /* space, tab */
     PDL_YC_BLOCK = 4,   /* may end a plain scalar: END and : # */
-    PDL_YC_FLOW = 8,    /* the same in a flow collection: also , ? [ ] { } */
+    PDL_YC_FLOW = 8,    /* ends a plain scalar in a flow collection: BLOCK and , ? [ ] { } */
     PDL_YC_SINGLE = 16, /* may end a run in single quotes: END and ' */
-    PDL_YC_DOUBLE = 32, /* the same in double quotes: END and " \ */
-    PDL_YC_WORD = 64,   /* letters, digits, - and _ */
+    PDL_YC_DOUBLE = 32, /* may end a run in double quotes: END and " \ */
+    PDL_YC_WORD = 64, /* letters, digits, - and _ */
     PDL_YC_URI = 128,
 };
 extern const uint8_t pdl_yclass[256];
 
 static inline bool pdl_yis(char c, int set) { return (pdl_yclass[(unsigned char)c] & set) != 0; }
 
-/* Bytes of the line end at p: 0 where there is none. */
+/* Returns the length of the line end at p: 0 where there is none. */
 static inline uint32_t pdl_ybreak(const char *p) {
     unsigned char c = (unsigned char)*p;
     if (!pdl_yis(*p, PDL_YC_END)) return 0;
@@ -168,15 +170,15 @@ static inline uint32_t pdl_ybreak(const char *p) {
     if (c == 0xc2) return (unsigned char)p[1] == 0x85 ? 2 : 0;
     return c == 0xe2 && (unsigned char)p[1] == 0x80 && ((unsigned char)p[2] & 0xfe) == 0xa8 ? 3 : 0;
 }
-/* Does a line end or the end of the text begin at p? */
+/* Returns true when a line end or the end of the text is at p. */
 static inline bool pdl_yends(const char *p) {
     return pdl_yis(*p, PDL_YC_END) && (!*p || pdl_ybreak(p));
 }
-/* The same, or a blank? */
+/* Returns true there and at a blank. */
 static inline bool pdl_yblank_or_end(const char *p) {
     return pdl_yis(*p, PDL_YC_END | PDL_YC_BLANK) && (pdl_yis(*p, PDL_YC_BLANK) || pdl_yends(p));
 }
-/* Is `---` or `...` at p, the beginning of a line? */
+/* Returns true when `---` or `...` is at p, the beginning of a line. */
 static inline bool pdl_yis_separator(const char *p) {
     return (*p == '-' || *p == '.') && p[1] == *p && p[2] == *p && pdl_yblank_or_end(p + 3);
 }
@@ -194,7 +196,7 @@ static inline uint32_t pdl_ycolumn(pdl_yscan *s) {
                                          : pdl_ycolumn_slow(s, s->pos);
 }
 
-/* Fail at `at`. Always false. shown: the message ends with the character there. */
+/* Fails at `at`. Always false. shown: the message ends with the character there. */
 PDL_PRINTF(3, 4) bool pdl_yfail(pdl_yscan *s, const char *at, const char *fmt, ...);
 PDL_PRINTF(4, 5)
 bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char *fmt, ...);
@@ -202,7 +204,7 @@ bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char
 
 void pdl_ylog_token(pdl_yscan *s, const pdl_ytoken *t);
 
-/* Puts a token at the end of the queue; the pointer holds until the next one. */
+/* Adds a token to the end of the queue; the pointer holds until the next one. */
 static inline pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start,
                                     const char *end) {
     pdl_ytoken *t = pdl_vec_push(&s->queue);
@@ -212,19 +214,19 @@ static inline pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *
     return t;
 }
 
-/* The comment at s->pos. */
+/* Reads the comment at s->pos. */
 void pdl_yscan_comment(pdl_yscan *s);
-/* Blanks, perhaps a comment, the end of the line. */
+/* Reads blanks, perhaps a comment, and the end of the line. */
 bool pdl_yscan_rest_of_line(pdl_yscan *s);
-/* scan_text.c: scalars from s->pos. */
+/* These read scalars from s->pos (scan_text.c). */
 bool pdl_yscan_plain(pdl_yscan *s);
 bool pdl_yscan_quoted(pdl_yscan *s);
 bool pdl_yscan_block(pdl_yscan *s);
-/* resync.c: in a tolerant scanner, does the line at s->pos begin a new entry, so that the flow
- * collection or scalar that began at start has no end? */
+/* Returns true when, in a tolerant scanner, the line at s->pos begins a new entry, so that the flow
+ * collection or scalar that began at start has no end (resync.c). */
 bool pdl_ytolerant_ends(pdl_yscan *s, const char *start);
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end);
-/* scan_name.c */
+/* These are in scan_name.c. */
 bool pdl_yscan_anchor(pdl_yscan *s);
 bool pdl_yscan_tag(pdl_yscan *s);
 bool pdl_yscan_directive(pdl_yscan *s);

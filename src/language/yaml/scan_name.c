@@ -14,7 +14,7 @@ static const char *word_end(const char *p) {
     return p;
 }
 
-/* May an anchor be followed by what is at p? */
+/* Returns true when an anchor may be followed by what is at p. */
 static bool ends_anchor(const char *p) { return pdl_yblank_or_end(p) || strchr("?:,]}%@`", *p); }
 
 bool pdl_yscan_anchor(pdl_yscan *s) {
@@ -35,7 +35,7 @@ static int hex_digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* As Python's message for bytes that are not UTF-8. */
+/* Fails with Python's message for bytes that are not UTF-8. */
 static bool fail_utf8(pdl_yscan *s, const char *at, pdl_str bytes) {
     size_t bad = pdl_utf8_check(bytes);
     unsigned char c = (unsigned char)bytes.p[bad];
@@ -49,7 +49,7 @@ static bool fail_utf8(pdl_yscan *s, const char *at, pdl_str bytes) {
                      why);
 }
 
-/* %XX%XX..., appended to out. */
+/* Reads %XX%XX... and appends the bytes to out. */
 static bool read_escapes(pdl_yscan *s, pdl_buf *out) {
     const char *at = s->pos;
     size_t from = out->len;
@@ -80,7 +80,7 @@ static bool read_uri(pdl_yscan *s, pdl_buf *out) {
     return s->pos > start || pdl_yfail_char(s, s->pos, "expected URI, but found ");
 }
 
-/* `!`, `!!` or `!word!` at s->pos. */
+/* Reads `!`, `!!` or `!word!` at s->pos. */
 static bool read_handle(pdl_yscan *s) {
     const char *p = s->pos;
     if (*p != '!') return pdl_yfail_char(s, p, "expected '!', but found ");
@@ -93,7 +93,7 @@ static bool read_handle(pdl_yscan *s) {
     return true;
 }
 
-/* Is there another `!` before the next blank? */
+/* Returns true when there is another `!` before the next blank. */
 static bool has_handle(const char *p) {
     for (; *p != ' ' && !pdl_yends(p); p++)
         if (*p == '!') return true;

@@ -1,9 +1,9 @@
 /* scan_text.c -- see scan.h: plain, quoted and block scalars.
  *
- * The text of most scalars is in the source as it is: those are slices of it. Folded lines, escapes
+ * The source has the text of most scalars as it is: those are slices of it. Folded lines, escapes
  * and indented lines are put together in scan.texts. Line ends between two parts of a text are not
- * collected while they are passed: put_breaks reads the stretch of blanks again once it is known
- * that the text continues, which keeps the work linear and needs no list.
+ * collected while they are passed: once it is known that the text continues, put_breaks reads the
+ * blanks between both again, which keeps the work linear and needs no list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static void put(pdl_yscan *s, const char *from, const char *to) {
     pdl_buf_put(&s->texts, (pdl_str){from, (size_t)(to - from)});
 }
 
-/* The line end of n bytes at p as it is read: CR, CR LF and NEL are LF. */
+/* Appends the line end of n bytes at p as it is read: CR, CR LF and NEL become LF. */
 static void put_break(pdl_yscan *s, const char *p, uint32_t n) {
     if (n == 3)
         put(s, p, p + 3);
@@ -26,7 +26,7 @@ static void put_break(pdl_yscan *s, const char *p, uint32_t n) {
         pdl_buf_putc(&s->texts, '\n');
 }
 
-/* The line ends in a stretch of blanks. */
+/* Appends the line ends between from and to, where all else is blanks. */
 static void put_breaks(pdl_yscan *s, const char *from, const char *to) {
     while (from < to) {
         uint32_t n = pdl_ybreak(from);
@@ -35,8 +35,8 @@ static void put_breaks(pdl_yscan *s, const char *from, const char *to) {
     }
 }
 
-/* A line end inside of a flow scalar, at p, with further ones up to `to`. A single LF becomes a
- * blank. */
+/* Folds the line end at p inside of a flow scalar, with further ones up to `to`. A single LF
+ * becomes a blank. */
 static void put_fold(pdl_yscan *s, const char *p, const char *last, const char *to) {
     uint32_t n = pdl_ybreak(p);
     if (n == 3)
@@ -67,7 +67,7 @@ static bool push_built(pdl_yscan *s, const char *start, const char *end, size_t 
 
 /* --- plain ------------------------------------------------------------------------------------ */
 
-/* Does a plain scalar end at p, which is no space? */
+/* Returns true when a plain scalar ends at p, which is no space. */
 static inline bool ends_plain(const pdl_yscan *s, const char *p) {
     switch (*p) {
     case ':':
@@ -83,8 +83,8 @@ static inline bool ends_plain(const pdl_yscan *s, const char *p) {
     }
 }
 
-/* Returns the end of the part of a plain scalar that is on the line of p; *next: after the blanks
- * that follow it. */
+/* Returns the end of the part of a plain scalar that is on the line of p; *next: the place after
+ * the blanks that follow it. */
 static inline const char *plain_line(const pdl_yscan *s, const char *start, const char **next) {
     for (const char *p = start;; p++) {
         p = s->flow ? pdl_yrun(p, PDL_YC_FLOW) : pdl_yrun(p, PDL_YC_BLOCK);
@@ -135,7 +135,8 @@ bool pdl_yscan_plain(pdl_yscan *s) {
 
 /* --- quoted ----------------------------------------------------------------------------------- */
 
-/* From p to what is not itself: the quote, an escape, the end of the line or of the text. */
+/* Returns the first byte from p on that is not itself: the quote, an escape, the end of the line or
+ * of the text. */
 static inline const char *quoted_run(const char *p, char quote) {
     for (;; p++) {
         p = quote == '"' ? pdl_yrun(p, PDL_YC_DOUBLE) : pdl_yrun(p, PDL_YC_SINGLE);
@@ -149,7 +150,7 @@ static int hex_digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* The number of \xXX, \uXXXX or \UXXXXXXXX at p, its length in *n (0: it is not a number). */
+/* Reads the number of \xXX, \uXXXX or \UXXXXXXXX at p and its length *n (0: it is not a number). */
 static uint32_t hex_escape(const char *p, uint32_t *n) {
     uint32_t digits = p[0] != '\\' ? 0 : p[1] == 'x' ? 2 : p[1] == 'u' ? 4 : p[1] == 'U' ? 8 : 0;
     uint32_t cp = 0;
@@ -163,8 +164,8 @@ static uint32_t hex_escape(const char *p, uint32_t *n) {
     return cp;
 }
 
-/* Two escapes that are the halves of a surrogate pair are one character, as they are in JSON; a
- * half alone is U+FFFD: our texts are UTF-8. */
+/* Appends an escape. Two that are the halves of a surrogate pair are one character, as they are in
+ * JSON; a single half is U+FFFD, because our texts are UTF-8. */
 static bool put_hex(pdl_yscan *s) {
     uint32_t n, low_n, digits = *s->pos == 'x' ? 2 : *s->pos == 'u' ? 4 : 8;
     uint32_t cp = hex_escape(s->pos - 1, &n);
@@ -188,7 +189,7 @@ static bool put_hex(pdl_yscan *s) {
     return true;
 }
 
-/* Blanks and line ends after a line end inside of quotes. */
+/* Passes blanks and line ends after a line end inside of quotes. */
 static bool pass_quoted_lines(pdl_yscan *s, const char **last) {
     for (;;) {
         if (pdl_yis_separator(s->pos))
@@ -213,7 +214,7 @@ static bool put_escape(pdl_yscan *s) {
         {'P', "\xe2\x80\xa9"}};
     const char *p = ++s->pos, *last = p;
     uint32_t n = pdl_ybreak(p);
-    if (n) { /* the line continues in the next one; empty lines are line ends */
+    if (n) { /* the line continues in the next one; empty lines become line ends */
         pdl_ynext_line(s, n);
         const char *gap = s->pos;
         if (!pass_quoted_lines(s, &last)) return false;
@@ -235,7 +236,7 @@ static bool put_escape(pdl_yscan *s) {
     return pdl_yfail_char(s, p, "found unknown escape character ");
 }
 
-/* The stretch of blanks and line ends that ends the run at s->pos. */
+/* Reads the blanks and line ends that end the run at s->pos. */
 static bool put_quoted_lines(pdl_yscan *s, const char *start) {
     const char *gap = s->pos, *last = gap;
     pdl_ynext_line(s, pdl_ybreak(gap));
@@ -311,8 +312,8 @@ static bool read_header(pdl_yscan *s, block_header *h) {
     return ok;
 }
 
-/* Blank lines before the text, when its first line decides about the indentation: the largest one
- * of them counts. */
+/* Passes the blank lines before the text, when its first line decides about the indentation: the
+ * largest one of them counts. */
 static int32_t find_indent(pdl_yscan *s, const char **breaks_end) {
     int32_t most = 0;
     for (;;) {
@@ -325,7 +326,7 @@ static int32_t find_indent(pdl_yscan *s, const char **breaks_end) {
     }
 }
 
-/* Up to the next line with content, at most indent blanks of it. */
+/* Passes line ends up to the next line with content, and at most indent blanks of it. */
 static void pass_breaks(pdl_yscan *s, int32_t indent, const char **breaks_end) {
     for (;;) {
         while (*s->pos == ' ' && s->pos - s->line < indent) s->pos++;
@@ -336,7 +337,7 @@ static void pass_breaks(pdl_yscan *s, int32_t indent, const char **breaks_end) {
     }
 }
 
-/* The text from s->pos. breaks: where its first blank lines begin. Returns its end. */
+/* Reads the text from s->pos. breaks: where its first blank lines begin. Returns its end. */
 static const char *read_lines(pdl_yscan *s, bool folded, char chomp, int32_t indent,
                               const char *breaks, const char *breaks_end) {
     const char *last = NULL; /* the line end after the last line with content */

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* LF for CR LF and CR. */
+/* Copies s with LF for CR LF and CR. */
 static void plain_lines(pdl_str s, pdl_buf *out) {
     for (size_t from = 0; from < s.n;) {
         const char *cr = memchr(s.p + from, '\r', s.n - from);
@@ -38,7 +38,8 @@ static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     return src;
 }
 
-/* UTF-16, as editors save it: with a mark, or with a NUL in each of the first letters. */
+/* Returns true for UTF-16, as some editors save it: with a mark, or with a NUL in each of the first
+ * letters. */
 static bool is_wide(pdl_str s) {
     if (pdl_str_starts(s, PDL_STR("\xff\xfe"))) return true;
     if (pdl_str_starts(s, PDL_STR("\xfe\xff"))) return true;
@@ -46,8 +47,8 @@ static bool is_wide(pdl_str s) {
                        (s.p[0] && s.p[2] && !s.p[1] && !s.p[3]));
 }
 
-/* The excerpt shows a source in which U+FFFD replaces the wrong bytes; up to there positions are
- * those of the file. */
+/* Reports bytes that are not UTF-8. The excerpt shows a source in which U+FFFD replaces the wrong
+ * bytes; up to there positions are those of the file. */
 static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault,
                      pdl_err *err) {
     pdl_buf repaired = PDL_BUF;
@@ -81,8 +82,8 @@ bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out
     return true;
 }
 
-/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef) is refused by
- * YAML. */
+/* Returns true when YAML refuses the code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f,
+ * 0xc2 or 0xef). */
 static bool refused(pdl_str s, size_t i) {
     unsigned char c = (unsigned char)s.p[i], d = i + 1 < s.n ? (unsigned char)s.p[i + 1] : 0;
     if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
@@ -91,7 +92,8 @@ static bool refused(pdl_str s, size_t i) {
     return c == 0xef && d == 0xbf && (unsigned char)s.p[i + 2] >= 0xbe;
 }
 
-/* Has none of these BLOCK bytes to be looked at? A loop that compilers make vectors of. */
+/* Returns true when none of these BLOCK bytes has to be checked. Compilers turn this loop into
+ * vector instructions. */
 enum { BLOCK = 64 };
 static bool is_ordinary(const char *p) {
     unsigned char odd = 0;
@@ -103,7 +105,7 @@ static bool is_ordinary(const char *p) {
 }
 
 bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
-    size_t checked = 0; /* bytes before are fine */
+    size_t checked = 0; /* bytes that are fine */
     if (src && src->simple) return true;
     for (size_t i = 0; i < s.n; i++) {
         while (i >= checked && s.n - i >= BLOCK && is_ordinary(s.p + i)) i += BLOCK;

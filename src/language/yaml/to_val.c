@@ -13,9 +13,10 @@
 
 #include "base/banned.h"
 
-enum { FEW = 64 }; /* texts before recent ones are remembered */
+enum { FEW = 64 }; /* texts that are read before recent ones are cached */
 
-/* Values of nodes met before, so that aliased nodes share theirs: open addressing by address. */
+/* The values of nodes met before, so that aliased nodes share theirs: open addressing by
+ * address. */
 typedef struct memo {
     struct {
         const pdl_node *node;
@@ -123,7 +124,7 @@ static pdl_val key_value(memo *m, const pdl_node *key) {
                                                : pdl_recent_value(&m->recent, key);
 }
 
-/* Of a mapping or a set. */
+/* Makes the value of a mapping or a set. */
 static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(n->n), x = pdl_null();
     bool set = n->type == PDL_NT_SET, ok = true;
@@ -140,7 +141,7 @@ static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* !!omap and !!pairs: a list of (key, value). */
+/* Makes the value of !!omap and !!pairs: a list of (key, value). */
 static bool make_pairs(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(n->n), kv[2];
     for (uint32_t i = 0; i < n->n; i++) {
@@ -201,7 +202,7 @@ bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err) {
     return to_val(n, true, out, err);
 }
 
-/* PyYAML counts in the text, the place is that in the source. */
+/* PyYAML counts characters of the text; the place is in the source. */
 static bool check_chars(pdl_str text, const pdl_source *src, pdl_err *err) {
     pdl_err there = {0};
     if (pdl_yaml_check_chars(text, NULL, err)) return true;

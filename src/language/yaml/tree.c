@@ -28,7 +28,8 @@ typedef struct tree_builder {
     pdl_ytree_id root;
 } tree_builder;
 
-/* Slices of the source stay; other texts are borrowed from the reader and copied. */
+/* Returns a text that lives as long as the tree: slices of the source stay, other texts are
+ * borrowed from the reader and copied. */
 static pdl_str kept(tree_builder *b, pdl_str s) {
     const char *text = b->src->text.p;
     if (!s.n) return (pdl_str){"", 0};
@@ -79,7 +80,7 @@ static void add_node(tree_builder *b, const pdl_yevent *e, pdl_ytree_kind kind) 
     if (kind == PDL_YTREE_SEQ || kind == PDL_YTREE_MAP) *pdl_vec_push(&b->open) = id;
 }
 
-/* A block collection ends with what it contains last. */
+/* Ends a node. A block collection ends with its last child. */
 static void close_node(tree_builder *b, const pdl_yevent *e) {
     pdl_ytree_node *n = &b->nodes.p[b->open.p[--b->open.n]];
     uint32_t last = n->last == PDL_YTREE_NONE ? n->end : b->nodes.p[n->last].end;
@@ -108,7 +109,7 @@ static void *copied(pdl_arena *a, const void *p, size_t n, size_t size) {
     return out;
 }
 
-/* Events of the first document become nodes; of others there are tokens only. */
+/* Makes nodes of the events of the first document; other documents have tokens only. */
 static void read_nodes(tree_builder *b, pdl_yreader *r, pdl_yrecovery *rec) {
     pdl_yevent e;
     pdl_err err = {0};
@@ -122,8 +123,8 @@ static void read_nodes(tree_builder *b, pdl_yreader *r, pdl_yrecovery *rec) {
     pdl_err_fini(&err);
 }
 
-/* The text with '?' for the bytes of characters that YAML refuses, at the same places; NULL when
- * there are none. The first one is the first note. */
+/* Returns the text with '?' for the bytes of characters that YAML refuses, at the same places; NULL
+ * when there are none. The first one is the first note. */
 static const pdl_source *readable(pdl_arena *a, const pdl_source *src, pdl_err *err) {
     if (pdl_yaml_check_chars(src->text, src, err)) return src;
     char *copy = pdl_arena_get(a, src->text.n + PDL_SOURCE_PAD);
@@ -175,7 +176,7 @@ size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off) {
     return lo;
 }
 
-/* The last node that begins at or before off: nodes are in the order of their beginning. */
+/* Returns the last node that begins at or before off. Nodes are in the order of their beginning. */
 static pdl_ytree_id last_before(const pdl_ytree *t, uint32_t off) {
     size_t lo = 0;
     PDL_BISECT(lo, t->n_nodes, t->nodes[mid].outer <= off);

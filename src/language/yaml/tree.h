@@ -1,8 +1,8 @@
 /* tree.h -- a document with every byte of it, for the formatter and the editor.
  *
- * pdl_node (node.h) is what a program means; a tree is what is written: comments, indicators, blank
- * lines, anchors, entries in their order and duplicates too. A tree exists for every text. Where
- * the reader of runs stops with an error, the tree has a note, says which bytes it skipped, and
+ * pdl_node (node.h) has what a program means; a tree has what is written: comments, indicators,
+ * blank lines, anchors, entries in their order and duplicates. A tree exists for every text. Where
+ * the reader of runs stops with an error, the tree has a note that names the skipped bytes, and
  * continues at the next line whose indentation fits what is open.
  *
  * A tree is two arrays. Tokens cover the text in order: between two of them are only blanks and
@@ -19,10 +19,10 @@
 #include "base/source.h"
 #include "yaml/node.h"
 
-/*   X(id, name)   name: for outlines. */
+/* X(id, name). name: the kind in outlines. */
 #define PDL_YTREE_TOKENS(X)                                                                        \
     X(COMMENT, "comment") /* from '#' to the end of the line */                                    \
-    X(SKIPPED, "skipped") /* what recovery passed over; may have several lines */                  \
+    X(SKIPPED, "skipped") /* text that recovery skipped; may have several lines */                 \
     X(SCALAR, "scalar")   /* with its quotes, or with the header of a block scalar */              \
     X(ALIAS, "alias")                                                                              \
     X(ANCHOR, "anchor")                                                                            \
@@ -45,20 +45,20 @@ typedef enum {
 #undef X
 } pdl_ytree_token_kind;
 
-/* Tokens do not overlap and hold no other ones: an anchor, a tag and their scalar are three. Only
- * what is written has one. A block scalar ends with the last line end that belongs to it, a comment
- * before its line end. */
+/* Tokens do not overlap and contain no other ones: an anchor, a tag and their scalar are three.
+ * Only written text has one. A block scalar ends with the last line end that belongs to it, a
+ * comment before its line end. */
 typedef struct pdl_ytree_token {
     pdl_ytree_token_kind kind;
-    uint32_t start, end; /* bytes */
+    uint32_t start, end; /* offsets in bytes */
 } pdl_ytree_token;
 
 typedef uint32_t pdl_ytree_id; /* index of a node */
 #define PDL_YTREE_NONE UINT32_MAX
 
 typedef enum {
-    PDL_YTREE_SCALAR, /* also one that is not written: start == end, style plain, text empty */
-    PDL_YTREE_ALIAS,  /* text: its name */
+    PDL_YTREE_SCALAR, /* may be an empty one that is not written: start == end, plain */
+    PDL_YTREE_ALIAS,  /* text: the name that it refers to */
     PDL_YTREE_SEQ,    /* children: items */
     PDL_YTREE_MAP     /* children: key, value, key, value...; never one without the other */
 } pdl_ytree_kind;
@@ -66,26 +66,26 @@ typedef enum {
 typedef struct pdl_ytree_node {
     pdl_ytree_kind kind : 8;
     pdl_node_style style : 8;
-    bool is_key : 1;     /* child of a MAP: the next sibling is its value */
-    bool missing : 1;    /* a ':' or a value that recovery supposed to be there */
-    bool resolved : 1;   /* without a tag: the type of a scalar follows from its text (plain) */
-    uint32_t start, end; /* content: without anchor and tag; a block collection ends with its last
-                            child */
+    bool is_key : 1;   /* child of a MAP: the next sibling is its value */
+    bool missing : 1;  /* recovery supposed this ':' or value */
+    bool resolved : 1; /* has no tag: the type of a scalar follows from its text (plain) */
+    /* span without anchor and tag; a block collection ends with its last child */
+    uint32_t start, end;
     uint32_t outer;      /* where anchor or tag begin; start when there is neither */
-    pdl_ytree_id parent, first, last, next; /* children from first on by next; PDL_YTREE_NONE */
-    pdl_ytree_id target; /* ALIAS: the node it names; PDL_YTREE_NONE: undefined */
+    pdl_ytree_id parent, first, last, next; /* siblings are linked by next; PDL_YTREE_NONE: none */
+    pdl_ytree_id target; /* ALIAS: the node that it names; PDL_YTREE_NONE: undefined */
     pdl_str text;        /* SCALAR: its value after unquoting and folding */
     pdl_str anchor, tag; /* empty when there is none; tag: full name */
 } pdl_ytree_node;
 
-/* What could not be read. */
+/* A part of the text that could not be read. */
 typedef struct pdl_ytree_note {
     uint32_t start, end;           /* place of the problem */
-    uint32_t mark, mark_end;       /* shown to people: the open bracket or quote */
+    uint32_t mark, mark_end;       /* place that people are shown: the open bracket or quote */
     uint32_t skipped, skipped_end; /* bytes that are in no node; empty when nothing was skipped */
-    pdl_str msg;                   /* as the reader of runs would say it */
+    pdl_str msg;                   /* the message of the reader of runs */
     pdl_str py_class;              /* "ScannerError", ... */
-    pdl_str hint;                  /* what to write instead, or empty */
+    pdl_str hint; /* the text to write instead, or empty */
 } pdl_ytree_note;
 
 typedef struct pdl_ytree {
@@ -93,44 +93,45 @@ typedef struct pdl_ytree {
     const pdl_ytree_token *tokens; /* in the order of the text */
     const pdl_ytree_node *nodes;
     const pdl_ytree_note
-        *notes; /* the first one is the error of pdl_yaml_load, if it is the reader's */
+        *notes; /* the first one is the error of pdl_yaml_load, if the reader found it */
     size_t n_tokens, n_nodes, n_notes;
-    pdl_ytree_id root; /* of the first document; PDL_YTREE_NONE when the text has no content */
+    pdl_ytree_id root; /* root of the first document; PDL_YTREE_NONE when the text has no content */
     bool several;      /* there are more documents, which are in tokens only */
 } pdl_ytree;
 
-/* Never fails. What is nested deeper than PDL_MAX_YAML_DEPTH is skipped, with a note. */
+/* Never fails. Text that is nested deeper than PDL_MAX_YAML_DEPTH is skipped, with a note. */
 const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src);
 
-/* The nodes of runs for the same text, read with the same recovery: what a broken program means as
- * far as it can be read. NULL when what was read cannot be constructed (an undefined alias, a tag
- * is not known); err says why. The caller releases err. */
+/* Makes the nodes of runs for the same text, read with the same recovery: what a broken program
+ * means as far as it can be read. Returns NULL when the values cannot be constructed (an undefined
+ * alias, an unknown tag); err has the reason. The caller releases err. */
 PDL_MUST const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err);
 
 static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_ytree_id id) {
     return id == PDL_YTREE_NONE ? NULL : &t->nodes[id];
 }
 
-/* Index of the first token that ends after off; n_tokens when there is none. A token that contains
- * off begins at or before it. */
+/* Returns the index of the first token that ends after off; n_tokens when there is none. A token
+ * that contains off begins at or before it. */
 size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off);
 
-/* The innermost node with outer <= off <= end; PDL_YTREE_NONE: there is none. Of two that touch at
- * off, the one that begins there. */
+/* Returns the innermost node with outer <= off <= end; PDL_YTREE_NONE: no node does. Of two that
+ * touch at off, it returns the one that begins there. */
 pdl_ytree_id pdl_ytree_at(const pdl_ytree *t, uint32_t off);
 
-/* The innermost block collection or document to which a new line at off with this column (in
+/* Returns the innermost block collection to which a new line at off with this column (in
  * characters) would belong, by indentation alone: for completion on an empty line. PDL_YTREE_NONE:
  * the document. */
 pdl_ytree_id pdl_ytree_parent_for(const pdl_ytree *t, uint32_t off, uint32_t column);
 
-/* Value under a scalar key with this text (the last one of duplicates); PDL_YTREE_NONE: absent. */
+/* Returns the value under a scalar key with this text (the last one of duplicates); PDL_YTREE_NONE:
+ * absent. */
 pdl_ytree_id pdl_ytree_find(const pdl_ytree *t, pdl_ytree_id map, pdl_str key);
 
-/* Byte at which the line of off begins. */
+/* Returns the byte at which the line of off begins. */
 uint32_t pdl_ytree_line_start(const pdl_ytree *t, uint32_t off);
 
-/* Outline for tests: tokens, nodes and notes. */
+/* Appends an outline for tests: tokens, nodes and notes. */
 struct pdl_buf;
 void pdl_ytree_dump(const pdl_ytree *t, struct pdl_buf *out);
 

@@ -1,5 +1,5 @@
-/* yaml_advice.c -- help for the mistakes that beginners make in YAML: the message of the reader
- * says what it cannot read, the help what to write instead.
+/* yaml_advice.c -- help for the mistakes that beginners make in YAML. The message of the reader
+ * says what it cannot read; the help says what to write instead.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* The text, where reading failed, where began what was being read, and the outermost bracket around
- * it (none: as long as the text). */
+/* The text, where reading failed, where the text that was being read began, and the outermost
+ * bracket around it (none: the length of the text). */
 typedef struct place {
     pdl_str text;
     size_t at, context, bracket;
@@ -24,8 +24,8 @@ static pdl_str line_before(const place *p) {
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-/* The line is indented and has nothing but a key so far: it would be a key, were it not read as a
- * line of the text before. */
+/* Returns true when the line is indented and has only a key so far, but continues the text of the
+ * line before. */
 static bool continues_text(const place *p) {
     pdl_str line = line_before(p), word = pdl_str_trim(line);
     return word.n && word.n < line.n && pdl_str_find(word, PDL_STR(" "), 0) == PDL_NOT_FOUND &&
@@ -50,7 +50,8 @@ static size_t indent_at(const place *p, size_t at) {
     return n;
 }
 
-/* A line as far left as that of the bracket belongs to the block around it. */
+/* Returns true when the line begins as far left as that of the bracket: then it belongs to the
+ * block around it. */
 static bool is_open_on_other_line(const place *p) {
     return p->bracket < p->at && indent_at(p, p->at) <= indent_at(p, p->bracket) &&
            pdl_str_find(pdl_str_sub(p->text, p->bracket, p->at), PDL_STR("\n"), 0) != PDL_NOT_FOUND;
@@ -62,18 +63,19 @@ static bool follows_dollar(const place *p) {
 
 static bool begins_with_percent(const place *p) { return pdl_str_starts(p->text, PDL_STR("%")); }
 
-/* `-item` where the lines of a list begin. */
+/* Returns true at `-item` where the lines of a list begin. */
 static bool is_dash_without_blank(const place *p) {
     pdl_str rest = pdl_str_sub(p->text, p->context, p->text.n);
     return rest.n > 1 && rest.p[0] == '-' && !pdl_byte_in(rest.p[1], PDL_STR(" -\n"));
 }
 
-/* U+00A0, which web pages and editors of texts write, is a letter and no indentation. */
+/* Returns true at U+00A0, which web pages and word processors write. It is a letter and no
+ * indentation. */
 static bool begins_with_hard_blank(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->context, p->text.n), PDL_STR("\xc2\xa0"));
 }
 
-/* The line before, without blanks at its ends; empty lines are left out. */
+/* Returns the line before, without blanks at its ends; empty lines are skipped. */
 static pdl_str line_above(const place *p) {
     size_t end = p->at, from;
     while (end && p->text.p[end - 1] != '\n') end--;
@@ -82,15 +84,15 @@ static pdl_str line_above(const place *p) {
     return pdl_str_trim(pdl_str_sub(p->text, from, end));
 }
 
-/* The signs that begin a comment in other languages. */
+/* Returns true after a sign that begins a comment in other languages. */
 static bool follows_comment(const place *p) {
     pdl_str line = line_above(p);
     return pdl_str_starts(line, PDL_STR("//")) || pdl_str_starts(line, PDL_STR("/*")) ||
            pdl_str_starts(line, PDL_STR("-- "));
 }
 
-/* The text of the line above was cut by a remark, and its next line is here. Behind a quote a
- * remark cuts nothing. */
+/* Returns true when a remark ended the text of the line above, whose next line is here. After a
+ * quote a remark ends nothing. */
 static bool follows_remark(const place *p) {
     pdl_str above = line_above(p);
     size_t at = pdl_str_find(above, PDL_STR(" #"), 0);
@@ -107,18 +109,18 @@ static bool is_fence(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("```"));
 }
 
-/* `* item`: a star as the sign of an item. */
+/* Returns true at `* item`, where a star is the sign of an item. */
 static bool is_star_with_blank(const place *p) {
     return p->at && p->at < p->text.n && p->text.p[p->at - 1] == '*' && p->text.p[p->at] == ' ';
 }
 
-/* The { of `{{ name }}` without quotes. */
+/* Returns true at the { of `{{ name }}` without quotes. */
 static bool is_second_brace(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("{")) && p->at &&
            p->text.p[p->at - 1] == '{';
 }
 
-/* Between the bracket and this, a line begins with //. */
+/* Returns true when a line between the bracket and this place begins with //. */
 static bool has_slashes(const place *p) {
     const place here = {p->text, p->at, p->at, p->bracket};
     return follows_comment(&here) || pdl_str_starts(pdl_str_trim(line_before(p)), PDL_STR("//"));
@@ -126,7 +128,8 @@ static bool has_slashes(const place *p) {
 
 static bool follows_brace(const place *p) { return p->at && p->text.p[p->at - 1] == '{'; }
 
-/* A line that begins to the left of the lines of the text above it, or of its `|`. */
+/* Returns true when the line begins to the left of the lines of the text above it, or of its
+ * `|`. */
 static bool is_left_of_text(const place *p) {
     pdl_str line = line_before(p);
     size_t start = p->at - line.n, above = start;
@@ -135,7 +138,7 @@ static bool is_left_of_text(const place *p) {
     return indent_at(p, above) > line.n;
 }
 
-/* `key: |` is above, and what follows begins in the column of the key. */
+/* Returns true when `key: |` is above, and the next line begins in the column of the key. */
 static bool follows_bar(const place *p) {
     const place here = {p->text, p->context, p->context, p->bracket};
     pdl_str line = line_above(&here);
@@ -158,7 +161,8 @@ static bool is_word(pdl_str s) {
     return s.n > 0;
 }
 
-/* `KEY: word: ...` where the word may be a key, too: it does not begin as a sentence does. */
+/* Returns true at `KEY: word: ...` where the word may be a key as well: it does not begin as a
+ * sentence does. */
 static bool is_key_below_key(const place *p) {
     pdl_str line = line_before(p);
     size_t colon = pdl_str_find(line, PDL_STR(": "), 0);
@@ -169,7 +173,8 @@ static bool is_key_below_key(const place *p) {
     return is_word(word) && !(word.p[0] >= 'A' && word.p[0] <= 'Z');
 }
 
-/* A line that is no key and no comment stands above this one, which begins with a key. */
+/* Returns true when a line that is neither key nor comment precedes this one, which begins with a
+ * key. */
 static bool follows_stray_line(const place *p) {
     pdl_str line = line_before(p), above = line_above(p);
     size_t start = p->at - line.n, up = start;
@@ -180,7 +185,8 @@ static bool follows_stray_line(const place *p) {
 }
 
 static bool is_flow(const place *p) { return p->bracket < p->at; }
-/* At a closing bracket: another one is open here, or the comma before wants a value. */
+/* Returns true at a closing bracket when another kind is open here, or when the comma before it
+ * needs a value. */
 static bool closes_other(const place *p) {
     pdl_str line = pdl_str_trim(line_before(p));
     return is_flow(p) || (line.n && pdl_byte_in(line.p[line.n - 1], PDL_STR(",[{"))) ||
@@ -189,23 +195,24 @@ static bool closes_other(const place *p) {
 }
 static bool is_first_of_line(const place *p) { return !pdl_str_trim(line_before(p)).n; }
 
-/* `{x} and y`: the value ended at the bracket. */
+/* Returns true at `{x} and y`: the value ended at the bracket. */
 static bool follows_bracket(const place *p) {
     pdl_str line = pdl_str_trim(line_before(p));
     return line.n && pdl_byte_in(line.p[line.n - 1], PDL_STR("}]"));
 }
 
-/* `a: "x" b: y`. */
+/* Returns true at `a: "x" b: y`. */
 static bool is_second_key(const place *p) {
     pdl_str rest = rest_of_line(p);
     size_t colon = pdl_str_find(rest, PDL_STR(":"), 0);
     return follows_quote(p) && colon != PDL_NOT_FOUND && is_word(pdl_str_sub(rest, 0, colon));
 }
 
-enum { MOST_LINES = 1000 }; /* that are looked at: an editor asks for each error of a file */
+/* lines that are examined, because an editor calls this for each error of a file */
+enum { MOST_LINES = 1000 };
 
-/* The nearest line above that is not further right than this one begins with a dash. same: in this
- * column. */
+/* Returns true when the nearest line above that is not further right than this one begins with a
+ * dash. same: in this column. */
 static bool is_below_item(const place *p, bool same) {
     size_t at = p->at - line_before(p).n, here = indent_at(p, p->at);
     for (size_t n = 0; at && n < MOST_LINES; n++) {
@@ -233,13 +240,14 @@ static bool is_key_among_items(const place *p) {
 
 /* --- what is said ----------------------------------------------------------------------------- */
 
-/* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading stopped. */
+/* Where the mark is: MARK_CONTEXT and MARK_BRACKET show where the text or bracket began, not where
+ * reading stopped. */
 typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
 
 #define KEYS_OR_LIST                                                                               \
-    "a block has keys or is a list: the items of a list stand below a key that has no other value"
+    "a block has keys or is a list: the items of a list are below a key that has no other value"
 
-/* The first row that fits counts. */
+/* The first row whose condition holds is used. */
 static const struct {
     const char *problem;
     bool (*when)(const place *p); /* NULL: always */
@@ -256,10 +264,10 @@ static const struct {
      "the line before is neither a key nor a comment: a key is followed by `: `, a comment begins "
      "with #"},
     {"mapping values are not allowed here", is_key_below_key, MARK_HERE,
-     "keys below a key are written on lines of their own, or in { }; a text that contains `: ` is "
+     "keys below a key are written on separate lines, or in { }; a text that contains `: ` is "
      "put in quotes"},
     {"mapping values are not allowed here", NULL, MARK_HERE,
-     "a text that contains `: ` is put in quotes, or after `|` on lines of its own"},
+     "a text that contains `: ` is put in quotes, or after `|` on separate lines"},
     {"sequence entries are not allowed here", NULL, MARK_HERE,
      "a list begins on the line after its key; a text that begins with - is put in quotes"},
     {"mapping keys are not allowed here", NULL, MARK_HERE,
@@ -308,7 +316,7 @@ static const struct {
     {"expected <block end>, but found '<scalar>'", is_left_of_text, MARK_HERE,
      "this line is less indented than the text before it"},
     {"expected <block end>, but found '<scalar>'", is_second_key, MARK_HERE,
-     "each key of a block begins on a line of its own"},
+     "each key of a block begins on a new line"},
     {"expected <block end>, but found '<scalar>'", follows_bracket, MARK_HERE,
      "the value ends at the bracket before this: a text that begins with { or [ is put in quotes"},
     {"expected <block end>, but found '<scalar>'", follows_quote, MARK_HERE,
@@ -326,7 +334,7 @@ static const struct {
     {"expected <block end>, but found '<block sequence start>'", is_item_after_key, MARK_HERE,
      KEYS_OR_LIST},
     {"expected <block end>, but found '?'", is_key_among_items, MARK_HERE,
-     "a key does not stand among the items of a list: it begins in the column of the other keys "
+     "a key cannot be among the items of a list: it begins in the column of the other keys "
      "of its block"},
     {"expected <block end>, but found '?'", is_first_of_line, MARK_HERE,
      "the keys of a block begin in one column"},
@@ -389,7 +397,7 @@ static const struct {
     {"found undefined alias", NULL, MARK_HERE,
      "there is no anchor of this name; a text that begins with * is put in quotes"},
     {"but found another document", NULL, MARK_HERE,
-     "a program is one document: `---` may stand at its beginning only"},
+     "a program is one document: `---` may be at its beginning only"},
     {"could not determine a constructor for the tag '!", NULL, MARK_HERE,
      "a text that begins with ! is put in quotes"},
 };

@@ -18,13 +18,13 @@
 
 #include "base/banned.h"
 
-/* What the line holds already, which decides where content may start. */
+/* The beginning of the line, which decides where content may start. */
 typedef enum { AT_ROOT, AFTER_KEY, AFTER_DASH } spot;
 
 typedef struct writer {
     pdl_buf *out;
     unsigned depth;
-    size_t start;    /* of the value in out */
+    size_t start;    /* where the value begins in out */
     size_t check_at; /* length of out at which room and cancellation are checked */
 } writer;
 
@@ -34,7 +34,7 @@ static void pad(writer *w, size_t n) {
 
 /* --- strings --- */
 
-/* Must the character be escaped? All but tab and what every reader prints. */
+/* Returns true when the character must be escaped: all but tab and what every reader prints. */
 static bool special(uint32_t cp) {
     return (cp < 0x20 && cp != '\t' && cp != '\n') || cp == 0x7f || (cp >= 0x80 && cp < 0xa0) ||
            cp == 0x2028 || cp == 0x2029 || cp == 0xfeff || cp == 0xfffe || cp == 0xffff;
@@ -64,8 +64,8 @@ static bool plain_ok(pdl_str s) {
     return true;
 }
 
-/* A literal block preserves the text when no line has special characters and the first line with
- * content is not indented by blanks. */
+/* Returns true when a literal block preserves the text: no line has special characters, and the
+ * first line with content is not indented by blanks. */
 static bool literal_ok(pdl_str s) {
     size_t i = 0;
     if (!s.n || !memchr(s.p, '\n', s.n)) return false;
@@ -109,7 +109,7 @@ static void put_literal(writer *w, pdl_str s, size_t indent) {
     while (tail < s.n && s.p[s.n - 1 - tail] == '\n') tail++;
     pdl_buf_putc(w->out, '|');
     if (s.p[first] == ' ' || first)
-        pdl_buf_putc(w->out, '2'); /* the indentation cannot be seen from the text */
+        pdl_buf_putc(w->out, '2'); /* the text does not show the indentation */
     if (tail != 1) pdl_buf_putc(w->out, tail ? '+' : '-');
     for (size_t from = 0; from < s.n;) {
         size_t to = pdl_str_find(s, PDL_STR("\n"), from);
@@ -167,7 +167,7 @@ static void put_base64(writer *w, pdl_str s) {
     pdl_buf_putc(w->out, '"');
 }
 
-/* Everything that is not a collection of YAML. */
+/* Writes everything that is not a collection of YAML. */
 static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *err) {
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_NULL || t == PDL_V_ABSENT)
@@ -213,8 +213,8 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* A key that is long, or has a long text before its colon, needs the explicit form: readers search
- * only 1024 characters for the colon. */
+/* Writes a key. One that is long, or has a long text before its colon, needs the explicit form:
+ * readers search only 1024 characters for the colon. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     writer kw = {.out = &line, .depth = w->depth};
@@ -309,6 +309,7 @@ static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
 bool pdl_yaml_write(pdl_vref v, pdl_buf *out, pdl_err *err) {
     writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY};
     if (!put(&w, v, pdl_is_str(v) ? 2 : 0, AT_ROOT, err)) return false;
-    pdl_buf_putc(out, '\n'); /* also after the empty lines of a `|+`, which end one line early */
+    /* written also after the empty lines of a `|+`, which end one line early */
+    pdl_buf_putc(out, '\n');
     return true;
 }
