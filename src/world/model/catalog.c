@@ -1,4 +1,5 @@
-/* catalog.c -- see catalog.h.
+/* catalog.c -- lists providers and their variables for the editor from the tables by which calls
+ * are made; see catalog.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +39,7 @@ const char *pdl_model_prefix(size_t i) {
     return p ? p->prefix : NULL;
 }
 
-/* Names of variables, separated by blanks, as a list. */
+/* Appends names of variables, which are separated by blanks, as a list. */
 static void put_names(const char *title, const char *names, pdl_buf *out) {
     if (!names || !names[0]) return;
     pdl_buf_putf(out, "\n\n%s: `", title);

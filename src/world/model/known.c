@@ -1,5 +1,5 @@
-/* known.c -- see catalog.h: can a model be asked? By the lookup by which calls are made, without
- * asking.
+/* known.c -- tests whether a model can be called, by the lookup that calls use but without
+ * sending anything; see catalog.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,9 @@ static const char *nothing(void *user, const char *name) {
     return NULL;
 }
 
-/* Some services have other credentials than a key, which are looked for when a request is signed:
- * one that is never sent is. Only missing ones are an error here. */
+/* Returns false when credentials are missing. Some services have credentials other than a key,
+ * which are looked up when a request is signed, so a request that is never sent is signed. Only
+ * missing credentials are an error here. */
 static bool can_sign(const pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
     const pdl_dialect *d = r->provider->dialect;
     pdl_headers headers = {0};

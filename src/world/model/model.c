@@ -1,4 +1,5 @@
-/* model.c -- the world; see model.h.
+/* model.c -- the functions of the world that model.h declares: it starts a call for each effect,
+ * cancels calls and waits at its end for the requests that cancel jobs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 #include "base/banned.h"
 
 #define CANCELLING_NS                                                                              \
-    UINT64_C(1000000000) /* how long the end of a run waits for jobs to be cancelled */
+    UINT64_C(1000000000) /* how long closing the world waits for jobs to be cancelled */
 
 static pdl_calls *calls_of(pdl_world *w) {
     return (pdl_calls *)(void *)w; /* world is the first member */

@@ -17,84 +17,88 @@
 #include "io/loop.h"
 #include "model/prices.h"
 
-/* All-zero is a world without environment. */
+/* All-zero: a world without environment. */
 typedef struct pdl_model_options {
-    /* Value of an environment variable (or of a line of .env), NULL when not set; borrowed until
-     * the next call. The only way to keys and addresses. NULL: nothing is set. */
+    /* Returns the value of an environment variable (or of a line of .env), NULL when it is not
+     * set; borrowed until the next call. Keys and addresses have no other source. NULL: nothing
+     * is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const pdl_debug *debug; /* categories http, sse; borrowed */
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the
      * defaults. */
     const char *timeouts;
-    const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
-    /* Keys of requests are registered here, and hidden in messages and logs; borrowed; NULL: a
+    const pdl_prices *prices; /* used for usage.cost; borrowed; NULL: no prices */
+    /* Keys of requests are registered here and redacted in messages and logs; borrowed; NULL: a
      * private register. */
     pdl_secrets *secrets;
-    pdl_rate_limits rates; /* of all calls together */
-    /* of a call: a service that asks to wait longer has refused it; 0: any time */
+    pdl_rate_limits rates; /* limits for all calls together */
+    /* The longest wait that a service may request: a longer one fails the call. 0: any wait is
+     * accepted. */
     uint64_t patience_ms;
-    void (*wire)(void *user,
-                 pdl_str text); /* log of literal requests and replies without keys; NULL: none */
-    /* what the user should hear of a call that did not fail, without keys; NULL: nobody */
+    /* Receives a log of literal requests and replies without keys. NULL: no log is written. */
+    void (*wire)(void *user, pdl_str text);
+    /* Receives messages for the user about calls that did not fail, without keys. NULL: they are
+     * dropped. */
     void (*note)(void *user, pdl_str text);
-    /* takes the requests of calls in place of sending them; borrowed; NULL: they are sent */
+    /* Takes the requests of calls instead of sending them; borrowed; NULL: they are sent. */
     const struct pdl_http_carrier *carrier;
-    /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:
-     * no request has one */
+    /* Writes the header `traceparent` of a request for this effect, with a NUL; returns false
+     * when it has none. NULL: no request has one. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
-    const char *tracestate; /* the header that goes with it; borrowed; NULL: none */
+    const char *tracestate; /* the header `tracestate` that belongs to it; borrowed; NULL: none */
 } pdl_model_options;
 
-/* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error:
+/* Checks a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S. Error:
  * bad_request. */
 PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
-/* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null,
- * stream}, reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it
- * arrives (only when stream is true). `parameters` are complete (defaults applied). Failures have
- * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
- * and status as for all model calls (spec providers 9), and as detail the JSON {provider, model,
- * retry_after_seconds}. Other kinds of effects are refused. Borrows loop; poll steps it. close
- * cancels open calls. */
+/* Answers effects of kind model. Request: {model, platform|null, messages, parameters,
+ * schema|null, stream}; `parameters` are complete (defaults applied). Reply: {content: str,
+ * message: dict, raw: dict, usage: dict|null}. Pieces are text as it arrives, only when stream
+ * is true. A failure has the whole text for users in msg ("Error during 'M' model call: KIND:
+ * PROVIDER - MESSAGE"), kind and status as for all model calls (spec providers 9), and as detail
+ * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows
+ * loop, which poll steps. close cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
-/* Effects open now. */
+/* Returns the number of open effects. */
 size_t pdl_model_world_open(const pdl_world *w);
 
-/* What the environment says of a provider. Borrowed for the call. */
+/* What the environment says about a provider. Borrowed for the call. */
 typedef struct pdl_provider_facts {
     const char *prefix;
-    pdl_str key;          /* the variable that holds its key; empty: none is set */
-    bool key_is_exported; /* else it is a line of .env */
+    pdl_str key;          /* the variable that holds its key; empty when none is set */
+    bool key_is_exported; /* the variable is one of the process, not a line of .env */
     bool needs_key;
-    pdl_str address; /* that calls go to; empty: it depends on the call */
+    pdl_str address; /* where calls go; empty when it depends on the call */
 } pdl_provider_facts;
 
-/* Calls fn for each provider that has a key or an address in the environment. is_exported: is the
- * variable one of the process? */
+/* Calls fn for each provider that has a key or an address in the environment. is_exported
+ * returns true for a variable of the process. */
 void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
                              bool (*is_exported)(const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user);
 
-/* The reply to a model call for an answer that somebody else has: a chat completion in OpenAI's
- * form (taken, also on failure). Its text is kept as it is. Error: protocol when there is no
- * choice. */
+/* Makes the reply to a model call from an answer that another program has: a chat completion in
+ * OpenAI's form (taken, also on failure). Its text is kept as it is. Error: protocol when there
+ * is no choice. */
 PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
 
 /* --- default parameters (params_defaults.c; pure) --------------------------------------------- */
 
-/* The built-in value of the program variable pdl_model_default_parameters: a list of {glob:
- * {parameter: value}}. */
+/* Returns the built-in value of the program variable pdl_model_default_parameters: a list of
+ * {glob: {parameter: value}}. */
 pdl_val pdl_model_defaults(void);
 
-/* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec
- * providers 2). Takes params (a dict; it is released on failure). Error: PDL_E_runtime "invalid
- * defaults VALUE for model matcher GLOB". */
+/* Stores in *out the parameters of a call to `model`, with the defaults of `list` where they are
+ * absent or null (spec providers 2). Takes params (a dict; it is released on failure). Error:
+ * PDL_E_runtime "invalid defaults VALUE for model matcher GLOB". */
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 
-/* Checks at the start of a run that all defaults of the list are objects; the same error. */
+/* Checks at the start of a run that all defaults of the list are objects; the error is that of
+ * pdl_model_defaults_apply. */
 PDL_MUST bool pdl_model_defaults_check(pdl_vref list, pdl_err *err);
 
 #endif

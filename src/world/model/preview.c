@@ -1,4 +1,5 @@
-/* preview.c -- see preview.h.
+/* preview.c -- builds the request of a call and shows it with its credentials replaced; see
+ * preview.h. The call is released without being started.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@ static pdl_call *call_of(pdl_world *model, const pdl_effect *e) {
              name = pdl_dict_getz(e->request, "model");
     pdl_call *c = PDL_NEW(pdl_call);
     c->calls = (pdl_calls *)(void *)model;
-    c->e = (pdl_effect *)(uintptr_t)e; /* only read */
+    c->e = (pdl_effect *)(uintptr_t)e; /* the effect is only read */
     c->model = pdl_is_absent(name) ? pdl_null() : pdl_keep(name);
     c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
     c->clean = pdl_absent();
@@ -49,7 +50,8 @@ static pdl_val headers_of(const pdl_call *c) {
     }
     if (c->token_url.len && !pdl_headers_has(&c->headers, "Authorization"))
         d = pdl_dict_putz(d, "Authorization",
-                          pdl_textz("Bearer ***")); /* exchanged for the key when it is sent */
+                          /* the real key is exchanged for a token when a request is sent */
+                          pdl_textz("Bearer ***"));
     return d;
 }
 

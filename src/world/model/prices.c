@@ -1,4 +1,5 @@
-/* prices.c -- see prices.h.
+/* prices.c -- reads the table of prices, finds the row of a model and computes costs; see
+ * prices.h. It also estimates the tokens of a request before it is sent, for budgets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@
 #include "base/banned.h"
 
 struct pdl_prices {
-    pdl_val table; /* dict from glob (in LiteLLM's form: from name) to dict; checked */
+    pdl_val table; /* dict: glob (in LiteLLM's table: name) -> dict; checked */
 };
 
 static bool amount(pdl_vref v, double *out) {
@@ -23,7 +24,7 @@ static bool amount(pdl_vref v, double *out) {
     return *out >= 0;
 }
 
-/* {"input": $, "output": $, "cached_input": $}: the first two must be there. */
+/* Reads {"input": $, "output": $, "cached_input": $}; the first two are required. */
 static bool read_row(pdl_vref row, pdl_price *out) {
     if (!pdl_is_dict(row)) return false;
     pdl_vref cached = pdl_dict_getz(row, "cached_input");
@@ -34,12 +35,14 @@ static bool read_row(pdl_vref row, pdl_price *out) {
     return pdl_is_absent(cached) || amount(cached, &out->cached_input);
 }
 
-/* LiteLLM names the service of each model, which no row of ours does. */
+/* Returns true for a row of LiteLLM's table: it names the service of the model, which no row of
+ * ours does. */
 static bool is_litellm(pdl_vref row) {
     return pdl_is_dict(row) && pdl_is_str(pdl_dict_getz(row, "litellm_provider"));
 }
 
-/* A row of LiteLLM's table. False: it has no price for a token, as those of pictures. */
+/* Reads a row of LiteLLM's table. Returns false when it has no price per token (image models
+ * have none). */
 static bool read_litellm(pdl_vref row, pdl_price *out) {
     pdl_vref mode = pdl_dict_getz(row, "mode");
     pdl_vref output = pdl_dict_getz(row, "output_cost_per_token");
@@ -53,8 +56,9 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
     return true;
 }
 
-/* Is it the model of this row? The key is the name alone, or has the service before it. Some
- * services go by several names there: "bedrock_converse", "vertex_ai-language-models". */
+/* Returns true when the row is that of the model. The key is the name alone, or has the service
+ * before it; some services have several names there: "bedrock_converse",
+ * "vertex_ai-language-models". */
 static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
     if (pdl_str_eq(key, model)) return true;
     size_t slash = pdl_str_find(model, PDL_STR("/"), 0);
@@ -155,7 +159,7 @@ static int64_t of_text(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         ascii += c < 0x80;
-        other += c >= 0xc0; /* first bytes of the others */
+        other += c >= 0xc0; /* counts the first byte of each character that is not ASCII */
     }
     return (ascii + LETTERS_OF_TOKEN - 1) / LETTERS_OF_TOKEN + other;
 }
@@ -170,7 +174,7 @@ static int64_t of_json(pdl_vref v) {
     return n;
 }
 
-/* A text, or a list of parts. */
+/* Estimates a content, which is a text or a list of parts. */
 static int64_t of_content(pdl_vref content) {
     int64_t n = 0;
     if (pdl_is_str(content)) return of_text(pdl_str_get(content));

@@ -12,34 +12,34 @@
 
 typedef struct pdl_prices pdl_prices;
 
-/* Reads the text of a table; name: of the file, for messages. Errors: config, naming what is
- * accepted. */
+/* Reads the text of a table; name is that of its file, for messages. Error: config, which says
+ * what is accepted. */
 PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err);
-void pdl_prices_free(pdl_prices *p); /* NULL is fine */
+void pdl_prices_free(pdl_prices *p); /* prices may be NULL */
 
 typedef struct pdl_price {
-    double input, output, cached_input; /* for one token */
+    double input, output, cached_input; /* dollars for one token */
 } pdl_price;
 
-/* The price of a call to model with parameters (a dict, or absent): input_cost_per_token and
- * output_cost_per_token of the parameters, else the last matching glob of the table (NULL: none).
- * Returns false when unknown. */
+/* Finds the price of a call to model with parameters (a dict, or absent): input_cost_per_token
+ * and output_cost_per_token of the parameters, else the last matching glob of the table (which
+ * may be NULL). Returns false when the price is unknown. */
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
-/* The cost of a usage (prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens);
- * false when it lacks the counts. */
+/* Computes the cost of a usage (prompt_tokens, completion_tokens,
+ * prompt_tokens_details.cached_tokens). Returns false when it lacks the counts. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
-/* Adds usage.cost to a reply in OpenAI's shape (taken), where the price is known and the service
+/* Adds usage.cost to a reply in OpenAI's form (taken) when the price is known and the service
  * gave no cost. */
 pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_val raw);
 
-/* Estimates the tokens of the messages, tools and schema of a request: four ASCII letters or one
- * other character per token, some for each message, PDL_TOKENS_OF_MEDIA for each part that is not
- * text. Tokenizers differ by a third. */
+/* The estimate for each part of a message that is not text. pdl_tokens_estimate counts one token
+ * for four ASCII letters or one other character, and some for each message; real tokenizers
+ * differ from each other by a third. */
 enum { PDL_TOKENS_OF_MEDIA = 800 };
 int64_t pdl_tokens_estimate(pdl_vref request);
-/* The maximum length of the answer in the parameters; 0 when they have none. */
+/* Returns the maximum length of the answer in the parameters, 0 when they have none. */
 int64_t pdl_tokens_allowed(pdl_vref parameters);
 
 #endif

@@ -1,4 +1,5 @@
-/* provider_facts.c -- see model.h: what the environment says of providers, without a call.
+/* provider_facts.c -- reports for which providers the environment has keys or addresses, without
+ * a call; `pdl doctor` shows it. See model.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 
 enum { MOST_NAME = 64 };
 
-/* The first variable of the list that is set, with its value. False: none is. */
+/* Finds the first variable of the list that is set, with its value. Returns false when none is. */
 static bool find_set(const char *names, const pdl_env *env, char name[MOST_NAME],
                      const char **value) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {

@@ -1,4 +1,5 @@
-/* providers.c -- the table of providers; see providers.h (spec providers 3, 4.1, 4.2, 4.3, 11).
+/* providers.c -- the table of providers, and the lookup from a model name to provider, address
+ * and key; see providers.h (spec providers 3, 4.1, 4.2, 4.3, 11).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,7 +99,7 @@ static const pdl_provider providers[] = {
      "AWS_DEFAULT_REGION}.amazonaws.com",
      "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK",
      &pdl_dialect_bedrock, 0},
-    /* Base and key only (spec providers 4.2). */
+    /* The remaining rows differ from OpenAI only in base and key (spec providers 4.2). */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
     {"ai21_chat", "https://api.ai21.com/studio/v1", "AI21_API_BASE", "AI21_API_KEY", CHAT, KEY},
@@ -248,7 +249,7 @@ static const pdl_provider *find_by_base(pdl_str base) {
 
 static const char *first_set(const char *names, const pdl_env *env);
 
-/* Vertex AI as in the reference, Gemini when only its key is known. */
+/* Selects Vertex AI as the reference does, and Gemini when only its key is known. */
 static const pdl_provider *find_google(pdl_vref params, const pdl_env *env) {
     static const char vertex[] =
         "vertex_project vertex_location vertex_credentials VERTEXAI_PROJECT VERTEX_PROJECT "
@@ -301,7 +302,7 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_
 
 /* --- address and key -------------------------------------------------------------------------- */
 
-/* The first variable of the list that is set. */
+/* Returns the first variable of the list that is set. */
 static const char *first_set(const char *names, const pdl_env *env) {
     char name[64];
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
@@ -347,7 +348,8 @@ pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {
     return (pdl_str){0};
 }
 
-/* A setting inside the name of a host: nothing that could name another one. */
+/* Returns true for a text that may become part of a hostname: it contains nothing that could
+ * name another host. */
 static bool is_label(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
         if (!((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') &&
@@ -356,7 +358,7 @@ static bool is_label(pdl_str s) {
     return s.n > 0;
 }
 
-/* The default address, ${names} replaced. */
+/* Appends the default address with its ${names} replaced. */
 static bool put_default(const pdl_provider *p, pdl_vref params, const pdl_env *env, pdl_buf *out,
                         pdl_err *err) {
     pdl_str s = pdl_str_of(p->base);
@@ -388,7 +390,8 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     r->base = PDL_BUF;
     if (given.n == 0 && p->quirks & PDL_Q_WATSONX) given = text_param(params, "url");
     if (given.n == 0) given = pdl_str_of(first_set(p->base_env, env));
-    /* One rule for gateways and tests. */
+    /* A variable <PREFIX>_API_BASE exists for every provider, so that gateways and tests need no
+     * option. */
     if (given.n == 0) given = pdl_str_of(pdl_provider_env(p, "_API_BASE", env));
     r->base_given = given.n > 0;
     if (given.n) {

@@ -1,4 +1,5 @@
-/* providers.h -- which provider answers a model name: one row per provider, one lookup.
+/* providers.h -- finds which provider answers a model name, and where its address and key are. A
+ * provider is one row of a table; most rows differ only in a few quirks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,11 +40,12 @@ enum {
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
     PDL_Q_CONST_ROLES = 1u << 22, /* text prompt: honours the roles template */
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
-    PDL_Q_SMALL_BATCH = 1u << 25, /* embeds ten texts at a time */
+    PDL_Q_SMALL_BATCH = 1u << 25, /* at most ten texts are embedded per request */
     PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
     PDL_Q_SHORT_IDS = 1u << 27,   /* ids of calls are nine letters or digits */
-    PDL_Q_GATEWAY = 1u << 30,     /* OpenAI's models stand behind it: schemas in the strict form */
-    /* What of a reply goes back, see messages.c (spec providers 4.5): */
+    /* the gateway forwards to OpenAI's models: schemas are sent in the strict form */
+    PDL_Q_GATEWAY = 1u << 30,
+    /* The members of a reply that are sent back, see messages.c (spec providers 4.5): */
     PDL_Q_TAKES_THOUGHTS = 1u << 28, /* reasoning_content, within a loop of tools */
     PDL_Q_TAKES_REFUSALS = 1u << 29, /* refusal, audio: {id} */
 };
@@ -52,8 +54,8 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    /* default address; NULL: must be given. ${names} is replaced by the first of these settings,
-     * see pdl_setting */
+    /* The default address; NULL when the user must give one. ${names} is replaced by the first
+     * of these settings, see pdl_setting. */
     const char *base;
     const char *base_env; /* variables that may hold it, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
@@ -61,20 +63,22 @@ typedef struct pdl_provider {
     unsigned quirks;
 } pdl_provider;
 
-/* The sources of values. */
+/* Where settings are read from. */
 typedef struct pdl_env {
     const char *(*get)(void *user, const char *name);
     void *user;
 } pdl_env;
 
-/* A variable that is set and not empty, else NULL. */
+/* Returns the value of a variable that is set and not empty, else NULL. */
 const char *pdl_env_get(const pdl_env *env, const char *name);
 
-/* The variable <PREFIX><end> of a provider: OLLAMA_CHAT_API_BASE. NULL when it is not set. */
+/* Returns the value of the variable <PREFIX><end> of a provider, for example
+ * OLLAMA_CHAT_API_BASE. Returns NULL when it is not set. */
 const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
 
-/* The first that is a non-empty text: names separated by blanks, parameters in lower case,
- * variables in upper case. Empty slice with p == NULL: none. Borrowed until the next call. */
+/* Returns the first setting that is a non-empty text. names are separated by blanks: parameters
+ * in lower case, variables in upper case. Returns a slice with p == NULL when there is none.
+ * Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
 /* Where a call goes. All-zero is empty; release with pdl_route_fini. */
@@ -82,24 +86,25 @@ typedef struct pdl_route {
     const pdl_provider *provider;
     pdl_str name;    /* the model as the service knows it; borrowed from the call */
     pdl_buf base;    /* address without a slash at the end */
-    bool base_given; /* not the provider's own default */
-    pdl_buf key;     /* empty: none */
+    bool base_given; /* the base is not the provider's default */
+    pdl_buf key;     /* empty when there is none */
 } pdl_route;
 
-/* Find the provider of model (spec providers 3); platform is "" or lower-case "litellm", "openai".
- * params: the call's dict. Errors: unknown_provider, with the reference's text. */
+/* Finds the provider of model (spec providers 3). platform is "" or lower-case "litellm",
+ * "openai"; params is the dict of the call. Error: unknown_provider, with the reference's text. */
 PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env,
                              pdl_route *r, pdl_err *err);
-/* Address and key of a route that was found. Errors: auth (no key), config (no address). */
+/* Finds address and key of a route whose provider is known. Errors: auth (no key), config (no
+ * address). */
 PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);
 void pdl_route_fini(pdl_route *r);
 
-/* The error auth of a provider without a key. */
+/* Sets the error auth for a provider without a key. Always returns false. */
 PDL_MUST bool pdl_key_missing(const pdl_provider *p, pdl_err *err);
 
-/* The i-th row of the table, or NULL when there are no more. */
+/* Returns the i-th row of the table, or NULL when there are no more. */
 const pdl_provider *pdl_provider_at(size_t i);
-/* The row with this prefix or NULL. */
+/* Returns the row with this prefix or NULL. */
 const pdl_provider *pdl_provider_find(pdl_str prefix);
 
 #endif

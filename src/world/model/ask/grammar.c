@@ -1,4 +1,6 @@
-/* grammar.c -- see grammar.h. A regular expression is rewritten while it is read:
+/* grammar.c -- writes the grammar that makes a server of llama.cpp keep to a list of texts or to a
+ * regular expression. A regular expression is rewritten while it is read, without a tree in
+ * between:
  *
  *    alternatives := sequence ("|" sequence)*      sequence := (atom quantifier?)*
  *    atom := "(" alternatives ")" | "[" class "]" | "." | "\" escape | character
@@ -62,7 +64,7 @@ bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err) {
 typedef struct grammar_reader {
     pdl_scan s;
     unsigned depth;
-    bool literal; /* the atom that was read is one character without a quantifier */
+    bool literal; /* the last atom is one character without a quantifier */
     pdl_buf *out;
     pdl_err *err;
 } reader;
@@ -99,8 +101,8 @@ static bool read_hex(reader *r, unsigned digits, uint32_t *c) {
     return true;
 }
 
-/* After a backslash: a class of characters (*set: its text between brackets; *negated) or one
- * character. */
+/* Reads what follows a backslash: a class of characters (*set: its text between brackets;
+ * *negated) or one character. */
 static bool read_escape(reader *r, const char **set, bool *negated, uint32_t *c) {
     static const struct {
         char name;
@@ -135,7 +137,7 @@ static bool read_escape(reader *r, const char **set, bool *negated, uint32_t *c)
     return true;
 }
 
-/* One character of a class, or the members of a set. */
+/* Reads one character of a class, or the members of a set. */
 static bool read_member(reader *r, bool *is_set, uint32_t *c) {
     const char *set;
     bool negated;
@@ -152,7 +154,7 @@ static bool read_member(reader *r, bool *is_set, uint32_t *c) {
     return true;
 }
 
-/* Behind "[". */
+/* Reads a class; "[" has been read. */
 static bool read_class(reader *r) {
     bool first = true, is_set;
     uint32_t from, to;
@@ -176,7 +178,7 @@ static bool read_class(reader *r) {
     return true;
 }
 
-/* "{m,n}" after an atom. Other text in braces is literal. */
+/* Reads "{m,n}" after an atom. Other text in braces is literal. */
 static bool read_count(reader *r, bool *found) {
     pdl_str rest = scan_rest(&r->s);
     size_t end = pdl_str_find(rest, PDL_STR("}"), 0),
@@ -215,7 +217,7 @@ static bool read_quantifier(reader *r) {
 
 static bool read_alternatives(reader *r);
 
-/* Behind "(". */
+/* Reads a group; "(" has been read. */
 static bool read_group(reader *r) {
     if (accept(r, "?")) {
         bool named = accept(r, "P<") ||
@@ -274,7 +276,7 @@ static bool skip_anchor(reader *r, bool *skipped) {
                : refuse(r, "an anchor inside of the expression");
 }
 
-/* "a" "b" -> "ab"; the blank is at start. */
+/* Joins adjacent literals: "a" "b" becomes "ab". The blank between them is at start. */
 static void join_literals(pdl_buf *out, size_t start) {
     pdl_buf last = PDL_BUF;
     pdl_buf_put(&last, pdl_str_sub(pdl_buf_str(out), start + 2, out->len));

@@ -10,12 +10,13 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* One of the texts of a list; other values as their JSON. Error: bad_request for an empty list. */
+/* Writes a grammar that allows one of the texts of a list; values that are not texts count as
+ * their JSON. Error: bad_request for an empty list. */
 PDL_MUST bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err);
 
-/* The whole answer matches the regular expression (Python's syntax). Errors: bad_request for
- * constructs that a grammar cannot express (lookaround, references, word boundaries, flags, anchors
- * inside) and for broken syntax; msg has the position. */
+/* Writes a grammar for answers that match the whole regular expression (Python's syntax).
+ * Errors: bad_request for constructs that a grammar cannot express (lookaround, references, word
+ * boundaries, flags, anchors inside) and for broken syntax; msg has the position. */
 PDL_MUST bool pdl_grammar_of_regex(pdl_str regex, pdl_buf *out, pdl_err *err);
 
 #endif

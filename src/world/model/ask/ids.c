@@ -1,5 +1,6 @@
-/* ids.c -- ids of calls in the messages that go out; see messages.h. Services refuse calls without
- * ids and results that name none, and a conversation may have begun at a service without them.
+/* ids.c -- gives the calls of tools in a conversation ids that the service accepts; see
+ * messages.h. Services refuse calls without ids and results that name no call, and a
+ * conversation may have begun at a service that does not use ids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,15 +11,15 @@
 
 #include "base/banned.h"
 
-enum { SHORT = 9 }; /* characters of an id for services that want short ones */
+enum { SHORT = 9 }; /* length of an id for services that require short ones */
 
 /* The ids of the calls that wait for their results. */
 typedef struct model_ids {
     bool nine;
     pdl_val open; /* list of texts, the calls of the last message that has some */
-    pdl_val used; /* dict: those that a result names */
-    size_t next;  /* place in open of the first that may lack a result */
-    bool changed; /* a call got another id */
+    pdl_val used; /* dict: those of open that a result names */
+    size_t next;  /* index in open of the first that may lack a result */
+    bool changed; /* a call got a new id */
 } ids;
 
 static bool is_short(pdl_str s) {
@@ -42,14 +43,14 @@ pdl_val pdl_id_short(pdl_str s) {
     return pdl_text((pdl_str){out, SHORT});
 }
 
-/* The id as a text; empty: there is none. */
+/* Returns the id as a text, which is empty when there is none. */
 static pdl_val text_of(pdl_vref id) {
     pdl_buf out = PDL_BUF;
     if (pdl_is_str(id) || pdl_is(id, PDL_V_INT)) pdl_message_text(id, &out);
     return pdl_text_of_buf(&out);
 }
 
-/* In the form of the service. Takes id. */
+/* Returns the id in the form of the service. Takes id. */
 static pdl_val formed(const ids *s, pdl_val id) {
     if (!s->nine || pdl_str_get(id).n == 0 || is_short(pdl_str_get(id))) return id;
     pdl_val out = pdl_id_short(pdl_str_get(id));
@@ -75,7 +76,7 @@ static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     return pdl_dict_putz(pdl_keep(call), "id", id);
 }
 
-/* The results that follow message i name these calls. */
+/* Records in `used` which calls the results after message i name. */
 static void note_used(ids *s, pdl_vref messages, size_t i) {
     pdl_drop(s->used);
     s->used = pdl_dict_new(2);

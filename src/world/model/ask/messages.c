@@ -1,4 +1,6 @@
-/* messages.c -- see messages.h.
+/* messages.c -- rewrites the background messages of a program into what a service accepts.
+ * Services refuse members that they do not know, so a message is rebuilt without them; one that
+ * needs no change is shared.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +21,9 @@ bool pdl_message_is_parts(pdl_vref content) {
     return true;
 }
 
-/* What JSON does not have (a date, an object of Python) is its text, without the quotes that it has
- * inside of a list; a context is the list of its messages. */
+/* Appends the JSON of v. A value that JSON does not have (a date, an object of Python) is
+ * written as its text, without quotes at the top and with quotes inside a list. A context is
+ * written as the list of its messages. */
 static void put_json(pdl_vref v, pdl_buf *out) {
     const int flags = PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED | PDL_JSON_CONTEXT;
     pdl_err err = {0};
@@ -31,7 +34,7 @@ static void put_json(pdl_vref v, pdl_buf *out) {
         ok = pdl_val_str(v, out, &err);
     }
     if (ok) return;
-    pdl_err_fini(&err); /* deeper than any service reads */
+    pdl_err_fini(&err); /* the value is deeper than any service reads */
     pdl_buf_cut(out, len);
 }
 
@@ -56,20 +59,22 @@ pdl_str pdl_message_role(pdl_vref message) {
 
 /* --- chat ------------------------------------------------------------------------------------- */
 
-/* The form that the service requires. */
+/* What the service requires of the messages. */
 typedef struct wish {
     unsigned quirks;
     bool developer;
-    size_t loop; /* place of the message after the last one of the user: a loop of tools */
+    /* index of the message after the last one of the user, where a loop of tools begins */
+    size_t loop;
 } wish;
 
-/* What replies bring besides their text and calls (spec providers 4.5), and who takes it back:
- * services refuse what they do not know, and a conversation may go on with another one. Other
- * dialects send back what they know themselves: thinking_blocks, thought_signatures. */
+/* The members that replies bring besides text and calls (spec providers 4.5), and the services
+ * that accept them in a later request. Services refuse members that they do not know, and a
+ * conversation may continue with another service. Two members are missing here because their
+ * dialects send them back themselves: thinking_blocks and thought_signatures. */
 static const struct {
     const char *key;
-    unsigned takers; /* quirks */
-    bool in_loop;    /* only there */
+    unsigned takers; /* quirks of the services that accept it */
+    bool in_loop;    /* only within a loop of tools */
 } reply_keys[] = {
     {"reasoning_content", PDL_Q_TAKES_THOUGHTS, true},
     {"refusal", PDL_Q_TAKES_REFUSALS, false},
@@ -100,7 +105,7 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_null(v) || (pdl_is_list(v) && pdl_list_len(v) == 0);
 }
 
-/* Is this member of a message of the assistant, the i-th message, sent? */
+/* Returns true when this member of an assistant message, the i-th of the list, is sent. */
 static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
     size_t k = find_reply_key(pdl_str_get(key));
     if (pdl_text_is(key, "tool_calls") || pdl_text_is(key, "function_call")) return !is_empty(v);
@@ -109,7 +114,7 @@ static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
            (!reply_keys[k].in_loop || i >= w->loop);
 }
 
-/* Audio that the service has made is named by its id. */
+/* Returns true for audio that the service made: it is sent as its id alone. */
 static bool is_audio(pdl_vref key, pdl_vref v) {
     return pdl_text_is(key, "audio") && pdl_is_dict(v) && pdl_dict_len(v) > 1 &&
            !pdl_is_absent(pdl_dict_getz(v, "id"));
@@ -125,7 +130,8 @@ static bool all_go_back(pdl_vref m, size_t i, const wish *w) {
     return true;
 }
 
-/* Rewrites {image_url: text}, which services do not accept, to {image_url: {url: text}}. */
+/* Returns true for {image_url: text}, which services do not accept; it is rewritten to
+ * {image_url: {url: text}}. */
 static bool is_short_image(pdl_vref part) {
     return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") &&
            pdl_is_str(pdl_dict_getz(part, "image_url"));

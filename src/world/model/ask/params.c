@@ -1,4 +1,5 @@
-/* params.c -- see params.h (spec providers 4, 4.3, 4.4).
+/* params.c -- selects, converts and renames the sampling parameters of a call, and gathers those
+ * that the route does not support; see params.h (spec providers 4, 4.3, 4.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +37,7 @@ static bool list_has(pdl_vref list, pdl_str name) {
     return false;
 }
 
-/* "0.5", the result of ${ }, is converted to the number 0.5 where a number is expected. */
+/* Converts texts such as "0.5", the result of ${ }, to the number where one is expected. */
 static pdl_val convert(const pdl_param *p, pdl_vref v) {
     int64_t i;
     double d;
@@ -113,7 +114,7 @@ int64_t pdl_params_budget(pdl_vref effort) {
     return 0;
 }
 
-/* --- dialects with names of their own --------------------------------------------------------- */
+/* --- dialects with different names ------------------------------------------------------------ */
 
 static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,6 @@
 /* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h.
- * Pure: installed by api as a callback of the machine.
+ * The functions are pure: api installs them as a callback of the machine, because the defaults
+ * are a variable of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +21,7 @@ typedef struct role_header {
 } role_header;
 #define ROLE(name) {name, "<|start_of_role|>" name "<|end_of_role|>"}
 
-/* Role headers of the granite 3.x templates; the list ends with an empty row. */
+/* Returns the role headers of the granite 3.x templates; the list ends with an empty row. */
 static pdl_val granite(const role_header *headers) {
     pdl_val roles = pdl_dict_new(6), end = pdl_textz("<|end_of_text|>");
     for (; headers->role; headers++) {
@@ -126,7 +127,7 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
         }
     }
     *out = none ? params
-                : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */
+                : fill_sampling(fill(params, merged)); /* this model gets no defaults at all */
     pdl_drop(merged);
     return true;
 }

@@ -24,18 +24,20 @@ static bool is_set(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v) && 
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-/* What differs between versions of the model. */
+/* The texts that differ between versions of the model. */
 typedef struct version {
     const char *names; /* separated by '|' */
     const char *tools,
         /* the system message when there are tools, documents; documents: without tools */
         *documents;
-    const char *cite, *doubt;             /* requested by controls, when there are documents */
-    const char *think_open, *think_close; /* around thoughts, and a shorter form of them */
+    /* added when controls request it and there are documents */
+    const char *cite, *doubt;
+    const char *think_open, *think_close; /* marks around thoughts, and their shorter forms */
     const char *think_open2, *think_close2;
-    const char *think; /* how to write them */
+    const char *think; /* instruction how the model marks thoughts */
     const char *tools_role;
-    bool numbered; /* documents in one turn, by number; else one turn each, by id */
+    /* documents share one turn and have numbers; otherwise each has a turn and an id */
+    bool numbered;
 } version;
 
 #define FACTS                                                                                      \
@@ -109,7 +111,8 @@ static bool is_one_of(pdl_str name, const char *names) {
     return false;
 }
 
-/* Of the processor's type, else of its model; NULL: a model of another kind. */
+/* Finds the version by the type of the processor or, without one, by its model. Returns NULL for
+ * a model of another kind. */
 static const version *version_of(pdl_vref processor) {
     pdl_vref type = get(processor, "type"), model = get(processor, "model");
     pdl_vref name = pdl_is_str(type) ? type : model;
@@ -120,7 +123,7 @@ static const version *version_of(pdl_vref processor) {
 
 /* --- prompt ----------------------------------------------------------------------------------- */
 
-/* "November 21, 2026": the local day. */
+/* Writes the local day: "November 21, 2026". */
 static void put_date(pdl_buf *out) {
     static const char *const months[] = {"January",   "February", "March",    "April",
                                          "May",       "June",     "July",     "August",
@@ -163,7 +166,7 @@ static bool has_system(const inputs *in) {
            pdl_str_is(pdl_message_role(pdl_list_at(in->messages, 0)), "system");
 }
 
-/* The system message where the program has none. */
+/* Writes the system message that is used when the program has none. */
 static void put_own_system(const inputs *in, pdl_buf *out) {
     bool docs = !pdl_is_absent(in->documents);
     PDL_PUT(out, "Knowledge Cutoff Date: April 2024.\nToday's Date: ");
@@ -202,7 +205,7 @@ static bool put_json(pdl_vref v, int indent, pdl_buf *out, pdl_err *err) {
     return pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_LOOSE, indent, out, err);
 }
 
-/* {name, description, parameters} of each. */
+/* Writes {name, description, parameters} of each tool. */
 static bool put_tools(const inputs *in, pdl_buf *out, pdl_err *err) {
     pdl_val list = pdl_list_new(2);
     if (pdl_is_absent(in->tools)) {
@@ -253,7 +256,7 @@ static void put_messages(const inputs *in, pdl_buf *out) {
     }
 }
 
-/* Controls that are set are written in the header of the answer. */
+/* Begins the answer; its header has the controls that are set. */
 static bool put_answer(const inputs *in, pdl_buf *out, pdl_err *err) {
     static const char *const names[] = {"citations", "hallucinations", "length", "originality"};
     pdl_val set = pdl_dict_new(2);
@@ -271,7 +274,7 @@ static bool put_answer(const inputs *in, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* Combinations that the models were not trained on. */
+/* Refuses combinations that the models were not trained on. */
 static bool check(const inputs *in, pdl_err *err) {
     const char *with = has_system(in)                  ? "a system message"
                        : !pdl_is_absent(in->documents) ? "documents"
@@ -328,7 +331,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* The calls after the mark, or absent when the text there is not a list of calls. */
+/* Returns the calls after the mark, or absent when the text there is not a list of calls. */
 static pdl_val calls_of(pdl_str text) {
     pdl_val list, calls = pdl_list_new(1);
     pdl_err err = {0};
@@ -360,7 +363,8 @@ static size_t find_either(pdl_str s, const char *a, const char *b, size_t *end) 
     return at;
 }
 
-/* Text between the thought marks goes to *thought (p == NULL: none); returns the rest, the answer.
+/* Stores the text between the thought marks in *thought (p == NULL when there is none) and
+ * returns the answer, which is the rest.
  */
 static pdl_str split_thought(const version *v, pdl_str text, pdl_str *thought) {
     size_t open_end, close_end, open = find_either(text, v->think_open, v->think_open2, &open_end);
@@ -394,7 +398,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     inputs in = inputs_of(a);
     pdl_vref old = get(json, "choices");
     pdl_val choices = pdl_list_new(1);
-    (void)err; /* an answer without choices is refused by everybody */
+    (void)err; /* every caller refuses an answer without choices */
     for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
         pdl_vref c = pdl_list_at(old, i), text = get(c, "text");
         if (!pdl_is_str(text)) continue;
@@ -411,7 +415,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d,
     return pdl_dialect_openai.event(a, text, d, err);
 }
 
-/* Other models: a chat that does not stream. */
+/* Writes a chat for other models; it does not stream. */
 static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const char *const names[] = {"documents", "thinking", "controls"};
     pdl_unsupported u = {pdl_absent()};
@@ -444,7 +448,7 @@ static const pdl_dialect chat = {.name = "granite-io chat",
                                  .event = event,
                                  .sign = sign};
 
-/* Names that no model name can begin with: only the platform selects these rows. */
+/* No model name can begin with these prefixes, so only the platform selects these rows. */
 static const pdl_provider rows[] = {
     {"granite-io", "http://localhost:11434/v1", "GRANITE_IO_API_BASE", "GRANITE_IO_API_KEY",
      &granite, 0},

@@ -1,4 +1,5 @@
-/* prompt.c -- see prompt.h (spec providers 12, 13.1).
+/* prompt.c -- writes a conversation as one text in the form that a family of models was trained
+ * on; see prompt.h (spec providers 12, 13.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@ typedef struct prompt_frame {
     struct {
         const char *before, *after;
     } role[3];
-    bool trim; /* no blanks around the whole */
+    bool trim; /* removes blanks at both ends of the prompt */
 } frame;
 
 static const frame frames[] = {

@@ -1,6 +1,6 @@
-/* score.c -- see score.h. One request holds each prompt followed by one continuation; the service
+/* score.c -- see score.h. Each request is one prompt followed by one continuation. The service
  * generates nothing (max_tokens 0) but returns the log-probability of each token of its input
- * (echo). A score is the sum over the tokens of the continuation.
+ * (echo), and a score is the sum over the tokens of the continuation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,7 +71,7 @@ static bool sum_from(pdl_vref choice, size_t from, double *out) {
     return any;
 }
 
-/* The choice for the i-th prompt: the one with this index. */
+/* Returns the choice whose index is i: the one for the i-th prompt. */
 static pdl_vref choice_of(pdl_vref choices, size_t i) {
     for (size_t k = 0; k < pdl_list_len(choices); k++) {
         pdl_vref c = pdl_list_at(choices, k),

@@ -1,4 +1,6 @@
-/* strict.c -- see strict.h.
+/* strict.c -- rewrites a schema into OpenAI's strict form and answers back into the schema; see
+ * strict.h. A subset of JSON Schema has such a form, so each function may report that there is
+ * none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +33,7 @@ static bool takes_null(pdl_vref schema) {
     return pdl_is_absent(type) || pdl_text_is(type, "null");
 }
 
-/* --- the form --------------------------------------------------------------------------------- */
+/* --- the strict form -------------------------------------------------------------------------- */
 
 typedef struct former {
     bool ok, nullable;
@@ -62,7 +64,7 @@ static pdl_val or_null(former *f, pdl_val schema) {
     return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
 }
 
-/* Takes object, whose properties are converted already. */
+/* Makes every property required. Takes object, whose properties are converted already. */
 static pdl_val require_all(former *f, pdl_val object) {
     pdl_vref props = pdl_dict_getz(object, "properties"),
              required = pdl_dict_getz(object, "required");
@@ -148,7 +150,8 @@ static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
     return out;
 }
 
-/* Takes v. Of several schemas the first that fits the kind of v is used. */
+/* Undoes the strict form in one value. Takes v. Of several schemas, the first that fits the kind
+ * of v is used. */
 static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH || !pdl_is_dict(schema)) return v;
     pdl_vref any = pdl_dict_getz(schema, "anyOf");

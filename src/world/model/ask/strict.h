@@ -1,5 +1,6 @@
 /* strict.h -- OpenAI's strict form of a schema, in which every property is required, and the way
- * back. Private to model (spec providers 15.1).
+ * back from an answer. OpenAI guarantees an answer only for such schemas. Private to model (spec
+ * providers 15.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,16 +9,16 @@
 
 #include "value/val.h"
 
-/* The schema with additionalProperties: false in every object and every property required; an
- * optional one may be null (*nullable is set when there is one). Absent when the schema has no
- * strict form, because an object allows any properties. */
+/* Returns the schema with additionalProperties: false in every object and every property
+ * required; an optional one may be null (*nullable is set when there is one). Returns absent
+ * when an object allows any properties, because such a schema has no strict form. */
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 
-/* Does a schema have this form already? */
+/* Returns true when a schema has this form already. */
 bool pdl_strict_is_form(pdl_vref schema);
 
-/* An answer to the strict form (taken) as an answer to the schema: without optional properties that
- * are null. */
+/* Turns an answer to the strict form (taken) into an answer to the schema: optional properties
+ * that are null are removed. */
 pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema);
 
 #endif

@@ -1,4 +1,5 @@
-/* structured.c -- see structured.h.
+/* structured.c -- writes the schema of a spec in each of the forms that services accept; see
+ * structured.h for the reason that there are several.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +35,7 @@ pdl_vref pdl_structured_schema(pdl_vref response_format) {
     return pdl_is_dict(js) ? pdl_dict_getz(js, "schema") : pdl_absent();
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- the schema of the program ---------------------------------------------------------------- */
 
 static bool has_type(pdl_vref schema, const char *type) {
     return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
@@ -70,7 +71,7 @@ pdl_val pdl_structured_wrap(pdl_vref schema) {
     return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
 }
 
-/* Owned. */
+/* Returns the schema wrapped in an object, unless it is one of an object already. Owned. */
 static pdl_val as_object(pdl_ask *a, pdl_vref schema) {
     a->wrapped = !has_type(schema, "object");
     return a->wrapped ? pdl_structured_wrap(schema) : pdl_keep(schema);
@@ -85,7 +86,7 @@ pdl_val pdl_structured_for_tool(pdl_ask *a) {
     return as_object(a, schema);
 }
 
-/* --- the same in words ------------------------------------------------------------------------ */
+/* --- the schema in words ---------------------------------------------------------------------- */
 
 static void put_request(pdl_vref schema, pdl_buf *out) {
     pdl_err err = {0};
@@ -95,7 +96,7 @@ static void put_request(pdl_vref schema, pdl_buf *out) {
         pdl_err_fini(&err);
 }
 
-/* content with the text appended. */
+/* Returns content with the text appended. */
 static pdl_val extended(pdl_vref content, pdl_str text) {
     if (pdl_message_is_parts(content)) {
         pdl_val part = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));
@@ -145,10 +146,10 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
-    pdl_memo memo; /* ways: 1 as a map, else 0 */
+    pdl_memo memo; /* way 1: as a map; way 0: as a schema */
 } remover;
 
-/* is_map: the keys are names of the user's, not keywords. */
+/* Removes the keywords. is_map: the keys of v are the user's names, not keywords. */
 static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth);
 
 static pdl_val list_without(remover *r, pdl_vref v, unsigned depth) {

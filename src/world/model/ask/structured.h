@@ -16,13 +16,14 @@
 
 #include "model/wire/dialect.h"
 
-/* response_format {type: json_schema, json_schema: {name: schema, schema, strict}}. strict is true
- * only for a schema that keeps OpenAI's rules (strict.h). */
+/* Returns response_format {type: json_schema, json_schema: {name: schema, schema, strict}}.
+ * strict is true only for a schema that keeps OpenAI's rules (strict.h). */
 pdl_val pdl_structured_format(pdl_vref schema);
-/* The same with strict: true, for servers at the user's address: as the reference has it. */
+/* Returns the response_format with strict: true whatever the schema, for servers at the user's
+ * address; the reference does so. */
 pdl_val pdl_structured_plain(pdl_vref schema);
 
-/* Names of the forms, for the trace. */
+/* The names of the forms, for the trace. */
 #define PDL_BY_STRICT "json_schema, strict"
 #define PDL_BY_SCHEMA "json_schema"
 #define PDL_BY_OBJECT "json_object and prompt"
@@ -30,43 +31,46 @@ pdl_val pdl_structured_plain(pdl_vref schema);
 #define PDL_BY_FORMAT "format"
 #define PDL_BY_GEMINI "response_json_schema"
 #define PDL_BY_PROMPT "prompt"
-#define PDL_BY_OWN    "prompt of the program" /* the prompt asks for JSON itself */
+#define PDL_BY_OWN    "prompt of the program" /* the prompt itself asks for JSON */
 
 /* Returns true when the program itself prescribes the form of the answer: by response_format,
  * guided_..., a grammar. */
 bool pdl_structured_is_own(const pdl_ask *a);
 
-/* The schema of the block's spec when it is to be sent as a field of the request. Absent when there
- * is none, when the program has its own constraint, or when the service refused the field.
- * Borrowed. */
+/* Returns the schema of the block's spec when it is to be sent as a field of the request.
+ * Returns absent when there is none, when the program has another constraint, or when the
+ * service refused the field. Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
-/* The same for services that support tools but no schemas: of the response_format, or of the block.
- * Records the form, and whether the value is wrapped in an object because its schema is not one of
- * an object. Owned; absent: none. */
+/* Returns the schema of the response_format or of the block for services that support tools but
+ * no schemas. Records the form, and whether the value is wrapped in an object because its schema
+ * is not one of an object. Owned; absent when there is none. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
-/* {value: schema}, for services that require an object at the root. */
+/* Returns {value: schema}, for services that require an object at the root. */
 pdl_val pdl_structured_wrap(pdl_vref schema);
-/* May text of this schema be anything? Then it constrains nothing. */
+/* Returns true when any text is valid against this schema, so that it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);
 
-/* The conversation with a sentence appended to its last text that asks for JSON of this schema. */
+/* Returns the conversation with a sentence added to its last text that asks for JSON of this
+ * schema. */
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
-/* For api.openai.com, which refuses most schemas: the strict form (strict.h), else the same with
- * strict: false; in {value: schema} when the root is not an object. Records the form, and whether
- * absent optional properties arrive as null. */
+/* Returns the response_format for api.openai.com, which refuses most schemas: the strict form
+ * (strict.h) where there is one, otherwise the schema with strict: false; in {value: schema}
+ * when the root is not an object. Records the form, and whether absent optional properties
+ * arrive as null. */
 pdl_val pdl_structured_openai(pdl_ask *a);
 
-/* The schema inside a response_format of type json_schema, or absent. Borrowed. */
+/* Returns the schema inside a response_format of type json_schema, or absent. Borrowed. */
 pdl_vref pdl_structured_schema(pdl_vref response_format);
 
-/* The tool that represents the schema, and the tool_choice that forces it. */
+/* Returns the tool that represents the schema; pdl_structured_choice returns the tool_choice
+ * that forces it. */
 pdl_val pdl_structured_tool(pdl_vref schema);
 pdl_val pdl_structured_choice(void);
 
-/* The schema without the keywords named (NULL ends the list), at every level. */
+/* Returns the schema without the keywords named (NULL ends the list), at every level. */
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords);
 
 /* Returns true when a message contains the word json, which services with plain json_object mode

@@ -1,4 +1,4 @@
-/* attempts.c -- see attempts.h.
+/* attempts.c -- appends the outcome of a request to the list of a call; see attempts.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

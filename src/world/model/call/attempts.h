@@ -1,5 +1,5 @@
-/* attempts.h -- the outcome of each request of a call: for the trace, `pdl_error.attempts` and the
- * reply. Private to model.
+/* attempts.h -- the outcome of each request of a call. The trace, `pdl_error.attempts` and the
+ * reply show them. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,10 +9,10 @@
 #include "base/buf.h"
 #include "model/call/fault.h"
 
-/* Invariant: list is absent until something had to be tried again. */
+/* Invariant: list is absent until a request was sent again. */
 typedef struct pdl_attempts_made {
-    pdl_val list;      /* of {model, kind, status, message, seconds, next, wait_seconds?} */
-    uint64_t start_ns; /* of the request in flight */
+    pdl_val list;      /* each is {model, kind, status, message, seconds, next, wait_seconds?} */
+    uint64_t start_ns; /* when the request in flight was sent */
 } pdl_attempts_made;
 
 /* Why the next request goes out. */
@@ -24,8 +24,8 @@ typedef enum {
     PDL_NEXT_NONE
 } pdl_next;
 
-/* A request to model failed with f (message without keys); `next` says what follows. At most 100
- * are kept. */
+/* Records that a request to model failed with f (message without keys); `next` says what follows.
+ * At most 100 are kept. */
 void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
                       pdl_next next, uint64_t wait_ms);
 

@@ -1,5 +1,5 @@
-/* backoff.c -- when to send a request again: the policy of OpenAI's clients, for every provider
- * (spec providers 8).
+/* backoff.c -- decides when a request is sent again: the policy of OpenAI's clients, for every
+ * provider (spec providers 8).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,10 +9,10 @@
 
 #include "base/banned.h"
 
-enum { LONGEST_WAIT_S = 120 }; /* a service that asks for more is not waited for */
+enum { LONGEST_WAIT_S = 120 }; /* a longer wait that a service asks for is not observed */
 
-/* Failures that may pass by themselves. Others may when the service says so (x-should-retry), or
- * when two requests collided (409). */
+/* Failures that may pass by themselves. Others are retried when the service says so
+ * (x-should-retry), or when two requests collided (409). */
 static const struct {
     pdl_err_kind kind;
     enum { NEVER, PASSES } what;

@@ -38,12 +38,13 @@ enum { MOCK_PIECE_CP = 3 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* What a call may hold. SLOT: it waits for a rate slot; TURN: its request occupies one. */
+/* What a call may hold. SLOT: it waits for a rate slot; TURN: its request occupies a slot. */
 enum { HTTP = 1, TIMER = 2, TOKEN = 4, SLOT = 8, TURN = 16, ALL = 31 };
 
 #define TO(state) (1u << PDL_CALL_##state)
 
-/* Cancelling is allowed in each state but the last two, which the rows do not repeat. */
+/* The states that may follow each state. Every state but the last two may also be cancelled, which
+ * the rows do not repeat. */
 static const struct {
     const char *name;
     unsigned holds;
@@ -161,17 +162,18 @@ static void on_done(void *user, const pdl_http_reply *r) {
         pdl_call_read_reply(c, r);
 }
 
-/* A name for the service that reveals nothing about the program. */
+/* Adds a header with a random name of the request, which reveals nothing about the program. */
 static void put_name(pdl_call *c) {
     char name[33];
-    if (!c->is_named && pdl_headers_has(&c->headers, "Idempotency-Key")) return; /* the program's */
+    /* the program sets the header itself */
+    if (!c->is_named && pdl_headers_has(&c->headers, "Idempotency-Key")) return;
     c->is_named = true;
     uint32_t part = c->e->kind == PDL_EFFECT_embed ? c->e->seq : 0;
     c->e->sender->name(c->e->sender->user, c->e->id, part, name);
     pdl_headers_put(&c->headers, "Idempotency-Key", name);
 }
 
-/* Whoever answers can continue the trace of the run. */
+/* Adds the header by which the service can continue the trace of the run. */
 static void put_traceparent(pdl_call *c) {
     char text[56];
     const pdl_model_options *o = &c->calls->opt;
@@ -182,7 +184,7 @@ static void put_traceparent(pdl_call *c) {
     if (o->tracestate) pdl_headers_put(&c->headers, "tracestate", o->tracestate);
 }
 
-/* The request, or the poll for the job that it began. */
+/* Sends the request, or the poll for the job that it began. */
 static void start_http(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = pdl_call_is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
@@ -222,8 +224,8 @@ static void put(pdl_buf *b, pdl_str s) {
     pdl_buf_put(b, s);
 }
 
-/* Who limits the call: the service, at its address, for the key. Most calls have the one of the
- * call before, so its name is kept: hashing the key takes as long as writing the request. */
+/* Returns the name of the rate bucket: provider, host and key. Most calls have the bucket of the
+ * previous call, so its name is kept: hashing the key takes as long as writing the request. */
 static pdl_str bucket_of(const pdl_call *c) {
     pdl_calls *k = c->calls;
     pdl_str host = pdl_url_host(pdl_buf_str(&c->url)), key = pdl_buf_str(&c->route.key);
@@ -241,7 +243,8 @@ static pdl_str bucket_of(const pdl_call *c) {
     return pdl_buf_str(&k->bucket);
 }
 
-/* Returns true when the service wants no request for longer than there is time: the call failed. */
+/* Returns true, after failing the call, when the service wants no request for longer than there is
+ * time. */
 static bool is_held_too_long(pdl_call *c) {
     if (!c->calls->opt.patience_ms) return false;
     double held = pdl_rates_held_s(c->calls->rates, bucket_of(c));
@@ -264,8 +267,8 @@ static void acquire_rate_slot(pdl_call *c) {
     if (go) start_http(c);
 }
 
-/* A poll for a job is part of the request that began it: the rates do not count it. Nor do they
- * count what somebody else carries: a batch of a provider has limits of its own. */
+/* The rates do not count a poll for a job, which is part of the request that began it. Nor do they
+ * count requests that a carrier takes: the batches of a provider have separate limits. */
 void pdl_call_send_again(pdl_call *c) {
     if (c->job.get.len || c->calls->opt.carrier)
         start_http(c);

@@ -25,9 +25,9 @@ typedef struct pdl_embedding pdl_embedding;
 
 /* The embeddings of a world (embed.h). */
 typedef struct pdl_embeddings {
-    pdl_embedding *first; /* in flight */
+    pdl_embedding *first; /* embeddings in flight */
     pdl_val known;        /* dict: hash of model and parameters, text -> vector */
-    size_t n_numbers;     /* in known */
+    size_t n_numbers;     /* numbers in known */
 } pdl_embeddings;
 
 /* What all calls share. */
@@ -37,21 +37,21 @@ typedef struct pdl_calls {
     pdl_http *http;
     pdl_model_options opt;
     pdl_env env;
-    pdl_rand rng;             /* jitter of waits only */
-    pdl_secrets *own_secrets; /* the register when the options have none */
+    pdl_rand rng;             /* used for the jitter of waits only */
+    pdl_secrets *own_secrets; /* owned register, used when the options have none */
     char *ca_file, *ca_fallback;
     pdl_tokens tokens;
     pdl_rates *rates;
-    size_t n_cancelling;    /* requests that cancel jobs, in flight */
+    size_t n_cancelling;    /* number of requests in flight that cancel jobs */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
-    pdl_json_keys keys; /* of replies: those of a service have the same ones each time */
-    /* Who limited the last request (bucket_of), and from what that followed. */
+    pdl_json_keys keys; /* keys of replies: a service sends the same ones each time */
+    /* The bucket of the last request, and the three parts that it was made from (bucket_of). */
     const pdl_provider *limited_by;
     pdl_buf limited_host, limited_key, bucket;
-    pdl_buf noted; /* the last note */
+    pdl_buf noted; /* the last note, so that it is not repeated */
 } pdl_calls;
 
 /* The state of a call; the table at the top of call.c has the allowed transitions. */
@@ -63,31 +63,33 @@ typedef enum pdl_call_state {
     PDL_CALL_AWAITS_SLOT,  /* waits for a rate slot */
     PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was interpreted yet */
     PDL_CALL_STREAMING,    /* a transfer is open; events are received */
-    PDL_CALL_ONE_BODY,     /* a transfer is open; one object is received instead of a stream */
+    /* a transfer is open; one object is received although a stream was requested */
+    PDL_CALL_ONE_BODY,
     PDL_CALL_READING,      /* the transfer is over; its reply is read */
-    PDL_CALL_AWAITS_JOB,   /* until the next poll for a job */
+    PDL_CALL_AWAITS_JOB,   /* waits until the next poll for a job */
     PDL_CALL_FAILED,       /* the next step is being decided */
-    PDL_CALL_AWAITS_RETRY, /* until the request is sent again */
-    PDL_CALL_CANCELLED,    /* the answer is not needed; released when in_callback is over */
+    PDL_CALL_AWAITS_RETRY, /* waits until the request is sent again */
+    /* the answer is not needed; the call is released when in_callback is over */
+    PDL_CALL_CANCELLED,
     PDL_CALL_ENDED,        /* the effect is about to be answered, refused or freed */
     PDL_CALL_STATES
 } pdl_call_state;
 
 /* What is done at most once in a call. */
 enum {
-    PDL_TRIED_LONG_MODEL = 1, /* the model for longer prompts */
-    PDL_TRIED_FALLBACK = 2,   /* any model but the first */
+    PDL_TRIED_LONG_MODEL = 1, /* tried the model for longer prompts */
+    PDL_TRIED_FALLBACK = 2,   /* tried a model other than the first */
     PDL_TRIED_NEW_TOKEN = 4,  /* a new token replaced a refused one */
 };
 
-/* What is read of a stream: more than all the rest of a call, and most of the calls that are open
- * at a time have not received anything. */
+/* The state of reading a stream. It is larger than the rest of a call and most open calls have
+ * received nothing yet, so it is allocated with the first bytes. */
 typedef struct pdl_call_stream {
     pdl_reply_builder builder;
     pdl_sse sse;
     pdl_eventstream frames;
     pdl_buf one_body; /* in the state ONE_BODY */
-    uint64_t moved_ns; /* when the latest part of the answer came; 0: none has */
+    uint64_t moved_ns; /* when the latest part of the answer was received; 0 before the first */
 } pdl_call_stream;
 
 /* Invariants: pdl_call_is_ok in call.c. */
@@ -98,40 +100,41 @@ struct pdl_call {
     uint64_t number; /* from 1, in the order in which calls began; for the log */
     uint64_t start_ns;
     pdl_call_state state; /* set only by pdl_call_enter */
-    bool in_callback;     /* a sink of the effect runs, or may run: the call is not released now */
+    /* a sink of the effect runs or may run, so the call must not be released */
+    bool in_callback;
     unsigned tried;       /* PDL_TRIED_... */
-    /* the question */
+    /* --- the question --- */
     pdl_val model; /* str: as the program wrote it, or the fallback in turn */
     pdl_val given; /* dict: parameters of the program, or with those of the fallback */
     pdl_val clean; /* dict: parameters that remain to be sent */
     /* list: those of the request, with additions for a schema; absent: unchanged */
     pdl_val messages;
-    size_t n_fallback; /* of `fallbacks` tried */
+    size_t n_fallback; /* number of `fallbacks` that were tried */
     pdl_route route;
     pdl_ask ask;
-    /* the request */
+    /* --- the request --- */
     pdl_buf url, body;
     pdl_headers headers;
-    bool is_named;  /* they hold an Idempotency-Key of ours */
-    bool is_traced; /* and a traceparent of ours */
+    bool is_named;  /* the headers have an Idempotency-Key that we made */
+    bool is_traced; /* the headers have a traceparent that we made */
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
-    unsigned attempt; /* retries that count, since the request was written for its model */
-    pdl_attempts_made attempts; /* requests that failed, and what followed */
-    /* what the call waits for; the state says which of them is in use */
+    unsigned attempt; /* retries that count, since the request was written for the current model */
+    pdl_attempts_made attempts; /* requests that failed, and what followed each */
+    /* --- what the call waits for; the state says which of the members is in use --- */
     uint64_t http_id;
     pdl_timer *timer;
     pdl_token_wait token;
     pdl_rate_slot rate_slot;
-    pdl_buf wire_text; /* of a stream, for the log */
-    /* the answer */
-    pdl_call_stream *stream; /* NULL: nothing of a stream has arrived */
+    pdl_buf wire_text; /* text of a stream, for the log */
+    /* --- the answer --- */
+    pdl_call_stream *stream; /* NULL until a part of a stream was received */
     pdl_fault fault;  /* found inside the reply */
-    pdl_job job;      /* its get is set while one is waited for */
+    pdl_job job;      /* its get is set while the call polls for a job */
     uint64_t job_progress_ns;
     unsigned n_polls;
-    size_t job_shown;   /* bytes of its text */
-    bool has_shown;     /* the sink got a piece: a restart of the answer would be seen */
+    size_t job_shown;   /* bytes of the job's text that were shown */
+    bool has_shown;     /* the sink got a piece, so a restart of the answer would be visible */
     pdl_buf shown_text; /* with retry_after_output: text that the sink got */
     size_t replay_left; /* bytes of shown_text that a restarted stream still has to repeat */
 };
@@ -144,13 +147,13 @@ void pdl_call_cancel(pdl_call *c);
 
 /* --- failure_advice.c ------------------------------------------------------------------------- */
 
-/* Adds to the error of a call what a person can do about it. model: as the program wrote it. */
+/* Adds advice to the error of a call. model: as the program wrote it. */
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err);
 
 /* --- request.c -------------------------------------------------------------------------------- */
 
-/* Route, parameters, URL, headers and body of the call. Errors: the kinds that need no request
- * (spec providers 9); bare message. */
+/* Fills route, parameters, URL, headers and body of the call. Errors: the kinds that need no
+ * request (spec providers 9); their message has no prefix yet. */
 PDL_MUST bool pdl_call_build(pdl_call *c, pdl_err *err);
 void pdl_call_reset(pdl_call *c);
 
@@ -163,7 +166,8 @@ bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 /* --- mock_response.c: mock_response and mock_timeout (spec providers 13.7) -------------------- */
 
 bool pdl_mock_is(const pdl_ask *a);
-/* The response in OpenAI's shape, or false and the fault. */
+/* Makes the response in OpenAI's form. Returns false and sets the fault when mock_response asks for
+ * a failure. */
 bool pdl_mock_read(const pdl_ask *a, pdl_val *raw, pdl_fault *f);
 
 #endif

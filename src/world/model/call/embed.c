@@ -1,11 +1,12 @@
-/* embed.c -- see embed.h: an embedding as a number of calls. The wire formats are in embedder.c.
+/* embed.c -- answers an effect `embed` with as many model calls as its texts need; see embed.h. The
+ * wire formats are in embedder.c.
  *
  *   effect {model, input, parameters}
  *     -> texts not known yet, each once -> batches -> a pdl_call each, some at a time
  *     -> vectors by text -> {embeddings in the order of input, usage, model}
  *
- * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks
- * and errors are those of every call. Its seq is the place of its first text.
+ * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks and
+ * errors are those of every call. Its seq is the index of its first text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,34 +22,35 @@
 #include "base/banned.h"
 
 enum {
-    BATCH = 100,      /* texts a request; services differ, 2048 at OpenAI's (spec providers 18) */
-    SMALL_BATCH = 10, /* DashScope */
-    AT_ONCE = 8,      /* requests of one embedding */
+    /* texts per request; services differ, OpenAI allows 2048 (spec providers 18) */
+    BATCH = 100,
+    SMALL_BATCH = 10, /* the limit of DashScope */
+    AT_ONCE = 8,      /* requests of one embedding that are open at a time */
 };
 
-/* Invariants: busy while batches are being started: their ends are only recorded. vectors has a key
- * for every text that is known or requested. */
+/* Invariants: while busy is set, batches are being started, and their ends are only recorded.
+ * vectors has a key for every text that is known or requested. */
 struct pdl_embedding {
     pdl_calls *calls;
     pdl_embedding *next, **prev;
     pdl_effect *e;
-    pdl_vref texts;  /* list: the texts of the program, of the request of e */
+    pdl_vref texts;  /* list: the texts of the effect */
     pdl_val todo;    /* list: texts to be requested, each once */
     pdl_val vectors; /* dict: text -> vector, or null while it is requested */
-    pdl_val model;   /* str as the service names it, or absent */
+    pdl_val model;   /* str: the name that the service uses, or absent */
     char settings[65];
-    size_t batch, asked; /* texts a request; texts of todo in requests so far */
+    size_t batch, asked; /* texts per request; texts of todo that were requested so far */
     size_t n_open;
-    int64_t prompt, total; /* tokens */
-    bool uncounted;        /* a request without usage */
+    int64_t prompt, total; /* tokens that the service counted */
+    bool uncounted;        /* a reply had no usage */
     bool busy, failed;
     pdl_err err;
     double seconds;
 };
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- known vectors ---------------------------------------------------------------------------- */
 
-/* The request without the texts, hashed, because it may hold keys. */
+/* Hashes the request without its texts, because its parameters may hold keys. */
 static void hash_settings(pdl_embedding *m) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
@@ -64,12 +66,12 @@ static void hash_settings(pdl_embedding *m) {
     pdl_buf_fini(&text);
 }
 
-/* The key of a text under these settings. Owned. */
+/* Returns the key under which the vector of a text is known for these settings. Owned. */
 static pdl_val known_key(const pdl_embedding *m, pdl_vref text) {
     return pdl_textf("%s%.*s", m->settings, PDL_FMT(pdl_str_get(text)));
 }
 
-/* Its vector, or absent. Borrowed. */
+/* Returns the known vector of a text, or absent. Borrowed. */
 static pdl_vref find_known(const pdl_embedding *m, pdl_vref text) {
     pdl_val key = known_key(m, text);
     pdl_vref v = pdl_dict_find(m->calls->embeddings.known, key);
@@ -77,7 +79,7 @@ static pdl_vref find_known(const pdl_embedding *m, pdl_vref text) {
     return v;
 }
 
-/* Stores the vector, up to a limit; beyond it, new vectors are not stored. */
+/* Stores the vector. Above the limit, new vectors are not stored. */
 static void remember(pdl_embedding *m, pdl_vref text, pdl_vref vector) {
     pdl_embeddings *all = &m->calls->embeddings;
     size_t n = pdl_list_len(vector);
@@ -197,7 +199,8 @@ static void pump(pdl_embedding *m) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* How many texts the service takes per request. A wrong route shows at the first request. */
+/* Returns how many texts the service takes per request. A wrong route is reported by the first
+ * request, not here. */
 static size_t batch_of(pdl_vref request, const pdl_env *env) {
     pdl_vref model = pdl_dict_getz(request, "model"), params = pdl_dict_getz(request, "parameters");
     pdl_route r = {0};

@@ -1,8 +1,8 @@
-/* failure_advice.c -- what a person can do about a call that failed: the help after the message.
+/* failure_advice.c -- writes the help that follows the message of a failed call.
  *
- * The message of a failed call is what the service said. A newcomer needs more: which of the names
- * that he wrote is unknown and what the right one may be, or where the key came from that was
- * refused. Nothing of a key is shown, only the name of its variable.
+ * The message is what the service said. A newcomer needs more: which of the names in the program is
+ * unknown and what the right one may be, or where the refused key came from. Nothing of a key is
+ * shown, only the name of its variable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,8 @@ static void advise_provider(pdl_str model, pdl_err *err) {
                      PDL_FMT(model));
     else if (near.len)
         pdl_err_hint(err, "did you mean %s? Known are %s", pdl_buf_z(&near), pdl_buf_z(&known));
-    else if (!pdl_byte_in('/', model)) /* as people name the models on their own machine */
+    /* names without a provider are often those of a local server */
+    else if (!pdl_byte_in('/', model))
         pdl_err_hint(err,
                      "a model is named PROVIDER/MODEL; known providers are %s; a model of ollama "
                      "is ollama_chat/%.*s",
@@ -41,7 +42,7 @@ static void advise_provider(pdl_str model, pdl_err *err) {
     pdl_buf_fini(&near);
 }
 
-/* The first variable of the list that is set; empty: none. */
+/* Returns the first variable of the list that is set, or an empty slice. */
 static pdl_str first_name(const char *names, const pdl_env *env) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
         size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
@@ -65,7 +66,7 @@ static void advise_key(const pdl_call *c, pdl_err *err) {
                  PDL_FMT(base));
 }
 
-/* A server on this machine that does not answer has not been started, mostly. */
+/* Explains that a server on this machine which does not answer has probably not been started. */
 static void advise_server(const pdl_call *c, pdl_err *err) {
     pdl_str base = pdl_buf_str(&c->route.base);
     bool is_local = pdl_str_find(base, PDL_STR("//localhost"), 0) != PDL_NOT_FOUND ||

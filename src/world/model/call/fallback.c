@@ -1,4 +1,4 @@
-/* fallback.c -- another model for a call that failed: parameters fallbacks and
+/* fallback.c -- selects another model for a call that failed, from the parameters fallbacks and
  * context_window_fallback_dict; see call.h (spec providers 8).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The next entry of a list or map of models; absent: there is none. */
+/* Returns the next entry of a list or map of models, absent when there is none. */
 static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
     pdl_vref list = pdl_dict_getz(given, "fallbacks"),
              longer = pdl_dict_getz(given, "context_window_fallback_dict");

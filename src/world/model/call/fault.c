@@ -1,4 +1,5 @@
-/* fault.c -- see fault.h. The table of kinds (spec providers 9).
+/* fault.c -- turns answers, transport errors and error objects into faults; see fault.h
+ * (spec providers 9).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { RAW_TEXT = 2000 }; /* bytes of an unreadable answer that a message shows */
+enum { RAW_TEXT = 2000 }; /* bytes of an unreadable answer that a message quotes */
 
 void pdl_fault_fini(pdl_fault *f) {
     pdl_buf_fini(&f->msg);
@@ -102,13 +103,13 @@ static pdl_err_kind kind_of_status(int status) {
     return status >= 400 ? PDL_E_bad_request : PDL_E_protocol;
 }
 
-/* Names that are more specific than their status. */
+/* Returns true for names of throttling, which say more than their status does. */
 static bool is_throttling(pdl_str name) {
     return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) ||
            pdl_str_is(name, "RESOURCE_EXHAUSTED");
 }
 
-/* Names that services use for the kinds where no status helps: inside a stream. */
+/* Names that services use inside a stream, where no status helps, and their kinds. */
 static const struct {
     const char *name;
     pdl_err_kind kind;
@@ -147,7 +148,7 @@ static pdl_err_kind kind_of_name(pdl_str name) {
 
 static pdl_str text_or_none(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0}; }
 
-/* A number, or a text of digits, that is a status of a failure; else 0. */
+/* Returns a number or a text of digits that is a status of a failure, else 0. */
 static int failing_status(pdl_vref v) {
     int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : 0;
     pdl_str s = text_or_none(v);
@@ -155,7 +156,7 @@ static int failing_status(pdl_vref v) {
     return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
-/* The object that describes the failure. */
+/* Returns the object of an answer that describes the failure. */
 static pdl_vref description_of(pdl_vref json) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = pdl_member(body, "error"),
              one = first(pdl_member(body, "errors"));
@@ -173,7 +174,7 @@ int pdl_fault_code(pdl_vref json) {
     return 0;
 }
 
-/* What an answer calls its failure. */
+/* The names that an answer gives to its failure. */
 typedef struct names {
     pdl_str code, type, status, inner, header;
 } names;
@@ -186,8 +187,8 @@ static names names_of(pdl_vref json, pdl_str header) {
         .type = text_or_none(pdl_member(from, "type")),
         .status = text_or_none(pdl_member(from, "status")),
         .inner = text_or_none(pdl_member(inner, "code")),
-        .header =
-            pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)), /* "Name:http://..." */
+        /* the header may be "Name:http://..." */
+        .header = pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)),
     };
 }
 
@@ -200,8 +201,8 @@ static pdl_err_kind kind_of_names(const names *n) {
     return PDL_E_NONE;
 }
 
-/* The rules in their order (spec providers 9). status: of the answer, or the code of an error
- * object inside a 2xx answer (0: none); low: the message in lower case. */
+/* Applies the rules in their order (spec providers 9). status: of the answer, or the code of an
+ * error object inside a 2xx answer (0 when there is none); low: the message in lower case. */
 static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
     bool quota =
         pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");

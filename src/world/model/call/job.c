@@ -1,4 +1,4 @@
-/* job.c -- replies that are polled for.
+/* job.c -- polls for replies that the service makes in the background.
  *
  * Some services (Replicate) answer a request with the address of a job. The call then polls that
  * address until the job is done, and shows the new part of its text each time. Three things need
@@ -59,7 +59,7 @@ bool pdl_job_is_pending(pdl_call *c, pdl_vref json) {
     return d->pending && d->pending(&c->ask, json, &c->job);
 }
 
-/* Increases by half after each poll, up to a limit. */
+/* Returns the pause before the next poll, which increases by half after each poll up to a limit. */
 static uint64_t pause_ms(unsigned n_polls) {
     uint64_t ms = FIRST_POLL_MS;
     for (unsigned i = 0; i < n_polls && ms < LONGEST_POLL_MS; i++) ms += ms / 2;

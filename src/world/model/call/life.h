@@ -29,10 +29,11 @@ void pdl_call_release(pdl_call *c);
 bool pdl_call_is_streamed(const pdl_call *c);
 /* The model as the program wrote it, or the fallback in turn; borrowed. */
 pdl_str pdl_call_model(const pdl_call *c);
-/* Tells the user something about a call that goes on; the same text is told once in a row. */
+/* Notifies the user about a call that continues. A text that equals the previous note is
+ * dropped. */
 PDL_PRINTF(2, 3)
 void pdl_call_note(const pdl_call *c, const char *fmt, ...);
-/* Which token of the cache the call uses. */
+/* Returns the id under which the token of the call is cached. */
 pdl_str pdl_call_token_id(const pdl_call *c);
 
 /* --- call_timer.c ----------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
 /* How long a call waits before anything is received, in ms; 0: no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
-/* Until the patience of the world ends; HUGE_VAL where it has no end. */
+/* Returns the seconds until the patience of the world ends; HUGE_VAL when it has no end. */
 double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- receive.c -------------------------------------------------------------------------------- */
@@ -50,7 +51,7 @@ double pdl_call_seconds_left(const pdl_call *c);
 void pdl_call_reset_answer(pdl_call *c);
 /* A piece of a stream; see pdl_http_request.data. */
 bool pdl_call_on_data(void *user, pdl_str bytes);
-/* The end of a reply with status 2xx. */
+/* Reads a whole reply with status 2xx. */
 void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
 /* Passes text to the sink when the program wants pieces. Returns false when the sink cancelled the
  * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
@@ -68,7 +69,7 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status);
 /* The call failed with f: tries again, tries another model, or refuses the effect. Takes the
  * content of f. */
 void pdl_call_fail(pdl_call *c, pdl_fault *f);
-/* The same before anything was sent, with the content of err. */
+/* Fails a call before anything was sent. Takes the content of err. */
 void pdl_call_fail_early(pdl_call *c, pdl_err *err);
 bool pdl_call_retries_after_output(const pdl_call *c);
 

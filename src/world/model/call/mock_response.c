@@ -1,5 +1,5 @@
-/* mock_response.c -- answers without a service: parameters mock_response and mock_timeout; see
- * call.h (spec providers 13.7).
+/* mock_response.c -- answers a call without a service, for tests of programs: parameters
+ * mock_response and mock_timeout; see call.h (spec providers 13.7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -33,12 +33,13 @@ enum { MAX_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
 typedef struct pdl_rate_bucket {
     char *name; /* owned */
     size_t n_open;
-    double max_open; /* open at a time; INFINITY until a service complains */
+    /* open requests that are allowed at a time; INFINITY until a service complains */
+    double max_open;
     uint64_t round;  /* counts the times it was halved */
     uint64_t answered;
-    uint64_t hold_ns;            /* nothing goes out before */
-    unsigned refusals;           /* 429 since the last answer */
-    pdl_rate_slot *first, *last; /* waiting */
+    uint64_t hold_ns;            /* nothing is sent before this moment */
+    unsigned refusals;           /* number of 429 since the last answer */
+    pdl_rate_slot *first, *last; /* slots that wait */
 } pdl_rate_bucket;
 
 typedef struct spent {
@@ -49,10 +50,10 @@ typedef struct spent {
 struct pdl_rates {
     pdl_loop *loop;
     pdl_rate_limits limits;
-    uint64_t next_ns;     /* when the next request may go out by them */
+    uint64_t next_ns;     /* when the next request may be sent under the limits of the user */
     PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
     size_t head;
-    double sum; /* of them */
+    double sum; /* sum of the tokens in spent */
     pdl_map buckets;
     pdl_timer *timer;
     uint64_t timer_ns;
@@ -90,7 +91,7 @@ static pdl_rate_bucket *bucket_of(pdl_rates *r, pdl_str name) {
 }
 
 #ifndef NDEBUG
-/* For assertions. */
+/* Returns true when the bucket is consistent. For assertions. */
 static bool bucket_is_ok(const pdl_rate_bucket *b) {
     return b->max_open >= 1 && !b->first == !b->last && (!b->first || !b->first->prev) &&
            (!b->last || !b->last->next) && (!b->first || b->first->waits);
@@ -114,8 +115,8 @@ static void slide(pdl_rates *r, uint64_t now) {
     r->sum = 0;
 }
 
-/* When a request with so many tokens may be sent. One that exceeds the limit of a minute is sent
- * when the minute is empty. */
+/* Returns when a request with so many tokens may be sent. One that exceeds the limit of a minute is
+ * sent when the minute is empty. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->limits.requests_per_second > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->limits.tokens_per_minute <= 0) return due;
@@ -132,7 +133,7 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
 static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
     if (r->limits.requests_per_second <= 0) return;
-    /* timers are late by up to a millisecond or two: the lost time is made up */
+    /* Timers are late by up to a millisecond or two; the lost time is made up. */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
     r->next_ns = from + (uint64_t)((double)SECOND / r->limits.requests_per_second);
@@ -140,9 +141,10 @@ static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
 
 void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns()); }
 
-/* --- going ------------------------------------------------------------------------------------ */
+/* --- admission -------------------------------------------------------------------------------- */
 
-/* When the next request of a bucket may be sent; UINT64_MAX: only after one of it has ended. */
+/* Returns when the next request of a bucket may be sent; UINT64_MAX when one of its requests must
+ * end first. */
 static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *bucket, double tokens,
                               uint64_t now) {
     if ((double)bucket->n_open >= bucket->max_open) return UINT64_MAX;
@@ -245,7 +247,7 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *s
 
 /* --- what services say ------------------------------------------------------------------------ */
 
-/* "1m30.5s", "120ms", "2s", "6h", "12" as seconds; negative for other texts. */
+/* Returns "1m30.5s", "120ms", "2s", "6h" or "12" in seconds; negative for other texts. */
 static double read_span(pdl_str s) {
     double sum = 0, v;
     for (size_t i = 0; i < s.n;) {
@@ -283,8 +285,8 @@ static double header_number(const pdl_http_reply *reply, const char *name) {
     return pdl_num_read_double(pdl_http_header(reply, name), &v) ? v : -1;
 }
 
-/* Seconds to wait because the quota is used up. Quotas refill steadily: of N requests that return
- * within T seconds the first is available after T / N. */
+/* Returns the seconds to wait because the quota is used up. Quotas refill steadily: of N requests
+ * that return within T seconds the first is available after T / N. */
 static double empty_quota_wait_s(const pdl_http_reply *reply) {
     double wait = 0;
     if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;
@@ -305,7 +307,8 @@ static void hold(pdl_rate_bucket *bucket, double seconds) {
     if (seconds > 0 && until > bucket->hold_ns) bucket->hold_ns = until;
 }
 
-/* Many requests of one round are refused together: that is one complaint. */
+/* Halves the maximum of open requests. Requests of one round are refused together, which counts as
+ * one complaint. */
 static void refused(pdl_rate_bucket *bucket, const pdl_rate_slot *slot,
                     const pdl_http_reply *reply) {
     bool is_date;

@@ -19,31 +19,33 @@ struct pdl_rate_bucket;
 pdl_rates *pdl_rates_new(pdl_loop *loop, pdl_rate_limits limits);
 void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
-/* One request. All-zero: neither waits nor is inside. */
+/* One request. All-zero: it neither waits nor occupies a slot. */
 typedef struct pdl_rate_slot {
-    struct pdl_rate_bucket *bucket; /* stays after the request left */
+    struct pdl_rate_bucket *bucket; /* stays set after the request left */
     struct pdl_rate_slot *prev, *next;
     bool waits, inside;
     double tokens;
-    uint64_t round, answered; /* of the bucket when it entered */
+    uint64_t round, answered; /* counters of the bucket when the request entered it */
     void (*fn)(void *user);
     void *user;
 } pdl_rate_slot;
 
-/* Returns true when the request may be sent now. False: fn of the slot is called when it may, from
- * the loop or from the reply of another request. bucket: who limits (provider, host, key); tokens:
- * an estimate. */
+/* Returns true when the request may be sent now. When it returns false, fn of the slot is called as
+ * soon as the request may be sent, from the loop or from the reply of another request. bucket: who
+ * limits (provider, host, key); tokens: an estimate. */
 bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot *p);
-/* The request was answered, or failed. */
+/* Reports that the request was answered or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
-/* The request was abandoned, waiting or in flight; does nothing for a slot that is neither. */
+/* Reports that the request was abandoned, waiting or in flight. Does nothing for a slot that is
+ * neither. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
-/* Seconds for which a service wants no request of the bucket; 0: none. */
+/* Returns the seconds for which a service wants no request of the bucket, 0 when it did not say
+ * so. */
 double pdl_rates_held_s(pdl_rates *r, pdl_str bucket);
-/* Tokens of an answer. */
+/* Adds the tokens of an answer to those of the last minute. */
 void pdl_rates_used(pdl_rates *r, double tokens);
-/* Returns true when other requests of the bucket were answered since this one was sent. A 429 then
- * only means later. */
+/* Returns true when other requests of the bucket were answered since this one was sent. In that
+ * case a 429 only postpones the request. */
 bool pdl_rates_had_progress(const pdl_rate_slot *p);
 
 #endif

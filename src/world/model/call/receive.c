@@ -31,7 +31,7 @@
 
 #include "base/banned.h"
 
-enum { SHOWN = 200 }; /* bytes of an unreadable answer that a message shows */
+enum { SHOWN = 200 }; /* bytes of an unreadable answer that a message quotes */
 
 static pdl_call_stream *stream_of(pdl_call *c) {
     if (c->stream) return c->stream;
@@ -56,8 +56,8 @@ void pdl_call_reset_answer(pdl_call *c) {
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-/* After a mid-stream retry: skips the prefix that was already shown; false when the new stream
- * differs. */
+/* Skips the prefix that was already shown before a retry in mid-stream. Returns false when the new
+ * stream differs. */
 static bool skip_shown(pdl_call *c, pdl_str *text) {
     size_t n = text->n < c->replay_left ? text->n : c->replay_left;
     assert(c->replay_left <= c->shown_text.len);
@@ -72,7 +72,8 @@ static bool skip_shown(pdl_call *c, pdl_str *text) {
     return true;
 }
 
-/* A value that is wrapped, or whose nulls will be removed, is shown only when it is complete. */
+/* Returns false for a value that is wrapped or whose nulls will be removed: it is shown when it is
+ * complete. */
 static bool is_shown_in_pieces(const pdl_call *c) {
     return c->ask.stream && !c->ask.wrapped && !c->ask.nullable && c->e->sink.piece;
 }
@@ -89,8 +90,9 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
     return c->state != PDL_CALL_CANCELLED;
 }
 
-/* More of the answer besides its text, where the sink wants it. An answer that is not shown in
- * pieces has none, nor one that may be repeated in mid-stream, which is compared as a text. */
+/* Passes the part of the answer that is not text to a sink that wants it. An answer that is not
+ * shown in pieces has no such part. An answer that may be repeated in mid-stream is compared as a
+ * text, so its other parts are not shown either. */
 static bool show_extra(pdl_call *c) {
     bool was = c->in_callback;
     pdl_val extra = pdl_reply_builder_extra(&c->stream->builder);
@@ -102,7 +104,7 @@ static bool show_extra(pdl_call *c) {
     return c->state != PDL_CALL_CANCELLED;
 }
 
-/* Takes the fault that was found while the reply was read. */
+/* Fails with c->fault, which was found while the reply was read. */
 static void fail_inside(pdl_call *c) {
     pdl_fault f = c->fault;
     c->fault = (pdl_fault){0};
@@ -139,11 +141,12 @@ bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 
 /* --- the reply -------------------------------------------------------------------------------- */
 
-#define LEAST_WAIT_S 0.005 /* what is shorter is no waiting */
+#define LEAST_WAIT_S 0.005 /* shorter waits are not reported */
 
 static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
 
-/* The reply with the attempts before it, when there were some. Takes reply. */
+/* Answers the effect with the reply and, when requests failed before it, their attempts. Takes
+ * reply. */
 static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect *e = c->e;
     double seconds = seconds_since(c->start_ns);
@@ -163,7 +166,7 @@ static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect_answer(e, reply, seconds);
 }
 
-/* The answer is used, but may not be whole. Takes reason. */
+/* Notifies the user that the answer is used although it may be incomplete. Takes reason. */
 static void note_reason(pdl_call *c, pdl_val reason) {
     if (pdl_str_get(reason).n)
         pdl_call_note(c, "the answer of %.*s ended with the reason %.*s and may not be complete",
@@ -203,7 +206,8 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
 
 /* --- a whole reply ---------------------------------------------------------------------------- */
 
-/* An error inside an answer with status 200: {"error": ...} without choices, or in the choice. */
+/* Returns true for an error inside an answer with status 200: {"error": ...} without choices, or in
+ * the choice. */
 static bool is_error(pdl_vref json) {
     pdl_vref body = pdl_is_list(json) && pdl_list_len(json) ? pdl_list_at(json, 0) : json,
              choices = pdl_member(body, "choices");
@@ -211,7 +215,8 @@ static bool is_error(pdl_vref json) {
     return pdl_peer_fails(pdl_list_at(choices, 0));
 }
 
-/* The reply is none. Its own words, where it has some, say more than `err`. Takes err, json. */
+/* Makes the fault of a reply that has not the form of an answer. An error message in the reply says
+ * more than `err`. Takes err, json. */
 static void fault_of_body(pdl_err *err, pdl_val json, int status, pdl_fault *f) {
     pdl_buf words = PDL_BUF;
     int code = pdl_fault_code(json);
@@ -225,7 +230,7 @@ static void fault_of_body(pdl_err *err, pdl_val json, int status, pdl_fault *f) 
     pdl_drop(json);
 }
 
-/* The answer to texts: {embeddings, usage, model}. Takes json. */
+/* Answers an embedding: {embeddings, usage, model}. Takes json. */
 static void read_vectors(pdl_call *c, pdl_val json, int status) {
     pdl_val reply, kept = pdl_keep(json);
     pdl_err err = {0};
@@ -239,7 +244,7 @@ static void read_vectors(pdl_call *c, pdl_val json, int status) {
     answer(c, reply);
 }
 
-/* Takes json. */
+/* Reads a whole reply into *raw, or sets *f. Takes json. */
 static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, pdl_fault *f) {
     pdl_val kept = pdl_keep(json);
     pdl_err err = {0};
@@ -255,7 +260,7 @@ static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, p
     return ok;
 }
 
-/* An answer that is no JSON. */
+/* Makes the fault of an answer that is not JSON. */
 static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault *f) {
     pdl_buf shown = PDL_BUF;
     pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, SHOWN), &shown);
@@ -264,7 +269,7 @@ static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault
     pdl_buf_fini(&shown);
 }
 
-/* Takes what `fixed` holds. */
+/* Reads a whole body. Takes what `fixed` holds. */
 static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
     pdl_fault f = {0};
     pdl_err err = {0};
@@ -295,7 +300,7 @@ static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
         return;
     }
     if (c->ask.provider->dialect->pending)
-        f.should_retry = 0; /* a job costs: it is not begun again */
+        f.should_retry = 0; /* beginning the job again would cost a second time */
     pdl_job_end(c);
     pdl_call_fail(c, &f);
 }
@@ -323,7 +328,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
         pdl_fault_of_text(200, data, &c->fault);
         return false;
     }
-    if (pdl_str_is(name, "ping")) return true; /* it keeps the connection alive */
+    if (pdl_str_is(name, "ping")) return true; /* a ping only keeps the connection alive */
     d->wants_extra =
         c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
     if (!c->ask.provider->dialect->event(&c->ask, data, d, err)) {
@@ -361,7 +366,8 @@ static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
                : pdl_sse_feed(&s->sse, bytes, on_event, c, err);
 }
 
-/* Reads more of a stream. Returns false when it ended badly (c->fault) or the call was cancelled.
+/* Reads more of a stream. Returns false when it ended with an error (c->fault) or the call was
+ * cancelled.
  */
 static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
     pdl_err err = {0};
@@ -379,8 +385,8 @@ static bool is_over(uint64_t start_ns, uint64_t limit_ms) {
     return limit_ms && pdl_clock_ns() - start_ns > limit_ms * 1000000;
 }
 
-/* Comments, pings and events that bring nothing keep a connection alive but are not an answer: the
- * limits are of the parts of the answer. */
+/* Returns true when no part of the answer was received within the limits. Comments, pings and empty
+ * events keep the connection alive, but they do not count. */
 static bool is_late(const pdl_call *c) {
     return (!c->stream || !c->stream->moved_ns) && is_over(c->attempts.start_ns, c->timing.first);
 }
@@ -389,12 +395,13 @@ static bool is_stuck(const pdl_call *c) {
     return c->stream->moved_ns && is_over(c->stream->moved_ns, c->timing.idle);
 }
 
-/* Returns true when bytes, the first ones, are one text instead of a stream of this framing: JSON,
- * or the page of a server in between. */
+/* Returns true when bytes, the first ones, are one text and not a stream of this framing: JSON, or
+ * the page of a proxy. */
 static bool is_one_text(pdl_framing framing, pdl_str bytes) {
     pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
     if (s.n == 0) return false;
-    if (framing == PDL_STREAM_FRAMES) return (unsigned char)s.p[0] > 0x20; /* frames are short */
+    /* the length of a frame begins with small bytes */
+    if (framing == PDL_STREAM_FRAMES) return (unsigned char)s.p[0] > 0x20;
     if (framing == PDL_STREAM_EVENTS) return strchr("{[<\"", s.p[0]) && s.p[0];
     size_t end = pdl_str_find(s, PDL_STR("\n"), 0);
     return s.p[0] != '{' || (end != PDL_NOT_FOUND && pdl_str_trim(pdl_str_sub(s, 0, end)).n == 1);
@@ -432,7 +439,8 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     return false;
 }
 
-/* What a server said beside its events. JSON is an error also after an answer. */
+/* Makes the fault of text that a server sent outside its events. JSON is an error even after an
+ * answer. */
 static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     pdl_str said = pdl_buf_str(&c->stream->sse.stray);
     bool complete = pdl_reply_builder_is_complete(&c->stream->builder);

@@ -1,17 +1,17 @@
-/* recover.c -- what follows a failure: another attempt, another model, or the error.
+/* recover.c -- decides what follows a failure: another attempt, another model, or the error.
  *
  * A failed request is examined in this order, and the first rule that applies is taken:
  *   1. a token of the cache was refused: get a new one, once;
- *   2. the service refuses the schema's field: ask without it;
- *   3. the failure may pass and nothing speaks against sending again: wait (backoff.c), send again;
+ *   2. the service refuses the field of the schema: send the request without it;
+ *   3. the failure may pass and nothing forbids a retry: wait (backoff.c), send again;
  *   4. the parameters name another model: write the request for that one;
  *   5. refuse the effect, with everything that was tried in the error's detail.
  *
- * Sending again is only right before a part of the answer was shown, because a model never
- * says the same twice. `retry_after_output` allows it for programs that prefer an error later to
- * an error now: receive.c then holds the new stream against the text that was shown and fails if
- * they differ. A failure before anything was sent (a bad parameter, a missing key) does not pass
- * by itself and is never tried again.
+ * A retry is only right before a part of the answer was shown, because a model never says the same
+ * twice. `retry_after_output` allows it for programs that prefer a later error to an immediate one:
+ * receive.c then compares the new stream with the text that was shown and fails if they differ. A
+ * failure before anything was sent (a bad parameter, a missing key) does not pass by itself and is
+ * never retried.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,7 @@ static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     pdl_buf_putc(out, '}');
 }
 
-/* Takes the content of f. */
+/* Refuses the effect. Takes the content of f. */
 static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_effect *e = c->e;
     pdl_err err = {0};
@@ -66,12 +66,12 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_effect_refuse(e, &err);
 }
 
-/* --- what comes next -------------------------------------------------------------------------- */
+/* --- the decision ----------------------------------------------------------------------------- */
 
-/* What is done about a failure. */
+/* What follows a failure. */
 typedef struct decision {
     pdl_next next;
-    uint64_t wait_ms; /* before a retry */
+    uint64_t wait_ms; /* the wait before a retry */
     bool is_free;     /* the retry is not counted */
 } decision;
 
@@ -88,7 +88,8 @@ static bool was_sent(pdl_call_state failed) {
            failed == PDL_CALL_READING;
 }
 
-/* A service that does not know the constraint gets the call without it (spec providers 15.2). */
+/* Returns true when the service does not know the field of the schema; the call is then sent
+ * without it (spec providers 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
     if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
@@ -98,8 +99,8 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     return false;
 }
 
-/* The service may withdraw a cached token early, so a new one is tried. A refused exchange is not
- * repeated. */
+/* Returns true when a new token may help: the service may withdraw a cached token early. A refused
+ * exchange is not repeated. */
 static bool blames_token(const pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return c->token_url.len && f->status == 401 && was_sent(failed) &&
            failed != PDL_CALL_AWAITS_TOKEN && !(c->tried & PDL_TRIED_NEW_TOKEN);
@@ -118,8 +119,8 @@ static bool can_begin_again(const pdl_call *c) {
            (pdl_call_retries_after_output(c) && pdl_call_is_streamed(c));
 }
 
-/* A 429 while other requests of the bucket are answered only means later: that retry is not
- * counted. */
+/* Decides what follows. A 429 while other requests of the bucket are answered only postpones the
+ * request: that retry is not counted. */
 static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     decision d = {.next = PDL_NEXT_NONE};
     unsigned most = max_retries(c);
@@ -136,7 +137,7 @@ static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return d;
 }
 
-/* Takes model, the one that failed. */
+/* Records the failed attempt. Takes model, the one that failed. */
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_val model, const decision *d) {
     if (d->next != PDL_NEXT_NONE || !pdl_is_absent(c->attempts.list)) {
         pdl_buf msg = PDL_BUF;
@@ -178,7 +179,7 @@ void pdl_call_note(const pdl_call *c, const char *fmt, ...) {
 
 void pdl_call_fail_early(pdl_call *c, pdl_err *err) {
     pdl_fault f = {0};
-    if (pdl_err_is_cancel(err)) { /* a large request is cancelled while it is written */
+    if (pdl_err_is_cancel(err)) { /* a large request may be cancelled while it is written */
         pdl_effect *e = c->e;
         pdl_call_enter(c, PDL_CALL_FAILED);
         pdl_call_release(c);
@@ -194,7 +195,7 @@ void pdl_call_fail(pdl_call *c, pdl_fault *f) {
     pdl_call_enter(c, PDL_CALL_FAILED);
     PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id,
               pdl_err_kind_name(f->kind), f->status);
-    pdl_val model = pdl_keep(c->model); /* a fallback changes it */
+    pdl_val model = pdl_keep(c->model); /* fall_back changes c->model */
     decision d = decide(c, f, failed);
     note_attempt(c, f, model, &d);
     if (d.next == PDL_NEXT_NONE) {

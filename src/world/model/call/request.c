@@ -1,5 +1,5 @@
-/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see
- * call.h.
+/* request.c -- writes the request of a call from its effect: route, parameters, URL, headers, body.
+ * Everything that can be refused without asking a service is refused here; see call.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* One line of text: another line would be another header. */
+/* Returns true for one line of text. A second line would become another header. */
 static bool is_line(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 && s.p[i] != '\t') return false;
@@ -114,8 +114,8 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* A schema that no field of the request can carry is requested in words, unless the program asks
- * for JSON itself. */
+/* Asks in words for a schema that no field of the request can carry, unless the program asks for
+ * JSON itself. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
     bool in_words =
@@ -132,7 +132,7 @@ static void ask_in_words(pdl_call *c) {
     a->structured = PDL_BY_PROMPT;
 }
 
-/* Refuses what the service does not support: leaving it out would give an answer to another
+/* Refuses a part that the service does not support: leaving it out would give an answer to another
  * question. */
 static bool check_part(const pdl_call *c, const pdl_part *p, pdl_err *err) {
     static const struct {
@@ -208,7 +208,8 @@ static bool find_route(pdl_call *c, const char *platform, pdl_err *err) {
     return pdl_route_find(model, pdl_str_of(platform), c->given, &c->calls->env, &c->route, err);
 }
 
-/* A key of two lines, or with a NUL, would go out cut, or as another header. */
+/* Refuses keys that contain a line end or a NUL: they would be sent truncated, or as another
+ * header. */
 static bool check_keys(const pdl_call *c, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(c->given); i++) {
         pdl_vref k = pdl_dict_key_at(c->given, i), v = pdl_dict_val_at(c->given, i);
@@ -220,11 +221,11 @@ static bool check_keys(const pdl_call *c, pdl_err *err) {
     }
     return is_line(pdl_buf_str(&c->route.key)) ||
            pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                       "the key of %s holds a line end or a control character: look at %s",
+                       "the key of %s holds a line end or a control character: check %s",
                        c->route.provider->prefix, c->route.provider->key_env);
 }
 
-/* Registers everything secret in the request before it is sent, wherever it came from. */
+/* Registers everything secret in the request before it is sent, whatever its source. */
 static void note_secrets(const pdl_call *c) {
     pdl_secrets *s = c->calls->opt.secrets;
     pdl_secrets_note_parameters(s, c->given);
@@ -250,7 +251,8 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
     ask_in_words(c);
     if (!pdl_score_check(&c->ask, err)) return false;
-    if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
+    /* a score has no text to show */
+    if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false;
     if (!check_media(c, err)) return false;
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err))
         return false;

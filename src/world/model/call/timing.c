@@ -1,7 +1,7 @@
-/* timing.c -- see timing.h. Layers, each overriding the previous one: defaults, run (option or
- * PDL_TIMEOUT), provider (PREFIX_TIMEOUT), block. In a layer a bare number means a `timeout`: the
- * whole time of an answer that does not stream, the wait for the first and for further events of a
- * stream (spec providers 7).
+/* timing.c -- computes the time limits of a request from four layers, each of which overrides the
+ * previous one; see timing.h: defaults, run (option or PDL_TIMEOUT), provider (PREFIX_TIMEOUT),
+ * block. In a layer a bare number is a `timeout`: the limit for a whole answer that does not
+ * stream, and for the wait for the first and each further event of a stream (spec providers 7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +14,13 @@
 
 enum { BARE, CONNECT, FIRST, IDLE, TOTAL, N_LIMITS };
 
-/* Seconds of one layer; negative: not set. */
+/* The seconds of one layer; negative: not set. */
 typedef struct layer {
     double s[N_LIMITS];
 } layer;
 
 static const struct {
-    const char *name; /* in texts; NULL: a bare number */
+    const char *name; /* the name in texts; NULL for a bare number */
     const char *parameter;
 } limits[N_LIMITS] = {
     [BARE] = {NULL, "timeout"},
@@ -30,8 +30,9 @@ static const struct {
     [TOTAL] = {"total", "total_timeout"},
 };
 
-/* A connection succeeds at once or never; a whole answer and each piece of a stream get ten minutes
- * as with OpenAI's clients; a stream as a whole gets what LiteLLM gives a request. */
+/* The defaults. A connection succeeds at once or never; a whole answer and each piece of a
+ * stream get ten minutes as with OpenAI's clients; a stream as a whole gets what LiteLLM gives a
+ * request. */
 static const layer plain = {{-1, 5, 0, 0, 600}}, streamed = {{-1, 5, 600, 600, 6000}};
 
 enum { LONGEST_S = 1000000000 };
@@ -40,7 +41,7 @@ static bool read_seconds(pdl_str s, double *out) {
     return pdl_num_read_double(pdl_str_trim(s), out) && *out >= 0 && *out <= LONGEST_S;
 }
 
-/* "connect=5", "30". */
+/* Reads one item: "connect=5", "30". */
 static bool read_item(pdl_str item, layer *l) {
     size_t eq = pdl_str_find(item, PDL_STR("="), 0);
     if (eq == PDL_NOT_FOUND) return read_seconds(item, &l->s[BARE]);
@@ -92,7 +93,8 @@ static bool read_parameter(pdl_vref given, const char *key, double *out, pdl_err
                        "parameter %s should be a number of seconds", key);
 }
 
-/* LiteLLM's other names of `timeout`; the one for streams wins there. */
+/* Reads the parameters of a block. LiteLLM has other names for `timeout`; the one for streams takes
+ * precedence there. */
 static bool read_block(pdl_vref given, bool stream, layer *l, pdl_err *err) {
     for (size_t i = 0; i < N_LIMITS; i++) l->s[i] = -1;
     if (!read_parameter(given, "request_timeout", &l->s[BARE], err)) return false;

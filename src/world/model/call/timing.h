@@ -8,16 +8,17 @@
 
 #include "model/providers.h"
 
-/* ms; 0: no limit. */
+/* Limits in ms; 0 is no limit. */
 typedef struct pdl_timing {
     uint64_t connect;
-    uint64_t first; /* to the first event of a stream; 0 for answers that do not stream */
-    uint64_t idle;  /* between bytes of a stream; as first */
-    uint64_t total; /* from the request to its end; of a stream too */
+    uint64_t first; /* until the first event of a stream; 0 for answers that do not stream */
+    uint64_t idle;  /* between bytes of a stream; 0 for answers that do not stream */
+    uint64_t total; /* from the request to its end, also for a stream */
 } pdl_timing;
 
-/* Limits of a call to p (NULL: not known yet) with these parameters. run: text of the run, see
- * pdl_timing_check, or NULL. Error: bad_request for a limit that is not a number of seconds. */
+/* Computes the limits of a call to p (NULL: not known yet) with these parameters. run: the text for
+ * the run, see pdl_timing_check, or NULL. Error: bad_request for a limit that is not a number of
+ * seconds. */
 PDL_MUST bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env,
                             const char *run, bool stream, pdl_timing *out, pdl_err *err);
 

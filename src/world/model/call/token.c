@@ -1,4 +1,5 @@
-/* token.c -- see token.h (spec providers 12).
+/* token.c -- exchanges keys for tokens, one exchange for all calls that need it; see token.h (spec
+ * providers 12).
  *
  * A run that maps over a thousand items starts a thousand calls with the same key. If each
  * exchanged the key for itself, the service would refuse them, so the cache has one entry per
@@ -88,7 +89,7 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     return ok;
 }
 
-/* A refused exchange is an authentication error, whatever its status. */
+/* Makes the fault of a refused exchange: an authentication error, whatever its status. */
 static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
     if (r->end != PDL_HTTP_OK) {
         pdl_fault_of_transport(r, false, f);

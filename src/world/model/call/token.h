@@ -16,7 +16,7 @@ typedef struct pdl_tokens {
     pdl_access_token *first;
 } pdl_tokens;
 
-/* A call's wait for a token; embedded in the call. All-zero waits for nothing. */
+/* A call's wait for a token; embedded in the call. All-zero: it does not wait. */
 typedef struct pdl_token_wait {
     pdl_access_token *token;
     struct pdl_token_wait *next, **prev;
@@ -25,13 +25,13 @@ typedef struct pdl_token_wait {
     void *user;
 } pdl_token_wait;
 
-/* The token of id from url, while it is valid; else an empty slice. Borrowed. */
+/* Returns the token of id from url while it is valid, else an empty slice. Borrowed. */
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
-/* Exchanges by posting form, and notifies w. Never calls back from inside. */
+/* Exchanges the key by posting form, and notifies w. Never calls back from inside. */
 void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
-/* w is not notified any more. */
+/* Ends the wait: w is not notified any more. */
 void pdl_token_cancel(pdl_token_wait *w);
-/* The token was refused: the next call that needs it gets a new one. */
+/* Drops a token that was refused: the next call that needs it gets a new one. */
 void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id);
 /* Cancels exchanges. No call may be waiting. */
 void pdl_tokens_fini(pdl_tokens *t);

@@ -1,4 +1,5 @@
-/* wirelog.c -- see wirelog.h.
+/* wirelog.c -- writes the literal requests and replies of calls to the log of --wire; see
+ * wirelog.h. Secrets are redacted before an entry leaves this file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +11,7 @@
 
 static bool is_on(const pdl_call *c) { return c->calls->opt.wire != NULL; }
 
-/* Each line of text after "#CALL MARK "; an empty text is an empty line. */
+/* Appends each line of text after "#CALL MARK "; an empty text is an empty line. */
 static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
     size_t from = 0;
     do {
@@ -24,7 +25,7 @@ static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) 
     } while (from < text.n);
 }
 
-/* The same without secrets, also those of several lines. */
+/* Appends the lines of text with its secrets redacted, also those that span lines. */
 static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
     pdl_buf clean = PDL_BUF;
     pdl_hide_lines(c->calls->opt.secrets, text, &clean);
@@ -48,7 +49,7 @@ static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* What a service sets (cookies) is as secret as what it is sent. */
+/* Appends the head of a reply. Cookies that a service sets are as secret as what it is sent. */
 static void put_reply_head(const pdl_call *c, pdl_str head, pdl_buf *out) {
     while (head.n) {
         size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);

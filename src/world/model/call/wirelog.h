@@ -1,5 +1,5 @@
-/* wirelog.h -- the literal requests and replies of calls without their secrets, for --wire. Private
- * to model.
+/* wirelog.h -- the log of literal requests and replies of calls, without their secrets, for --wire.
+ * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,11 @@
 
 #include "model/call/call.h"
 
-/* Lines "#CALL > ..." and "#CALL < ...", passed to the options' wire, if there is one. */
+/* Writes the lines "#CALL > ..." and "#CALL < ..." and passes them to the option `wire`, if it is
+ * set. */
 void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r);
-void pdl_wire_data(pdl_call *c, pdl_str bytes); /* of a stream: written at its end */
+/* collects the text of a stream, which is written at its end */
+void pdl_wire_data(pdl_call *c, pdl_str bytes);
 void pdl_wire_received(pdl_call *c, const pdl_http_reply *r);
 
 #endif

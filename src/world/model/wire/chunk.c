@@ -1,5 +1,5 @@
-/* chunk.c -- see chunk.h. A run with many streams gets thousands of these events a second; making
- * values of them takes 4 times as long.
+/* chunk.c -- reads the commonest event of a stream in place; see chunk.h. A run with many streams
+ * gets thousands of these events a second, and making values of them takes 4 times as long.
  *
  * The reader is exact about what it accepts and refuses everything else: an unknown key with a
  * value, a second choice, a tool call, a finish reason, an unknown escape.
@@ -25,7 +25,8 @@ static inline bool accept(pdl_scan *s, int c) {
     return scan_accept(s, c);
 }
 
-/* A string without its quotes, escapes unchanged. Control characters end the attempt. */
+/* Reads a string without its quotes, with its escapes unchanged. Returns false at a control
+ * character. */
 static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     if (!accept(s, '"')) return false;
     size_t start = s->pos;
@@ -46,7 +47,8 @@ static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     return false;
 }
 
-/* Skips a text: memchr is faster than examining each byte. Escapes end the attempt. */
+/* Skips a text without escapes: memchr is faster than examining each byte. Returns false at an
+ * escape. */
 static bool skip_text(pdl_scan *s) {
     if (!accept(s, '"')) return false;
     const char *from = s->src.p + s->pos;
@@ -67,7 +69,7 @@ static bool read_null(pdl_scan *s) {
     return scan_accept_str(s, PDL_STR("null"));
 }
 
-/* A text, a whole number or null. */
+/* Skips a text, a whole number or null. */
 static bool skip_scalar(pdl_scan *s) {
     skip_blanks(s);
     int c = scan_peek(s);
@@ -81,11 +83,11 @@ static bool read_key(pdl_scan *s, pdl_str *key) {
 
 /* The content of the event. */
 typedef struct model_chunk {
-    pdl_str content; /* raw */
+    pdl_str content; /* escapes are not decoded yet */
     bool escaped, has_content, has_choice;
 } chunk;
 
-/* {key: value, ...} with member() for each value. */
+/* Reads {key: value, ...}, with member() for each value. */
 static bool read_object(pdl_scan *s, chunk *c, bool (*member)(pdl_scan *s, pdl_str key, chunk *c)) {
     pdl_str key;
     if (!accept(s, '{')) return false;
@@ -147,8 +149,8 @@ static int hex4(pdl_str s) {
     return v;
 }
 
-/* \uXXXX, two of them for a pair of surrogates. Returns the number of bytes read after the
- * backslash; 0: not valid. */
+/* Decodes \uXXXX, or two of them for a pair of surrogates. Returns the number of bytes read after
+ * the backslash; 0 when it is not valid. */
 static size_t unescape_unicode(pdl_str s, pdl_buf *out) {
     int hi = hex4(pdl_str_sub(s, 1, s.n)), lo;
     if (hi < 0) return 0;
@@ -188,7 +190,7 @@ bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     pdl_scan s = {text, 0};
     chunk c = {0};
     if (pdl_dict_len(d->head) == 0)
-        return false; /* the first event brings id, model and the rest */
+        return false; /* the first event has id, model and the rest, so the slow reader takes it */
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);
     if (!scan_done(&s)) return false;

@@ -1,4 +1,5 @@
-/* chunk.h -- reads the commonest event of a chat stream without making values. Private to model.
+/* chunk.h -- reads the commonest event of a chat stream without making values, which decides how
+ * many streams a run can read at a time. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +8,10 @@
 
 #include "model/wire/reply_builder.h"
 
-/* Reads an event that only adds text: one choice with index 0 and a delta of content (and role),
- * everything else null or known from the first event. Returns false for any other text (also when
- * it is not JSON); nothing was done then, and the caller reads the event as a value. */
+/* Reads an event that only adds text: one choice with index 0 and a delta of content (and role);
+ * everything else is null or known from the first event. Returns false for any other text (also
+ * when it is not JSON) and then has changed nothing, so that the caller reads the event as a
+ * value. */
 bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d);
 
 #endif

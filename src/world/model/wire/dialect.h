@@ -1,5 +1,5 @@
-/* dialect.h -- a wire format: writes a request, reads a reply, reads the events of a stream.
- * Private to model.
+/* dialect.h -- the interface of a wire format: it writes a request, reads a reply, and reads the
+ * events of a stream. Each service speaks one of about ten. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,48 +16,52 @@ typedef struct pdl_ask {
     const pdl_env *env;
     pdl_str name;    /* model name on the wire */
     bool base_given; /* see pdl_route */
-    bool plain;      /* platform openai: parameters go out as they are */
+    bool plain;      /* platform openai: parameters are sent as they are */
     bool stream;
-    bool no_schema;    /* the service refused the schema before: leave it to the prompt */
-    bool parsed;       /* the program reads the answer as JSON: a text stays in its quotes */
-    pdl_vref messages; /* list as the program has it */
+    bool no_schema;    /* the service refused the schema before, so the prompt asks for it */
+    bool parsed;       /* the program reads the answer as JSON, so a text keeps its quotes */
+    pdl_vref messages; /* list: the messages of the program */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's dict: control keys are read from it */
     pdl_vref schema;   /* dict, or absent */
-    pdl_vref request;  /* dict: all of the effect */
+    pdl_vref request;  /* dict: the request of the effect */
     pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
-    /* What write notes for read: */
+    /* --- set by write, used by read --- */
     bool forced_tool;       /* the schema was sent as a forced tool */
     bool wrapped;           /* the service was asked for {value: ...}: structured.h */
     bool nullable;          /* absent optional properties arrive as null: strict.h */
-    const char *structured; /* how `schema` is requested, for the trace; NULL: it is not. Static */
+    /* how `schema` is requested, for the trace; static; NULL when it is not requested */
+    const char *structured;
 } pdl_ask;
 
-/* A request that is written but for its credentials. */
+/* A request that is written except for its credentials. */
 typedef struct pdl_sign {
     const pdl_ask *ask;
-    pdl_str key; /* of the route; may be empty */
+    pdl_str key; /* the key of the route; may be empty */
     pdl_str url, body;
     pdl_secrets *secrets;   /* tokens are registered here; may be NULL */
     pdl_headers *headers;   /* headers of the program are in it already and stay */
-    pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
-    pdl_buf *token_request; /* by this form */
-    /* identity of the token, when the form differs each time; empty: the form identifies it */
+    /* when it is set, the key is first exchanged at this address for a bearer token */
+    pdl_buf *token_url;
+    pdl_buf *token_request; /* the form that is posted there */
+    /* The identity of the token, when the form differs each time; when it is empty, the form
+     * identifies the token. */
     pdl_buf *token_id;
 } pdl_sign;
 
-/* A job of the service: the address to poll, the address to cancel it, its text so far. */
+/* A job of the service: the address to poll, the address to cancel it, and its text so far. */
 typedef struct pdl_job {
     pdl_buf get, cancel, text;
 } pdl_job;
 
-/* How a service embeds texts (embedder.c). Contracts as below; read returns {embeddings:
- * [[number]], usage, model} with a vector for each of ask->texts in their order; usage is null when
- * the service has none. */
+/* How a service embeds texts (embedder.c). The contracts are those of pdl_dialect; read returns
+ * {embeddings: [[number]], usage, model} with a vector for each of ask->texts in their order; usage
+ * is null when the service reports none. */
 typedef struct pdl_embedder {
-    /* texts per request; 0: a hundred, or fewer for services with a lower limit */
+    /* Texts per request; 0: a hundred, or fewer for services with a lower limit. */
     size_t batch;
-    const char *single; /* models whose names begin so take one text at a time; NULL: none */
+    /* models with these prefixes take one text at a time; NULL: no model does */
+    const char *single;
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
 } pdl_embedder;
@@ -69,7 +73,7 @@ typedef enum {
     PDL_STREAM_NONE,   /* replies do not stream */
 } pdl_framing;
 
-/* The content of messages besides text; _URL: also by its address. */
+/* The content of messages other than text; _URL: by its address instead of its data. */
 enum {
     PDL_MEDIA_IMAGE = 1,     /* images */
     PDL_MEDIA_IMAGE_URL = 2, /* images by address */
@@ -79,24 +83,26 @@ enum {
     PDL_MEDIA_ANY = 31,      /* images, audio, documents */
 };
 
-/* Vtable contracts:
+/* Contracts of the functions:
  *
  *   write     appends the path to path, which holds the address, and returns the body. Errors:
  *             unsupported_params, bad_request, config; msg is the message without prefixes.
- *   read      a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors:
- *             protocol.
+ *   read      turns a whole reply (taken, also on failure) into a response in OpenAI's form.
+ *             Error: protocol.
  *   event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An
- *             error object of the server goes to its error. Errors: protocol.
- *   sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors:
- *             auth.
- *   by_prompt no field of the request constrains the answer: a schema is requested in words
- *   embedder  NULL: the service embeds no texts
- *   pending   returns true when the reply is an unfinished job, and fills job. NULL: never.
+ *             error object of the server goes to its error. Error: protocol.
+ *   sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key.
+ *             Error: auth.
+ *   by_prompt no field of the request constrains the answer: a schema is requested in words.
+ *   embedder  NULL: the service embeds no texts.
+ *   pending   returns true when the reply is an unfinished job, and fills job. NULL: replies are
+ *             never jobs.
+ *
  */
 struct pdl_dialect {
     const char *name;
     pdl_framing framing;
-    unsigned media; /* PDL_MEDIA_...; anything else in a message is an error */
+    unsigned media; /* PDL_MEDIA_...; any other content in a message is an error */
     bool by_prompt;
     bool resign; /* credentials are bound to the time: a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);

@@ -1,4 +1,4 @@
-/* dialect_anthropic.c -- Anthropic's messages (spec providers 13.2).
+/* dialect_anthropic.c -- the messages interface of Anthropic (spec providers 13.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ static pdl_val with_cache(pdl_val block, pdl_vref from) {
     return pdl_is_dict(mark) ? pdl_dict_putz(block, "cache_control", pdl_keep(mark)) : block;
 }
 
-/* A document that is text goes as text. */
+/* Returns the source of a document that is text, which is sent as text. */
 static pdl_val text_source(const pdl_part *p) {
     pdl_buf bytes = PDL_BUF, text = PDL_BUF;
     if (pdl_base64_read(p->data, &bytes)) pdl_utf8_repair(&text, pdl_buf_str(&bytes));
@@ -38,14 +38,15 @@ static pdl_val text_source(const pdl_part *p) {
     return pdl_dict_putz(source, "data", pdl_text_of_buf(&text));
 }
 
-/* A source that is no address names a file that the service stores. */
+/* Returns the source of a media part without data: an address, or else the name of a file that the
+ * service stores. */
 static pdl_val far_source(const pdl_part *p) {
     bool address = pdl_str_find(p->url, PDL_STR("://"), 0) != PDL_NOT_FOUND;
     return pdl_dict_putz(block_of(address ? "url" : "file"), address ? "url" : "file_id",
                          pdl_text(p->url));
 }
 
-/* An image or document by its data or by where it is. */
+/* Returns an image or document by its data or by its source. */
 static pdl_val media_block(const pdl_part *p) {
     bool image = p->kind == PDL_PART_IMAGE;
     pdl_val source;
@@ -60,7 +61,7 @@ static pdl_val media_block(const pdl_part *p) {
     return pdl_dict_putz(block_of(image ? "image" : "document"), "source", source);
 }
 
-/* Absent for an empty text, which the service refuses. */
+/* Returns the block of a part; absent for an empty text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
     case PDL_PART_TEXT: return p->text.n ? with_cache(text_block(p->text), p->value) : pdl_absent();
@@ -108,7 +109,7 @@ static pdl_val call_of(pdl_vref m, size_t i) {
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-/* Thoughts of the service are sent back unchanged, with their signatures; it refuses others. */
+/* Returns a thought unchanged, with its signature, if this service made it; it refuses others. */
 static pdl_val thought_of(pdl_vref block) {
     bool own = pdl_member_str(block, "signature").n ||
                pdl_str_is(pdl_member_str(block, "type"), "redacted_thinking");
@@ -122,7 +123,8 @@ static const pdl_turns_form turns = {.key = "content",
                                      .call = call_of,
                                      .result = result_of};
 
-/* A last text of the assistant is the beginning of the answer: no blanks at its end. */
+/* Removes the blanks at the end of a last text of the assistant, which is the beginning of the
+ * answer: the service refuses them. */
 static void trim_prefill(pdl_turns *t) {
     size_t n = pdl_list_len(t->done), k;
     if (n == 0 || !pdl_text_is(pdl_dict_getz(pdl_list_at(t->done, n - 1), "role"), "assistant"))
@@ -161,7 +163,7 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
 
 static pdl_val tool_of(pdl_vref tool) {
     pdl_vref f = pdl_tool_function(tool), text;
-    if (!pdl_is_dict(f)) return pdl_keep(tool); /* a tool of the service */
+    if (!pdl_is_dict(f)) return pdl_keep(tool); /* the tool is one that the service provides */
     text = pdl_dict_getz(f, "description");
     pdl_vref name = pdl_dict_getz(f, "name");
     pdl_val out =
@@ -189,7 +191,8 @@ static bool thinks(pdl_vref body) {
     return pdl_is_dict(t) && pdl_text_is(pdl_dict_getz(t, "type"), "enabled");
 }
 
-/* Tools of the program, and the one that represents a schema: forced when it is the only one. */
+/* Adds the tools of the program and the one that represents a schema, which is forced when it is
+ * the only one. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"),
              choice = pdl_dict_getz(a->params, "tool_choice"),
@@ -239,7 +242,7 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-/* max_tokens is required; a budget for thoughts is added to the default. */
+/* Sets max_tokens, which is required. A budget for thoughts is added to the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
     int64_t most = PDL_ANSWER_TOKENS,
             budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
@@ -295,7 +298,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* Counts of the prompt come first, those of the answer later. */
+/* Adds counts of tokens: those of the prompt arrive first, those of the answer later. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     static const char *const kept[] = {"cache_creation_input_tokens", "cache_read_input_tokens"};
     if (!pdl_is_dict(u)) return;
@@ -338,7 +341,7 @@ static void add_thought(pdl_reply_builder *d, pdl_val block) {
     d->arrived++;
 }
 
-/* A field of the latest thought. */
+/* Sets a field of the latest thought. */
 static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
     pdl_val list = thoughts_of(d);
     size_t n = pdl_list_len(list);
@@ -358,7 +361,7 @@ static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_bu
     pdl_drop(call);
 }
 
-/* A block of a whole answer, or the beginning of one in a stream. */
+/* Adds a block of a whole answer, or the beginning of a block in a stream. */
 static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, bool whole,
                                pdl_reply_builder *d) {
     pdl_str type = pdl_member_str(block, "type");
@@ -441,7 +444,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-/* Events of types that came later are ignored, but not the words of somebody else. */
+/* Returns true for an event of this dialect, including types that are newer than this code, which
+ * are ignored. Other objects come from a proxy. */
 static bool is_ours(pdl_vref json) {
     pdl_str type = pdl_member_str(json, "type");
     pdl_buf words = PDL_BUF;

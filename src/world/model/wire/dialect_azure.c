@@ -1,5 +1,5 @@
-/* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header (spec
- * providers 13.4).
+/* dialect_azure.c -- OpenAI's chat completions at Azure, with different paths and another header
+ * (spec providers 13.4).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Services of the new surface have the paths of OpenAI. */
+/* Returns true for a service of the new surface, which has the paths of OpenAI. */
 static bool is_v1(pdl_str version) {
     return pdl_str_is(version, "v1") || pdl_str_is(version, "latest") ||
            pdl_str_is(version, "preview");
@@ -18,7 +18,7 @@ static pdl_str version_of(const pdl_ask *a) {
     return v.n ? v : PDL_STR("2024-10-21");
 }
 
-/* The body of OpenAI's dialect; its path is not used. */
+/* Writes the body with OpenAI's dialect; the path that it returns is dropped. */
 static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     bool ok = pdl_dialect_openai.write(a, &path, body, err);

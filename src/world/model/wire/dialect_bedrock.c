@@ -1,4 +1,4 @@
-/* dialect_bedrock.c -- Converse of AWS Bedrock (spec providers 13.5).
+/* dialect_bedrock.c -- the Converse interface of AWS Bedrock (spec providers 13.5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,8 @@ static pdl_val object_with(const char *key, pdl_val v) {
     return pdl_dict_putz(pdl_dict_new(2), key, v);
 }
 
-/* Formats by the last word of the type; other types are named by that word. */
+/* Returns the name of a format: the last word of its MIME type, translated where the service has
+ * another word. */
 static pdl_str format_of(pdl_str mime) {
     static const struct {
         const char *word, *format;
@@ -40,8 +41,8 @@ static pdl_str format_of(pdl_str mime) {
 
 enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
 
-/* Names must be unique in a conversation and convey nothing to the model: a hash of the data, as
- * the reference makes it. */
+/* Returns the name of a document. Names must be unique in a conversation and convey nothing to the
+ * model, so it is a hash of the data, as in the reference. */
 static pdl_val name_of(pdl_str data, pdl_str format) {
     char hex[65];
     pdl_buf sample = PDL_BUF;
@@ -60,7 +61,7 @@ static pdl_val media_block(const pdl_part *p) {
     return object_with(p->kind == PDL_PART_FILE ? "document" : "image", m);
 }
 
-/* Absent for empty texts, which the service refuses. */
+/* Returns the block of a part; absent for an empty text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
     case PDL_PART_TEXT: return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
@@ -95,7 +96,8 @@ static pdl_val thought_of(pdl_vref block) {
              data = pdl_is_dict(block) ? pdl_dict_getz(block, "data") : pdl_absent();
     if (pdl_is_str(data))
         return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
-    if (!pdl_is_str(text) || !pdl_is_str(mark)) return pdl_absent(); /* of another service */
+    /* another service made the thought */
+    if (!pdl_is_str(text) || !pdl_is_str(mark)) return pdl_absent();
     pdl_val r = object_with("text", pdl_keep(text));
     r = pdl_dict_putz(r, "signature", pdl_keep(mark));
     return object_with("reasoningContent", object_with("reasoningText", r));
@@ -133,7 +135,7 @@ static pdl_val tool_of(pdl_vref tool) {
     return spec_of(pdl_is_str(name) ? pdl_str_get(name).p : "", f, pdl_tool_schema(f));
 }
 
-/* Its description is the reference's. */
+/* Returns the tool that represents a schema. Its description is the reference's. */
 static pdl_val schema_tool(pdl_vref schema) {
     pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)),
             spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));
@@ -141,7 +143,7 @@ static pdl_val schema_tool(pdl_vref schema) {
     return spec;
 }
 
-/* Absent: the service has no word for it. */
+/* Returns the choice of tools; absent when the service cannot express it. */
 static pdl_val choice_of(pdl_vref choice) {
     pdl_str name = pdl_call_name(choice);
     if (name.n) return object_with("tool", object_with("name", pdl_text(name)));
@@ -199,7 +201,7 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-/* Fields of Converse; others are passed to the model. */
+/* Returns true for fields of Converse; other fields are passed to the model. */
 static bool is_converse_field(pdl_str k) {
     static const char *const names[] = {"guardrailConfig",
                                         "performanceConfig",
@@ -236,7 +238,7 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     return body;
 }
 
-/* A budget for thoughts is added to the limit of the answer. */
+/* Sets the limit of the answer, to which a budget for thoughts is added. */
 static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     pdl_vref own = pdl_dict_getz(a->params, "thinking");
     int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled")
@@ -247,7 +249,7 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
 }
 
-/* "none" cannot be expressed: listed tools may be called. */
+/* Refuses the choice "none", which the service cannot express: listed tools may be called. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none"))
@@ -277,7 +279,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* A key of the service, or a signature. */
+/* Signs with a key of the service, or with a signature. */
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
     pdl_buf time = PDL_BUF, value = PDL_BUF;
@@ -307,7 +309,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     if (v.region.n == 0)
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                            "set AWS_REGION or give parameters.aws_region_name");
-    /* A token of the environment belongs to the keys of the environment. */
+    /* A token of the environment is used only with keys of the environment. */
     if (given) v.session_token = pdl_setting("aws_session_token", a->given, a->env);
     pdl_sigv4_time(pdl_clock_wall_ns(), &time);
     v.timestamp = pdl_buf_str(&time);
@@ -327,7 +329,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
 }
 
-/* Tokens read from or written to a cache belong to the prompt. */
+/* Adds counts of tokens. Tokens read from or written to a cache belong to the prompt. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
     int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1),
@@ -344,7 +346,7 @@ static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_buil
     pdl_drop(list);
 }
 
-/* Thoughts in the form of Anthropic's models, which produce them. Takes block. */
+/* Adds a thought in the form of Anthropic's models, which produce them. Takes block. */
 static void add_thinking_block(pdl_val block, pdl_reply_builder *d) {
     pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);
@@ -359,7 +361,7 @@ static void add_thought(pdl_vref text, pdl_vref mark, pdl_reply_builder *d) {
     add_thinking_block(b, d);
 }
 
-/* A thought that cannot be read, only sent back. */
+/* Adds an encrypted thought, which is only sent back. */
 static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
     if (!pdl_is_str(data)) return;
     add_thinking_block(
@@ -411,7 +413,7 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply
         pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
     add_hidden_thought(get(thought, "redactedContent"), d);
     if (!pdl_is_str(get(thought, "signature"))) return;
-    /* The signature ends a thought. */
+    /* The signature is the last part of a thought. */
     pdl_val all = pdl_text(pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
     add_thought(all, get(thought, "signature"), d);
     d->mark = d->reasoning.len;
@@ -439,7 +441,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-/* The frame says what its payload is; new kinds are ignored. */
+/* Returns true for a frame that says what its payload is; new kinds are ignored. */
 static bool is_ours(pdl_vref json) {
     (void)json;
     return true;

@@ -1,4 +1,5 @@
-/* dialect_completion.c -- text completions: one prompt in, text out (spec providers 13.6).
+/* dialect_completion.c -- text completions, which take one prompt and return text (spec providers
+ * 13.6).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* With a template one text; else the contents: one as a text, several as the list that the
- * reference sends (several prompts to a service;
+/* Returns the prompt: one text when there is a template; otherwise the contents, one as a text and
+ * several as the list that the reference sends (several prompts to a service;
  * conformance/providers/other-text-completion-openai.json). */
 static pdl_val prompt_of(const pdl_ask *a) {
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
@@ -32,8 +33,8 @@ static pdl_val prompt_of(const pdl_ask *a) {
     return one;
 }
 
-/* What a completion does not support. Schemas and grammars are left to servers at the user's
- * address. */
+/* The parameters that a completion does not support. Schemas and grammars are sent only to servers
+ * at the user's address. */
 static const pdl_param_rule rules[] = {
     {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
     {.name = "stream_options", .to = PDL_TO_OWN},
@@ -71,7 +72,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* The scores replace the text of the first choice. Takes choices. */
+/* Replaces the text of the first choice by the scores. Takes choices. */
 static bool put_scores(const pdl_ask *a, pdl_val choices, pdl_val *out, pdl_err *err) {
     pdl_val prompt = prompt_of(a), content;
     bool ok = pdl_score_read(a, prompt, choices, &content, err);
@@ -87,7 +88,7 @@ static bool put_scores(const pdl_ask *a, pdl_val choices, pdl_val *out, pdl_err 
     return true;
 }
 
-/* choices[i].text becomes choices[i].message. */
+/* Moves choices[i].text to choices[i].message. */
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_vref old = pdl_is_dict(json) ? pdl_dict_getz(json, "choices") : pdl_absent();
     pdl_val choices = pdl_list_new(1);
@@ -113,7 +114,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 }
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_dialect_openai.event(a, text, d, err); /* chunks differ by choices[0].text only */
+    /* chunks differ from those of a chat only in choices[0].text */
+    return pdl_dialect_openai.event(a, text, d, err);
 }
 
 const pdl_dialect pdl_dialect_completion = {.name = "completion",

@@ -1,4 +1,5 @@
-/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI (spec providers 13.3).
+/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI (spec providers
+ * 13.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ static pdl_val object_with(const char *key, pdl_val v) {
     return pdl_dict_putz(pdl_dict_new(2), key, v);
 }
 
-/* Type of a file that is named by its address only. */
+/* Returns the MIME type of a file that is named by its address only. */
 static pdl_str mime_of(const pdl_part *p) {
     static const struct {
         const char *end, *mime;
@@ -41,7 +42,7 @@ static pdl_val part_of(const pdl_part *p) {
     return object_with("file_data", pdl_dict_putz(media, "file_uri", pdl_text(p->url)));
 }
 
-/* System messages are joined to one text. */
+/* Adds the parts of a system message; system messages are joined to one text. */
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
     pdl_vref content = pdl_dict_getz(message, "content");
     pdl_str role = pdl_message_role(message);
@@ -54,7 +55,8 @@ static pdl_val parts_of(pdl_vref message, pdl_val list) {
     return list;
 }
 
-/* The text of a result; a text that is an object goes as that object. */
+/* Returns the object that holds the text of a result; a text that is a JSON object is sent as that
+ * object. */
 static pdl_val response_of(pdl_vref content) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
@@ -71,7 +73,8 @@ static pdl_val response_of(pdl_vref content) {
     return object_with("content", pdl_text_of_buf(&text));
 }
 
-/* Results need the name of the function, which is in the message or in the call. */
+/* Returns a result with the name of its function, which the service requires and which is in the
+ * message or in the call. */
 static pdl_val result_of(pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
              id = pdl_dict_getz(m, "tool_call_id");
@@ -82,7 +85,7 @@ static pdl_val result_of(pdl_vref messages, size_t i) {
                        pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
 }
 
-/* Calls are sent back with their signature. */
+/* Returns a call with its signature, which the service wants back. */
 static pdl_val call_of(pdl_vref m, size_t i) {
     pdl_vref call = pdl_list_at(pdl_message_calls(m), i),
              marks = pdl_dict_getz(m, "thought_signatures");
@@ -96,8 +99,8 @@ static pdl_val call_of(pdl_vref m, size_t i) {
 static const pdl_turns_form turns = {
     .key = "parts", .assistant = "model", .parts = parts_of, .call = call_of, .result = result_of};
 
-/* The service requires a user message: where there are only system messages, the reference's
- * placeholder. */
+/* Returns the placeholder of the reference for a user message. The service requires one, so it is
+ * used when there are only system messages. */
 static pdl_val placeholder_part(void) {
     pdl_val m = object_with("role", pdl_textz("user"));
     return pdl_dict_putz(m, "parts",
@@ -139,7 +142,7 @@ static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
         if (pdl_is_dict(f))
             functions = pdl_list_push(functions, declaration_of(f));
         else
-            tools = pdl_list_push(tools, pdl_keep(tool)); /* one of the service */
+            tools = pdl_list_push(tools, pdl_keep(tool)); /* a tool of the service */
     }
     if (pdl_list_len(functions))
         tools = pdl_list_push(tools, object_with("function_declarations", functions));
@@ -164,7 +167,8 @@ static pdl_val put_choice(const pdl_ask *a, pdl_val body) {
     return pdl_dict_putz(body, "toolConfig", object_with("functionCallingConfig", c));
 }
 
-/* The first generation knows a part of the schema language only, under another name. */
+/* Adds a schema. The first generation of models supports only a part of the schema language, under
+ * another name. */
 static pdl_val put_schema(const pdl_ask *a, pdl_vref schema, pdl_val config) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
     bool old = pdl_str_starts(a->name, PDL_STR("gemini-1."));
@@ -230,7 +234,7 @@ static pdl_val put_thinking(const pdl_ask *a, pdl_val config) {
                          pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
 }
 
-/* OpenAI's ["text", "image"] in capitals. */
+/* Adds the modalities in capitals: OpenAI writes ["text", "image"]. */
 static pdl_val put_modalities(const pdl_ask *a, pdl_val config) {
     pdl_vref given = pdl_dict_getz(a->params, "modalities");
     if (!pdl_is_list(given)) return config;
@@ -290,7 +294,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- Vertex AI -------------------------------------------------------------------------------- */
 
-/* The project from the program, else from its credentials. Owned; empty: neither. */
+/* Finds the project in the program or else in its credentials. Owned; empty when neither has it. */
 static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
     pdl_str named = pdl_setting("vertex_project VERTEXAI_PROJECT VERTEX_PROJECT", a->given, a->env);
     pdl_val c = pdl_absent();
@@ -304,7 +308,7 @@ static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
                                    "set VERTEXAI_PROJECT or give parameters.vertex_project");
 }
 
-/* A ready token, else the credentials exchanged for one. */
+/* Signs with a token that the program gives, or exchanges the credentials for one. */
 static bool sign_vertex(const pdl_sign *s, pdl_err *err) {
     pdl_val c = pdl_absent();
     if (pdl_headers_has(s->headers, "Authorization")) return true;
@@ -333,7 +337,7 @@ bool pdl_vertex_path(const pdl_ask *a, pdl_buf *path, pdl_err *err) {
     }
     if (place.n == 0) place = PDL_STR("global");
     if (pdl_str_starts(pdl_buf_str(path),
-                       pdl_str_of(global))) { /* this place has a host without prefix */
+                       pdl_str_of(global))) { /* the location "global" has a host without prefix */
         pdl_buf_clear(path);
         PDL_PUT(path, "https://aiplatform.googleapis.com");
     }
@@ -376,8 +380,8 @@ static void add_call(pdl_vref part, pdl_vref f, pdl_reply_builder *d) {
     d->extra = pdl_dict_putz(d->extra, "thought_signatures", marks);
 }
 
-/* An image that the model made, besides the text: {type: image_url, image_url: {url: "data:..."}}
- * in `images`. */
+/* Adds an image that the model made, besides the text: {type: image_url, image_url: {url:
+ * "data:..."}} in `images`. */
 static void add_image(pdl_vref media, pdl_reply_builder *d) {
     pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL),
              old = pdl_dict_getz(d->extra, "images");
@@ -412,7 +416,7 @@ static pdl_val token_of(pdl_vref t) {
     return pdl_dict_putz(out, "logprob", pdl_is_absent(p) ? pdl_null() : pdl_keep(p));
 }
 
-/* {chosenCandidates: [token], topCandidates: [{candidates: [token]}]} in OpenAI's form. */
+/* Adds {chosenCandidates: [token], topCandidates: [{candidates: [token]}]} in OpenAI's form. */
 static void add_logprobs(pdl_vref v, pdl_reply_builder *d) {
     pdl_vref chosen = get(v, "chosenCandidates", NULL), tops = get(v, "topCandidates", NULL);
     if (!pdl_is_list(chosen)) return;
@@ -460,7 +464,7 @@ static void add_head(pdl_vref json, pdl_reply_builder *d) {
         pdl_usage_new(in, out, pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
 }
 
-/* Candidates after the first are further choices. */
+/* Adds a choice for a candidate after the first. */
 static pdl_val add_choice(pdl_val raw, pdl_vref candidate, size_t index) {
     pdl_reply_builder d;
     pdl_reply_builder_init(&d);

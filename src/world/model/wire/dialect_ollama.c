@@ -1,4 +1,5 @@
-/* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate (spec providers 11).
+/* dialect_ollama.c -- the native interface of Ollama: /api/chat and /api/generate (spec providers
+ * 11).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +38,7 @@ static void put_effort(writer *w, pdl_vref v) {
     put(w, "think", pdl_str_starts(w->ask->name, PDL_STR("gpt-oss")) ? pdl_keep(v) : pdl_bool(on));
 }
 
-/* Fields of /api/generate that are written beside the prompt. */
+/* Returns true for fields of /api/generate that are written beside the prompt. */
 static bool is_generate_field(pdl_str k) {
     static const char *const fields[] = {"raw", "system", "template", "suffix", "context"};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
@@ -45,7 +46,7 @@ static bool is_generate_field(pdl_str k) {
     return false;
 }
 
-/* Parameters that need more than a column of params.def. */
+/* Writes a parameter that needs more than a column of params.def. */
 static void put_own(writer *w, pdl_str k, pdl_vref v) {
     if (pdl_str_is(k, "response_format")) {
         put_format(w, v);
@@ -79,7 +80,7 @@ static void put_param(writer *w, pdl_vref key, pdl_vref v) {
     }
 }
 
-/* Everything after messages or prompt. Takes the content of w on failure. */
+/* Writes everything after messages or prompt. Takes the content of w on failure. */
 static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
     pdl_ask *a = w->ask;
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
@@ -131,7 +132,7 @@ static pdl_val chat_message(pdl_vref m) {
     pdl_vref thought = pdl_dict_getz(m, "reasoning_content"), id = pdl_dict_getz(m, "tool_call_id");
     pdl_buf text = PDL_BUF;
     pdl_message_text(content, &text);
-    bool developer = pdl_text_is(role, "developer"); /* templates do not know it */
+    bool developer = pdl_text_is(role, "developer"); /* Ollama's templates do not know the role */
     pdl_val who = developer             ? pdl_textz("system")
                   : pdl_is_absent(role) ? pdl_textz("user")
                                         : pdl_keep(role);
@@ -210,7 +211,7 @@ static void put_lines(pdl_vref content, pdl_buf *out) {
     pdl_buf_fini(&scratch);
 }
 
-/* One run of messages of the same kind, from *i on. */
+/* Writes a sequence of messages of the same kind, from *i on. */
 static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_said, pdl_buf *out) {
     static const char *const titles[] = {"User", "System", "Assistant"};
     size_t n = pdl_list_len(messages);
@@ -238,7 +239,7 @@ static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_s
     pdl_buf_fini(&text);
 }
 
-/* Without a system message the tools come last. */
+/* Writes the whole prompt. Without a system message the tools are written last. */
 static void put_prompt(const pdl_ask *a, pdl_buf *out) {
     pdl_vref tools = pdl_dict_getz(a->params, "tools");
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
@@ -275,7 +276,7 @@ static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *er
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* {function: {name, arguments: {...}}} -> {id, type, function: {name, arguments: text}}. */
+/* Turns {function: {name, arguments: {...}}} into {id, type, function: {name, arguments: text}}. */
 static pdl_val openai_call(pdl_vref call) {
     pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
     if (!pdl_is_dict(f)) return pdl_call_new(pdl_absent(), pdl_absent(), pdl_absent());
@@ -290,7 +291,7 @@ static pdl_val openai_calls(pdl_vref calls) {
     return out;
 }
 
-/* Both counts, or neither. */
+/* Returns the usage, which has both counts; absent when one is missing. */
 static pdl_val usage_of(pdl_vref json) {
     pdl_vref in = pdl_dict_getz(json, "prompt_eval_count"), out = pdl_dict_getz(json, "eval_count");
     if (!pdl_is(in, PDL_V_INT) && !pdl_is(out, PDL_V_INT)) return pdl_absent();
@@ -325,7 +326,7 @@ static void add_chat(pdl_vref json, pdl_reply_builder *d) {
         pdl_reply_builder_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(content)) pdl_reply_builder_text(d, pdl_str_get(content));
     if (!pdl_is_list(calls)) return;
-    pdl_val list = openai_calls(calls); /* complete calls, each with an id */
+    pdl_val list = openai_calls(calls); /* calls arrive complete; each gets an id */
     pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
@@ -342,8 +343,8 @@ static bool emulates_tools(const pdl_ask *a) {
     return pdl_is_list(pdl_dict_getz(a->params, "tools"));
 }
 
-/* A text that is an object {name, arguments} is the call that the instruction asked for; any other
- * text is shown now. */
+/* Ends the emulation of tools. A text that is an object {name, arguments} is the call that the
+ * instruction asked for; any other text is shown now. */
 static void end_emulation(pdl_reply_builder *d) {
     pdl_err err = {0};
     pdl_val v = pdl_null();

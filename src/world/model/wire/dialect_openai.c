@@ -1,5 +1,5 @@
 /* dialect_openai.c -- chat completions of OpenAI and all compatible services (spec providers 4, 5,
- * 6).
+ * 6). What a provider does differently is a quirk of its row in providers.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 /* --- request ---------------------------------------------------------------------------------- */
 
-/* A body being written. */
+/* The body while it is written. */
 typedef struct openai_writer {
     pdl_ask *ask;
     unsigned quirks;
@@ -33,7 +33,7 @@ static bool refused_by_family(const writer *w, const pdl_param *p) {
     return w->family == PDL_FAMILY_O ? !p->oseries : !p->gpt5;
 }
 
-/* Reasoning models take no temperature but 1. */
+/* Writes the temperature. Reasoning models accept only 1. */
 static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
     double t = pdl_is(v, PDL_V_INT)     ? (double)pdl_int_of(v)
                : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
@@ -64,7 +64,8 @@ static void ask_for_tool(writer *w) {
 static void put_tool_choice(writer *w, pdl_vref v) {
     bool required = pdl_text_is(v, "required"), named = pdl_is_dict(v);
     if (w->quirks & PDL_Q_CHOICE_ANY && named) return;
-    if (w->quirks & PDL_Q_CHOICE_AUTO && pdl_text_is(v, "auto")) return; /* it is the default */
+    /* "auto" is the default of the service */
+    if (w->quirks & PDL_Q_CHOICE_AUTO && pdl_text_is(v, "auto")) return;
     if (w->quirks & PDL_Q_CHOICE_AUTO && (required || named)) {
         pdl_unsupported_add(&w->unsupported, PDL_STR("tool_choice"));
         return;
@@ -87,7 +88,8 @@ static void put_effort(writer *w, pdl_vref v) {
             w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
 }
 
-/* Servers at the user's address are treated as llama.cpp (spec providers 15.1). */
+/* Returns true for servers that take a grammar. Servers at the user's address are treated as
+ * llama.cpp (spec providers 15.1). */
 static bool takes_grammar(const writer *w) {
     return w->quirks & PDL_Q_GRAMMAR ||
            (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
@@ -112,8 +114,9 @@ static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* guided_json, guided_regex, guided_choice, guided_grammar: of the program, or the schema of the
- * reference. Since 0.12 vLLM has a new name for the last three and ignores the old one. */
+/* Writes guided_json, guided_regex, guided_choice and guided_grammar, from the program or from the
+ * schema as in the reference. Since 0.12 vLLM has a new name for the last three and ignores the old
+ * one. */
 static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str kind = pdl_str_sub(pdl_str_get(key), strlen("guided_"), pdl_str_get(key).n);
     bool json = pdl_str_is(kind, "json"), known = pdl_param_find(pdl_str_get(key)) != NULL;
@@ -132,7 +135,8 @@ static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     return true;
 }
 
-/* Models of groq that know json_schema themselves (documented). */
+/* Returns true for models of groq that need a forced tool; the others support json_schema
+ * (documented). */
 static bool forces_tool(const writer *w) {
     static const char *const native[] = {"openai/gpt-oss", "moonshotai/kimi-k2",
                                          "meta-llama/llama-4"};
@@ -165,7 +169,8 @@ static bool is_openai_name(const writer *w) {
     return w->family != PDL_FAMILY_PLAIN;
 }
 
-/* Does a model of OpenAI answer, directly or through a gateway? Its strict mode has rules. */
+/* Returns true when a model of OpenAI answers, directly or through a gateway; its strict mode has
+ * special rules. */
 static bool is_openai(const writer *w) {
     if (w->quirks & (PDL_Q_STRICT | PDL_Q_GATEWAY)) return true;
     if (w->quirks & PDL_Q_OPENAI_NAMES)
@@ -173,7 +178,7 @@ static bool is_openai(const writer *w) {
     return pdl_str_starts(w->ask->name, PDL_STR("openai/"));
 }
 
-/* The schema of the block's spec (spec providers 15.1). Servers at the user's address get it
+/* Writes the schema of the block's spec (spec providers 15.1). Servers at the user's address get it
  * unchanged. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
@@ -197,13 +202,13 @@ static void put_schema(writer *w) {
     }
 }
 
-/* OpenAI's own names only; local servers may refuse it (spec providers 4.3). */
+/* Returns true for OpenAI's model names; local servers may refuse `user` (spec providers 4.3). */
 static bool sends_user(const writer *w) {
     if (w->quirks & PDL_Q_USER) return true;
     return w->quirks & PDL_Q_OPENAI_NAMES && is_openai_name(w);
 }
 
-/* One parameter under the name and in the form that the provider wants. */
+/* Writes one parameter under the name and in the form that the provider requires. */
 static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str k = pdl_str_get(key);
     const pdl_param *p = pdl_param_find(k);
@@ -253,7 +258,8 @@ static pdl_val model_name(const writer *w) {
     return pdl_text(name);
 }
 
-/* The two first o1 models know no system role. */
+/* Turns system messages into user messages for the first two o1 models, which have no system
+ * role. */
 static void rename_system(writer *w) {
     if (!pdl_str_starts(w->ask->name, PDL_STR("o1-mini")) &&
         !pdl_str_starts(w->ask->name, PDL_STR("o1-preview")))
@@ -300,7 +306,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     PDL_PUT(path, "/chat/completions");
     put(&w, "model", model_name(&w));
     rename_system(&w);
-    put(&w, "messages", pdl_null()); /* keeps its place; parameters may add a message */
+    put(&w, "messages", pdl_null()); /* reserves the place; parameters may add a message */
     bool ok = put_params(&w, err);
     if (ok) put_schema(&w);
     if (!pdl_is_absent(w.tools)) put(&w, "tools", w.tools);
@@ -328,7 +334,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
-/* The form of calls before tool_calls: pieces of one. */
+/* Adds a function_call, the form of calls before tool_calls, in pieces. */
 static void add_function(pdl_reply_builder *d, pdl_vref f) {
     pdl_vref name = pdl_dict_getz(f, "name"), args = pdl_dict_getz(f, "arguments");
     if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
@@ -360,7 +366,7 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     }
 }
 
-/* Only choice 0 counts (spec providers 5). */
+/* Adds choice 0; other choices are ignored (spec providers 5). */
 static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!pdl_is_dict(choice)) return;
     pdl_vref index = pdl_dict_getz(choice, "index"), delta = pdl_dict_getz(choice, "delta");
@@ -378,7 +384,8 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!is_null(logprobs)) pdl_reply_builder_logprobs(d, logprobs);
 }
 
-/* Fields beside the choices: the first id, time and model, the latest of everything else. */
+/* Adds the fields beside the choices: the first id, time and model, and the latest value of every
+ * other field. */
 static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     for (size_t i = 0; i < pdl_dict_len(chunk); i++) {
         pdl_vref key = pdl_dict_key_at(chunk, i), v = pdl_dict_val_at(chunk, i);
@@ -421,7 +428,7 @@ const pdl_dialect pdl_dialect_openai = {.name = "openai",
                                         .read = read,
                                         .event = event,
                                         .embedder = &pdl_embedder_openai};
-/* Chat as everybody; texts go elsewhere. */
+/* Chats are those of OpenAI; embeddings have another form. */
 const pdl_dialect pdl_dialect_huggingface = {.name = "huggingface",
                                              .media = PDL_MEDIA_ANY,
                                              .write = write,

@@ -1,5 +1,5 @@
-/* dialect_replicate.c -- Replicate: a prompt starts a job, whose output is polled for until it is
- * done (spec providers 13.1).
+/* dialect_replicate.c -- Replicate, where a prompt starts a job whose output is polled for until it
+ * is done (spec providers 13.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 enum { VERSION_DIGITS = 64 };
 
-/* The hex digits after the colon of <owner>/<name>:<version>, or an empty slice. */
+/* Returns the hex digits after the colon of <owner>/<name>:<version>, or an empty slice. */
 static pdl_str version_of(pdl_str name) {
     size_t at = pdl_str_rfind(name, PDL_STR(":"));
     pdl_str v = at == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(name, at + 1, name.n);
@@ -38,8 +38,8 @@ static const pdl_param_rule rules[] = {
     {.name = "max_tokens", .to = PDL_TO_OWN},
     {.name = "max_completion_tokens", .to = PDL_TO_OWN},
     {.name = "stop", .as = "stop_sequences", .to = PDL_TO_INNER},
-    {.name = "seed",
-     .to = PDL_TO_NOBODY}, /* as recorded: conformance/providers/replicate-plain.json */
+    /* The reference does not send a seed: conformance/providers/replicate-plain.json. */
+    {.name = "seed", .to = PDL_TO_NOBODY},
     {.name = "user", .to = PDL_TO_NOBODY},
     {.name = "response_format", .to = PDL_TO_NOBODY},
     {.name = "stream_options", .to = PDL_TO_NOBODY},
@@ -59,7 +59,7 @@ static bool has(pdl_str s, const char *needle) {
     return pdl_str_find(s, pdl_str_of(needle), 0) != PDL_NOT_FOUND;
 }
 
-/* Models differ in the name of their limit. */
+/* Returns the name of the parameter for the limit, which differs between models. */
 static const char *limit_name(pdl_str name) {
     if (has(name, "vicuna") || has(name, "flan")) return "max_length";
     return has(name, "codellama-13b") ? "max_tokens" : "max_new_tokens";
@@ -99,7 +99,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* A text, a list of texts, or other data as JSON. */
+/* Appends the output, which is a text, a list of texts, or other data (as JSON). */
 static void put_output(pdl_vref json, pdl_buf *out) {
     pdl_vref v = pdl_dict_getz(json, "output");
     if (!pdl_is_list(v)) {

@@ -16,7 +16,7 @@
 
 /* --- addresses and credentials ---------------------------------------------------------------- */
 
-/* chat: "text/chat"; text: "text/generation". */
+/* Appends the path. chat: "text/chat"; text: "text/generation". */
 static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_str version = pdl_setting("api_version", a->given, a->env);
     if (version.n == 0) version = PDL_STR("2024-03-13");
@@ -30,7 +30,8 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* model_id and the project or else the space; a deployment implies them. Takes and returns body. */
+/* Adds model_id and the project or else the space; a deployment implies them. Takes and returns
+ * body. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
     pdl_str project = pdl_setting(
@@ -58,7 +59,8 @@ bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val
     return put_model(a, body, err);
 }
 
-/* A header of the program, a ready token, a Zen key, or the key exchanged for a token. */
+/* Signs with a header of the program, a token that it gives, a Zen key, or the key exchanged for a
+ * token. */
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
     if (pdl_headers_has(s->headers, "Authorization")) return true;
@@ -217,7 +219,8 @@ static bool write_text(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* Counts: the largest of the prompt, the last of the answer. */
+/* Adds counts of tokens: the largest count of the prompt and the last one of the answer are
+ * kept. */
 static void add_counts(pdl_vref result, pdl_reply_builder *d) {
     int64_t in = pdl_count_of(result, "input_token_count", -1),
             out = pdl_count_of(result, "generated_token_count", -1);

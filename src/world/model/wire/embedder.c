@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- what all share --------------------------------------------------------------------------- */
+/* --- shared parts ----------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -26,7 +26,7 @@ static bool is_vector(pdl_vref v) {
     return true;
 }
 
-/* Little-endian 32-bit floats in base64, which some services send unrequested. */
+/* Decodes little-endian 32-bit floats in base64, which some services send unrequested. */
 static pdl_val vector_of_base64(pdl_str text) {
     pdl_buf bytes = PDL_BUF;
     pdl_val out = pdl_absent();
@@ -45,7 +45,7 @@ static pdl_val vector_of_base64(pdl_str text) {
     return out;
 }
 
-/* Absent when v is not a vector. Owned. */
+/* Returns the vector; absent when v is not a vector. Owned. */
 static pdl_val vector_of(pdl_vref v) {
     if (pdl_is_str(v)) return vector_of_base64(pdl_str_get(v));
     return is_vector(v) ? pdl_keep(v) : pdl_absent();
@@ -57,14 +57,14 @@ static pdl_val usage_of(int64_t prompt, int64_t total) {
     return pdl_dict_putz(u, "total_tokens", pdl_int(total < 0 ? prompt : total));
 }
 
-/* The vector of the i-th item of a list of objects under this name, or the item itself (name
- * NULL). */
+/* Returns the vector of the i-th item of a list of objects under this name, or the item itself
+ * (name NULL). */
 static pdl_vref item_at(pdl_vref list, size_t i, const char *name) {
     pdl_vref x = pdl_list_at(list, i);
     return name ? get(x, name) : x;
 }
 
-/* Vectors in the order of the texts. Takes json and usage. */
+/* Makes the reply, with vectors in the order of the texts. Takes json and usage. */
 static bool answer(const pdl_ask *a, pdl_val json, pdl_vref list, const char *name, pdl_val usage,
                    pdl_val *out, pdl_err *err) {
     size_t n = n_texts(a);
@@ -95,7 +95,7 @@ static pdl_val merge_extra(const pdl_ask *a, pdl_val body) {
     return pdl_is_dict(extra) ? pdl_dict_merge(body, extra) : body;
 }
 
-/* Parameters into top and inner by rules; takes both on failure. */
+/* Places the parameters in top and inner by rules; takes both on failure. */
 static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
                   pdl_val *top, pdl_val *inner, pdl_err *err) {
     if (pdl_params_place(a, rules, n, rest, top, inner, err)) return true;
@@ -104,7 +104,7 @@ static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_t
     return false;
 }
 
-/* --- OpenAI and everybody compatible ---------------------------------------------------------- */
+/* --- OpenAI and compatible services ----------------------------------------------------------- */
 
 static bool write_openai_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "model", pdl_text(a->name)), none = pdl_dict_new(0);
@@ -120,7 +120,8 @@ static bool write_openai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return write_openai_body(a, body, err);
 }
 
-/* data in the order of the texts, by `index`. Absent when an index is repeated or out of range. */
+/* Returns data in the order of the texts, by `index`. Absent when an index is repeated or out of
+ * range. */
 static pdl_val in_order(pdl_vref data) {
     size_t n = pdl_list_len(data);
     pdl_val out = pdl_list_new(n);
@@ -252,7 +253,7 @@ const pdl_embedder pdl_embedder_watsonx = {.write = write_watsonx, .read = read_
 
 /* --- Gemini ----------------------------------------------------------------------------------- */
 
-/* The request of one text: settings with the model and the text. */
+/* Returns the request for one text: the settings with the model and the text. */
 static pdl_val gemini_request(const pdl_ask *a, pdl_vref settings, pdl_vref text) {
     pdl_val part = pdl_dict_putz(pdl_dict_new(1), "text", pdl_keep(text));
     pdl_val content = pdl_dict_putz(pdl_dict_new(1), "parts", pdl_list_push(pdl_list_new(1), part));
@@ -299,7 +300,8 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
         {.name = "encoding_format", .to = PDL_TO_NOBODY},
         {.name = "user", .to = PDL_TO_NOBODY},
     };
-    static const char *const each[] = {"task_type", "title"}; /* repeated with every text */
+    /* these settings are repeated with every text */
+    static const char *const each[] = {"task_type", "title"};
     pdl_val b = pdl_dict_new(2), settings = pdl_dict_new(2), list = pdl_list_new(n_texts(a));
     bool ok = pdl_vertex_path(a, path, err);
     if (ok) PDL_PUT(path, ":predict");
@@ -326,7 +328,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return true;
 }
 
-/* Token counts are beside each vector. */
+/* Reads the reply, in which each vector has its own count of tokens. */
 static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
     pdl_vref all = get(json, "predictions");
     pdl_val list = pdl_list_new(n_texts(a));

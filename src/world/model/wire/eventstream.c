@@ -1,7 +1,8 @@
-/* eventstream.c -- see eventstream.h. A frame, numbers big-endian (spec providers 13.5):
+/* eventstream.c -- see eventstream.h. The format of a frame, with big-endian numbers (spec
+ * providers 13.5):
  *
  *   u32 total | u32 length of headers | u32 CRC of these 8 | headers | payload | u32 CRC of all
- *   before header: u8 length of name, name, u8 type, value
+ *   each header: u8 length of name, name, u8 type, value
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +21,7 @@ static uint32_t u32_at(const char *p) {
     return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-/* CRC-32 (IEEE 802.3), four bits at a time. */
+/* Computes a CRC-32 (IEEE 802.3), four bits at a time. */
 static uint32_t crc_of(const char *p, size_t n) {
     static const uint32_t table[16] = {
         0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
@@ -46,7 +47,7 @@ typedef struct event_head {
     pdl_str message_type, event_type, exception_type, error_code, error_message;
 } head;
 
-/* Size of a value of this type after the type byte, or PDL_NOT_FOUND. */
+/* Returns the size of a value of this type after the type byte, or PDL_NOT_FOUND. */
 static size_t value_size(unsigned type, pdl_str rest) {
     static const unsigned char fixed[] = {0, 0, 1, 2, 4, 8, 0, 0, 8, 16};
     if (type >= sizeof fixed) return PDL_NOT_FOUND;
@@ -99,7 +100,8 @@ static void put_payload(pdl_str s, pdl_buf *out) {
         pdl_utf8_repair(out, s);
 }
 
-/* An exception has a payload {"message": ...}; an error has its text in a header. */
+/* Appends one event. An exception has a payload {"message": ...}; an error has its text in a
+ * header. */
 static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
     if (pdl_str_is(h->message_type, "exception")) {
         pdl_str p = pdl_str_trim(payload);
@@ -128,7 +130,7 @@ static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
     }
 }
 
-/* One whole frame. */
+/* Reads one whole frame. */
 static bool read_frame(pdl_eventstream *s, pdl_str f, pdl_eventstream_fn *fn, void *user,
                        pdl_err *err) {
     head h = {0};
@@ -142,7 +144,7 @@ static bool read_frame(pdl_eventstream *s, pdl_str f, pdl_eventstream_fn *fn, vo
     return fn(user, h.event_type, pdl_buf_str(&s->text), err);
 }
 
-/* The length of the frame at the start of bytes; 0: not known yet. */
+/* Stores the length of the frame at the start of bytes; 0 when it is not known yet. */
 static bool frame_size(pdl_str s, size_t *size, pdl_err *err) {
     *size = 0;
     if (s.n < PRELUDE) return true;

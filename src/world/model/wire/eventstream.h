@@ -9,21 +9,21 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* All-zero is the start. */
+/* All-zero: nothing was read. */
 typedef struct pdl_eventstream {
     pdl_buf in;   /* bytes of an incomplete frame */
-    pdl_buf text; /* the event being handed out */
+    pdl_buf text; /* the event that is passed to fn */
 } pdl_eventstream;
 
-/* One event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE, ...payload}}.
- * Borrowed.
+/* Receives one event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE,
+ * ...payload}}. Borrowed.
  */
 typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err *err);
 
 /* Reads more bytes. Returns false when fn did, or with PDL_E_protocol for a malformed frame. */
 PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn,
                                    void *user, pdl_err *err);
-/* The input is over. Error PDL_E_stream: a part of a frame is left. */
+/* Ends the input. Error PDL_E_stream when a part of a frame is left. */
 PDL_MUST bool pdl_eventstream_end(pdl_eventstream *s, pdl_err *err);
 void pdl_eventstream_fini(pdl_eventstream *s);
 

@@ -1,6 +1,6 @@
-/* google.c -- see google.h. The assertion of a service account is a JWT signed with RS256 (RFC
- * 7523); the token it is exchanged for is kept until it expires (token.h), whichever assertion was
- * used.
+/* google.c -- finds credentials of Google Cloud and exchanges them; see google.h. The assertion of
+ * a service account is a JWT signed with RS256 (RFC 7523); the token it is exchanged for is kept
+ * until it expires (token.h), whichever assertion was used.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@
 
 enum { HOUR_S = 3600 };
 
-/* --- where they stand ------------------------------------------------------------------------- */
+/* --- finding the credentials ------------------------------------------------------------------ */
 
 static bool read_json(pdl_str text, const char *where, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
@@ -69,7 +69,7 @@ static void put_json64(pdl_val v, pdl_buf *out) {
     pdl_drop(v);
 }
 
-/* header.claims.signature */
+/* Appends header.claims.signature. */
 static bool put_assertion(pdl_vref c, pdl_str url, pdl_buf *out, pdl_err *err) {
     int64_t now = pdl_clock_wall_ns() / 1000000000;
     pdl_str id = pdl_member_str(c, "private_key_id");

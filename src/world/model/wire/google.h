@@ -1,5 +1,5 @@
-/* google.h -- credentials of Google Cloud: a service account's key, which signs a request for a
- * token, or a user's refresh token. Private to model (spec providers 13.3).
+/* google.h -- credentials of Google Cloud: the key of a service account, which signs a request for
+ * a token, or the refresh token of a user. Private to model (spec providers 13.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,12 +8,13 @@
 
 #include "model/wire/dialect.h"
 
-/* The credentials: parameter vertex_credentials (an object, its JSON text, or a file), else the
- * file in GOOGLE_APPLICATION_CREDENTIALS. Owned dict; absent when there are none. Errors: config.
+/* Finds the credentials: parameter vertex_credentials (an object, its JSON text, or a file), else
+ * the file in GOOGLE_APPLICATION_CREDENTIALS. Owned dict; absent when there are none. Error:
+ * config.
  */
 PDL_MUST bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err);
 
-/* Fill the exchange of s for these credentials. Errors: auth (incomplete, unknown type, no key),
+/* Fills the exchange of s for these credentials. Errors: auth (incomplete, unknown type, no key),
  * config (address). */
 PDL_MUST bool pdl_google_exchange(const pdl_sign *s, pdl_vref credentials, pdl_err *err);
 

@@ -1,4 +1,5 @@
-/* halves.c -- see halves.h.
+/* halves.c -- see halves.h. The JSON text of an event is edited before it is parsed, because half a
+ * pair of surrogates is not a character and would be lost in a value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +9,9 @@
 
 #include "base/banned.h"
 
-enum { ESCAPE = 6 }; /* bytes of \uXXXX */
+enum { ESCAPE = 6 }; /* length of \uXXXX */
 
-/* The code of the escape at i; 0: there is none. */
+/* Returns the code of the escape at i, 0 when there is none. */
 static unsigned code_at(pdl_str s, size_t i) {
     unsigned v = 0;
     if (i + ESCAPE > s.n || s.p[i] != '\\' || s.p[i + 1] != 'u') return 0;

@@ -1,5 +1,5 @@
-/* halves.h -- characters whose two escapes (\ud83d\ude00) a service has sent in two events. Private
- * to model.
+/* halves.h -- joins characters whose two escapes (\ud83d\ude00) a service has sent in two events;
+ * otherwise both would become replacement characters. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,11 +8,12 @@
 
 #include "base/buf.h"
 
-/* The first half that a text of the last event ended with; 0: none. */
+/* The first half with which a text of the last event ended; 0 when it ended otherwise. */
 typedef unsigned pdl_half;
 
-/* The JSON of an event: a first half at the end of a text is taken out of it and kept; a second one
- * at the beginning of a text gets the first one back. Returns text, or what is put into out. */
+/* Edits the JSON of an event: a first half at the end of a text is removed and kept in *half; a
+ * kept half is put before a second one at the beginning of a text. Returns text, or the edited text
+ * in out. */
 pdl_str pdl_halves_join(pdl_half *half, pdl_str text, pdl_buf *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* headers.c -- see headers.h.
+/* headers.c -- header lines as one list, and the comparison of URLs by which credentials stay with
+ * their origin; see headers.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +36,8 @@ pdl_str pdl_headers_get(const pdl_headers *h, const char *name) {
     return (pdl_str){"", 0};
 }
 
-/* Most headers of a request: without a format, which takes as long as the rest of the request. */
+/* Adds most headers of a request. It avoids a format, which takes as long as the rest of the
+ * request. */
 static void add_line(pdl_headers *h, const char *name, const char *between, pdl_str value) {
     pdl_buf line = PDL_BUF;
     pdl_buf_put(&line, pdl_str_of(name));
@@ -118,7 +120,7 @@ pdl_str pdl_url_path(pdl_str url) {
     return pdl_str_sub(url, start, end == PDL_NOT_FOUND ? url.n : end);
 }
 
-/* "." or "..", the dots as they are or as %2E. */
+/* Returns true for "." or "..", also when a dot is written as %2E. */
 static bool is_dots(pdl_str part) {
     size_t i = 0, dots = 0;
     while (i < part.n && dots < 3) {

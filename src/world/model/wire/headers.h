@@ -1,4 +1,4 @@
-/* headers.h -- header lines of a request, and parts of its URL. Private to model.
+/* headers.h -- the header lines of a request, and parts of its URL. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "effect/secret.h"
 
-/* All-zero is empty. Lines may hold keys: fini wipes them. */
+/* All-zero: no headers. Lines may hold keys, so fini wipes them. */
 typedef struct pdl_headers {
     char **p;
     size_t n, cap;
@@ -18,33 +18,33 @@ typedef struct pdl_headers {
 
 PDL_PRINTF(2, 3) void pdl_headers_add(pdl_headers *h, const char *fmt, ...);
 bool pdl_headers_has(const pdl_headers *h, const char *name);
-/* The value of a line, or an empty slice; borrowed. */
+/* Returns the value of a line, or an empty slice; borrowed. */
 pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
 /* Adds the header unless it is present. */
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
-/* In place of the one that is there, if any. */
+/* Adds the header, or replaces the one that is present. */
 void pdl_headers_put(pdl_headers *h, const char *name, const char *value);
-/* "Authorization: Bearer TOKEN", unless there is one. */
+/* Adds "Authorization: Bearer TOKEN" unless the header is present. */
 void pdl_headers_bearer(pdl_headers *h, pdl_str token);
 /* Appends a line for display: "NAME: ***" unless headers of that name are public. */
 void pdl_headers_show(pdl_str line, pdl_buf *out);
-/* Registers secrets of the lines. */
+/* Registers the secrets in the lines. */
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
-/* Refuses line ends and NULs, which would begin another header, or cut it. Error config, which
+/* Refuses line ends and NULs, which would begin another header or truncate it. Error: config, which
  * names the header. */
 PDL_MUST bool pdl_headers_check(const pdl_headers *h, pdl_err *err);
 void pdl_headers_fini(pdl_headers *h);
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* The host with its port in "scheme://host[:port]/..."; borrowed. */
+/* Returns the host with its port in "scheme://host[:port]/..."; borrowed. */
 pdl_str pdl_url_host(pdl_str url);
-/* The part after the host, up to a question mark; borrowed. "" when there is none. */
+/* Returns the part after the host, up to a question mark; borrowed. "" when there is none. */
 pdl_str pdl_url_path(pdl_str url);
 /* Returns true when the path after base (or after the host, if url does not begin with base) has a
  * part "." or "..": a name in it then leads out of base. */
 bool pdl_url_leaves(pdl_str url, pdl_str base);
-/* Same scheme, host and port? Credentials go nowhere else. */
+/* Returns true for the same scheme, host and port. Credentials are sent to no other origin. */
 bool pdl_url_same_origin(pdl_str a, pdl_str b);
 
 #endif

@@ -1,4 +1,5 @@
-/* parts.c -- see parts.h.
+/* parts.c -- reads media, tools, calls and usage out of messages, and merges messages into turns;
+ * see parts.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ size_t pdl_parts_count(pdl_vref content) {
     return pdl_message_is_parts(content) ? pdl_list_len(content) : 1;
 }
 
-/* "data:<mime>;base64,<data>" or an address. */
+/* Reads "data:<mime>;base64,<data>" or an address. */
 static void read_url(pdl_str s, pdl_part *p) {
     size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR(";base64,"), 0)
                                                     : PDL_NOT_FOUND;
@@ -100,7 +101,7 @@ static void end_turn(pdl_turns *t) {
     t->parts = pdl_list_new(1);
 }
 
-/* Takes parts; adds no turn for an empty list. */
+/* Adds the parts to the turn of a role. Takes parts; adds no turn for an empty list. */
 static void add_parts(pdl_turns *t, const char *role, pdl_val parts) {
     if (pdl_list_len(parts)) {
         if (t->role && strcmp(t->role, role) != 0) end_turn(t);

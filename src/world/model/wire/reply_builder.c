@@ -1,4 +1,5 @@
-/* reply_builder.c -- see reply_builder.h.
+/* reply_builder.c -- collects the events of a stream into a response in OpenAI's form; see
+ * reply_builder.h. Text between tags of thinking is separated while it arrives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { SHOWN = 2000 }; /* bytes of an unreadable event that a message shows */
+enum { SHOWN = 2000 }; /* bytes of an unreadable event that a message quotes */
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
@@ -82,8 +83,8 @@ static void show(pdl_reply_builder *d, pdl_str text) {
     if (!d->quiet) pdl_buf_put(&d->piece, text);
 }
 
-/* Inside of <think>: everything before </think> is reasoning; a possible start of the tag is held
- * back. */
+/* Adds text inside <think>: everything before </think> is reasoning. A possible beginning of the
+ * end tag is held back. */
 static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->held, text);
     pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_close);
@@ -102,7 +103,7 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-/* An event that is a text is the server's words. */
+/* Keeps an event that is a text as an error message of the server. */
 static bool keep_words(pdl_reply_builder *d, pdl_val json) {
     pdl_reply_builder_set(&d->error, pdl_dict_putz(pdl_dict_new(1), "error", json));
     return true;
@@ -185,7 +186,7 @@ void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts) {
         pdl_reply_builder_part(d, pdl_list_at(parts, i));
 }
 
-/* The text of a thought: a text, or a list of parts. */
+/* Adds a thought, which is a text or a list of parts. */
 static void add_thought(pdl_reply_builder *d, pdl_vref v) {
     pdl_buf text = PDL_BUF;
     pdl_message_text(v, &text);
@@ -229,7 +230,7 @@ void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->reasoning, text);
 }
 
-/* An incomplete tag was text. */
+/* Ends the thinking. A tag that stayed incomplete was text. */
 static void end_thinking(pdl_reply_builder *d) {
     if (d->think == PDL_THINK_INSIDE) {
         pdl_buf all = PDL_BUF;
@@ -259,7 +260,7 @@ static void add_logprobs(pdl_val *to, pdl_vref v) {
                  old = pdl_dict_find(*to, k);
         if (!pdl_is_list(more)) continue;
         pdl_val all = pdl_is_list(old) ? pdl_keep(old) : pdl_absent();
-        if (pdl_is_list(all)) { /* it grows in place when it is not shared */
+        if (pdl_is_list(all)) { /* a list that is not shared grows in place */
             *to = pdl_dict_put(*to, pdl_keep(k), pdl_null());
             all = pdl_list_concat(all, more);
         } else {
@@ -275,7 +276,7 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
     if (d->wants_extra) add_logprobs(&d->new_logprobs, v);
 }
 
-/* --- what came since -------------------------------------------------------------------------- */
+/* --- parts since the last call ---------------------------------------------------------------- */
 
 static pdl_val put_new_text(pdl_val extra, const char *name, const pdl_buf *all, size_t *sent) {
     if (all->len == *sent) return extra;

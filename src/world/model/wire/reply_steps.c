@@ -67,8 +67,8 @@ static pdl_vref text_of(pdl_vref message, const char *key) {
     return pdl_is_str(v) ? v : pdl_absent();
 }
 
-/* <think>...</think> at the start of the content is reasoning, unless the service has separated
- * it. */
+/* Moves <think>...</think> at the start of the content to the reasoning, unless the service has
+ * separated it. */
 static pdl_val split_thinking(pdl_val m) {
     pdl_vref content = text_of(m, "content"), other = text_of(m, "reasoning");
     if (!pdl_is_absent(text_of(m, "reasoning_content"))) return m;
@@ -83,7 +83,7 @@ static pdl_val split_thinking(pdl_val m) {
     return pdl_dict_putz(m, "content", rest);
 }
 
-/* The forced call of the schema tool is the content. */
+/* Makes the forced call of the schema tool the content. */
 static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0)))
@@ -99,7 +99,7 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     return m;
 }
 
-/* The content of a message as JSON; false when it is not JSON. */
+/* Reads the content of a message as JSON; returns false when it is not JSON. */
 static bool content_as_json(pdl_vref m, pdl_val *out) {
     pdl_vref content = text_of(m, "content");
     pdl_err ignored = {0};
@@ -109,7 +109,7 @@ static bool content_as_json(pdl_vref m, pdl_val *out) {
     return ok;
 }
 
-/* {"value": x} -> x; other values are unchanged. */
+/* Replaces {"value": x} by x; other values are unchanged. */
 static pdl_val unwrap_value(pdl_val m, bool parsed) {
     pdl_val v;
     pdl_err err = {0};
@@ -140,7 +140,7 @@ static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
     return m;
 }
 
-/* An id in the form that all services take, those that want short ones, too. */
+/* Returns an id that all services accept, also those that want short ones. */
 static pdl_val made_id(unsigned how) {
     pdl_val id = pdl_call_fresh_id();
     if (!(how & PDL_REPLY_SHORT_IDS)) return id;
@@ -149,8 +149,8 @@ static pdl_val made_id(unsigned how) {
     return out;
 }
 
-/* A call as programs read it: with an id, which is a text, and arguments, which some servers send
- * as an object. */
+/* Returns a call as programs read it: with an id, which is a text, and arguments as a text, which
+ * some servers send as an object. */
 static pdl_val tidy_call(pdl_vref call, unsigned how) {
     pdl_vref f = pdl_member(call, "function"), args = pdl_member(f, "arguments"),
              id = pdl_member(call, "id");
@@ -178,7 +178,8 @@ static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
-/* A content in parts becomes its text; thoughts and images of it stand beside it. */
+/* Replaces a content in parts by its text; its thoughts and images become members of the
+ * message. */
 static pdl_val without_parts(pdl_val m) {
     static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
     pdl_vref content = pdl_dict_getz(m, "content");
@@ -200,7 +201,7 @@ static pdl_val without_parts(pdl_val m) {
     return m;
 }
 
-/* Programs read these fields whether there are calls or not, as the reference allows. */
+/* Adds fields that programs read whether there are calls or not, as in the reference. */
 static pdl_val with_nulls(pdl_val m) {
     static const char *const names[] = {"tool_calls", "function_call"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -213,7 +214,8 @@ static bool has_tools(pdl_vref m) {
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
-/* Does it hold something: a text, a list or an object? A thought alone is no answer. */
+/* Returns true when a message holds a text, a list or an object. A thought alone counts when
+ * thoughts is set. */
 static bool says_something(pdl_vref m, bool thoughts) {
     static const char *const keys[] = {"content", "tool_calls", "function_call",     "refusal",
                                        "audio",   "images",     "reasoning_content", "reasoning"};
@@ -225,8 +227,7 @@ static bool says_something(pdl_vref m, bool thoughts) {
     return false;
 }
 
-/* An end for a reason that is no ordinary one is a failure where there is no answer (spec providers
- * 10). */
+/* Refuses a reply without an answer whose end has an extraordinary reason (spec providers 10). */
 static bool check_end(pdl_vref choice, pdl_err *err) {
     pdl_str said = pdl_member_str(choice, "finish_reason"),
             why = pdl_member_str(choice, "finish_message");
@@ -264,8 +265,8 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* The message for the background: a role, a content, what may be sent back to somebody (spec
- * providers 4.5); no nulls. */
+/* Returns the message for the background: a role, a content, and members that may be sent back to a
+ * service (spec providers 4.5); no nulls. */
 static pdl_val tidy_message(pdl_vref m) {
     pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
     pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",
@@ -281,7 +282,7 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
-/* Moves the count of tokens read from a cache to where OpenAI has it. Takes raw. */
+/* Moves the count of tokens read from a cache to the member where OpenAI has it. Takes raw. */
 static pdl_val with_cached(pdl_val raw) {
     pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
     if (!pdl_is_dict(usage)) return raw;
@@ -289,16 +290,16 @@ static pdl_val with_cached(pdl_val raw) {
              n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
     if (pdl_is_dict(details) && !pdl_is_absent(pdl_dict_getz(details, "cached_tokens"))) return raw;
     if (pdl_is_absent(n) && pdl_is_dict(timings))
-        n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
+        n = pdl_dict_getz(timings, "cache_n"); /* the name that llama.cpp uses */
     if (!pdl_is(n, PDL_V_INT)) return raw;
     pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1),
                               "cached_tokens", pdl_keep(n));
     return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
 }
 
-/* --- success needs a sign --------------------------------------------------------------------- */
+/* --- checks of a reply ------------------------------------------------------------------------ */
 
-/* The message of a choice, or what some servers send in its place. */
+/* Returns the message of a choice, or the member that some servers send instead. */
 static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
              delta = pdl_member(choice, "delta");

@@ -2,9 +2,9 @@
  * providers 6).
  *
  * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
- * So an index does not make a call. A new one begins with an index or an id that was not seen, with
- * another name, and after arguments that are one whole object; what has a known id belongs to its
- * call.
+ * So an index does not identify a call. A new call begins with an index or an id that was not seen,
+ * with another name, and after arguments that are one whole object; a piece with a known id belongs
+ * to that call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,10 +33,10 @@ void pdl_reply_tools_fini(pdl_reply_builder *d) {
     pdl_buf_fini(&d->schema);
 }
 
-/* --- which call ------------------------------------------------------------------------------- */
+/* --- which call a piece belongs to ------------------------------------------------------------ */
 
-/* A stream may have any number of calls, with any numbers. Odd, since 0 is no key; two indexes that
- * differ by 2^63 have the same key. */
+/* Returns the key for an index: a stream may have any number of calls, with any numbers. The key is
+ * odd because 0 is not a key; two indexes that differ by 2^63 share one. */
 static uintptr_t key_of(int64_t index) { return ((uintptr_t)index << 1) | 1; }
 
 static tool *slot_at(const pdl_reply_builder *d, int64_t index) {
@@ -65,7 +65,7 @@ static tool *slot_of_id(const pdl_reply_builder *d, pdl_vref id) {
 }
 
 /* Returns true when a piece with this id and name cannot be a part of the call. A name that is the
- * same, or has grown, says nothing. */
+ * same, or has grown, proves nothing. */
 static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
     if (is_name(id) && pdl_is_str(t->id) && !t->made) return !pdl_val_eq(t->id, id);
     if (!is_name(name) || !pdl_is_str(t->name)) return false;
@@ -92,7 +92,8 @@ static void first_text(pdl_reply_builder *d, pdl_val *slot, pdl_vref v) {
 }
 
 static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
-    if (!is_name(id) || pdl_is_str(t->id)) return; /* one that was made has been given away */
+    /* an id that we made may already have been passed on */
+    if (!is_name(id) || pdl_is_str(t->id)) return;
     t->id = pdl_keep(id);
     d->arrived++;
     if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
@@ -110,7 +111,7 @@ static void note_growth(pdl_reply_builder *d, tool *t) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Follows one byte of the arguments. */
+/* Updates the state of the arguments for one more byte. */
 static void follow(tool *t, char c) {
     if (t->escaped) {
         t->escaped = false;
@@ -127,7 +128,7 @@ static void follow(tool *t, char c) {
     }
 }
 
-/* Bytes of text that belong to the call: up to the end of its object. */
+/* Returns how many bytes of text belong to the call: up to the end of its object. */
 static size_t take_part(tool *t, pdl_str text) {
     size_t from = 0, end;
     while (t->args.len == 0 && from < text.n && is_blank(text.p[from])) from++;
@@ -139,7 +140,8 @@ static size_t take_part(tool *t, pdl_str text) {
     return end;
 }
 
-/* An empty object that came with the name only held the place of what comes now. */
+/* Returns true for an empty object that came with the name, which only held the place of the
+ * arguments that follow. */
 static bool is_placeholder(const tool *t) {
     return t->ended && t->args.len == 2 && t->sent == 0;
 }
@@ -155,7 +157,7 @@ static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
         while (t->ended && pos < text.n && is_blank(text.p[pos])) pos++;
         if (pos == text.n) return;
         if (is_placeholder(t)) start_again(t);
-        if (t->ended) { /* more than one object: the next call of the same function */
+        if (t->ended) { /* a second object belongs to the next call of the same function */
             pdl_val name = pdl_keep(t->name);
             t = open_slot(d, t->index);
             t->name = name;
@@ -176,7 +178,7 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     first_text(d, &t->name, name);
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
-    } else if (pdl_is_dict(args)) { /* whole, and not as text */
+    } else if (pdl_is_dict(args)) { /* the arguments are whole, and not a text */
         pdl_buf text = PDL_BUF;
         pdl_message_text(args, &text);
         add_arguments(d, t, pdl_buf_str(&text));
@@ -190,7 +192,7 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
         add_delta(d, pdl_list_at(list, i));
 }
 
-/* --- calls whose index is theirs -------------------------------------------------------------- */
+/* --- calls of services that give each an index ------------------------------------------------ */
 
 static void put_input(pdl_vref input, pdl_buf *out) {
     pdl_buf_clear(out);
@@ -236,10 +238,11 @@ void pdl_reply_tools_end(pdl_reply_builder *d) {
     pdl_buf_clear(&d->schema);
 }
 
-/* --- what it gives ---------------------------------------------------------------------------- */
+/* --- what is passed on ------------------------------------------------------------------------ */
 
-/* Absent: it has nothing new, or is not known well enough. A call whose arguments come before any
- * id gets one. What may only hold a place is not given before the end. */
+/* Returns the new part of a call; absent when there is none or when the call is not known well
+ * enough. A call whose arguments arrive before any id gets one. A placeholder is not passed on
+ * before the end. */
 static pdl_val growth_of(tool *t, size_t place, bool end) {
     size_t len = is_placeholder(t) && !end ? 0 : t->args.len;
     if (!pdl_is_str(t->name) || (t->begun && len == t->sent)) return pdl_absent();

@@ -1,4 +1,5 @@
-/* sigv4.c -- see sigv4.h. Known answers: conformance/providers/bedrock-sigv4-vectors.json.
+/* sigv4.c -- computes the signature; see sigv4.h. Its known answers are in
+ * conformance/providers/bedrock-sigv4-vectors.json.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +49,7 @@ static void put_signed_names(const pdl_sigv4 *s, pdl_buf *out) {
     if (s->session_token.n) PDL_PUT(out, ";x-amz-security-token");
 }
 
-/* The path is encoded once more than in the request. */
+/* Appends the canonical request. Its path is percent-encoded once more than in the request. */
 static void put_canonical(const pdl_sigv4 *s, pdl_buf *out) {
     PDL_PUT(out, "POST\n");
     pdl_url_quote(s->path, "/", out);
