@@ -1,6 +1,6 @@
-/* features.h -- private to lsp: the requests of the protocol, one function each.
+/* features.h -- the requests of the protocol, one function each. Private to lsp.
  *
- * A function is given the params of its request (of any form) and returns the result, owned; after
+ * A function gets the params of its request (of any form) and returns the result, owned; after
  * pdl_lsp_fail it returns absent.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,14 +16,14 @@ typedef pdl_val lsp_handler(pdl_lsp *s, pdl_vref params);
 lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull, pdl_lsp_on_actions;
 /* complete.c, signature.c */
 lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion, pdl_lsp_on_signature;
-/* Does every program have a variable of that name? */
+/* Returns true when every program has a variable of that name. */
 bool pdl_lsp_is_predefined(pdl_str name);
-/* Is it `and`, `if`, `true` or another word of expressions? As in Jinja some of these can be names,
- * which nobody wants to read. */
+/* Returns true for `and`, `if`, `true` and the other words of expressions. Jinja allows some of
+ * them as names, but a rename refuses them, because they would be hard to read. */
 bool pdl_lsp_is_operator(pdl_str name);
 /* hover.c */
 lsp_handler pdl_lsp_on_hover;
-/* Tells the person when the table of prices cannot be read: hover alone would just be silent. */
+/* Notifies the user when the table of prices cannot be read: hover would just show nothing. */
 void pdl_lsp_check_prices(pdl_lsp *s);
 /* symbols.c */
 lsp_handler pdl_lsp_on_document_symbols, pdl_lsp_on_workspace_symbols;
@@ -41,9 +41,9 @@ lsp_handler pdl_lsp_on_hints, pdl_lsp_on_lenses, pdl_lsp_on_command;
 /* formatting.c */
 lsp_handler pdl_lsp_on_format, pdl_lsp_on_format_range, pdl_lsp_on_format_typing;
 
-/* The names of token types and modifiers, in the order of their numbers; ended by NULL. */
+/* The names of token types and modifiers, in the order of their numbers; NULL ends each list. */
 extern const char *const pdl_lsp_token_types[], *const pdl_lsp_token_modifiers[];
-/* The commands that pdl_lsp_on_command knows; ended by NULL. */
+/* The commands that pdl_lsp_on_command handles; NULL ends the list. */
 extern const char *const pdl_lsp_commands[];
 
 #endif

@@ -1,14 +1,14 @@
-/* index.h -- private to lsp: what a file defines and mentions.
+/* index.h -- what a file defines and mentions. Private to lsp.
  *
  * One walk over the tree of a file collects the variables that it sets, where their names are read,
  * the functions it calls with which arguments, and the files it names. The result owns its texts
- * and keeps positions instead of offsets, so that it outlives tree and text: a workspace of
- * thousands of files is held as indexes alone.
+ * and keeps positions instead of offsets, so that it outlives tree and text: of a workspace with
+ * thousands of files only the indexes are in memory.
  *
  * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
- * to the innermost region around it that sets the name; where none does, to the files that this one
- * includes, or to those that include it. The fields of an `object` with a name are symbols, too:
- * their region is around no text, so that only a member of the object leads to it.
+ * to the innermost region around it that sets the name; if no region does, to the files that this
+ * one includes, or to those that include it. The fields of an `object` with a name are symbols,
+ * too: their region contains no text, so that only a member of the object leads to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,35 +22,38 @@
 
 typedef enum {
     SYM_VARIABLE, /* def, defs */
-    SYM_FUNCTION, /* the same of a function */
-    SYM_MODULE,   /* the same of an import */
+    SYM_FUNCTION, /* a function of def, defs */
+    SYM_MODULE,   /* an import of def, defs */
     SYM_PARAMETER,
     SYM_LOOP,    /* for, index */
     SYM_PATTERN,  /* def in a pattern */
     SYM_RESPONSE, /* modelResponse */
-    SYM_FIELD     /* of an object; one that is a function is SYM_FUNCTION */
+    SYM_FIELD     /* field of an object; a field that is a function is SYM_FUNCTION */
 } lsp_sym_kind;
 
 typedef struct lsp_sym {
     pdl_str name;
     lsp_sym_kind kind;
-    uint32_t region;           /* in which it is visible */
+    uint32_t region;           /* the region in which it is visible */
     uint32_t body;             /* FUNCTION: the region of its body; else 0 */
-    uint32_t fields;           /* the region of the fields of all objects of this name; 0: none */
-    uint32_t up;               /* the symbol in whose text it is, as index + 1; 0: none */
-    lsp_range range;           /* of the name */
-    lsp_range whole;           /* of the block that sets it */
-    pdl_str type;              /* for people; empty: unknown */
+    /* the region of the fields of all objects of this name; 0 when there are none */
+    uint32_t fields;
+    /* the symbol whose text contains it, as index + 1; 0 when there is none */
+    uint32_t up;
+    lsp_range range;           /* range of the name */
+    lsp_range whole;           /* range of the block that sets it */
+    pdl_str type;              /* the type in words; empty when it is unknown */
     pdl_str doc;               /* description of the block; may be empty */
     pdl_str path;              /* MODULE: as written in `import` */
     uint32_t at;               /* offset of the name, while the text is unchanged */
-    const pdl_node *value;     /* the block; NULL once the tree is gone */
-    const pdl_node *type_node; /* PARAMETER: its type; else NULL; the same */
+    const pdl_node *value;     /* the block; NULL after the tree was released */
+    /* PARAMETER: its type, else NULL; also NULL after the tree was released */
+    const pdl_node *type_node;
 } lsp_sym;
 
 typedef enum {
     REF_READ,   /* a name in an expression */
-    REF_CALL,   /* the same, which is called */
+    REF_CALL,   /* a name in an expression that is called */
     REF_MEMBER, /* `name` in chain.name, or chain['name'] */
     REF_ARG,    /* `name`, an argument by name in a call of chain */
     REF_TARGET, /* an aggregator in `contribute` */
@@ -59,73 +62,75 @@ typedef enum {
 
 typedef struct lsp_ref {
     pdl_str name;
-    pdl_str chain; /* names joined by dots, of a variable and of members; MEMBER, ARG: not empty */
+    /* names of a variable and of members, joined by dots; not empty for MEMBER and ARG */
+    pdl_str chain;
     lsp_ref_kind kind;
     bool called; /* MEMBER: chain.name is called */
     uint32_t region;
-    lsp_range range; /* of name */
+    lsp_range range; /* range of the name */
     uint32_t at;
 } lsp_ref;
 
 typedef struct lsp_region {
-    uint32_t up;  /* the region around it; the file is 0, and is its own */
-    uint32_t sym; /* the function, as index + 1; 0: it has no name */
+    uint32_t up;  /* the region around it; that of the file (0) is 0 */
+    uint32_t sym; /* the function, as index + 1; 0 when it has no name */
     lsp_range range;
     uint32_t from, to;        /* offsets */
-    uint32_t param, n_params; /* of the function: neighbours among the symbols */
+    uint32_t param, n_params; /* range of the function's parameters among the symbols */
 } lsp_region;
 
-/* Does the region hold the fields of an object? */
+/* Returns true when the region holds the fields of an object. */
 static inline bool pdl_lsp_is_fields(const lsp_region *r) { return r->from > r->to; }
 
 /* A file that is included or imported. */
 typedef struct lsp_file {
-    pdl_str path; /* as written */
+    pdl_str path; /* path as written */
     bool import;
     lsp_range range;
     uint32_t at;
-    struct lsp_doc *doc; /* which file that is, as it was last looked up; NULL: none */
+    struct lsp_doc *doc; /* the file, as it was last looked up; NULL when there is none */
     uint64_t looked_up;  /* revision of all files at that time */
 } lsp_file;
 
 /* A model that is called. */
 typedef struct lsp_use {
     pdl_str name;
-    lsp_range range; /* of the key `model` */
+    lsp_range range; /* range of the key `model` */
     const pdl_node *block;
 } lsp_use;
 
 typedef struct lsp_index {
-    pdl_arena *arena; /* the texts */
+    pdl_arena *arena; /* owns the texts */
     PDL_VEC(lsp_sym) syms;
     PDL_VEC(lsp_ref) refs;
-    PDL_VEC(lsp_region) regions; /* at least the file */
+    PDL_VEC(lsp_region) regions; /* the file is the first */
     PDL_VEC(lsp_file) files;
     PDL_VEC(lsp_use) models;
-    pdl_map names; /* region and name to 1 + index of the first such symbol */
+    pdl_map names; /* region and name -> 1 + index of the first such symbol */
 } lsp_index;
 
-/* text: from which tree was read. Never NULL. */
+/* Makes the index of a tree; text is the text from which it was read. Never returns NULL. */
 lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text);
-/* Forgets the nodes: the tree is about to be released. */
+/* Drops the pointers to nodes, before the tree is released. */
 void pdl_lsp_index_detach(lsp_index *x);
-void pdl_lsp_index_free(lsp_index *x); /* NULL is fine */
+void pdl_lsp_index_free(lsp_index *x); /* x may be NULL */
 
-/* The innermost region that has the offset. */
+/* Returns the innermost region that contains the offset. */
 uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off);
-/* The region, from `from` outward, that sets the name. Returns false when none does. */
+/* Finds the region, from `from` outward, that sets the name. Returns false when none does. */
 bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region);
-/* The first symbol of that name and region, or NULL. */
+/* Returns the first symbol of that name and region, or NULL. */
 const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name);
 
-/* Appends the name of a variable; of a field with the objects that it is in: `o.f`. */
+/* Appends the name of a variable, or of a field with the objects that contain it: `o.f`. */
 void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out);
-/* The name of a member, of x.name or x['name']; empty: it is computed. */
+/* Returns the name of a member, of x.name or x['name']; empty when it is computed. */
 pdl_str pdl_lsp_member_name(const pdl_xnode *x);
-/* Appends the names of f, lib.f and lib['o'].f, joined by dots. Returns the variable; NULL, and
- * nothing is of use, when x is something else. A name with a dot is no part of a chain. */
+/* Appends the names of f, lib.f and lib['o'].f, joined by dots, and returns the variable. Returns
+ * NULL when x is something else; what was appended is then of no use. A name with a dot is not part
+ * of a chain. */
 const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out);
 
-const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* "variable", ... */
+const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* returns "variable", ... */
 
 #endif

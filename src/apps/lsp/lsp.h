@@ -1,10 +1,10 @@
 /* lsp.h -- the language server: Language Server Protocol 3.17 over any transport.
  *
- * A server is an object that is given messages and sends messages; it has no threads and waits for
- * nothing. `pdl lsp` (pdl_lsp_serve) puts standard input and output around it, the tests and the
- * fuzz target call it directly. What costs time and nobody waits for (diagnostics of a file that is
+ * A server is an object that receives messages and sends messages; it has no threads and never
+ * blocks. `pdl lsp` (pdl_lsp_serve) connects it to standard input and output; the tests and the
+ * fuzz target call it directly. Expensive work that no request needs (diagnostics of a file that is
  * being typed, the index of a workspace) is done in pieces by pdl_lsp_work, which the transport
- * calls only when no message is there: a request never waits for work that it makes out of date.
+ * calls only when there is no message: a request never waits for work that it makes out of date.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 typedef struct pdl_lsp pdl_lsp;
 
-/* All-zero but send is fine. */
+/* All members but send may be zero. */
 typedef struct pdl_lsp_options {
     /* Sends one message (JSON, without a frame). Borrowed for the call. */
     void (*send)(void *user, pdl_str message);
@@ -26,36 +26,38 @@ typedef struct pdl_lsp_options {
     size_t n_path;
     const char *manual; /* folder with the pages of the manual, for links; borrowed; NULL: none */
     const char *prices; /* file with a table of prices, for hover; borrowed; NULL: none */
-    /* Appends text without the keys of the environment: for what is shown of runs. May be NULL. */
+    /* Appends text without the keys of the environment, before values of a run are shown. May be
+     * NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *redact_user;
-    /* The trace (JSON, borrowed until the next call) of the last run of the program at an absolute
-     * path, from a journal, and when that was written, ns since the epoch. May be NULL. */
+    /* Finds the last run of the program at an absolute path in a journal: its trace (JSON, borrowed
+     * until the next call), and when that was written, ns since the epoch. May be NULL. */
     bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
     void *last_run_user;
-    /* As in pdl_check_options; NULL: not examined. */
+    /* Tests of models and of Python code, as in pdl_check_options; NULL: not examined. */
     const pdl_check_models *models;
     void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;
-    pdl_str library; /* the text of the standard library, which `stdlib.` offers */
+    pdl_str library; /* the text of the standard library, for members of `stdlib.` */
 } pdl_lsp_options;
 
 pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);
-void pdl_lsp_free(pdl_lsp *s); /* NULL is fine */
+void pdl_lsp_free(pdl_lsp *s); /* s may be NULL */
 
-/* One message of the client, of any content. Requests are answered by pdl_lsp_step, so that a
- * cancellation that is received before can take them back. */
+/* Receives one message of the client, of any content. pdl_lsp_step answers requests, so that a
+ * cancellation that is received before it can remove them. */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
-/* Enough is kept: no message is received until pdl_lsp_step has handled all. */
+/* Returns true when so many messages wait that no further one is received until pdl_lsp_step has
+ * handled all. */
 bool pdl_lsp_is_full(const pdl_lsp *s);
 /* Handles the oldest message received. Returns false when there is none. */
 bool pdl_lsp_step(pdl_lsp *s);
-/* Does a piece of the work that no request waits for. Returns false when there is none left. */
+/* Does a piece of the work that no request waits for. Returns false when none is left. */
 bool pdl_lsp_work(pdl_lsp *s);
-/* After the notification `exit`: true, and the exit code of the process. */
+/* Returns true after the notification `exit`; *code is then the exit code of the process. */
 bool pdl_lsp_is_over(const pdl_lsp *s, int *code);
 
-/* Serves standard input and output until `exit` or the end of input; the exit code. */
+/* Serves standard input and output until `exit` or the end of input. Returns the exit code. */
 int pdl_lsp_serve(const pdl_lsp_options *options);
 
 #endif

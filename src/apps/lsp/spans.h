@@ -1,4 +1,4 @@
-/* spans.h -- private to lsp: from bytes of a scalar's text to bytes of the file.
+/* spans.h -- maps bytes of a scalar's text to bytes of the file. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,28 +9,29 @@
 #include "expr/expr.h"
 #include "yaml/node.h"
 
-/* All-zero is empty. Made for one scalar at a time and used again for the next. */
+/* All-zero: no scalar. One scalar is mapped at a time, and the memory is used again for the
+ * next. */
 typedef struct lsp_spans {
     const pdl_node *node;
-    PDL_VEC(uint32_t) lines; /* LITERAL: of each line of the text, its start in text and file */
-    bool direct;             /* the text is in the file as it is: base + offset */
+    PDL_VEC(uint32_t) lines; /* LITERAL: for each line of the text, its start in text and file */
+    bool direct;             /* the text is in the file unchanged, at base + offset */
     uint32_t base;
-    size_t work; /* done so far for scalars that have to be read again for each place */
+    size_t work; /* work so far for scalars that have to be read again for each place */
 } lsp_spans;
 
 void pdl_lsp_spans_of(lsp_spans *s, const pdl_node *scalar);
-/* The place of bytes [from, to) of the scalar's text. Returns false when finding it would cost too
- * much: a huge folded text with very many expressions. */
+/* Finds the place of bytes [from, to) of the scalar's text. Returns false when finding it would
+ * cost too much: a huge folded text with very many expressions. */
 bool pdl_lsp_spans_find(lsp_spans *s, size_t from, size_t to, uint32_t *start, uint32_t *end);
 void pdl_lsp_spans_fini(lsp_spans *s);
 
-/* The other way: the byte of the text that is at an offset of the file, which is inside of the
- * scalar; the nearest one before it where the offset is in indentation or quotes. */
+/* Returns the byte of the text that is at an offset of the file inside the scalar; the nearest one
+ * before it when the offset is in indentation or quotes. */
 size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off);
 
-/* The expressions of a text with `${ }`: the whole text when it can be read, else each `${ }` that
- * can by itself, so that one that is being typed does not hide the others. base: where e begins in
- * the text. Every e has a root. */
+/* Calls fn for the expressions of a text with `${ }`: the whole text when it can be read, else each
+ * `${ }` that can be read alone, so that one that is being typed does not hide the others. base:
+ * where e begins in the text. Every e has a root. */
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
                        void (*fn)(void *user, const pdl_expr *e, size_t base), void *user);
 

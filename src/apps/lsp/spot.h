@@ -1,10 +1,10 @@
-/* spot.h -- private to lsp: what a node of a program means at the place where it is.
+/* spot.h -- what a node of a program means at its place. Private to lsp.
  *
- * An editor needs answers in programs that are not valid yet, of which the loader makes nothing.
- * So the server reads the tree itself, by the same tables as the loader: from a node whose meaning
- * is known (the root is a block) follows the meaning of each child. Keys that no table knows have
- * no meaning and change nothing around them. The walk over a whole file (index.h) and the way down
- * to the cursor both take these steps and cannot disagree.
+ * An editor needs answers in programs that are not valid yet, which the loader refuses. So the
+ * server reads the tree itself, with the same tables as the loader: the meaning of a node (the root
+ * is a block) decides the meaning of each child. Keys that no table has are without meaning and
+ * change nothing around them. The walk over a whole file (index.h) and the walk down to the cursor
+ * both take these steps, so they cannot disagree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,15 +16,15 @@
 #include "yaml/node.h"
 
 typedef enum {
-    ROLE_NONE,         /* no meaning is known */
+    ROLE_NONE,         /* the meaning is unknown */
     ROLE_BLOCK,        /* a block, or a list of blocks where one block is expected */
     ROLE_BLOCKS,       /* a block or a list of blocks */
     ROLE_NAMED_BLOCKS, /* `object`: names and blocks, or a list */
     ROLE_DEFS,         /* variables and blocks */
     ROLE_DATA,         /* data whose texts are expressions */
-    ROLE_RAW,          /* data as it is written */
+    ROLE_RAW,          /* data as written, without expressions */
     ROLE_TEXT,         /* a literal text */
-    ROLE_WORD,         /* one of a few words: group */
+    ROLE_WORD,         /* one of a few words; see group */
     ROLE_NAME,         /* the name of a variable that is set */
     ROLE_FILE,         /* path of a program: include, import */
     ROLE_GET,          /* an expression without braces */
@@ -48,35 +48,38 @@ typedef enum {
 typedef struct lsp_spot {
     lsp_role role;
     const pdl_node *node;
-    const pdl_node *key;    /* under which the node is; NULL: an item of a list, or the root */
-    const pdl_field *field; /* whose value, or part of whose value, it is; NULL: none */
-    pdl_word_group group;   /* WORD, WORDS */
-    pdl_record record;      /* RECORD */
-    bool has_kind;          /* a mapping that is a block of a kind */
+    const pdl_node *key;    /* key of the node; NULL for an item of a list and for the root */
+    const pdl_field *field; /* the field that has the node in its value; NULL when there is none */
+    pdl_word_group group;   /* for WORD, WORDS */
+    pdl_record record;      /* for RECORD */
+    bool has_kind;          /* it is a mapping that is a block whose kind is known */
     pdl_block_kind kind;
-    const struct lsp_spot *up; /* NULL: the root */
+    const struct lsp_spot *up; /* the node above; NULL for the root */
 } lsp_spot;
 
-/* The whole file. */
+/* Returns the spot of the whole file. */
 lsp_spot pdl_lsp_spot_root(const pdl_node *root);
-/* The ith item, or the value of the ith entry. up must outlive the result. */
+/* Returns the spot of the i-th item, or of the value of the i-th entry. up must outlive the
+ * result. */
 lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i);
 
-/* The kind of a mapping in the position of a block. Returns false when its keys decide nothing. */
+/* Finds the kind of a mapping in the position of a block. Returns false when its keys decide
+ * nothing. */
 bool pdl_lsp_kind_of(const pdl_node *map, pdl_block_kind *kind);
-/* The innermost mapping of a block that is, or is around, the place; NULL: none. */
+/* Returns the innermost mapping of a block that is at, or around, the place; NULL when there is
+ * none. */
 const lsp_spot *pdl_lsp_spot_block(const lsp_spot *p);
-/* `lang` of a code block in lower case; "python" when it is not written. */
+/* Returns `lang` of a code block in lower case; "python" when it is not written. */
 pdl_str pdl_lsp_lang_of(const pdl_node *block);
 
-/* The way from the root to the innermost node that has the offset in its text, or in the text of
- * its key. The places are in *way, from the root on; the last is the result. At most max steps. */
+/* The longest way that pdl_lsp_way_to finds: the places from the root to the innermost node that
+ * has the offset in its text, or in the text of its key. The last of *way is the result. */
 enum { LSP_MAX_WAY = 128 };
 typedef struct lsp_way {
     lsp_spot p[LSP_MAX_WAY];
     size_t n;      /* at least 1 */
     bool on_key;   /* the offset is in the key of the last place */
-    bool complete; /* false: the way is deeper than LSP_MAX_WAY */
+    bool complete; /* false when the way is deeper than LSP_MAX_WAY */
 } lsp_way;
 void pdl_lsp_way_to(const pdl_node *root, uint32_t off, lsp_way *way);
 static inline const lsp_spot *pdl_lsp_way_end(const lsp_way *way) { return &way->p[way->n - 1]; }

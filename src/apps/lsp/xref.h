@@ -1,4 +1,4 @@
-/* xref.h -- private to lsp: what a name means, across files.
+/* xref.h -- what a name means, across files. Private to lsp.
  *
  * A variable, or a field of an object, is a name in a region of a file. That is what definitions,
  * references and renaming are about: several blocks may set it, and files that include or import
@@ -14,34 +14,34 @@
 typedef struct lsp_thing {
     lsp_doc *doc;
     uint32_t region;
-    pdl_str name; /* of the index of doc */
+    pdl_str name; /* a text of the index of doc */
 } lsp_thing;
 
-/* The file that an entry of the index names, or NULL. */
+/* Returns the file that an entry of the index names, or NULL. */
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f);
 
-/* The thing that the names of a chain (`lib.o.f`), read in a region of d, lead to, as far as they
- * are variables and fields; *chain: the names that are left. Returns false when not even the first
- * name is known. */
+/* Follows the names of a chain (`lib.o.f`), read in a region of d, as far as they are variables and
+ * fields; *chain: the names that are left. Returns false when not even the first name is known. */
 bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp_thing *out);
-/* What a reference of d means. Returns false when nothing that is known sets the name. */
+/* Finds what a reference of d means. Returns false when no known file sets the name. */
 bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out);
-/* The first symbol of a thing; never NULL for one that was found. */
+/* Returns the first symbol of a thing that was found; never NULL. */
 const lsp_sym *pdl_lsp_thing_sym(pdl_lsp *s, const lsp_thing *t);
 static inline bool pdl_lsp_same_thing(const lsp_thing *a, const lsp_thing *b) {
     return a->doc == b->doc && a->region == b->region && pdl_str_eq(a->name, b->name);
 }
 
-/* The reference or the symbol whose name has the offset; NULL: none. */
+/* Return the reference or the symbol whose name contains the offset, NULL when there is none. */
 const lsp_ref *pdl_lsp_ref_at(const lsp_index *x, size_t off);
 const lsp_sym *pdl_lsp_sym_at(const lsp_index *x, size_t off);
-/* The thing whose name is at the offset, with the range of that name. */
+/* Finds the thing whose name is at the offset, with the range of that name. */
 bool pdl_lsp_thing_at(pdl_lsp *s, lsp_doc *d, size_t off, lsp_thing *out, lsp_range *range);
 
-/* Every place of a thing in the files that are known. is_definition: it sets the variable. */
+/* Receives every place of a thing in the files that are known. is_definition: the place sets the
+ * variable. */
 typedef void lsp_place_fn(void *user, lsp_doc *d, lsp_range range, bool is_definition);
 void pdl_lsp_thing_each(pdl_lsp *s, const lsp_thing *t, lsp_place_fn *fn, void *user);
-/* The same in one file. */
+/* Visits the places in one file. */
 void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place_fn *fn,
                            void *user);
 

@@ -1,8 +1,8 @@
 /* complete.c -- completion of keys and values by their place in the file.
  *
- * What is typed at the cursor is rarely a program. The text is read once more with a marker in
+ * The text at the cursor is rarely a valid program. The text is read once more with a marker in
  * place of the word at the cursor, as the key of a mapping or as a value, whichever the line looks
- * like; where the marker is found in the tree says what may be written there.
+ * like; the place where the marker is found in the tree decides what may be written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +49,7 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* What follows a new key: the value on the same line, or below. */
+/* Appends what follows a new key: the value on the same line, or below. */
 static void put_key(const pdl_field *f, pdl_buf *out) {
     static const char *const texts[] = {
         [PDL_OPENS_LINE] = " ",
@@ -60,7 +60,7 @@ static void put_key(const pdl_field *f, pdl_buf *out) {
     pdl_buf_putf(out, "%s:%s", f->key, texts[pdl_field_forms[f->type].opens]);
 }
 
-/* The lines after the first get the indentation of the key. */
+/* Indents the lines after the first like the key. */
 static void indent(const lsp_completer *c, pdl_str text, pdl_buf *out) {
     uint32_t line = pdl_lsp_text_line(&c->d->text, c->from);
     size_t column = c->from - pdl_lsp_text_line_start(&c->d->text, line);
@@ -110,7 +110,8 @@ static void add_snippets(lsp_completer *c) {
     }
 }
 
-/* Forms of a kind exclude fields: `args` where `code` is. */
+/* Returns true when another key of the mapping excludes the field: `args` is excluded where `code`
+ * is present. */
 static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     size_t n;
     const pdl_form *forms = pdl_forms(&n);
@@ -130,14 +131,16 @@ static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     return has_forms;
 }
 
-/* Has an earlier row the key? Where no kind is decided, each key is proposed once. */
+/* Returns true when an earlier row has the key. While the kind is not decided, each key is proposed
+ * once. */
 static bool is_repeated(const pdl_field *all, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (strcmp(all[k].key, all[i].key) == 0 && all[k].need != PDL_NEED_OLD) return true;
     return false;
 }
 
-/* Keys of a block: of its kind when that is decided, else those that decide. */
+/* Adds the keys of a block: those of its kind when that is decided, else the keys that decide
+ * it. */
 static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
@@ -212,7 +215,7 @@ static void add_parameters(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-/* Arguments of a call: the parameters of the function. */
+/* Adds the parameters of the function as arguments of the call. */
 static void add_args(lsp_completer *c, const lsp_spot *p) {
     lsp_thing t;
     if (!pdl_lsp_complete_function(c, p->up->node, &t)) return;
@@ -232,7 +235,7 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-/* The marker is a key of the mapping p. Flat switch. */
+/* Completes the key at the marker; p is its mapping. Flat switch. */
 static void complete_key(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_BLOCK: add_block_keys(c, p); return;
@@ -243,7 +246,7 @@ static void complete_key(lsp_completer *c, const lsp_spot *p) {
     case ROLE_RECORD: add_record(c, p); return;
     case ROLE_PATTERN:
         add_group(c, p, PDL_WORDS_PATTERN, true);
-        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* it may become a value */
+        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* the text may also become a value */
         return;
     case ROLE_TYPE:
         add_group(c, p, PDL_WORDS_TYPE, false);
@@ -268,7 +271,7 @@ static void add_models(lsp_completer *c) {
                                         .row = (int)i});
         pdl_buf_fini(&text);
     }
-    /* names that the workspace uses are more likely */
+    /* names of models that the workspace uses are more likely */
     for (size_t i = 0; i < c->s->docs.n; i++) {
         const lsp_index *x = c->s->docs.p[i]->index;
         for (size_t k = 0; x && k < x->models.n; k++) {
@@ -283,7 +286,7 @@ static void add_models(lsp_completer *c) {
 
 typedef struct file_list {
     lsp_completer *c;
-    pdl_str folder; /* as written, with its slash */
+    pdl_str folder; /* folder as written, with its slash */
     bool import;
 } file_list;
 
@@ -312,7 +315,7 @@ static void list_files(lsp_completer *c, pdl_str base, pdl_str folder, bool impo
     pdl_buf_fini(&path);
 }
 
-/* Programs beside the file; modules of the library for imports. */
+/* Adds the programs beside the file and, for imports, the modules of the library. */
 static void add_files(lsp_completer *c, const lsp_spot *p) {
     bool import = p->field && strcmp(p->field->key, "import") == 0;
     pdl_str typed = pdl_str_sub(pdl_lsp_text_str(&c->d->text), c->from, c->off);
@@ -324,7 +327,7 @@ static void add_files(lsp_completer *c, const lsp_spot *p) {
     for (size_t i = 0; import && i < n; i++) list_files(c, path[i], folder, import);
 }
 
-/* Functions in scope, as expressions. */
+/* Adds the functions in scope, as expressions. */
 static void add_callees(lsp_completer *c) {
     if (!pdl_lsp_doc_load(c->s, c->d)) return;
     const lsp_index *x = c->d->index;
@@ -344,7 +347,7 @@ static void add_callees(lsp_completer *c) {
     }
 }
 
-/* Aggregators that the file defines, besides the fixed targets. */
+/* Adds the aggregators that the file defines, besides the fixed targets. */
 static void add_aggregators(lsp_completer *c) {
     if (!pdl_lsp_doc_load(c->s, c->d)) return;
     const lsp_index *x = c->d->index;
@@ -356,7 +359,7 @@ static void add_aggregators(lsp_completer *c) {
                                             .order = '2'});
 }
 
-/* Is p an error that `retry` names, or one of a list of them? */
+/* Returns true when p is an error that `retry` names, or one of a list of them. */
 static bool is_exception(const lsp_spot *p) {
     const lsp_spot *part = p->key ? p : p->up;
     return part && part->key && pdl_str_is(part->key->text, "exceptions") && part->up &&
@@ -372,7 +375,7 @@ static void add_exceptions(lsp_completer *c) {
                                             .order = name[0] >= 'a' ? '1' : '2'});
 }
 
-/* The marker is the value p. Flat switch. */
+/* Completes the value at the marker, which is p. Flat switch. */
 static void complete_value(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_WORD:
@@ -396,9 +399,10 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-/* --- where the cursor is ---------------------------------------------------------------------- */
+/* --- the place of the cursor ------------------------------------------------------------------ */
 
-/* Where the value or key that is typed begins, and whether a key is before it on its line. */
+/* Returns where the value or key at the cursor begins; *is_value: a key is before it on its
+ * line. */
 static size_t token_start(pdl_str line, size_t col, bool *is_value) {
     size_t at = 0;
     *is_value = false;
@@ -423,7 +427,7 @@ static size_t token_start(pdl_str line, size_t col, bool *is_value) {
     return at;
 }
 
-/* The text with the marker in place of [from, to). */
+/* Appends the text with the marker in place of [from, to). */
 static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(text, 0, from));
     PDL_PUT(out, MARKER);
@@ -431,8 +435,8 @@ static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *o
     pdl_buf_put(out, pdl_str_sub(text, to, text.n));
 }
 
-/* The end of what the marker replaces: a word, with its colon where it is a key. Names of files and
- * models have more than letters. */
+/* Returns the end of what the marker replaces: a word, with its colon when it is a key. Names of
+ * files and models contain more than letters. */
 static size_t token_end(pdl_str text, size_t off, bool is_value) {
     const pdl_str in_values = PDL_STR("/.-:@+");
     size_t to = off;
@@ -460,7 +464,7 @@ static void complete_place(lsp_completer *c, bool is_value) {
         complete_value(c, p);
 }
 
-/* In code of Jinja expressions have other delimiters; the line of the `lang` is near. */
+/* Returns true near a `lang: jinja`: in that code the delimiters of expressions are different. */
 static bool near_jinja(pdl_str text, size_t off) {
     pdl_str around = pdl_str_sub(text, off > 4096 ? off - 4096 : 0, off + 512);
     return pdl_str_find(around, PDL_STR("jinja"), 0) != PDL_NOT_FOUND;

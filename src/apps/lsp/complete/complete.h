@@ -1,4 +1,5 @@
-/* complete.h -- private to lsp: what complete.c and complete_expr.c share.
+/* complete.h -- what the files of completion share: the list of proposals and the search for an
+ * open expression. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ enum {
     ITEM_OPERATOR = 24
 };
 
-/* The list that is made. The word before the cursor, [from, off), is replaced. */
+/* The list while it is made. The word before the cursor, [from, off), is replaced. */
 typedef struct lsp_completer {
     pdl_lsp *s;
     lsp_doc *d;
@@ -36,31 +37,31 @@ typedef struct lsp_completer {
 
 /* One proposal. Texts are borrowed. */
 typedef struct lsp_item {
-    pdl_str label, insert; /* insert empty: the label */
-    pdl_str detail;        /* shown beside it; may be empty */
+    pdl_str label, insert; /* when insert is empty, the label is inserted */
+    pdl_str detail;        /* shown beside the label; may be empty */
     int kind;
     char order;        /* proposals are sorted by it, then by label */
     bool is_snippet;   /* insert has places to fill in */
-    const char *table; /* by which its documentation is found; NULL: there is none */
-    int row;           /* in that table; -1: by label */
+    const char *table; /* the table with its documentation; NULL when there is none */
+    int row;           /* row in that table; -1: the label is searched */
 } lsp_item;
 void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
 
-/* complete_choice.c: the function that a call calls; values of an enum. */
+/* complete_choice.c: finds the function that a call calls, and proposes values of an enum. */
 bool pdl_lsp_complete_function(lsp_completer *c, const pdl_node *call, lsp_thing *t);
 void pdl_lsp_complete_choice(lsp_completer *c, const lsp_spot *p);
 
-/* Inside of an expression: prefix is its text up to the cursor. */
+/* Completes inside an expression; prefix is its text up to the cursor. */
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
-/* The same of a statement of Jinja, from after its {%. */
+/* Completes inside a statement of Jinja; prefix begins after its {%. */
 void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix);
-/* The start of the expression that is open at an offset; PDL_NOT_FOUND: there is none. line_start:
- * where the search ends. jinja: also {{ and {%. */
+/* Returns the start of the expression that is open at an offset, or PDL_NOT_FOUND. The search ends
+ * at line_start. jinja: {{ and {% open expressions, too. */
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);
-/* Appends the names that the end of s leads along: a.b for `1 + a["b"]`, a.[] for `a[0]`; nothing
- * where it begins with something else than a variable. */
+/* Appends the chain of names at the end of s: a.b for `1 + a["b"]`, a.[] for `a[0]`. Appends
+ * nothing when the chain does not begin with a variable. */
 void pdl_lsp_chain_before(pdl_str s, pdl_buf *out);
-/* The text of `documentation` for an item's `data`. Appended. */
+/* Appends the text of `documentation` for an item's `data`. */
 void pdl_lsp_document_item(pdl_lsp *s, pdl_str table, int row, pdl_str label, pdl_buf *out);
 
 #endif

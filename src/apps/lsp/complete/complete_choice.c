@@ -1,5 +1,6 @@
-/* complete_choice.c -- values of an enum where one is expected: an argument of a call, a pattern of
- * `match`. The type is that of the parameter or of what is matched, as hover shows it.
+/* complete_choice.c -- proposes the values of an enum where one is expected: in an argument of a
+ * call, or in a pattern of `match`. The type is that of the parameter or of the matched value, as
+ * hover shows it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +10,8 @@
 
 #include "base/banned.h"
 
-/* What an expression leads to. names: what follows the last thing that is known, in scratch. */
+/* Finds the variable that an expression names. names: the members after the last known one, in
+ * scratch. */
 static bool follow(lsp_completer *c, const pdl_node *n, lsp_thing *t, pdl_str *names) {
     pdl_buf chain = PDL_BUF;
     const pdl_expr *e = n && n->kind == PDL_NODE_SCALAR
@@ -28,7 +30,7 @@ bool pdl_lsp_complete_function(lsp_completer *c, const pdl_node *call, lsp_thing
     return follow(c, pdl_node_find(call, PDL_STR("call"), NULL), t, &rest) && !rest.n;
 }
 
-/* The plain scalar is this text, and nothing else. */
+/* Returns true when a plain scalar with this text is read as this text and not as another value. */
 static bool is_plain(pdl_str s) {
     static const char *const words[] = {"true", "false", "yes", "no",   "on",
                                         "off",  "y",     "n",   "null", "none"};
@@ -49,7 +51,8 @@ static void add(lsp_completer *c, pdl_str value) {
     pdl_buf_fini(&text);
 }
 
-/* `"a" | "b"`, or `one of 'a', 'b'`. Texts with escapes are left out. */
+/* Adds the values of a type such as `"a" | "b"` or `one of 'a', 'b'`. Texts with escapes are left
+ * out. */
 static void add_values(lsp_completer *c, pdl_str type) {
     pdl_str lead = PDL_STR("one of ");
     size_t i = pdl_str_starts(type, lead) ? lead.n : 0;
@@ -76,7 +79,8 @@ static void complete_argument(lsp_completer *c, const lsp_spot *p) {
     pdl_buf_fini(&type);
 }
 
-/* Below `object` and `array` a part of the value is compared, whose type is not looked for. */
+/* Completes a pattern. Below `object` and `array` a part of the value is matched, whose type is not
+ * searched. */
 static void complete_pattern(lsp_completer *c, const lsp_spot *p) {
     lsp_thing t;
     pdl_str rest;

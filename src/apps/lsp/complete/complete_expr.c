@@ -1,8 +1,8 @@
-/* complete_expr.c -- completion inside of expressions: variables, filters, tests, members.
+/* complete_expr.c -- completion inside expressions: variables, filters, tests, members.
  *
- * An expression at the cursor is unfinished, so it is not read as a whole: what is before the word
- * that is typed decides. After a bar come filters, after `is` tests, after a dot the members of the
- * chain of names before it, else what can begin an operand.
+ * An expression at the cursor is unfinished, so it is not parsed: the text before the typed word
+ * decides. Filters follow a bar, tests follow `is`, members follow a dot after a chain of names;
+ * elsewhere everything is proposed that can begin an operand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,20 +20,22 @@
 #include "base/banned.h"
 
 enum {
-    MOST_LOOKED_AT = 20000, /* bytes before the cursor in which an expression begins */
-    MOST_CALL = 4000        /* bytes after the cursor in which a call ends */
+    /* bytes before the cursor in which the beginning of an expression is searched */
+    MOST_LOOKED_AT = 20000,
+    MOST_CALL = 4000        /* bytes after the cursor in which the end of a call is searched */
 };
 
-/* --- where an expression begins --------------------------------------------------------------- */
+/* --- the beginning of an expression ----------------------------------------------------------- */
 
-/* Does s end with `x[`? In a quoted scalar a backslash comes before the quote that follows. */
+/* Returns true when s ends with `x[`. In a quoted scalar a backslash comes before the quote that
+ * follows. */
 static bool ends_with_bracket(pdl_str s) {
     if (pdl_str_ends(s, PDL_STR("\\"))) s.n--;
     return s.n > 1 && s.p[s.n - 1] == '[' && (pdl_lsp_is_word(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
 }
 
-/* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. A
- * text may be open that is a key: x['na */
+/* Returns true when an expression that begins at `from` is still open at `to`. Quotes and brackets
+ * are counted. A text that is a key may be open: x['na */
 static bool is_open(pdl_str text, size_t from, size_t to) {
     int depth = 0;
     char quote = 0;
@@ -57,7 +59,7 @@ static bool is_open(pdl_str text, size_t from, size_t to) {
     return !quote || is_key;
 }
 
-/* The last opening delimiter in [from, off). */
+/* Returns the last opening delimiter in [from, off). */
 static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
     for (size_t i = off; i >= from + 2; i--) {
         char a = text.p[i - 2], b = text.p[i - 1];
@@ -67,8 +69,8 @@ static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
     return PDL_NOT_FOUND;
 }
 
-/* Does a line begin an item of a list or an entry of a mapping? An expression that was not closed
- * above it is a mistake there, and not continued here. */
+/* Returns true when a line begins an item of a list or an entry of a mapping. An expression that
+ * was not closed above it is a mistake there and does not continue here. */
 static bool begins_entry(pdl_str line) {
     pdl_str s = pdl_str_trim(line);
     if (pdl_str_starts(s, PDL_STR("- ")) || pdl_str_is(s, "-")) return true;
@@ -90,7 +92,7 @@ static bool has_entries(pdl_str text, size_t from, size_t to) {
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
     size_t low = off > MOST_LOOKED_AT ? off - MOST_LOOKED_AT : 0;
     size_t at = last_open(text, line_start, off, jinja);
-    if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, of which none is empty */
+    if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, if no empty line is between */
         size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
         at = last_open(text, gap == PDL_NOT_FOUND ? low : low + gap, line_start, jinja);
         size_t next = at == PDL_NOT_FOUND ? at : pdl_str_find(text, PDL_STR("\n"), at);
@@ -156,14 +158,15 @@ static bool is_repeated(const lsp_index *x, size_t i) {
     return pdl_lsp_index_sym(x, x->syms.p[i].region, x->syms.p[i].name) != &x->syms.p[i];
 }
 
-/* What a file defines at its top. */
+/* Adds what a file defines at its top. */
 static void add_file_syms(lsp_completer *c, lsp_doc *d, char order) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, d);
     for (size_t i = 0; x && i < x->syms.n; i++)
         if (x->syms.p[i].region == 0 && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], order);
 }
 
-/* The type in words says which methods a value has; of an unknown one those of all usual types. */
+/* Adds the methods of a value. Its type in words decides which ones; a value of unknown type gets
+ * those of all usual types. */
 static void add_methods(lsp_completer *c, pdl_str type) {
     bool text = pdl_str_is(type, "string"),
          list = pdl_str_starts(type, PDL_STR("[")) || pdl_str_is(type, "array"),
@@ -174,7 +177,7 @@ static void add_methods(lsp_completer *c, pdl_str type) {
     if (dict || any) add_table(c, METHODS_DICT, ITEM_METHOD, '3');
 }
 
-/* The names of the standard library, with the signatures of those that are natives. */
+/* Adds the names of the standard library, with the signatures of natives. */
 static void add_library(lsp_completer *c) {
     lsp_tree t = pdl_lsp_tree_read(c->scratch, PDL_STR(""), c->s->opt.library);
     const pdl_node *defs = t.root ? pdl_node_find(t.root, PDL_STR("defs"), NULL) : NULL;
@@ -198,14 +201,14 @@ static void add_library(lsp_completer *c) {
     }
 }
 
-/* The fields of an object of that region. */
+/* Adds the fields of an object, whose region this is. */
 static void add_fields(lsp_completer *c, lsp_doc *d, const lsp_index *x, uint32_t region) {
     for (size_t i = 0; i < x->syms.n; i++)
         if (x->syms.p[i].region == region && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], '1');
 }
 
-/* The members of a variable, or of the part of it that the rest of a chain leads to. Returns its
- * type in words, which is in *type. */
+/* Adds the members of a variable, or of the part of it to which the rest of a chain leads. Returns
+ * its type in words, which is in *type. */
 static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, pdl_buf *type) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, t->doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(c->s, t);
@@ -219,7 +222,8 @@ static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, p
     return shown;
 }
 
-/* chain: the names before the dot, or before the bracket of a key, where no method can come. */
+/* Completes a member. chain: the names before the dot, or before the bracket of a key, where a
+ * method cannot be. */
 static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
     lsp_thing t;
     pdl_str rest = chain;
@@ -243,21 +247,24 @@ static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
 
 /* --- operands --------------------------------------------------------------------------------- */
 
-/* Are the parts of a collection evaluated one after the other, as they are written? */
+/* Returns true when the parts of a collection are evaluated one after the other, as they are
+ * written. */
 static bool is_in_order(const lsp_spot *p) {
     return p->node->kind == PDL_NODE_SEQ || p->role == ROLE_DEFS || p->role == ROLE_NAMED_BLOCKS;
 }
 
 static bool holds(const pdl_node *n, uint32_t at) { return n->start <= at && at <= n->end; }
 
-/* The `defs` of a block come before everything else that is in it. */
+/* Returns true for a symbol of the `defs` of a block, which are evaluated before everything else in
+ * it. */
 static bool is_after_defs(const lsp_spot *defs, const lsp_sym *sym) {
     const lsp_spot *block = defs->up;
     return defs->role == ROLE_DEFS && holds(block->node, sym->at) && !holds(defs->node, sym->at);
 }
 
-/* Does a variable get its value after what the cursor is in? Other fields of a block need not be
- * evaluated as they are written, and a round of a loop has the variables of the round before. */
+/* Returns true when a variable gets its value after the part with the cursor is evaluated. The
+ * other fields of a block may be evaluated in another order than they are written, and a round of a
+ * loop has the variables of the previous round. */
 static bool is_later(const lsp_way *way, const lsp_sym *sym) {
     for (size_t i = 0; i + 1 < way->n; i++) {
         const lsp_spot *p = &way->p[i];
@@ -269,7 +276,8 @@ static bool is_later(const lsp_way *way, const lsp_sym *sym) {
     return false;
 }
 
-/* Variables that are visible from the cursor's region outward, with those of included files. */
+/* Adds the variables that are visible from the cursor's region outward, with those of included
+ * files. */
 static void add_variables(lsp_completer *c) {
     const lsp_index *x = c->d->index;
     pdl_map offered = {0};
@@ -293,7 +301,8 @@ static void add_variables(lsp_completer *c) {
     }
 }
 
-/* The end of an argument: a comma, or the bracket that closes the call; the end of the text. */
+/* Returns the end of an argument: a comma, the bracket that closes the call, or the end of the
+ * text. */
 static size_t argument_end(pdl_str s, size_t from) {
     int depth = 0;
     char quote = 0;
@@ -314,7 +323,7 @@ static size_t argument_end(pdl_str s, size_t from) {
     return s.n;
 }
 
-/* The name of an argument that is given by name; empty: it is given by its place. */
+/* Returns the name of an argument that is given by name; empty when it is given by position. */
 static pdl_str argument_name(pdl_str argument) {
     pdl_str s = pdl_str_trim(argument);
     size_t n = 0;
@@ -333,14 +342,15 @@ static bool gives(pdl_str arguments, pdl_str name) {
     return false;
 }
 
-/* The call in whose brackets the cursor is. */
+/* The call whose brackets contain the cursor. */
 typedef struct open_call {
-    pdl_str callee;        /* the text before the bracket; empty: there is no call */
-    pdl_str before, after; /* the arguments around the one that is typed */
+    pdl_str callee;        /* the text before the bracket; empty when there is no call */
+    pdl_str before, after; /* the arguments before and after the typed one */
     size_t n_by_place;     /* how many of `before` have no name */
 } open_call;
 
-/* A name can only begin an argument: there is no call for what is inside of one. */
+/* Finds the call. A name can only be at the beginning of an argument, so a cursor inside an
+ * argument has no call. */
 static open_call find_call(const lsp_completer *c, pdl_str before) {
     open_call call = {0};
     int depth = 0;
@@ -425,14 +435,14 @@ static void complete_operand(lsp_completer *c, pdl_str before) {
             c, &(lsp_item){.label = pdl_str_of(words[i]), .kind = ITEM_KEYWORD, .order = '5'});
 }
 
-/* --- what is before the word ------------------------------------------------------------------ */
+/* --- the text before the word ----------------------------------------------------------------- */
 
 static bool ends_with_word(pdl_str s, const char *word) {
     pdl_str w = pdl_str_of(word);
     return pdl_str_ends(s, w) && (s.n == w.n || !pdl_lsp_is_word(s.p[s.n - w.n - 1]));
 }
 
-/* Where the brackets begin whose end is before `to`; to: there are none. */
+/* Returns where the brackets begin that end before `to`; `to` when there are none. */
 static size_t bracket_start(pdl_str s, size_t to) {
     int depth = 0;
     for (size_t i = to; i-- > 0;) {
@@ -466,8 +476,8 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Where `x[` ends whose key is being typed: a quote comes after it, as the scalar around it writes
- * one. PDL_NOT_FOUND: no key is. */
+/* Returns the end of the `x[` whose key is typed: a quote follows it, escaped as in the scalar
+ * around it. PDL_NOT_FOUND when no key is typed. */
 static size_t key_bracket(pdl_str s) {
     static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {

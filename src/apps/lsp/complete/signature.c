@@ -1,4 +1,4 @@
-/* signature.c -- the parameters of the function whose arguments are being typed.
+/* signature.c -- shows the parameters of the function whose arguments are typed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@ enum { MOST_LOOKED_AT = 4000 };
 
 static bool is_name(char c) { return c == '.' || pdl_lsp_is_word(c); }
 
-/* The bracket of the call that is open at off, and the number of commas in it before off. */
+/* Finds the bracket of the call that is open at off, and the number of commas between it and
+ * off. */
 static bool open_bracket(pdl_str text, size_t low, size_t off, size_t *bracket, size_t *commas) {
     int depth = 0;
     *commas = 0;

@@ -1,4 +1,5 @@
-/* actions.c -- quick fixes: edits that a check knows, and "did you mean".
+/* actions.c -- quick fixes: the edits that a check offers, and the replacements that "did you mean"
+ * suggests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@ typedef struct actions {
     pdl_lsp *s;
     lsp_doc *d;
     size_t low, high;
-    pdl_vref only; /* kinds that the client wants; no list: all */
+    pdl_vref only; /* kinds that the client wants; not a list: all */
     pdl_val list;
 } actions;
 
@@ -21,7 +22,8 @@ static pdl_val put_changes(const lsp_doc *d, pdl_val edits) {
     return pdl_dict_putz(pdl_dict_new(1), "changes", changes);
 }
 
-/* `source` means all kinds that begin with `source.`, too. */
+/* Returns true when the client wants this kind. `source` includes all kinds that begin with
+ * `source.`. */
 static bool is_wanted(const actions *a, const char *kind) {
     for (size_t i = 0; pdl_is_list(a->only) && i < pdl_list_len(a->only); i++) {
         pdl_vref item = pdl_list_at(a->only, i);
@@ -62,7 +64,7 @@ static pdl_val put_edits(const actions *a, const pdl_diag *d) {
     return edits;
 }
 
-/* The word of "did you mean 'x'?"; empty: another hint. */
+/* Returns the word of "did you mean 'x'?", or an empty text for another hint. */
 static pdl_str meant(pdl_str hint) {
     pdl_str begin = PDL_STR("did you mean '");
     size_t end = pdl_str_rfind(hint, PDL_STR("'?"));
@@ -70,7 +72,7 @@ static pdl_str meant(pdl_str hint) {
     return pdl_str_sub(hint, begin.n, end);
 }
 
-/* Where a word is in the text of the mark: as a whole, and outside of quotes if it can be had so
+/* Returns where a word is in the text of the mark: as a whole word, and outside quotes if possible
  * ('uper' | uper). */
 static size_t find_whole(pdl_str at, pdl_str word) {
     size_t quoted = PDL_NOT_FOUND;
@@ -85,8 +87,8 @@ static size_t find_whole(pdl_str at, pdl_str word) {
     return quoted;
 }
 
-/* The words of a message that are between two ' and at the mark, too. A message may quote text that
- * has ' itself, so what is between any two that follow each other counts. */
+/* Finds the words of a message between two ' that the text at the mark contains, too. A message may
+ * quote text that contains ', so the text between any two neighbouring ones counts. */
 static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
     while (from != PDL_NOT_FOUND && n < MOST_WORDS) {
@@ -99,7 +101,7 @@ static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     return n;
 }
 
-/* The word in whose place `meant` belongs: of those that the message names the one most like it;
+/* Finds the word that `meant` replaces: of the words that the message names, the one most like it;
  * the whole mark when the message names none. */
 static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
                       size_t *to) {
@@ -129,8 +131,8 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
     }
 }
 
-/* A field that is missing is added before the block's first key, in a line with its column, or
- * after the { of a block that is in braces. */
+/* Adds a missing field before the block's first key, in a line with the same indentation, or after
+ * the { of a block in braces. */
 static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_str begin = PDL_STR("Missing required field: ");
     pdl_buf text = PDL_BUF;
@@ -152,8 +154,8 @@ static size_t end_of_line(const lsp_doc *d, uint32_t line) {
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* The scalar at the end of a line that goes on in other lines, where a # is text or ends it; NULL:
- * none. */
+/* Returns the scalar at the end of a line that continues in other lines, where a # would be text or
+ * would end it; NULL when there is none. */
 static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
     size_t off = end_of_line(d, line);
     lsp_way way;
@@ -167,7 +169,7 @@ static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
     return takes == line ? NULL : n;
 }
 
-/* Puts the comment after the line, or above it where text that begins there goes on below. */
+/* Puts the comment after the line, or above it when a text that begins there continues below. */
 static bool put_comment(const lsp_doc *d, uint32_t line, const char *code, lsp_range *at,
                         pdl_buf *out) {
     const pdl_node *text = text_at_end(d, line);
@@ -185,8 +187,8 @@ static bool put_comment(const lsp_doc *d, uint32_t line, const char *code, lsp_r
     return out->len > 0;
 }
 
-/* A comment that switches the rule off for the line; of a text of many lines for the line that it
- * belongs to, since in its own lines it would be a part of it. */
+/* Adds a comment that switches the rule off for the line. For a text of many lines it is the line
+ * to which the text belongs, since in the text's lines it would be a part of it. */
 static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
     lsp_range at;
     pdl_buf text = PDL_BUF;
@@ -200,7 +202,7 @@ static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_buf_fini(&text);
 }
 
-/* All fixes that have one right answer, in one. */
+/* Adds an action that makes all fixes with one right answer. */
 static void add_fix_all(actions *a) {
     pdl_val edits = pdl_list_new(4);
     const pdl_program *p = a->d->program;
@@ -228,7 +230,7 @@ pdl_val pdl_lsp_on_actions(pdl_lsp *s, pdl_vref params) {
                  pdl_member(pdl_member(params, "context"), "only"), pdl_list_new(4)};
     pdl_vref shown = pdl_lsp_diagnose(s, d);
     if (!d->program) return a.list;
-    size_t k = 0; /* the list that is shown leaves some out */
+    size_t k = 0; /* skip the problems that the client did not list */
     for (size_t i = 0; i < d->program->diags.n && pdl_list_len(a.list) < MOST_ACTIONS; i++) {
         const pdl_diag *g = &d->program->diags.p[i];
         if (g->reference_only) continue;

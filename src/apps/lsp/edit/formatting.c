@@ -1,4 +1,5 @@
-/* formatting.c -- formatting of documents, ranges, and lines while they are typed.
+/* formatting.c -- formatting of whole documents and of ranges, and indentation while lines are
+ * typed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* The edit that makes the new text: the lines that differ, so that the cursor and folds elsewhere
- * stay. */
+/* Returns the edit that makes the new text. Only the lines that differ are replaced, so that cursor
+ * and folds elsewhere stay. */
 static pdl_val put_edits(const lsp_doc *d, pdl_str made) {
     pdl_str old = pdl_lsp_text_str(&d->text);
     size_t head = 0, tail = 0;
@@ -59,8 +60,9 @@ static size_t indent_of(pdl_str line) {
     return n;
 }
 
-/* How far a line after this one is indented: where a key has no value on its line, two further than
- * the key; a block scalar likewise; else as the line. `- key:` counts from the key. */
+/* Returns the indentation of the line after this one: two more than the key when a key has no value
+ * on its line or begins a block scalar; otherwise that of the line. For `- key:` the column of the
+ * key counts. */
 static size_t indent_after(pdl_str line) {
     size_t at = indent_of(line);
     pdl_str rest = pdl_str_trim(line);
@@ -79,7 +81,7 @@ static size_t indent_after(pdl_str line) {
     return at + 2;
 }
 
-/* After a line end: the new line gets its indentation. */
+/* Indents a new line after its line end was typed. */
 pdl_val pdl_lsp_on_format_typing(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);

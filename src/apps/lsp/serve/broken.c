@@ -1,8 +1,8 @@
-/* broken.c -- see broken.h.
+/* broken.c -- checks the readable rest of a file that is not valid YAML; see broken.h.
  *
- * The tolerant reader passes over what it cannot read and supposes what is missing. What the checks
- * say of the damaged lines is a guess, so it is not shown; nor is what they say of a name that
- * these lines may define or use.
+ * The tolerant reader skips what it cannot read and supposes what is missing. What the checks
+ * report about the damaged lines is a guess, so it is not shown; nor is what they report about a
+ * name that these lines may define or use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,9 +35,9 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-enum { MOST_LINE = 2000 }; /* bytes of a line before and after what is damaged in it */
+enum { MOST_LINE = 2000 }; /* bytes of a line that are examined before and after the damage in it */
 
-/* The lines of [from, to): what the checks say of them is a guess. */
+/* Returns the lines of [from, to), about which the checks can only guess. */
 static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {
     pdl_str text = src->text;
     for (int i = 0; i < MOST_LINE && from && text.p[from - 1] != '\n'; i++) from--;
@@ -45,7 +45,7 @@ static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {
     return (pdl_loc){src, from, to};
 }
 
-/* The name that a message about an undefined one quotes. */
+/* Returns the name that a message about an undefined name quotes. */
 static pdl_str quoted(pdl_str text) {
     size_t from = pdl_str_find(text, PDL_STR("'"), 0);
     size_t to = from == PDL_NOT_FOUND ? from : pdl_str_find(text, PDL_STR("'"), from + 1);
@@ -56,7 +56,7 @@ static bool touches(pdl_loc at, pdl_loc lines) {
     return at.src == lines.src && at.start <= lines.end && at.end >= lines.start;
 }
 
-/* Is a diagnostic about these lines, or about a name that they have? */
+/* Returns true when a diagnostic is about these lines, or about a name in them. */
 static bool follows(const pdl_diag *d, pdl_loc lines) {
     pdl_str name = quoted(d->text), text = pdl_str_sub(lines.src->text, lines.start, lines.end);
     if (text.n > 3 * MOST_LINE) text.n = 3 * MOST_LINE;

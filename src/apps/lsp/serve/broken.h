@@ -1,4 +1,5 @@
-/* broken.h -- private to lsp: what is wrong in the rest of a file that is no YAML.
+/* broken.h -- finds mistakes in the readable rest of a file that is not valid YAML, so that one
+ * missing quote does not hide all other mistakes. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,15 +9,16 @@
 #include "lang/program.h"
 #include "yaml/tree.h"
 
-/* A program of what can be read in a text that failed as YAML. */
+/* The program that can be read in a text that failed as YAML. */
 typedef struct lsp_broken {
-    pdl_program *program; /* NULL: nothing can be read; the caller owns it */
+    pdl_program *program; /* NULL when nothing can be read; the caller owns it */
     const pdl_ytree *tree;
 } lsp_broken;
 
-/* failed: the program that did not load. */
+/* Reads the program. failed: the program that did not load. */
 lsp_broken pdl_lsp_broken_read(const pdl_program *failed);
-/* After the check: the mistakes of YAML join the others, and what only follows from them goes. */
+/* Combines both lists after the check: adds the mistakes of YAML and removes the diagnostics that
+ * only follow from them. */
 void pdl_lsp_broken_settle(const lsp_broken *b);
 
 #endif

@@ -1,8 +1,8 @@
-/* diagnose.c -- see server.h: what `pdl check` reports, for the client, pushed and pulled.
+/* diagnose.c -- reports to the client what `pdl check` finds, pushed and pulled; see server.h.
  *
  * A file is checked as the command checks it, with the texts of the editor in place of files. The
- * result is kept until any text changes, since a file is wrong or right together with those that it
- * includes.
+ * result is kept until any text changes, since the problems of a file also depend on the files that
+ * it includes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,13 +37,13 @@ static void on_define(void *user, const pdl_name_def *def) {
 }
 
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
-    if (d->open) pdl_lsp_diagnose(s, d); /* the lines of an older check are others */
+    if (d->open) pdl_lsp_diagnose(s, d); /* an older check has other lines */
     bool inferred =
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
     pdl_vref found = inferred ? pdl_dict_find(d->types, key) : pdl_absent();
     pdl_str shown = pdl_is_str(found) ? pdl_str_get(found) : sym->type;
-    /* a `spec` knows the items of a list that is empty */
+    /* the `spec` also says what the items of an empty list are */
     bool bare = pdl_str_is(shown, "list") || pdl_str_is(shown, "object");
     pdl_buf_put(out, bare && sym->type.n ? sym->type : shown);
     pdl_drop(key);
@@ -95,7 +95,7 @@ static pdl_val put_message(const pdl_lsp *s, const pdl_diag *d) {
     return v;
 }
 
-/* A place in any file. Files that are not open are read for it. */
+/* Returns a place in any file. A file that is not open is read for it. */
 static pdl_val put_place(pdl_lsp *s, const lsp_doc *doc, pdl_loc loc) {
     const lsp_doc *d = doc;
     if (loc.src && !pdl_str_is(loc.src->name, doc->key)) {
@@ -122,7 +122,7 @@ static bool is_here(const lsp_doc *doc, pdl_loc loc) {
     return loc.src && pdl_str_is(loc.src->name, doc->key);
 }
 
-/* The rule's heading in the manual. */
+/* Adds the link to the rule's heading in the manual. */
 static pdl_val put_page(const pdl_lsp *s, const pdl_diag *d, pdl_val v) {
     pdl_buf path = PDL_BUF, uri = PDL_BUF;
     pdl_buf_putf(&path, "%s/rules.md", s->opt.manual);
@@ -182,14 +182,14 @@ void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d) {
     if (d->shown) publish(s, d, pdl_list_new(0));
 }
 
-/* Does the client show something else for the file, without an edit of its own after which it asks
- * again anyway? */
+/* Returns true when the client shows something else for the file and will not ask again after an
+ * edit. */
 static bool is_stale(const lsp_doc *d, pdl_vref now) {
     return !pdl_is_absent(d->pulled) && d->revision == d->pulled_revision &&
            !pdl_val_eq(d->pulled, now);
 }
 
-/* A client that asks is told when to ask again. */
+/* Asks a client that pulls to pull again. Returns false when it cannot be asked. */
 static bool refresh(pdl_lsp *s) {
     bool wanted = s->is_stale && s->has_pull_refresh;
     s->is_stale = false;
@@ -207,7 +207,8 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
             s->is_stale = s->is_stale || is_stale(d, now);
             return true;
         }
-        /* Not with the list before: a pull may have made that one of the same text. */
+        /* The comparison is with the list that was pushed last, because a pull may have made a
+         * newer one of the same text. */
         bool same = d->shown && pdl_val_eq(d->pushed, now);
         if (!same) publish(s, d, pdl_keep(now));
         return true;
@@ -226,7 +227,7 @@ static pdl_val report_of(pdl_lsp *s, lsp_doc *d, pdl_str known) {
     return same ? v : pdl_dict_putz(v, "items", pdl_keep(list));
 }
 
-/* The client can ask, and does: what was pushed before is withdrawn. */
+/* Withdraws what was pushed before, because the client pulls from now on. */
 static void stop_pushing(pdl_lsp *s) {
     if (!s->has_pull || s->is_asked) return;
     s->is_asked = true;
@@ -245,8 +246,8 @@ pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     return report;
 }
 
-/* What the client has of each file already, from addresses to entries of the list: editors ask
- * again every few seconds. */
+/* Returns a map from addresses to the entries of the list with what the client already has: editors
+ * ask again every few seconds. */
 static pdl_map known_reports(pdl_vref list) {
     pdl_map known = {0};
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {

@@ -1,7 +1,7 @@
-/* doc_text.c -- see doc_text.h.
+/* doc_text.c -- positions in the text of a file; see doc_text.h.
  *
  * A program may be one line of a megabyte with many names: counting from the start of the line for
- * each of them would be quadratic, so the units before every 1024th byte are known.
+ * each of them would be quadratic, so the units before every 1024th byte are stored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-/* UTF-16 units of valid UTF-8: one for each first byte of a character, two where it has four. */
+/* Counts the UTF-16 units of valid UTF-8: one for the first byte of each character, and a second
+ * one for a character of four bytes. */
 static uint32_t count_units(const char *p, size_t n) {
     uint32_t units = 0;
     for (size_t i = 0; i < n; i++) {
@@ -106,7 +107,8 @@ pdl_str pdl_lsp_text_line_str(const lsp_text *t, uint32_t line) {
     return pdl_str_sub(pdl_buf_str(&t->b), from, to);
 }
 
-/* Units of a character of n bytes: those beyond the basic plane are two in UTF-16. */
+/* Returns the units of a character of n bytes: characters beyond the basic plane have two in
+ * UTF-16. */
 static uint32_t units(const lsp_text *t, size_t n) {
     return t->utf8 ? (uint32_t)n : n == 4 ? 2 : 1;
 }

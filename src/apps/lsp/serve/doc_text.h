@@ -1,8 +1,8 @@
-/* doc_text.h -- private to lsp: the text of an open file, and positions in it.
+/* doc_text.h -- the text of an open file, and positions in it. Private to lsp.
  *
- * Clients count characters in UTF-16 units unless they agreed to UTF-8, and lines by any of LF,
- * CR LF and CR. We count bytes. The text is kept with LF line ends, so that offsets are those of
- * the trees that are read from it; lines and characters of positions are the same in both forms.
+ * Clients count characters in UTF-16 units unless they agreed to UTF-8, and lines by any of LF, CR
+ * LF and CR. We count bytes. The text is kept with LF line ends, so that offsets are those of the
+ * trees that are read from it; lines and characters of positions are the same in both forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 enum { PDL_LSP_STRIDE = 1024 };
 
 typedef struct lsp_pos {
-    uint32_t line, ch; /* from 0; ch in the units of the text */
+    uint32_t line, ch; /* both from 0; ch counts the units of the text */
 } lsp_pos;
 
 typedef struct lsp_range {
@@ -26,10 +26,11 @@ typedef struct lsp_text {
     pdl_buf b;               /* valid UTF-8, LF line ends, without a byte order mark */
     PDL_VEC(uint32_t) lines; /* offset of each line's first byte; at least one */
     PDL_VEC(uint32_t) units; /* UTF-16 units before each PDL_LSP_STRIDE-th byte */
-    bool utf8;               /* units of ch: bytes; else UTF-16 */
+    bool utf8;               /* ch counts bytes instead of UTF-16 units */
 } lsp_text;
 
-/* Part of a word: names may have letters of any script, whose bytes are from 0x80 on. */
+/* Returns true for a part of a word: names may have letters of any script, whose bytes are from
+ * 0x80 on. */
 static inline bool pdl_lsp_is_word(char c) {
     return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
            (unsigned char)c >= 0x80;
@@ -42,15 +43,16 @@ void pdl_lsp_text_fini(lsp_text *t);
 
 static inline pdl_str pdl_lsp_text_str(const lsp_text *t) { return pdl_buf_str(&t->b); }
 
-/* Positions beyond the end of a line or of the text are its end; one inside of a character is its
- * start. */
+/* Returns the offset of a position. A position beyond the end of a line or of the text means that
+ * end; one inside a character means its start. */
 size_t pdl_lsp_text_offset(const lsp_text *t, lsp_pos pos);
 lsp_pos pdl_lsp_text_pos(const lsp_text *t, size_t off);
 static inline lsp_range pdl_lsp_text_range(const lsp_text *t, size_t from, size_t to) {
     return (lsp_range){pdl_lsp_text_pos(t, from), pdl_lsp_text_pos(t, to)};
 }
 
-/* The line (from 0) of an offset; the text of a line without its end; where it begins. */
+/* Return the line (from 0) of an offset; the text of a line without its end; the offset where it
+ * begins. */
 uint32_t pdl_lsp_text_line(const lsp_text *t, size_t off);
 pdl_str pdl_lsp_text_line_str(const lsp_text *t, uint32_t line);
 static inline size_t pdl_lsp_text_line_start(const lsp_text *t, uint32_t line) {

@@ -1,4 +1,4 @@
-/* doc_tree.h -- private to lsp: the tree of a text that may be wrong while it is typed.
+/* doc_tree.h -- the tree of a text that may have mistakes while it is typed. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,11 +8,11 @@
 #include "yaml/node.h"
 
 typedef struct lsp_tree {
-    const pdl_source *source; /* of the nodes; offsets are those of the text */
-    const pdl_node *root;     /* NULL: nothing can be read */
+    const pdl_source *source; /* source of the nodes; its offsets are those of the text */
+    const pdl_node *root;     /* NULL when nothing can be read */
 } lsp_tree;
 
-/* Reads text in arena a. */
+/* Reads text; the arena a owns the tree. */
 lsp_tree pdl_lsp_tree_read(pdl_arena *a, pdl_str name, pdl_str text);
 
 #endif

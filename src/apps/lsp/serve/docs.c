@@ -1,9 +1,9 @@
-/* docs.c -- see server.h: documents, by address and by path.
+/* docs.c -- documents, found by address and by path; see server.h.
  *
- * A document is known by the path that its address denotes, because clients and we write the same
- * path in different ways (which characters are escaped). Other addresses (an unsaved buffer) are
- * their own key. Documents are never removed, since messages may name them again; a closed one is
- * a few hundred bytes and its index.
+ * A document is found by the path that its address denotes, because clients and we write the same
+ * path in different ways (which characters are escaped). Another address (an unsaved buffer) is its
+ * own key. Documents are never removed, since messages may name them again; a closed one takes a
+ * few hundred bytes and its index.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MOST_FILE = 256 << 20, /* bytes of a file that is read for the workspace */
-    MOST_DOCS = 100000     /* documents that a client has named */
+    MOST_FILE = 256 << 20, /* size of a file that is read for the workspace */
+    MOST_DOCS = 100000     /* number of documents that a client has named */
 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static int hex(char c) {
 bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
     if (!pdl_str_starts(uri, PDL_STR("file://"))) return false;
     size_t i = 7;
-    while (i < uri.n && uri.p[i] != '/') i++; /* the name of a host */
+    while (i < uri.n && uri.p[i] != '/') i++; /* skip the hostname */
     size_t before = path->len;
     for (; i < uri.n; i++) {
         int a = i + 2 < uri.n ? hex(uri.p[i + 1]) : -1, b = a >= 0 ? hex(uri.p[i + 2]) : -1;
@@ -47,7 +47,7 @@ bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* The key of an address; *is_file: it is a path. */
+/* Makes the key of an address; *is_file: the key is a path. */
 static void key_of(pdl_str uri, pdl_buf *key, bool *is_file) {
     *is_file = pdl_lsp_uri_path(uri, key);
     if (*is_file) return;
@@ -174,7 +174,7 @@ void pdl_lsp_docs_free(pdl_lsp *s) {
     pdl_map_fini(&s->by_key);
 }
 
-/* --- of requests ------------------------------------------------------------------------------ */
+/* --- documents of requests -------------------------------------------------------------------- */
 
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
     pdl_str uri = pdl_member_str(pdl_member(params, "textDocument"), "uri");
@@ -194,7 +194,7 @@ lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
 
 /* --- files that programs name ----------------------------------------------------------------- */
 
-/* The path of folder/path, with .pdl for imports. */
+/* Appends the path of folder/path, with .pdl for imports. */
 static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf_clear(out);
     if (!pdl_str_starts(path, PDL_STR("/"))) pdl_file_put_parts(folder, out);
@@ -202,7 +202,7 @@ static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 
-/* The ith folder in which a name that `from` gives is looked for. */
+/* Returns the i-th folder in which a name in the file `from` is searched. */
 static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
     if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
     if (i == 1) *out = pdl_file_folder(from);
@@ -214,7 +214,7 @@ static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, 
     return true;
 }
 
-/* The open document that a name denotes, or NULL: then the file system is asked. */
+/* Returns the open document that a name denotes, or NULL; then the file system is searched. */
 static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool import) {
     pdl_buf name = PDL_BUF;
     lsp_doc *found = NULL;

@@ -1,7 +1,8 @@
-/* project_cache.c -- see server.h: what pdl.toml says of programs, once for each folder.
+/* project_cache.c -- the settings of pdl.toml for programs, read once for each folder; see
+ * server.h.
  *
  * The files are read when a program of the folder is examined, and again after one of them has
- * changed, or a program was opened: not every client reports changes.
+ * changed or a program was opened, because not every client reports changes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

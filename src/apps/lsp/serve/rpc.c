@@ -1,4 +1,5 @@
-/* rpc.c -- see server.h: reading and writing of messages.
+/* rpc.c -- reads and writes the messages of the protocol; see server.h. Forms that depend on the
+ * client (Markdown, line ends) are decided here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +36,8 @@ pdl_val pdl_lsp_put_range(lsp_range range) {
     return pdl_dict_putz(d, "end", pdl_lsp_put_pos(range.to));
 }
 
-/* For clients that show the signs of Markdown as they are: without ** and the lines of fences. */
+/* Appends text for clients that show the marks of Markdown literally: without ** and the lines of
+ * fences. */
 static void put_plain(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n;) {
         pdl_str rest = pdl_str_sub(text, i, text.n);

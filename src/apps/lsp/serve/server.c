@@ -1,8 +1,8 @@
-/* server.c -- see lsp.h: life of a server, text synchronisation, and which function answers what.
+/* server.c -- life of a server, text synchronisation, and the table of requests; see lsp.h.
  *
- * Messages are read when they come and handled in their order. Reading them ahead makes
- * cancellation work without threads: a request whose cancellation is in the queue after it is taken
- * out of it.
+ * Messages are received as soon as they arrive and handled in their order. Receiving ahead makes
+ * cancellation work without threads: when the cancellation of a request is in the queue, the
+ * request is removed from it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,9 +16,9 @@
 #include "base/banned.h"
 
 enum {
-    MOST_TEXT = 64 << 20,        /* bytes of an open file; larger ones are not examined */
-    MOST_OPEN_BYTES = 256 << 20, /* bytes of all open files together */
-    MOST_WAITING = 4096,         /* messages received that wait, and their bytes */
+    MOST_TEXT = 64 << 20,        /* size of an open file; larger ones are not examined */
+    MOST_OPEN_BYTES = 256 << 20, /* size of all open files together */
+    MOST_WAITING = 4096,         /* received messages that wait, and their size */
     MOST_WAITING_BYTES = 16 << 20
 };
 
@@ -63,7 +63,7 @@ static pdl_val put_flag(pdl_val d, const char *key) {
 
 static pdl_val sync_capability(void) {
     pdl_val d = put_flag(pdl_dict_new(4), "openClose");
-    d = pdl_dict_putz(d, "change", pdl_int(2)); /* ranges */
+    d = pdl_dict_putz(d, "change", pdl_int(2)); /* the client sends the changed ranges */
     return put_flag(d, "save");
 }
 
@@ -102,7 +102,7 @@ static pdl_val tokens_capability(void) {
     return put_flag(put_flag(d, "full"), "range");
 }
 
-/* Not an empty object, which some clients take for a feature that is not there. */
+/* Returns a non-empty object: some clients take an empty one for a missing feature. */
 static pdl_val no_resolve(void) {
     return pdl_dict_putz(pdl_dict_new(1), "resolveProvider", pdl_bool(false));
 }
@@ -181,8 +181,7 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
     return pdl_dict_putz(d, "serverInfo", info);
 }
 
-/* The client watches files anyway, so it is asked to report changes of programs that are not open.
- */
+/* Asks the client to report changes of programs that are not open; it watches files anyway. */
 static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
     (void)params;
     pdl_lsp_check_prices(s);
@@ -218,7 +217,7 @@ static bool has_crlf(pdl_str text) {
     return pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
 }
 
-/* Do n more bytes fit, beside the texts of the other open documents? */
+/* Returns true when n more bytes fit, beside the texts of the other open documents. */
 static bool has_room(const pdl_lsp *s, const lsp_doc *d, size_t n) {
     for (size_t i = 0; i < s->docs.n; i++) {
         const lsp_doc *other = s->docs.p[i];
@@ -233,7 +232,7 @@ static void set_text(const pdl_lsp *s, lsp_doc *d, pdl_str text) {
     pdl_lsp_text_set(&d->text, text);
 }
 
-/* The files that may show other problems now: this one, and every open one. */
+/* Marks the files whose problems may have changed: this one, and every open one. */
 static void is_changed(pdl_lsp *s, lsp_doc *d) {
     pdl_lsp_doc_touch(s, d);
     for (size_t i = 0; i < s->docs.n; i++)
@@ -282,7 +281,8 @@ static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
     return pdl_null();
 }
 
-/* From now on the file counts. Its diagnostics are withdrawn, those of its importers are not. */
+/* Closes a document: from now on the file is read. The diagnostics of the file are withdrawn, those
+ * of files that import it are not. */
 static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = known(s, params);
     if (!d || !d->open) return pdl_null();
@@ -293,7 +293,7 @@ static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
     return pdl_null();
 }
 
-/* Every open program may show other problems now. */
+/* Marks every open program, whose problems may have changed. */
 static void config_is_changed(pdl_lsp *s) {
     pdl_lsp_configs_forget(s);
     s->revision++;
@@ -396,13 +396,13 @@ static bool is_request(pdl_vref m) {
     return pdl_is_str(pdl_member(m, "method")) && !pdl_is_absent(pdl_member(m, "id"));
 }
 
-/* What an answer can repeat and a client can find again. */
+/* Returns true for an id that an answer can repeat and a client can recognise. */
 static bool is_id(pdl_vref id) {
     return pdl_is_str(id) || pdl_is_int(id) ||
            (pdl_is(id, PDL_V_FLOAT) && isfinite(pdl_float_of(id)));
 }
 
-/* A cancellation takes the request out of the queue, where it still is, and answers it. */
+/* Handles a cancellation: a request that is still in the queue is removed and answered. */
 static void cancel(pdl_lsp *s, pdl_vref id) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) {
         pdl_vref m = s->queue.p[i];
@@ -466,7 +466,7 @@ static void handle(pdl_lsp *s, pdl_vref m) {
     pdl_vref id = pdl_member(m, "id"), params = pdl_member(m, "params");
     const method *found = find_method(name);
     if (s->state == LSP_OVER || is_reply(m)) {
-        /* none of our requests waits for its answer */
+        /* an answer of the client needs no action */
     } else if (!name.n) {
         pdl_lsp_refuse(s, is_id(id) ? id : pdl_null(), LSP_INVALID_REQUEST,
                        "a message is an object with `method`, a text");

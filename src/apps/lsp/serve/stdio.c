@@ -1,9 +1,9 @@
-/* stdio.c -- see lsp.h: a server on standard input and output.
+/* stdio.c -- a server on standard input and output; see lsp.h.
  *
- * Bytes that are there are read before a message is handled, so that cancellations and newer texts
- * are known, but not without end: a client may write faster than it is answered. Work without a
- * waiting client begins after a moment of silence, which is shorter than the pause between two
- * keys.
+ * All input that is available is read before a message is handled, so that cancellations and newer
+ * texts are known; but not without limit, since a client may write faster than it is answered. Work
+ * for which no client waits begins after a moment of silence, which is shorter than the pause
+ * between two keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ typedef struct stdio_server {
     pdl_lsp_options opt;
     pdl_frame in;
     pdl_buf out;
-    bool failed, ended; /* writing failed; input is over */
+    bool failed, ended; /* writing failed; input has ended */
 } stdio_server;
 
 static void send(void *user, pdl_str message) {
@@ -44,7 +44,7 @@ static bool on_message(void *user, pdl_str message, pdl_err *err) {
     return true;
 }
 
-/* Is there input? Waits at most so long. */
+/* Returns true when there is input. Waits at most timeout_ms. */
 static bool is_ready(int timeout_ms) {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     int n = poll(&p, 1, timeout_ms);
@@ -59,7 +59,7 @@ static void read_some(stdio_server *o) {
     bool ok = n > 0 ? pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err)
                     : pdl_frame_end(&o->in, &err);
     o->ended = o->ended || n <= 0 || !ok;
-    if (err.kind) { /* bytes without frames cannot be understood again */
+    if (err.kind) { /* after bytes without a frame the stream cannot be read again */
         pdl_err e = {0};
         pdl_buf line = PDL_BUF;
         pdl_buf_putf(&line, "pdl lsp: %s\n", err.msg);

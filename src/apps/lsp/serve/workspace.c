@@ -1,7 +1,7 @@
-/* workspace.c -- see server.h: the programs in the folders of the workspace.
+/* workspace.c -- the programs in the folders of the workspace; see server.h.
  *
  * Folders are searched and files are read in small pieces, so that a request waits for one file at
- * most. What is kept of a file that is not open is its index; tree and text go as soon as it is
+ * most. Of a file that is not open only its index is kept; tree and text are released when it is
  * made.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@
 
 enum { MOST_FILES = 50000, MOST_DEPTH = 40, MOST_ROOTS = 1000 };
 
-/* Folders that hold other people's or made files. */
+/* Returns true for folders that hold generated files or those of other projects. */
 static bool is_skipped(pdl_str name) {
     static const char *const skipped[] = {"node_modules", "__pycache__", "build", "dist", "venv"};
     if (!name.n || name.p[0] == '.') return true;

@@ -1,4 +1,4 @@
-/* folding.c -- folding ranges and growing selections, from the tree.
+/* folding.c -- folding ranges and growing selections, made from the tree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@ enum { MOST_FOLDS = 20000, MOST_DEPTH = 1000 };
 typedef struct folder {
     const lsp_text *text;
     pdl_val list;
-    uint32_t last; /* line of the last fold: one for each line */
+    uint32_t last; /* line of the last fold, since a line has one fold at most */
 } folder;
 
 static pdl_val put_fold(uint32_t from, uint32_t to, const char *kind) {
@@ -20,7 +20,7 @@ static pdl_val put_fold(uint32_t from, uint32_t to, const char *kind) {
     return kind ? pdl_dict_putz(d, "kind", pdl_textz(kind)) : d;
 }
 
-/* The last line of a node that is not blank. */
+/* Returns the last line of a node that is not blank. */
 static uint32_t last_line(const lsp_text *t, const pdl_node *n) {
     size_t end = n->end;
     pdl_str s = pdl_lsp_text_str(t);
@@ -48,7 +48,7 @@ static void fold_node(folder *f, const pdl_node *n, unsigned depth) {
     }
 }
 
-/* Lines of comments that follow each other. */
+/* Folds lines of comments that follow each other. */
 static void fold_comments(folder *f) {
     uint32_t n = (uint32_t)f->text->lines.n;
     for (uint32_t i = 0; i < n; i++) {
@@ -84,7 +84,8 @@ static pdl_val grow(const lsp_doc *d, size_t from, size_t to, pdl_val around) {
     return pdl_is_absent(around) ? v : pdl_dict_putz(v, "parent", around);
 }
 
-/* From the whole file inward: each node on the way, its entry with the key, the word. */
+/* Returns the selections from the whole file inward: each node that contains the offset, its entry
+ * with the key, the word. */
 static pdl_val selection_at(const lsp_doc *d, size_t off) {
     pdl_str text = pdl_lsp_text_str(&d->text);
     pdl_val v = grow(d, 0, text.n, pdl_absent());

@@ -1,4 +1,4 @@
-/* hints.c -- inlay hints: roles of messages, types of variables, what a block contributes.
+/* hints.c -- inlay hints: roles of messages, types of variables, and what a block contributes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +25,13 @@ static void add(hints *h, size_t off, pdl_str label, int kind, const char *tip) 
     h->list = pdl_list_push(h->list, pdl_dict_putz(v, "tooltip", pdl_textz(tip)));
 }
 
-/* The end of the line of an offset, where a hint reads best. */
+/* Returns the end of the line of an offset, where a hint is easiest to read. */
 static size_t line_end(const lsp_doc *d, size_t off) {
     uint32_t line = pdl_lsp_text_line(&d->text, off);
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* A block without a role has that of the blocks around it; a model answers as
+/* Returns the role of a block. Without one it has that of the blocks around it; a model answers as
  * assistant. */
 static pdl_str role_of(const lsp_spot *p) {
     for (; p; p = p->up) {
@@ -72,7 +72,7 @@ static void walk(hints *h, const lsp_spot *p, unsigned depth) {
     }
 }
 
-/* Types that are not written beside the name. */
+/* Shows types that are not written beside the name. */
 static void hint_types(hints *h) {
     const lsp_index *x = h->d->index;
     for (size_t i = 0; i < x->syms.n; i++) {

@@ -1,6 +1,7 @@
-/* hover.c -- what is under the cursor: variables, filters, keys, words, models, types, files.
+/* hover.c -- describes what is under the cursor: variables, filters, keys, words, models, types,
+ * files.
  *
- * What is most specific wins: a variable before the text that it is in, a filter before the
+ * The most specific match wins: a variable before the text that contains it, a filter before the
  * expression, the value of a field before its key.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -27,14 +28,14 @@ typedef struct hoverer {
     lsp_doc *d;
     size_t off;
     pdl_buf text;
-    lsp_range range; /* what the text is about */
+    lsp_range range; /* the part of the file that the text is about */
 } hoverer;
 
 static void about(hoverer *h, const pdl_node *n) {
     h->range = pdl_lsp_text_range(&h->d->text, n->start, n->end);
 }
 
-/* A link to the manual, where it is installed and the client shows links. */
+/* Appends a link to the manual, if it is installed and the client shows links. */
 static void put_link(hoverer *h, const char *page, const char *heading) {
     pdl_buf path = PDL_BUF;
     if (!h->s->opt.manual || !h->s->has_markdown) return;
@@ -75,17 +76,18 @@ static bool hover_variable(hoverer *h) {
 /* --- fields of variables ---------------------------------------------------------------------- */
 
 typedef struct field_at {
-    size_t at; /* in the text */
+    size_t at; /* offset of the cursor in the text */
     const pdl_xnode *found;
-    size_t base; /* of its expression in the text */
+    size_t base; /* start of its expression in the text */
 } field_at;
 
-/* The name of a member ends before the quote and the bracket of x['name']. */
+/* Returns the end of the name of a member, which is before the quote and the bracket of
+ * x['name']. */
 static size_t name_end(const pdl_xnode *x) {
     return x->kind == PDL_X_ATTR ? x->end : x->u.access.key->end - 1;
 }
 
-/* x.a.b or x['a'] at its last name. */
+/* Accepts x.a.b or x['a'] when the cursor is at its last name. */
 static void on_field(void *user, const pdl_xnode *x) {
     field_at *f = user;
     bool member = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
@@ -95,7 +97,7 @@ static void on_field(void *user, const pdl_xnode *x) {
     if (f->at + n >= end && f->at <= end) f->found = x;
 }
 
-/* The type of the field, by that of the variable before it. */
+/* Appends the type of the field, found in that of the variable before it. */
 static bool put_field(hoverer *h, const pdl_xnode *x) {
     pdl_buf chain = PDL_BUF, type = PDL_BUF;
     const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);
@@ -144,10 +146,10 @@ static bool hover_field(hoverer *h, const lsp_spot *p) {
 
 typedef struct native_at {
     const pdl_expr *e;
-    size_t base; /* of e in the text */
-    size_t at;   /* in the text of e */
+    size_t base; /* start of e in the text */
+    size_t at;   /* offset of the cursor in the text of e */
     const pdl_native *row;
-    const char *title, *heading; /* what it is; of its table in the manual */
+    const char *title, *heading; /* title of the match; heading of its table in the manual */
     size_t from, to;
 } native_at;
 
@@ -161,7 +163,7 @@ static void found(native_at *n, const pdl_native *row, const char *title, const 
     n->to = to;
 }
 
-/* A method by its name alone: the receiver's type is rarely known. */
+/* Finds a method by its name alone, because the receiver's type is rarely known. */
 static const pdl_native *find_method(pdl_str name, const char **title) {
     for (size_t i = 3; i < PDL_NATIVE_TABLES; i++) {
         pdl_native_table t = pdl_native_table_at(i);
@@ -197,7 +199,8 @@ static void on_xnode(void *user, const pdl_xnode *x) {
     }
 }
 
-/* at: in the text, before; in the expression, while it is searched. */
+/* Searches one expression of a text. at: an offset in the text before the call, in the expression
+ * during the search. */
 static void look_for_native(void *user, const pdl_expr *e, size_t base) {
     native_at *n = user;
     size_t at = n->at;
@@ -230,7 +233,7 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* Reads the table of prices; NULL, with an error, when it cannot be had. */
+/* Reads the table of prices; returns NULL, with an error, when it cannot be read. */
 static pdl_prices *read_prices(const pdl_lsp *s, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(64 << 20);
     pdl_prices *prices = NULL;
@@ -278,7 +281,7 @@ static bool hover_model(hoverer *h, const lsp_spot *p) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* The JSON Schema of a whole spec. */
+/* Shows the JSON Schema of a whole spec. */
 static bool hover_spec(hoverer *h, const pdl_node *spec) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf json = PDL_BUF;

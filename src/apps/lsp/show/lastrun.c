@@ -1,5 +1,6 @@
-/* lastrun.c -- see lastrun.h. The file is read at each question: it changes with every run, and is
- * small while a program is being written. Large ones are left alone.
+/* lastrun.c -- finds the value of a variable in the trace of the last run; see lastrun.h. The file
+ * is read at each question: it changes with every run, and is small while a program is being
+ * written. Large files are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@
 
 enum { MOST_TRACE = 8 << 20, MOST_SHOWN = 300, MOST_DEPTH = 500 };
 
-/* Keeps the result of the block that sets the name; a later one replaces it. */
+/* Searches for the result of the block that sets the name; a later one replaces it. */
 static void look(pdl_vref v, pdl_str name, unsigned depth, pdl_vref *found) {
     if (depth > MOST_DEPTH) return;
     if (pdl_is_list(v))
@@ -50,7 +51,7 @@ static void show(const pdl_lsp *s, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* The value of the variable in a trace. */
+/* Appends the value of the variable in a trace. */
 static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val trace;
@@ -67,7 +68,8 @@ static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) 
     return is;
 }
 
-/* When the trace beside the program was written, ns since the epoch; 0: there is none. */
+/* Returns when the trace beside the program was written, ns since the epoch; 0 when there is
+ * none. */
 static int64_t trace_beside(pdl_str program, pdl_buf *path) {
     struct stat st;
     pdl_buf_putf(path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(program, 0, program.n - 4)));

@@ -1,4 +1,5 @@
-/* lastrun.h -- private to lsp: what a variable was in the last run of a file.
+/* lastrun.h -- the value that a variable had in the last run of a file, which hover shows. Private
+ * to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,8 +8,9 @@
 
 #include "lsp/server.h"
 
-/* Appends the value of a variable in NAME_trace.json beside the program, or in a journal that is
- * newer, cut, without keys. Returns false when there is neither or the variable is not in it. */
+/* Appends the value of a variable, shortened and without keys, from NAME_trace.json beside the
+ * program or from a journal that is newer. Returns false when there is neither or the variable is
+ * not in it. */
 bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out);
 
 #endif

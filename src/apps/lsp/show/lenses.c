@@ -1,8 +1,8 @@
 /* lenses.c -- code lenses, and the commands that they run.
  *
- * The editor runs programs, since it has the terminal; what a command needs is in its arguments.
- * A client that cannot may ask the server (workspace/executeCommand), which answers with the
- * command line to run: the server itself starts nothing.
+ * The editor runs programs, since it has the terminal; the arguments of a command have what it
+ * needs. A client that cannot do that may ask the server (workspace/executeCommand), which answers
+ * with the command line to run: the server itself starts no process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ static void add(lenses *l, lsp_range at, pdl_val title, const char *command, pdl
     l->list = pdl_list_push(l->list, pdl_dict_putz(v, "command", c));
 }
 
-/* NAME.test.yaml beside NAME.pdl: what `pdl test` runs. */
+/* Returns true when NAME.test.yaml is beside NAME.pdl; `pdl test` runs it. */
 static bool has_tests(const lsp_doc *d) {
     pdl_str key = pdl_str_of(d->key);
     pdl_buf path = PDL_BUF;
@@ -40,7 +40,7 @@ static bool has_tests(const lsp_doc *d) {
     return found;
 }
 
-/* Programs that are tests: they pass when they end well. */
+/* Returns true for a program that is a test: it passes when it ends without an error. */
 static bool is_test(const lsp_doc *d) {
     pdl_str name = pdl_file_name(pdl_str_of(d->key));
     return pdl_str_ends(name, PDL_STR(".test.pdl")) || pdl_str_starts(name, PDL_STR("test_"));
@@ -91,8 +91,8 @@ pdl_val pdl_lsp_on_lenses(pdl_lsp *s, pdl_vref params) {
     return l.list;
 }
 
-/* The program that calls a function, as text: arguments are asked of the user by the editor and are
- * given as values. */
+/* Returns the text of a program that calls the function. The editor asks the user for the arguments
+ * and passes them as values. */
 static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
     pdl_buf b = PDL_BUF;
     pdl_vref names = pdl_member(args, "parameters"), values = pdl_member(args, "values");
@@ -117,7 +117,8 @@ static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
     return pdl_text_of_buf(&b);
 }
 
-/* {argv, cwd, program}: program is the text for standard input, when argv has `-` for a file. */
+/* Returns {argv, cwd, program}: program is the text for standard input, when argv has `-` for a
+ * file. */
 static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     pdl_val argv = pdl_list_push(pdl_list_new(4), pdl_textz("pdl"));
     bool function = pdl_member_str(args, "function").n > 0;
@@ -132,8 +133,8 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     return function ? pdl_dict_putz(v, "program", call_program(d, args)) : v;
 }
 
-/* The file that the first argument names: as our lenses write it, or an address or a path alone, as
- * one types it. Without an argument it is the one that is worked in. */
+/* Returns the file that the first argument names: in the form of our lenses, or an address or a
+ * path, as users type it. Without an argument it is the document that the editor named last. */
 static const lsp_doc *file_of(pdl_lsp *s, pdl_vref args) {
     pdl_str uri = pdl_is_str(args) ? pdl_str_get(args) : pdl_member_str(args, "uri");
     if (!uri.n) uri = pdl_member_str(pdl_member(args, "textDocument"), "uri");

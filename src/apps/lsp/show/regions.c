@@ -1,9 +1,9 @@
-/* regions.c -- texts of other languages inside of a program, for an editor's own servers.
+/* regions.c -- finds texts of other languages inside a program, for an editor's other servers.
  *
- * `pdl/regions` is a request of ours: {textDocument} -> [{language, range, indent}]. An editor puts
- * the lines of a region, without `indent` columns, into a document of that language and asks its
- * server. Languages are those of `lang` of code blocks; other block scalars are examined: JSON by
- * its first letter, Jinja by its delimiters, else Markdown, which most prompts are.
+ * `pdl/regions` is an extension of the protocol: {textDocument} -> [{language, range, indent}]. An
+ * editor puts the lines of a region, without `indent` columns, into a document of that language and
+ * asks its server. Languages are those of `lang` of code blocks; other block scalars are examined:
+ * JSON by its first letter, Jinja by its delimiters, else Markdown, which most prompts are.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* row_docs.c -- see row_docs.h.
+/* row_docs.c -- writes documentation of table rows for completion and hover; see row_docs.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* row_docs.h -- private to lsp: documentation of rows of the tables, as Markdown.
+/* row_docs.h -- documentation of rows of the tables, as Markdown. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 #include "lang/block.h"
 #include "native/native.h"
 
-/* All append. */
+/* All functions append. */
 void pdl_lsp_document_field(const pdl_field *f, pdl_buf *out);
 void pdl_lsp_document_kind(pdl_block_kind kind, pdl_buf *out);
 void pdl_lsp_document_native(const char *title, const pdl_native *row, pdl_buf *out);

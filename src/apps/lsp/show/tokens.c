@@ -1,8 +1,8 @@
-/* tokens.c -- semantic tokens: what colours cannot know from the text alone.
+/* tokens.c -- semantic tokens, which colour what an editor cannot know from the text alone.
  *
  * Keys that the language knows, names where they are set and read, functions, filters, models and
  * the words of fields. Tokens are collected from the tree and from the expressions, sorted by
- * place, and written as the differences that the protocol wants. None spans lines.
+ * place, and written as the differences that the protocol requires. No token spans lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 enum { MOST_TOKENS = 100000, MOST_DEPTH = 1000 };
 
-/*   X(id, name)   Types of tokens, as the protocol names them. */
+/* X(id, name)   Types of tokens, as the protocol names them. */
 #define TOKEN_TYPES(X)                                                                             \
     X(KEYWORD, "keyword")                                                                          \
     X(PROPERTY, "property")                                                                        \
@@ -51,7 +51,7 @@ typedef struct lsp_token {
 
 typedef struct lsp_tokens {
     lsp_doc *d;
-    uint32_t low, high; /* only tokens that touch it */
+    uint32_t low, high; /* only tokens that touch this range are kept */
     PDL_VEC(lsp_token) all;
     lsp_spans spans;
     pdl_arena *scratch;
@@ -96,7 +96,7 @@ static void add_names(lsp_tokens *t) {
 typedef struct in_expr {
     lsp_tokens *t;
     const pdl_expr *e;
-    size_t base; /* of e in the scalar's text */
+    size_t base; /* start of e in the scalar's text */
 } in_expr;
 
 static void add_part(const in_expr *x, size_t from, size_t to, token_type type, unsigned mods) {
@@ -185,7 +185,7 @@ static int cmp_tokens(const void *a, const void *b) {
 static pdl_val put_all(lsp_tokens *t) {
     pdl_val data = pdl_list_new(t->all.n * 5);
     lsp_pos last = {0, 0};
-    uint32_t done = 0; /* tokens do not overlap */
+    uint32_t done = 0; /* skip tokens that overlap an earlier one */
     if (t->all.n) qsort(t->all.p, t->all.n, sizeof *t->all.p, cmp_tokens);
     for (size_t i = 0; i < t->all.n; i++) {
         const lsp_token *k = &t->all.p[i];

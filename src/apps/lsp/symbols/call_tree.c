@@ -1,4 +1,4 @@
-/* call_tree.c -- who calls a function, and what it calls.
+/* call_tree.c -- shows who calls a function, and what it calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* A function, or the top of a file (name empty), as an item; its identity is in `data`. */
+/* Returns a function, or the top of a file (name empty), as an item; `data` identifies it. */
 static pdl_val put_item(const lsp_doc *d, const lsp_sym *sym, lsp_range whole) {
     pdl_str file = pdl_file_name(pdl_str_of(d->key));
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "name", pdl_text(sym ? sym->name : file));
@@ -33,7 +33,7 @@ pdl_val pdl_lsp_on_prepare_calls(pdl_lsp *s, pdl_vref params) {
     return pdl_list_push(pdl_list_new(1), put_item(t.doc, sym, sym->whole));
 }
 
-/* The innermost named function around a region; NULL: the top of the file. */
+/* Returns the innermost named function around a region; NULL for the top of the file. */
 static const lsp_sym *function_of(const lsp_index *x, uint32_t region) {
     while (region && !x->regions.p[region].sym) region = x->regions.p[region].up;
     return region ? &x->syms.p[x->regions.p[region].sym - 1] : NULL;
@@ -60,7 +60,8 @@ static pdl_val add_call(pdl_val list, const char *key, pdl_val item, lsp_range r
     return pdl_list_push(list, entry);
 }
 
-/* The function of an item, NULL when the file has changed meanwhile or it is a whole file. */
+/* Finds the function of an item. Returns false when the file has changed meanwhile or the item is a
+ * whole file. */
 static bool item_thing(pdl_lsp *s, pdl_vref item, lsp_thing *out) {
     lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(item, "uri"));
     const lsp_index *x = d ? pdl_lsp_doc_index(s, d) : NULL;
@@ -90,7 +91,7 @@ pdl_val pdl_lsp_on_incoming(pdl_lsp *s, pdl_vref params) {
     return list;
 }
 
-/* Is a region inside of another, or that one? */
+/* Returns true when a region is inside outer, or is outer. */
 static bool is_inside(const lsp_index *x, uint32_t region, uint32_t outer) {
     while (region && region != outer) region = x->regions.p[region].up;
     return region == outer;

@@ -1,4 +1,4 @@
-/* index.c -- see index.h.
+/* index.c -- the walk over the tree of a file that collects names; see index.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,18 +12,18 @@
 
 #include "base/banned.h"
 
-enum { MOST_CHAIN = 16 }; /* members after a variable */
+enum { MOST_CHAIN = 16 }; /* members after a variable that a chain may have */
 
 typedef struct indexer {
     lsp_index *x;
     const lsp_text *text;
-    pdl_arena *scratch; /* expressions */
+    pdl_arena *scratch; /* owns expressions while one is walked */
     lsp_spans spans;
-    pdl_map seen;    /* aliases that were walked */
-    uint32_t region; /* of what is walked */
-    uint32_t up;     /* symbol in whose text that is, as index + 1 */
-    uint32_t naming; /* the symbol that `defs` gives the block that is walked next; the same */
-    uint32_t object; /* symbol of the object whose fields are walked next; the same */
+    pdl_map seen;    /* aliased nodes that were walked */
+    uint32_t region; /* region of the node that is walked */
+    uint32_t up;     /* symbol whose text contains the node, as index + 1 */
+    uint32_t naming; /* symbol that `defs` gives the next block, as index + 1 */
+    uint32_t object; /* symbol of the object whose fields are walked next, as index + 1 */
 } indexer;
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
@@ -41,21 +41,21 @@ static lsp_range range_of(const indexer *w, const pdl_node *n) {
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
-/* Bytes of a scalar without its quotes. */
+/* Finds the bytes of a scalar without its quotes. */
 static void inner_span(const pdl_node *n, uint32_t *from, uint32_t *to) {
     bool quoted = n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE;
     *from = n->start + (quoted ? 1 : 0);
     *to = n->end - (quoted && n->end - n->start >= 2 ? 1 : 0);
 }
 
-/* Region and name as one key. */
+/* Returns region and name as one key. */
 static pdl_str name_key(uint32_t region, pdl_str name, pdl_buf *b) {
     pdl_buf_put(b, (pdl_str){(const char *)&region, sizeof region});
     pdl_buf_put(b, name);
     return pdl_buf_str(b);
 }
 
-/* The symbol that was added last can be found by its name, unless an earlier one has it. */
+/* Makes the symbol that was added last findable by its name, unless an earlier one has it. */
 static void note_name(lsp_index *x) {
     char room[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
@@ -66,8 +66,8 @@ static void note_name(lsp_index *x) {
     pdl_buf_fini(&b);
 }
 
-/* A name that is set by the text of a scalar. whole: what sets it. Returns the symbol as
- * index + 1, 0 when the scalar is no name. */
+/* Adds a name that the text of a scalar sets. whole: the block that sets it. Returns the symbol as
+ * index + 1, 0 when the scalar is not a name. */
 static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uint32_t region,
                         const pdl_node *whole) {
     uint32_t from, to;
@@ -87,7 +87,7 @@ static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uin
     return (uint32_t)w->x->syms.n;
 }
 
-/* What the block says about the variable that it sets. */
+/* Records what the block says about the variable that it sets. */
 static void describe(indexer *w, uint32_t sym, const pdl_node *block) {
     if (!sym) return;
     lsp_sym *s = &w->x->syms.p[sym - 1];
@@ -126,8 +126,8 @@ typedef struct xref {
     indexer *w;
     const pdl_expr *e;
     uint32_t shift;                   /* bytes of e before the scalar's text (`get`) */
-    uint32_t base;                    /* where e begins in the scalar's text */
-    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose names come next */
+    uint32_t base;                    /* start of e in the scalar's text */
+    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose names follow */
 } xref;
 
 static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
@@ -229,7 +229,7 @@ static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint
     pdl_vec_fini(&r.calls);
 }
 
-/* A text with `${ }`. callee: what it gives is called. */
+/* The walk over a text with `${ }`. callee: the value of the text is called. */
 typedef struct text_refs {
     indexer *w;
     const pdl_expr *whole;
@@ -300,7 +300,7 @@ static void walk_children(indexer *w, const lsp_spot *p) {
     }
 }
 
-/* Data: also its keys may be expressions. */
+/* Walks data, whose keys may be expressions, too. */
 static void walk_data(indexer *w, const lsp_spot *p) {
     if (p->node->kind == PDL_NODE_SCALAR) {
         add_text(w, p->node, false);
@@ -311,7 +311,7 @@ static void walk_data(indexer *w, const lsp_spot *p) {
     walk_children(w, p);
 }
 
-/* Names and blocks: variables of `defs`, or fields of an object. */
+/* Walks names and blocks: variables of `defs`, or fields of an object. */
 static void walk_named(indexer *w, const lsp_spot *p, lsp_sym_kind kind, uint32_t region) {
     uint32_t up = w->up;
     for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++) {
@@ -328,7 +328,8 @@ static void walk_named(indexer *w, const lsp_spot *p, lsp_sym_kind kind, uint32_
     w->up = up;
 }
 
-/* Blocks of one name share the region of their fields, because a member is looked up by names. */
+/* Returns the region of the fields of an object. Blocks of one name share it, because a member is
+ * found by names. */
 static uint32_t fields_of(indexer *w, uint32_t object) {
     lsp_sym *sym = &w->x->syms.p[object - 1];
     lsp_sym *first = &w->x->syms.p[pdl_lsp_index_sym(w->x, sym->region, sym->name) - w->x->syms.p];
@@ -350,7 +351,7 @@ static void walk_fields(indexer *w, const lsp_spot *p) {
     w->object = object;
 }
 
-/* The callee of a call block and its arguments by name. */
+/* Walks the callee of a call block and its arguments by name. */
 static void walk_call(indexer *w, const pdl_node *block) {
     const pdl_node *callee = pdl_node_find(block, PDL_STR("call"), NULL),
                    *args = pdl_node_find(block, PDL_STR("args"), NULL);
@@ -370,7 +371,7 @@ static void walk_call(indexer *w, const pdl_node *block) {
     pdl_buf_fini(&chain);
 }
 
-/* The region of a function's body, with its parameters. */
+/* Opens the region of a function's body, with its parameters. */
 static uint32_t open_function(indexer *w, const pdl_node *block, uint32_t sym) {
     uint32_t region = (uint32_t)w->x->regions.n;
     *pdl_vec_push(&w->x->regions) = (lsp_region){
@@ -387,7 +388,7 @@ static uint32_t open_function(indexer *w, const pdl_node *block, uint32_t sym) {
     return region;
 }
 
-/* A block's own name, and further variables that it sets. Returns the symbol of the block. */
+/* Adds the name of a block and further variables that it sets. Returns the symbol of the block. */
 static uint32_t name_block(indexer *w, const pdl_node *block, bool has_kind, pdl_block_kind kind) {
     const pdl_node *def = pdl_node_find(block, PDL_STR("def"), NULL), *n;
     uint32_t sym = 0;
@@ -466,14 +467,14 @@ static void walk_word(indexer *w, const lsp_spot *p) {
     add_ref(&r, (lsp_ref){.name = p->node->text, .kind = REF_TARGET}, 0, (uint32_t)p->node->text.n);
 }
 
-/* An aliased node is walked at the first of its places. */
+/* Returns true for an aliased node that was walked already: it is walked at its first place. */
 static bool is_second_visit(indexer *w, const pdl_node *n) {
     if (!n->shared) return false;
     pdl_str key = pdl_arena_str(w->scratch, (pdl_str){(const char *)&n, sizeof n});
     return pdl_map_put(&w->seen, key, w) != NULL;
 }
 
-/* Flat switch over the roles. */
+/* Walks a node by its role. Flat switch. */
 static void walk(indexer *w, const lsp_spot *p) {
     if (is_second_visit(w, p->node)) return;
     switch (p->role) {
@@ -492,7 +493,8 @@ static void walk(indexer *w, const lsp_spot *p) {
     case ROLE_MODEL:
     case ROLE_ARGS: walk_data(w, p); return;
     case ROLE_CALLEE:
-        if (p->up->role != ROLE_BLOCK) add_text(w, p->node, true); /* else see walk_call */
+        /* the callee of a call is walked by walk_call */
+        if (p->up->role != ROLE_BLOCK) add_text(w, p->node, true);
         return;
     case ROLE_GET: add_get(w, p->node); return;
     case ROLE_CODE: add_code(w, p->node, p->up->node); return;
@@ -554,7 +556,7 @@ uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < x->regions.n; i++)
         if (x->regions.p[i].from <= off && off <= x->regions.p[i].to)
-            best = i; /* inner ones follow */
+            best = i; /* inner regions come later */
     return best;
 }
 

@@ -1,4 +1,4 @@
-/* navigate.c -- definition, references, highlights, renaming, links between files.
+/* navigate.c -- definition, references, highlights, renaming, and links between files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,14 +22,15 @@ static void collect(void *user, lsp_doc *d, lsp_range range, bool is_definition)
     pdl_val one;
     if (c->for_highlight) {
         one = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
-        one = pdl_dict_putz(one, "kind", pdl_int(is_definition ? 3 : 2)); /* write, read */
+        /* the kinds "write" and "read" of the protocol */
+        one = pdl_dict_putz(one, "kind", pdl_int(is_definition ? 3 : 2));
     } else {
         one = pdl_lsp_put_location(d, range);
     }
     c->list = pdl_list_push(c->list, one);
 }
 
-/* The file whose name is under the cursor. */
+/* Returns the file whose name is under the cursor. */
 static lsp_doc *file_at(pdl_lsp *s, lsp_doc *d, size_t off) {
     lsp_index *x = pdl_lsp_doc_index(s, d);
     for (size_t i = 0; x && i < x->files.n; i++)
@@ -75,7 +76,8 @@ pdl_val pdl_lsp_on_highlight(pdl_lsp *s, pdl_vref params) {
 
 /* --- renaming --------------------------------------------------------------------------------- */
 
-/* A field that is data is part of a value, which other code may read from anywhere. */
+/* Returns true for a field that is data: it is part of a value, which other code may read from
+ * anywhere. */
 static bool is_data_field(pdl_lsp *s, const lsp_thing *t) {
     return pdl_lsp_thing_sym(s, t)->kind == SYM_FIELD;
 }
@@ -108,7 +110,7 @@ static void on_expr(void *user, const pdl_expr *e, size_t base) {
     *kind = e->root->kind;
 }
 
-/* Is it a variable when it is read? `None` and `not` are not. */
+/* Returns true when the text is read as a variable. `None` and `not` are not. */
 static bool reads_as_name(pdl_str s) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf text = PDL_BUF;
@@ -122,7 +124,7 @@ static bool reads_as_name(pdl_str s) {
 
 typedef struct renamer {
     pdl_str name;
-    pdl_val changes; /* from addresses to lists of edits */
+    pdl_val changes; /* address -> list of edits */
 } renamer;
 
 static void rename_at(void *user, lsp_doc *d, lsp_range range, bool is_definition) {
@@ -134,8 +136,8 @@ static void rename_at(void *user, lsp_doc *d, lsp_range range, bool is_definitio
     r->changes = pdl_dict_putz(r->changes, d->uri, list);
 }
 
-/* The form with versions, for clients that take it: an edit of a text that has changed since is
- * refused there. */
+/* Returns the edits in the form with versions, for clients that accept it: they refuse an edit of a
+ * text that has changed since. */
 static pdl_val with_versions(pdl_lsp *s, pdl_vref changes) {
     pdl_val list = pdl_list_new(pdl_dict_len(changes));
     for (size_t i = 0; i < pdl_dict_len(changes); i++) {
@@ -150,7 +152,7 @@ static pdl_val with_versions(pdl_lsp *s, pdl_vref changes) {
     return list;
 }
 
-/* Would the variable be another one's under the new name? */
+/* Returns true when the new name already belongs to another variable. */
 static bool is_taken(pdl_lsp *s, const lsp_thing *t, pdl_str name) {
     return pdl_lsp_index_sym(pdl_lsp_doc_index(s, t->doc), t->region, name) != NULL;
 }

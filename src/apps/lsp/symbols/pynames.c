@@ -1,10 +1,10 @@
-/* pynames.c -- see pynames.h.
+/* pynames.c -- finds the names in Python code that may be variables of the program; see pynames.h.
  *
  * An editor that renames a variable has to change the Python code that reads it, too, or the
- * program breaks without a word. No parser of Python is needed for that: the words of the code that
- * are not in texts or comments are enough, when those that the code may bind itself are left out.
- * Those are names whose first place is an assignment, and all names after `for`, `import`, `as`,
- * `def`, `class`, `global` and among parameters. In an f-string the words inside of braces count.
+ * program breaks silently. That needs no parser of Python: the words of the code that are outside
+ * texts and comments are enough, if the names that the code may bind itself are left out. Those are
+ * names whose first place is an assignment, and all names after `for`, `import`, `as`, `def`,
+ * `class`, `global` and among parameters. In an f-string the words inside braces count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +20,17 @@ enum { MOST_PARENS = 32, MOST_FSTRINGS = 4 };
 typedef struct scanner {
     pdl_str code;
     PDL_VEC(lsp_pyname) found;
-    pdl_map bound;               /* to the scanner: the code binds the name itself */
-    pdl_map seen;                /* the same: it was there before */
-    pdl_str callee[MOST_PARENS]; /* what is called by the bracket of each depth; empty: nothing */
-    size_t depth;                /* of brackets; more than MOST_PARENS are counted only */
+    pdl_map bound;               /* name -> scanner: the code binds the name itself */
+    pdl_map seen;                /* name -> scanner: the name occurred before */
+    /* the function that each open bracket calls; empty when it calls none */
+    pdl_str callee[MOST_PARENS];
+    /* number of open brackets; beyond MOST_PARENS they are only counted */
+    size_t depth;
     bool binds;                  /* the words up to the end of for, import, ... are bound */
-    bool params, is_lambda;      /* and those up to the bracket or colon that ends parameters */
+    /* the words up to the bracket or colon that ends parameters are bound */
+    bool params, is_lambda;
     size_t params_depth;
-    unsigned fstrings; /* f-strings around */
+    unsigned fstrings; /* number of f-strings around */
 } scanner;
 
 static bool is_letter(char c) {
@@ -36,7 +39,8 @@ static bool is_letter(char c) {
 static bool is_part(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : 0; }
 
-/* Functions that Python has: where one is called, a variable of that name may be set later only. */
+/* Returns true for functions that Python has: when one is called, a variable of that name may be
+ * set only later. */
 static bool is_builtin(pdl_str name) {
     static const char *const names[] = {
         "abs",   "all",   "any",  "bool",   "chr",   "dict",  "enumerate", "filter",
@@ -53,7 +57,7 @@ static void bind(scanner *s, pdl_str name) { pdl_map_put(&s->bound, name, s); }
 
 static void scan(scanner *s, size_t from, size_t to);
 
-/* After `${ ... }`, which is an expression of the program. */
+/* Returns the end of `${ ... }`, which is an expression of the program. */
 static size_t skip_expression(pdl_str code, size_t i, size_t end) {
     size_t depth = 0;
     for (i++; i < end; i++) {
@@ -63,7 +67,7 @@ static size_t skip_expression(pdl_str code, size_t i, size_t end) {
     return end;
 }
 
-/* The end of the part {...} of an f-string that begins at i, and what of it is an expression. */
+/* Returns the end of the part {...} of an f-string that begins at i, and scans its expression. */
 static size_t scan_part(scanner *s, size_t i, size_t end) {
     size_t depth = 0, from = i + 1, stop = 0;
     for (i = from; i < end; i++) {
@@ -79,7 +83,7 @@ static size_t scan_part(scanner *s, size_t i, size_t end) {
     return i;
 }
 
-/* After a text whose quote is at i. is_format: an f-string. */
+/* Returns the end of a text whose quote is at i. is_format: an f-string. */
 static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
     char quote = s->code.p[i];
     bool triple = i + 2 < end && s->code.p[i + 1] == quote && s->code.p[i + 2] == quote;
@@ -107,7 +111,7 @@ static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
     return end;
 }
 
-/* What words say of the names after them. Returns false for other words. */
+/* Handles a keyword that says how the names after it are used. Returns false for other words. */
 static bool take_keyword(scanner *s, pdl_str word) {
     static const char *const binding[] = {"for",   "import", "as",       "def",
                                           "class", "global", "nonlocal", "from"};
@@ -180,7 +184,7 @@ static void scan(scanner *s, size_t from, size_t to) {
             while (i < to && is_part(s->code.p[i])) i++;
             bool quoted = i < to && (s->code.p[i] == '"' || s->code.p[i] == '\'') && i - start <= 2;
             pdl_str word = pdl_str_sub(s->code, start, i);
-            if (quoted) /* rb"..." */
+            if (quoted) /* a prefix such as in rb"..." */
                 i = skip_text(s, i, to, memchr(word.p, 'f', word.n) || memchr(word.p, 'F', word.n));
             else if (is_letter(c))
                 take_word(s, start, i, to);

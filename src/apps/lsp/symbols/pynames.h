@@ -1,4 +1,4 @@
-/* pynames.h -- private to lsp: variables of the program that Python code reads.
+/* pynames.h -- the variables of the program that Python code reads. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,10 +10,11 @@
 /* A name at bytes [from, to) of the code. */
 typedef struct lsp_pyname {
     size_t from, to;
-    pdl_str callee; /* it is an argument by name of a call of this; empty: a value is read */
+    /* the name is that of an argument in a call of this function; empty: a value is read */
+    pdl_str callee;
 } lsp_pyname;
 
-/* Calls back for the names that may be variables of the program, in order. */
+/* Calls fn for the names that may be variables of the program, in order. */
 void pdl_lsp_each_pyname(pdl_str code, void (*fn)(void *user, const lsp_pyname *n), void *user);
 
 #endif

@@ -1,4 +1,4 @@
-/* spot.c -- see spot.h.
+/* spot.c -- steps from the role of a node to the roles of its children; see spot.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +55,7 @@ static lsp_role record_role(lsp_spot *p, pdl_record record) {
 
 static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
 
-/* One function a name in the column `role` of field_types.def. */
+/* One function for each name in the column `role` of field_types.def. */
 #define ROLE(name) static lsp_role role_##name(lsp_spot *p, const pdl_field *f)
 #define ROLE_IS(name, expression)                                                                  \
     ROLE(name) {                                                                                   \
@@ -64,7 +64,7 @@ static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
         return expression;                                                                         \
     }
 
-/* A literal text: what it means depends on the field. */
+/* Returns the role of a literal text, which depends on the field. */
 ROLE(text) {
     static const struct {
         const char *key;
@@ -123,7 +123,7 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) { return roles[f->ty
 
 /* --- children --------------------------------------------------------------------------------- */
 
-/* The field of any kind: `lang` may be typed before the `code` that decides. */
+/* Returns the field of any kind: `lang` may be typed before the `code` that decides. */
 static const pdl_field *any_field(pdl_str key) {
     size_t n;
     const pdl_field *all = pdl_fields(&n);
@@ -132,7 +132,7 @@ static const pdl_field *any_field(pdl_str key) {
     return NULL;
 }
 
-/* An entry of a mapping that is a block. */
+/* Returns the role of an entry of a mapping that is a block. */
 static lsp_role block_entry(lsp_spot *p, const lsp_spot *up) {
     pdl_block_kind kind = up->has_kind ? up->kind : PDL_BLOCK_empty;
     p->field = p->key->kind == PDL_NODE_SCALAR ? pdl_field_find(kind, p->key->text) : NULL;
@@ -140,7 +140,7 @@ static lsp_role block_entry(lsp_spot *p, const lsp_spot *up) {
     return p->field ? field_role(p, p->field) : ROLE_NONE;
 }
 
-/* An entry of an object whose keys are words. */
+/* Returns the role of an entry of an object whose keys are words. */
 static lsp_role word_entry(lsp_spot *p, const lsp_spot *up) {
     pdl_str key = p->key->text;
     switch ((int)up->group) {
@@ -250,8 +250,8 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i) {
 
 static bool holds(const pdl_node *n, uint32_t off) { return n->start <= off && off <= n->end; }
 
-/* The child that has the offset; of two that touch there, the later one: the span of a mapping or
- * list in block form ends where the next part begins. */
+/* Finds the child that contains the offset. Of two that touch there it is the later one: the span
+ * of a mapping or list in block form ends where the next part begins. */
 static bool child_at(const pdl_node *n, uint32_t off, uint32_t *i, bool *on_key) {
     *on_key = false;
     for (*i = n->n; n->kind == PDL_NODE_SEQ && *i > 0;)

@@ -1,4 +1,4 @@
-/* symbols.c -- the outline of a file, and names in all files.
+/* symbols.c -- the outline of a file, and the search for names in all files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 enum { MOST_RESULTS = 1000 };
 
-/* SymbolKind of the protocol. */
+/* Returns the SymbolKind of the protocol. */
 static int kind_number(lsp_sym_kind k) {
     switch (k) {
     case SYM_FUNCTION: return 12;
@@ -23,7 +23,7 @@ static int kind_number(lsp_sym_kind k) {
     return 13;
 }
 
-/* Only what lasts is in the outline. */
+/* Returns true for symbols that the outline shows: loop variables and the like are left out. */
 static bool is_outlined(const lsp_sym *s) {
     return s->kind == SYM_FUNCTION || s->kind == SYM_MODULE || s->kind == SYM_VARIABLE ||
            s->kind == SYM_RESPONSE || s->kind == SYM_FIELD;
@@ -51,8 +51,9 @@ static pdl_val reversed(pdl_val list) {
     return out;
 }
 
-/* Symbols are in the order of the file, and a symbol comes before those in its text: from the end
- * to the beginning the children of each are complete, the last one first. */
+/* Builds the tree from the end. Symbols are in the order of the file, and a symbol comes before
+ * those in its text: from the end to the beginning the children of each are complete, the last one
+ * first. */
 pdl_val pdl_lsp_on_document_symbols(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
     if (!d) return pdl_absent();
@@ -75,7 +76,7 @@ pdl_val pdl_lsp_on_document_symbols(pdl_lsp *s, pdl_vref params) {
 
 /* --- all files -------------------------------------------------------------------------------- */
 
-/* The letters of the query occur in the name in their order. */
+/* Returns true when the letters of the query occur in the name in their order. */
 static bool fits(pdl_str name, pdl_str query) {
     size_t k = 0;
     for (size_t i = 0; i < name.n && k < query.n; i++) k += (name.p[i] | 32) == (query.p[k] | 32);

@@ -1,4 +1,4 @@
-/* symtype.c -- see symtype.h.
+/* symtype.c -- finds the type of a variable in its block; see symtype.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -107,7 +107,7 @@ static void show_object(const pdl_node *block, pdl_buf *out) {
     PDL_PUT(out, "}");
 }
 
-/* By the kind of the block, when neither spec nor parser says more. */
+/* Appends the type by the kind of the block, when neither spec nor parser says more. */
 static void show_kind(const pdl_node *block, pdl_block_kind kind, pdl_arena *scratch,
                       pdl_buf *out) {
     const pdl_node *n;
@@ -167,7 +167,7 @@ static void list_type(const lister *l, const pdl_type *t) {
     }
 }
 
-/* The fields of a mapping of data, or of blocks. */
+/* Lists the fields of a mapping of data, or of blocks. */
 static void list_map(const lister *l, const pdl_node *map, bool blocks) {
     for (uint32_t i = 0; map && map->kind == PDL_NODE_MAP && i < map->n && i < MOST_FIELDS; i++) {
         const pdl_pair *p = &map->pairs[i];
@@ -201,13 +201,13 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
 
 /* --- types in words --------------------------------------------------------------------------- */
 
-/* Does another value follow, as in `one of 'a', 'b'`? */
+/* Returns true when another value follows, as in `one of 'a', 'b'`. */
 static bool is_between_values(pdl_str s, size_t comma) {
     pdl_str rest = pdl_str_trim(pdl_str_sub(s, comma + 1, s.n));
     return rest.n && (rest.p[0] == '\'' || rest.p[0] == '"');
 }
 
-/* The end of an entry: a comma, or the end of the text, outside of all brackets. */
+/* Returns the end of an entry: a comma, or the end of the text, outside all brackets. */
 static size_t entry_end(pdl_str s, size_t from) {
     int depth = 0;
     for (size_t i = from; i < s.n; i++) {
@@ -251,7 +251,7 @@ pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain) {
         wanted_field w = {.name = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot)};
         chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
         pdl_lsp_each_shown_field(type, take_field, &w);
-        if (pdl_str_is(w.name, "[]")) /* an item of a list: [T] */
+        if (pdl_str_is(w.name, "[]")) /* an item of a list [T] */
             w.type = pdl_str_starts(type, PDL_STR("[")) && type.p[type.n - 1] == ']'
                          ? pdl_str_sub(type, 1, type.n - 1)
                          : (pdl_str){0};

@@ -1,4 +1,4 @@
-/* xref.c -- see xref.h.
+/* xref.c -- finds what a name means, across files; see xref.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_INCLUDES = 32 }; /* files that include files */
+enum { MOST_INCLUDES = 32 }; /* how many files deep an include is followed */
 
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f) {
     if (f->looked_up == s->revision + 1) return f->doc;
@@ -21,7 +21,7 @@ static bool find_at_top(lsp_doc *d, const lsp_index *x, pdl_str name, lsp_thing 
     return sym != NULL;
 }
 
-/* The name at the top of a file, or of one that it includes. */
+/* Finds the name at the top of a file, or of one that it includes. */
 static bool find_in_file(pdl_lsp *s, lsp_doc *d, pdl_str name, unsigned depth, lsp_thing *out) {
     lsp_index *x = pdl_lsp_doc_index(s, d);
     if (!x || depth > MOST_INCLUDES) return false;
@@ -33,7 +33,7 @@ static bool find_in_file(pdl_lsp *s, lsp_doc *d, pdl_str name, unsigned depth, l
     return false;
 }
 
-/* The name at the top of a file that includes d. */
+/* Finds the name at the top of a file that includes d. */
 static bool find_in_includers(pdl_lsp *s, const lsp_doc *d, pdl_str name, lsp_thing *out) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *other = s->docs.p[i];
@@ -57,7 +57,7 @@ static bool find_name(pdl_lsp *s, lsp_doc *d, uint32_t from, pdl_str name, lsp_t
     return find_in_file(s, d, name, 0, out) || find_in_includers(s, d, name, out);
 }
 
-/* The member `name` of a thing: a variable of an imported file, or a field of an object. */
+/* Finds the member `name`: a variable of an imported file, or a field of an object. */
 static bool find_member(pdl_lsp *s, const lsp_thing *of, pdl_str name, lsp_thing *out) {
     const lsp_index *x = pdl_lsp_doc_index(s, of->doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(s, of), *field;
@@ -82,7 +82,7 @@ bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp
     return true;
 }
 
-/* The thing that all names of a chain lead to. */
+/* Finds what all names of a chain lead to. */
 static bool find_chain(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     pdl_str chain = r->chain;
     return chain.n && pdl_lsp_follow(s, d, r->region, &chain, out) && !chain.n;
@@ -160,8 +160,8 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
     }
 }
 
-/* Files that are included, and those that they include, may read the variables of those who include
- * them; without a folder of the workspace they were not read yet. */
+/* Reads the files that the known files include, because they may read the variables of a file that
+ * includes them. Without a folder of the workspace they were not read yet. */
 static void read_included(pdl_lsp *s) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];
