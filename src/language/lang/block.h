@@ -4,7 +4,7 @@
  * made from there: the structs below, the loader, the checks, dumps, the JSON Schema and the
  * manual. Everything lives in the program's arena and is immutable after loading. Each part knows
  * its source place: `loc` is what FILE:LINE prints (the key of a mapping entry, the first character
- * of a list item), `node` is the syntax it was made from (NULL when it was made up).
+ * of a list item), `node` is the syntax from which it was made (NULL when there is none).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,22 +22,22 @@ typedef enum {
     PDL_BLOCK_COUNT
 } pdl_block_kind;
 
-/* The forms of fields: one row of field_types.def each. The row names the C type of the member, the
- * functions that walk and dump it, and what an editor has to know. A form without the functions
- * that its row names does not compile, so there is no switch over forms that could lack one. */
+/* The forms of fields: field_types.def has a row for each. The row names the C type of the member,
+ * the functions that walk and dump it, and what an editor has to know. A form without the functions
+ * that its row names does not compile, so no switch over forms can lack one. */
 typedef enum {
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) PDL_FT_##name,
 #include "lang/field_types.def"
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* The columns of that table which others than the loader, the walk and the dump use. A kind of
- * block whose fields are all trees and blocks is compiled and checked by them alone: what its parts
- * are is known from the form, and a second kind of the same shape needs no line of code there. */
+/* These are the columns of that table that are used outside of the loader, the walk and the dump. A
+ * kind of block whose fields are all trees and blocks is compiled and checked by them alone: the
+ * form says what its parts are, and a second kind of the same shape needs no code there. */
 
-/* The content of a field, for code that follows trees and blocks and needs no more of its form:
- * nothing that is evaluated; one tree; one block, a list or a mapping of them; cases, which have
- * blocks; expectations, whose feedback may be a block; other parts, among which are
+/* The content of a field, for code that follows trees and blocks and needs to know no more of its
+ * form: nothing that is evaluated; one tree; one block, or a list or mapping of blocks; cases,
+ * which have blocks; expectations, whose feedback may be a block; other parts, some of which are
  * trees or types (lang/walk.h visits them). */
 typedef enum {
     PDL_HOLDS_CONSTANT,
@@ -49,7 +49,7 @@ typedef enum {
     PDL_HOLDS_PARTS
 } pdl_field_holds;
 /* The text that an editor writes after a new key: a value on the line, a list or a mapping below,
- * or []; it is the most frequent form of those that are allowed there. */
+ * or []. It is the most frequent of the allowed forms. */
 typedef enum {
     PDL_OPENS_LINE,
     PDL_OPENS_LIST,
@@ -61,17 +61,17 @@ typedef struct pdl_field_form {
     pdl_field_opens opens;
     const char *doc;
 } pdl_field_form;
-/* By pdl_field_type. */
+/* Indexed by pdl_field_type. */
 extern const pdl_field_form pdl_field_forms[PDL_FT_COUNT];
 
-/* A field is loaded, walked and dumped by its form and its offset alone: a second field of a form
- * needs no code. The type of its member is therefore that of the form, as pdl_in_FORM, and nothing
- * else of the tables names a C type. */
+/* A field is loaded, walked and dumped by its form and its offset alone, so a second field of a
+ * form needs no code. The type of its member is therefore that of the form, as pdl_in_FORM, and
+ * nothing else in the tables names a C type. */
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) typedef type pdl_in_##name;
 #include "lang/field_types.def"
 #define PDL_MEMBER(type, member) pdl_in_##type member;
 
-/* Common fields that few blocks have: the rows RARE of common.def. */
+/* The common fields that few blocks have: the rows RARE of common.def. */
 #define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER(type, member))
 #define PDL_HEAD_MEMBER(text)
 #define PDL_RARE_MEMBER(text) text
@@ -81,10 +81,10 @@ typedef struct pdl_block_rare {
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
 
-extern const pdl_block_rare pdl_block_no_rare; /* all empty */
+extern const pdl_block_rare pdl_block_no_rare; /* all its members are empty */
 
-/* The common part of every block: first member `head` of each kind's struct. The rows HEAD of
- * common.def follow the kind, because the first of them fill the gap after it. */
+/* The common part of every block, and the first member `head` of each kind's struct. The rows HEAD
+ * of common.def follow the kind, because the first of them fill the gap after it. */
 #define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER(type, member))
 #define PDL_HEAD_MEMBER(text)                        text
 #define PDL_RARE_MEMBER(text)
@@ -99,7 +99,7 @@ struct pdl_block {
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
 
-/* pdl_b_text, pdl_b_if, ...: one struct per kind. */
+/* One struct for each kind: pdl_b_text, pdl_b_if, ... */
 #define BLOCK(id, cls, parts, context, schema, doc)                                                \
     typedef struct pdl_b_##id {                                                                    \
         pdl_block head;
@@ -109,8 +109,8 @@ struct pdl_block {
     pdl_b_##id;
 #include "lang/blocks.def"
 
-/* Returns the block as the struct of its kind. The kind must match, which builds with assertions
- * check. */
+/* Returns the block as the struct of its kind. The kind must match; builds with assertions check
+ * that. */
 static inline const void *pdl_block_as(const pdl_block *b, pdl_block_kind kind) {
     assert(b && b->kind == kind);
     (void)kind;
@@ -118,7 +118,7 @@ static inline const void *pdl_block_as(const pdl_block *b, pdl_block_kind kind) 
 }
 #define PDL_AS(id, block) ((const pdl_b_##id *)pdl_block_as(block, PDL_BLOCK_##id))
 
-/* Where dumps have a common field (column `part` of common.def). */
+/* The place of a common field in dumps (column `part` of common.def). */
 typedef enum { PDL_PART_FIRST, PDL_PART_BACK, PDL_PART_LAST } pdl_dump_part;
 
 /* One row of the field tables. */
@@ -127,41 +127,45 @@ typedef struct pdl_field {
     const char *key;
     pdl_field_type type;
     pdl_need need;
-    size_t offset; /* the member's; a common field's is in pdl_block or in pdl_block_rare */
+    size_t offset; /* offset of the member, for a common field in pdl_block or in pdl_block_rare */
     bool in_rare;
-    pdl_dump_part part; /* for common fields */
+    pdl_dump_part part; /* used by common fields */
     const char *doc;
 } pdl_field;
 
-/* All fields of blocks.def in order; those of one kind; the common ones. */
+/* These return all fields of blocks.def in order, those of one kind, and the common ones. */
 const pdl_field *pdl_fields(size_t *n);
 const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
-/* The member of b that f describes. */
+/* Returns the member of b that f describes. */
 static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
     assert(f->kind < 0 || f->kind == (int)b->kind);
     return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
-/* Field of a kind by key (own or common, `context` only where allowed); NULL when there is none. */
+/* Returns the field of a kind by key (the kind's or a common one, `context` only where allowed);
+ * NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
-/* "text", ...; "data" is the trace name of scalar blocks: see pdl_block_trace_name */
+/* Returns the name of a kind: "text", ... For a scalar block it is "data", its name in traces: see
+ * pdl_block_trace_name. */
 const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);
 bool pdl_block_is_structured(pdl_block_kind k);
-/* True when a block of the kind sees the background only where its expressions and blocks do. */
+/* Returns true when a block of the kind sees the background only where its expressions and blocks
+ * do. */
 bool pdl_block_is_neutral(pdl_block_kind k);
-/* True when the parts of the block print nothing, because its result is not their text. */
+/* Returns true when the parts of the block print nothing, because its result is not their text. */
 bool pdl_block_silences_parts(const pdl_block *b);
-bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* not scalar */
+bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* never finds scalar */
 
-/* The default of a field of a kind, or of a part of a record, which traces write out. Absent when
- * there is none. Owned. */
+/* Returns the default of a field of a kind, or of a part of a record, which traces write out.
+ * Absent when there is none. Owned. */
 pdl_val pdl_field_default(pdl_block_kind kind, const char *key);
 pdl_val pdl_record_default(pdl_record record, const char *key);
 
-/* The place of a field's key in a block, or the block's place when the field is not written. */
+/* Returns the place of a field's key in a block, or the block's place when the field is not
+ * written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
 
 #endif

@@ -32,7 +32,7 @@ static const char head[] = "# Builtins\n\n"
                            "MaYa [0, 1, 2]\n"
                            "```\n";
 
-/* In a cell of a table, a bar would end the cell. */
+/* Writes the text of a cell of a table, in which a bar would end the cell. */
 static void put_cell(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '|') pdl_buf_putc(out, '\\');
@@ -40,7 +40,7 @@ static void put_cell(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* The names of stdlib's natives have a prefix by which its program finds them. */
+/* Writes a row. The names of stdlib's natives have a prefix by which its program finds them. */
 static void put_row(const pdl_native *row, pdl_buf *out) {
     pdl_str name = pdl_str_of(row->name), prefix = PDL_STR("pdl_");
     bool is_stdlib = pdl_str_starts(name, prefix);
@@ -49,7 +49,7 @@ static void put_row(const pdl_native *row, pdl_buf *out) {
     put_cell(is_stdlib ? pdl_str_sub(name, prefix.n, name.n) : name, out);
     PDL_PUT(out, "(");
     pdl_str params = pdl_str_of(row->params);
-    bool nameless = pdl_str_ends(params, PDL_STR(", ")); /* the last parameter */
+    bool nameless = pdl_str_ends(params, PDL_STR(", ")); /* the last parameter has no name */
     put_cell(params, out);
     if (nameless) PDL_PUT(out, "other");
     if (row->flags & (PDL_N_VARARGS | PDL_N_KWARGS))

@@ -1,5 +1,5 @@
-/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in
- * traces is a row `D` there.
+/* dump.c -- see dump.h. Fields come from the tables in their order. A row `D` there has what traces
+ * spell out for an absent field.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@ typedef struct dumper {
     bool trace;                /* spell defaults out */
 } dumper;
 
-/* Returns what a trace spells out for a field that is not written: its row, but for two kinds that
- * have two forms. */
+/* Returns what a trace spells out for an absent field: its row, except for two kinds that have two
+ * forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
     if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor && strcmp(key, "platform") == 0)
@@ -37,7 +37,7 @@ static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
     return pdl_text(n->text);
 }
 
-/* The source value of an expression; a recorded one without its record. */
+/* Returns the source value of an expression; for a recorded one, without its record. */
 static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
     if (t->kind == PDL_TREE_EXPR) return pdl_text(t->text->source);
@@ -58,7 +58,7 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
     return recorded(d, b, key, 0, written(t));
 }
 
-/* The words of a command, each of which is an expression. */
+/* Returns the words of a command, each of which is an expression. */
 static PDL_NOINLINE pdl_val words_of(const dumper *d, const pdl_block *b, const char *key,
                                      const pdl_tree *t) {
     pdl_val words = written(t), all = d->view && d->view->value
@@ -80,7 +80,7 @@ static PDL_NOINLINE pdl_val words_of(const dumper *d, const pdl_block *b, const 
 
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
-/* A sub-block: as executed when the view knows, else as written. */
+/* Dumps a sub-block: as executed when the view has it, else as written. */
 static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key,
                                        uint32_t index, const pdl_block *child) {
     if (d->view && d->view->child) {
@@ -112,7 +112,7 @@ static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-/* Words whose case does not matter. */
+/* Makes words whose case does not matter. */
 static pdl_val lowered(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_lower(&b, s);
@@ -135,7 +135,7 @@ typedef struct shown_field {
     const void *at;
 } shown_field;
 
-/* Value of a field; absent when it is not written and a dump does not spell it out. */
+/* Makes the value of a field; absent when it is not written and a dump does not spell it out. */
 #define DUMP(name) static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
 #define POINTER(type)    (*(const type *const *)x->at)
 #define DUMP_NODE_OF(name, record)                                                                 \
@@ -171,13 +171,13 @@ DUMP(words) {
     return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
 }
 
-/* For fields of one kind: output only. */
+/* Fields of one kind are here: output only. */
 DUMP(as_written) {
     bool is_written = x->f->kind < 0 && POINTER(pdl_node);
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();
 }
 
-/* Returns the text of the source, where the block is written as a mapping. */
+/* Returns the text of the source, for a block that is written as a mapping. */
 DUMP(source) {
     bool is_map = x->b->node && x->b->node->kind == PDL_NODE_MAP;
     const pdl_node *n = is_map ? pdl_node_find(x->b->node, pdl_str_of(x->f->key), NULL) : NULL;

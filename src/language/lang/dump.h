@@ -1,5 +1,5 @@
-/* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec
- * syntax 7.3).
+/* dump.h -- blocks as values: the normal form of a program, and the form of traces (spec syntax
+ * 7.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,36 +8,37 @@
 
 #include "lang/program.h"
 
-/* Where a view may add entries. */
+/* The places where a view may add entries. */
 typedef enum {
     PDL_DUMP_HEAD, /* after `kind`: pdl__id, pdl__context */
-    /* after the kind's own fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score */
+    /* After the kind's fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score. */
     PDL_DUMP_FIELDS,
     PDL_DUMP_RESULT, /* after `contribute`: pdl__result */
     PDL_DUMP_TAIL    /* after `fallback`: pdl__timing; pdl__is_leaf follows */
 } pdl_dump_place;
 
-/* What is known of one execution of the block that is dumped. Every function may be NULL. */
+/* The facts about one execution of the block that is dumped. Every function may be NULL. */
 typedef struct pdl_dump_view {
     void *user;
-    /* Dump (owned) of a sub-block as it was executed; absent: it was not, it is dumped as written.
-     * key: the field ("text", "then", "with", "defs", ...), index: place in its list, mapping or
-     * cases. */
+    /* Returns the dump (owned) of a sub-block as it was executed; absent when it was not: it is
+     * then dumped as written. key: the field ("text", "then", "with", "defs", ...), index: its
+     * place in the list, mapping or cases. */
     pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                      uint32_t index);
-    /* Value (owned) that an evaluated field had; absent: was not evaluated. Cases: "if",
-     * "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the case. */
+    /* Returns the value (owned) of an evaluated field; absent when it was not evaluated. Cases:
+     * "if", "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
-    /* Takes the dict, returns it with more entries. */
+    /* Takes the dict and returns it with more entries. */
     pdl_val (*add_entries)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
-/* A block as an owned value. view NULL: as written, without defaults; loading it again gives an
- * equal program. Otherwise the form of traces: plain values become data blocks, defaults are
- * written out. */
+/* Returns a block as an owned value. view NULL: as written, without defaults; loading it again
+ * gives an equal program. Otherwise in the form of traces: plain values become data blocks, and
+ * defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
-/* A block inside a trace that was not executed: as in traces, plain values as themselves. */
+/* Dumps a block inside of a trace that was not executed: as in traces, but plain values stay
+ * plain. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
 /* Lists every expression, fully parenthesised, and every type, as JSON Schema: one line each,

@@ -80,7 +80,7 @@ static const struct {
     {"PendingDeprecationWarning", "Warning"},
     {"ExceptionGroup", "Exception"},
     {"JSONDecodeError", "ValueError"},
-    /* of model calls, as users of LiteLLM and OpenAI's client know them */
+    /* Errors of model calls, as users of LiteLLM and OpenAI's client know them. */
     {"BadRequestError", "Exception"},
     {"AuthenticationError", "Exception"},
     {"PermissionDeniedError", "Exception"},
@@ -114,7 +114,7 @@ static bool is_kind_name(pdl_str name) {
 }
 
 bool pdl_exception_is_known(pdl_str name) {
-    /* not a builtin of Python: known only as a class of errors */
+    /* not a builtin of Python, only known as a class of errors */
     if (pdl_str_is(name, "JSONDecodeError")) return false;
     return pdl_exception_base(name) != NULL || is_kind_name(name);
 }

@@ -1,5 +1,6 @@
 /* exceptions.h -- the names of errors that `retry.exceptions` takes: classes of Python, those of
- * clients of models, and our own kinds. The check needs them before a run, the run when it matches.
+ * clients of models, and PDL's kinds. The check needs them before a run, and the run when it
+ * matches errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,13 +9,14 @@
 
 #include "base/str.h"
 
-/* The class that a class derives from, "" for the first one; NULL: there is no such class. */
+/* Returns the class that a class derives from, "" for the first one; NULL: there is no such
+ * class. */
 const char *pdl_exception_base(pdl_str name);
-/* Can `retry.exceptions` have this name? */
+/* Returns true when `retry.exceptions` can have this name. */
 bool pdl_exception_is_known(pdl_str name);
-/* The ith name, for completion; NULL after the last one. */
+/* Returns the i-th name, for completion; NULL after the last one. */
 const char *pdl_exception_at(size_t i);
-/* The name that is most like it, or empty. */
+/* Returns the name that is most like it, or empty. */
 pdl_str pdl_exception_near(pdl_str name);
 
 #endif

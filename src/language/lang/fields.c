@@ -20,7 +20,7 @@ const pdl_field_form pdl_field_forms[PDL_FT_COUNT] = {
 typedef enum { AUDIBLE, SILENT, JOINED } parts_kind;
 typedef enum { NEUTRAL, READS } context_kind;
 
-/* One row a kind. */
+/* There is a row for each kind. */
 static const struct {
     const char *name;
     bool structured;
@@ -49,7 +49,7 @@ static const pdl_field own[] = {
 };
 enum { N_OWN = sizeof own / sizeof *own };
 
-/* Where the fields of a kind begin and end in the table. */
+/* These are the indexes where the fields of a kind begin and end in the table. */
 enum {
 #define BLOCK(id, cls, parts, context, schema, doc) BEGIN_##id, BACK_##id = BEGIN_##id - 1,
 #define F(id, member, key, type, need, doc)         AT_##id##_##member,
@@ -85,7 +85,7 @@ enum { N_COMMON = sizeof common / sizeof *common };
 #undef HEAD
 #undef RARE
 
-/* Keys that decide on the kind, in the order in which they are tried (spec syntax 2.1). */
+/* The keys that decide on the kind, in the order in which they are tried (spec syntax 2.1). */
 static const pdl_select_row selecting[] = {
 #define K(id, member, key, type, need, doc) {key, PDL_BLOCK_##id},
 #include "lang/blocks.def"
@@ -114,7 +114,7 @@ static const pdl_record_part parts[] = {
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
-/* Fields and parts that have a value when they are absent. */
+/* The fields and parts that have a value when they are absent. */
 typedef struct default_row {
     int of; /* pdl_block_kind or pdl_record */
     const char *key, *text;
@@ -128,7 +128,7 @@ static const default_row part_defaults[] = {
 #include "lang/records.def"
 };
 
-/* Fields that a trace adds; accepted and ignored (spec syntax 2.3). */
+/* The fields that a trace adds, which are accepted and ignored (spec syntax 2.3). */
 #define BIT(id) (1u << PDL_BLOCK_##id)
 static const pdl_trace_row trace_rows[] = {
     {"pdl__id", UINT32_MAX},
@@ -149,7 +149,7 @@ static const pdl_trace_row trace_rows[] = {
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");
 
-/* Other spellings of a field's key (spec syntax 2.4). */
+/* The other spellings of a field's key (spec syntax 2.4). */
 static const pdl_synonym_row synonyms[] = {
     {"def_", "def"}, {"return_", "return"}, {"else_", "else"}, {"for_", "for"}, {"while_", "while"},
 };
@@ -192,7 +192,7 @@ const pdl_form *pdl_forms(size_t *n) {
 
 bool pdl_form_lists(const char *list, const char *key) {
     size_t n = strlen(key);
-    if (!n) return false; /* it is found everywhere, also after the end */
+    if (!n) return false; /* the empty text is found everywhere, also after the end */
     for (const char *p = strstr(list, key); p; p = strstr(p + 1, key))
         if (p > list && p[-1] == '|' && p[n] == '|') return true;
     return false;
@@ -273,7 +273,7 @@ const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
 bool pdl_block_is_neutral(pdl_block_kind k) { return kinds[k].context == NEUTRAL; }
 
-/* NULL when the block has no field `join` or it is absent. */
+/* Returns the block's join; NULL when it has no field `join` or that is absent. */
 static const pdl_join *join_of(const pdl_block *b) {
     const pdl_field *f = pdl_field_find(b->kind, PDL_STR("join"));
     return f ? *(const pdl_join *const *)pdl_field_at(b, f) : NULL;

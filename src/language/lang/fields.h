@@ -1,4 +1,4 @@
-/* fields.h -- private to lang: further rows of the field tables.
+/* fields.h -- further rows of the field tables. Private to lang.
  *
  * Besides its fields, a kind is known by the keys that select it, by old spellings of keys, and by
  * fields that only traces have. Loader, schema and suggestions read these rows, so that a spelling
@@ -16,13 +16,13 @@ typedef struct pdl_select_row {
     const char *key;
     pdl_block_kind kind;
 } pdl_select_row;
-/* Keys that decide on the kind; the first one that a mapping has decides. */
+/* Returns the keys that decide on the kind; the first one that a mapping has decides. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
-/* A field that only traces have: accepted and ignored (spec syntax 2.3). */
+/* A field that only traces have, which is accepted and ignored (spec syntax 2.3). */
 typedef struct pdl_trace_row {
     const char *key;
-    uint32_t kinds; /* set of 1 << kind */
+    uint32_t kinds; /* a bit 1 << kind for each kind */
 } pdl_trace_row;
 const pdl_trace_row *pdl_trace_fields(size_t *n);
 
@@ -33,7 +33,7 @@ typedef struct pdl_synonym_row {
 const pdl_synonym_row *pdl_key_synonyms(size_t *n);
 
 /* One definition of a block in the JSON Schema: a kind, or one form of a kind that has several
- * (BLOCK and FORM of blocks.def). Without a form tag and value are NULL, the lists empty. */
+ * (BLOCK and FORM of blocks.def). For a kind, tag and value are NULL and the lists empty. */
 typedef struct pdl_form {
     pdl_block_kind kind;
     const char *name, *tag, *value, *with, *without;
@@ -41,9 +41,9 @@ typedef struct pdl_form {
 const pdl_form *pdl_forms(size_t *n);
 /* Returns true when key is in a list "|a|b|". */
 bool pdl_form_lists(const char *list, const char *key);
-/* Name of the union of a kind's forms; NULL: the kind has no forms. */
+/* Returns the name of the union of a kind's forms; NULL: the kind has no forms. */
 const char *pdl_block_union(pdl_block_kind kind);
-/* Name of a kind's definition in the JSON Schema; NULL: it has none. */
+/* Returns the name of a kind's definition in the JSON Schema; NULL: it has none. */
 const char *pdl_block_schema(pdl_block_kind kind);
 
 /* Returns true when a block of this kind may have the field (a row of pdl_fields or

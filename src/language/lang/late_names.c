@@ -1,4 +1,4 @@
-/* late_names.c -- where a name gets its value, when that is too late.
+/* late_names.c -- finds where a name gets its value, when that is after its use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ static void note(use_search *s, pdl_loc loc) {
     if (loc.src == s->at.src && loc.start > s->at.start && !s->found.src) s->found = loc;
 }
 
-/* A name that a function sets is one of this function alone. */
+/* Examines a block. A function's names are visible in this function alone. */
 static void look(void *user, const pdl_block *b) {
     use_search *s = user;
     pdl_loc whole = b->node ? pdl_node_loc(b->node) : b->loc;

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* "LINE:COLUMN KEY  " */
+/* Writes "LINE:COLUMN KEY  ". */
 static void put_head(pdl_loc loc, const char *key, pdl_buf *out) {
     if (loc.src)
         pdl_buf_putf(out, "%u:%u", pdl_loc_line(loc), pdl_source_column(loc.src, loc.start));

@@ -1,4 +1,4 @@
-/* load.h -- nodes -> blocks: which kind, which field, did-you-mean (spec syntax 1, 2, 6.2).
+/* load.h -- makes blocks of nodes: which kind, which field, did-you-mean (spec syntax 1, 2, 6.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +9,11 @@
 #include "lang/program.h"
 
 /* Reads the text of a program (already a source, see yaml.h) into p: sets p->main, or adds
- * diagnostics. *ok: there are no errors. A YAML error becomes the only diagnostic. Never fails
+ * diagnostics. *ok: there are no errors. A YAML error becomes the only diagnostic. Does not fail
  * otherwise. */
 void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok);
 
-/* From a node (a value of `lang: pdl` that is an object). */
+/* Reads a program from a node (a value of `lang: pdl` that is an object). */
 void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 enum {
-    PER_BYTE = 10,            /* of memory a byte of text takes, mostly 9 to 13 */
+    PER_BYTE = 10,            /* bytes of memory for each byte of text, mostly 9 to 13 */
     SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
     ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
     MET_KEYS = 8,             /* more than most blocks have */
@@ -43,7 +43,7 @@ void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* Does n have at most `left` nodes? */
+/* Returns true when n has at most `left` nodes. */
 static bool is_small(const pdl_node *n, size_t *left) {
     if (*left == 0) return false;
     (*left)--;
@@ -54,7 +54,7 @@ static bool is_small(const pdl_node *n, size_t *left) {
     return true;
 }
 
-/* The value as a program would print it, cut. */
+/* Writes the value as a program would print it, cut. */
 static void show_node(const pdl_node *n, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val v;
@@ -70,7 +70,7 @@ static void show_node(const pdl_node *n, pdl_buf *out) {
         if (out->p[i] == '\n') out->p[i] = ' ';
 }
 
-/* loc is that of the key where n is the value of a field. */
+/* Helps with a value of the wrong form. loc is that of the key where n is the value of a field. */
 static void advise_form(pdl_loader *l, pdl_diag *d, const pdl_node *n, pdl_loc loc) {
     pdl_loc own = pdl_node_loc(n);
     if (!loc.src || loc.end > loc.src->text.n || loc.start == own.start) return;
@@ -140,7 +140,8 @@ static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *kno
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Is a key of n reported that may be meant as the field? Problems of parts of n are the last. */
+/* Returns true when a reported key of n may be a misspelling of the field. Problems of parts of n
+ * are the last. */
 static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
     pdl_buf hint = PDL_BUF;
     uint32_t from = pdl_node_loc(n).start;
@@ -209,15 +210,16 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Three bytes and the length differ for nearly all keys of the language. */
+/* Returns a slot by three bytes and the length, which differ for nearly all keys of the
+ * language. */
 static uint32_t key_slot(const char *p, size_t n) {
     const unsigned char *u = (const unsigned char *)p;
     if (!n) return 0;
     return (u[0] * 7u + u[n - 1] * 61u + u[n / 2] * 251u + (uint32_t)n * 1021u) % KEY_SLOTS;
 }
 
-/* The keys of the language follow from its tables alone: they are hashed once, by whoever loads the
- * first program, and only read after that. */
+/* The keys of the language. They follow from its tables alone, so they are hashed once, when the
+ * first program is loaded, and only read after that. */
 static struct {
     pthread_once_t once;
     uint32_t n_keys;
@@ -250,9 +252,9 @@ static const pdl_key *key_find(const pdl_node *key) {
     return NULL;
 }
 
-/* Numbers of a mapping's first keys, which are needed for its kind and again for its fields. */
+/* The numbers of a mapping's first keys, which are needed for its kind and again for its fields. */
 typedef struct met_keys {
-    uint8_t at[MET_KEYS]; /* KEY_NONE: none of the language */
+    uint8_t at[MET_KEYS]; /* KEY_NONE: not a key of the language */
 } met_keys;
 
 static void find_keys(const pdl_node *n, met_keys *met) {
@@ -262,7 +264,7 @@ static void find_keys(const pdl_node *n, met_keys *met) {
     }
 }
 
-/* The key of entry i. */
+/* Returns the key of entry i. */
 static const pdl_key *key_of(const pdl_node *n, uint32_t i, const met_keys *met) {
     if (i >= MET_KEYS) return key_find(n->pairs[i].key);
     return met->at[i] == KEY_NONE ? NULL : &key_table.keys[met->at[i]];
@@ -302,7 +304,8 @@ static void list_kinds(pdl_buf *out) {
     for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
 }
 
-/* What is true of each mapping that is no block: which of the two it is meant to be is open. */
+/* Adds a hint that is true of each mapping that is no block, whether it should be data or a
+ * block. */
 static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf b = PDL_BUF;
     if (n->n && pdl_node_is_str(n->pairs[0].key) &&
@@ -316,7 +319,7 @@ static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf_fini(&b);
 }
 
-/* A mapping without any key of a block. */
+/* Reports a mapping without any key of a block. */
 static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     pdl_str names[64];
@@ -360,8 +363,8 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
     pdl_buf_fini(&b);
 }
 
-/* Without a selecting key: the kind that shares most fields, so that the message names what is
- * missing. */
+/* Returns the kind that shares most fields with a mapping without a selecting key, so that the
+ * message names what is missing. */
 static pdl_block_kind nearest_kind(const pdl_node *n) {
     uint32_t count[PDL_BLOCK_COUNT] = {0};
     int best = PDL_BLOCK_empty;
@@ -378,15 +381,15 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* Arguments by name are those of a call, whose `call` is missing or misspelt: a command has a list
- * of them. */
+/* Returns true for a mapping with arguments by name. Those are a call's, whose `call` is missing or
+ * misspelt: a command has a list of arguments. */
 static bool is_call(const pdl_node *n) {
     const pdl_node *args = entry(n, "args", NULL);
     return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) &&
            !entry(n, "lang", NULL);
 }
 
-/* The kind by `kind` and by the selecting keys; false: reported. */
+/* Finds the kind by `kind` and by the selecting keys. Returns false after reporting a problem. */
 static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                    const met_keys *met, pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;
@@ -414,8 +417,8 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
     return known || !n->n;
 }
 
-/* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM
- * of blocks.def (spec syntax 2.1). */
+/* Returns the form of a kind that a mapping has; NULL when a problem was reported, or is reported
+ * with the field. The rows are FORM of blocks.def (spec syntax 2.1). */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);
@@ -462,7 +465,7 @@ static const pdl_form *code_form(pdl_loader *l, const pdl_node *n) {
     return NULL;
 }
 
-/* Which fields of a kind with forms go together. */
+/* Checks which fields of a kind with forms are used together. */
 static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind,
                                     pdl_loc loc) {
     const pdl_form *form = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
@@ -484,7 +487,7 @@ static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
 
-/* `{name: Ada, age: 3}`: `name` alone makes a message of it. */
+/* Returns true for `{name: Ada, age: 3}`, which only `name` makes a message. */
 static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
 }
@@ -493,7 +496,7 @@ static bool is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does an expression of the file read a variable of this name? */
+/* Returns true when an expression of the file reads a variable of this name. */
 static bool is_read(pdl_str text, pdl_str name) {
     for (size_t at = 0; (at = pdl_str_find(text, PDL_STR("${"), at)) != PDL_NOT_FOUND; at++) {
         pdl_str expr = pdl_str_sub(text, at + 2, pdl_str_find(text, PDL_STR("}"), at));
@@ -508,7 +511,8 @@ static bool is_read(pdl_str text, pdl_str name) {
 
 enum { MOST_READ = 32 }; /* problems for which the whole file is searched */
 
-/* Nothing like the key is known: a variable in the wrong place, or a line of a text. */
+/* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
+ * text. */
 static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
     if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
@@ -519,7 +523,7 @@ static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }
 
-/* No key makes it a block of its kind: one that does may be misspelt. */
+/* Returns true when no key makes n a block of its kind: the key that should may be misspelt. */
 static bool has_no_kind(const pdl_node *n) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_key *k = key_find(n->pairs[i].key);
@@ -590,7 +594,8 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
     return b;
 }
 
-/* Reads an entry of a block's mapping; marks own fields in *seen by their place in pdl_fields. */
+/* Reads an entry of a block's mapping; marks the kind's fields in *seen by their place in
+ * pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const pdl_key *k,
                        uint32_t *seen) {
     unsigned at = k ? k->field[b->kind] : 0;
@@ -607,7 +612,8 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const 
     }
 }
 
-/* Fields of one kind are neighbours in the table and fewer than 32, so that bits do not collide. */
+/* Checks required fields. Fields of one kind are neighbours in the table and fewer than 32, so that
+ * bits do not collide. */
 static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
     size_t n, n_all;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
@@ -623,7 +629,8 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
     }
 }
 
-/* `{name}` is a mapping for YAML: who writes it wants the value of a variable, or a text. */
+/* Helps with `{name}`, which is a mapping for YAML: its author wants the value of a variable, or a
+ * text. */
 static void advise_braces(pdl_loader *l, const pdl_node *n, size_t n_before) {
     const pdl_node *key = n->n == 1 ? n->pairs[0].key : NULL;
     size_t n_diags = l->p->diags.n;
@@ -662,13 +669,13 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return b;
 }
 
-/* The paper's form: a list in the position of a body is lastOf. */
+/* Reads a list in the position of a body as lastOf, which is the form of the paper. */
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {
         pdl_loader_wrong(l, n, loc, "should not be a list");
         pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
-                        "write data: or lastOf: in front of the list");
+                        "write data: or lastOf: before the list");
         return NULL;
     }
     pdl_diag *d =
@@ -757,7 +764,7 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     if (!*ok) p->main = NULL;
 }
 
-/* The name of a file as messages show it; other names (URLs of an editor) stay. */
+/* Returns the name of a file as messages show it; other names (URLs of an editor) are unchanged. */
 static pdl_str shown_name(pdl_arena *a, pdl_str name) {
     if (!name.n || pdl_str_find(name, PDL_STR("://"), 0) != PDL_NOT_FOUND) return name;
     return pdl_file_plain(name, pdl_arena_new_n(a, char, name.n + 1));

@@ -1,6 +1,6 @@
-/* load_csv.c -- `parser: csv` of records: what the spec of a block says of columns.
+/* load_csv.c -- `parser: csv` of records: what the spec of a block says about columns.
  *
- * Read from the JSON Schema of the spec, so that both forms of it count.
+ * It is read from the JSON Schema of the spec, so that both forms of a spec count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ static unsigned word_takes(pdl_vref word) {
     return 0;
 }
 
-/* A column of which nothing is said keeps its texts: 0. */
+/* Returns what a column may contain; 0 for a column without a type, which keeps its texts. */
 static unsigned schema_takes(pdl_vref schema) {
     pdl_vref type = pdl_member(schema, "type"), any = pdl_member(schema, "anyOf");
     unsigned takes = word_takes(type);
@@ -35,12 +35,12 @@ static unsigned schema_takes(pdl_vref schema) {
     return takes;
 }
 
-/* The schema of an item of a list of objects, borrowed; else absent. */
+/* Returns the schema of an item of a list of objects, borrowed; else absent. */
 static pdl_vref record_of(pdl_vref schema) {
     pdl_vref any = pdl_member(schema, "anyOf"), item = pdl_member(schema, "items");
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++) {
         pdl_vref one = pdl_member(pdl_list_at(any, i), "items");
-        if (!pdl_is_absent(one)) item = one; /* optional: of a list or null */
+        if (!pdl_is_absent(one)) item = one; /* optional: a list or null */
     }
     return pdl_text_is(pdl_member(item, "type"), "object") ? item : pdl_absent();
 }

@@ -1,5 +1,5 @@
-/* load_fields.c -- reads one entry of a block's mapping into the member that its row names: one
- * reader per type of field.
+/* load_fields.c -- reads one entry of a block's mapping into the member that its row names, by one
+ * reader for each type of field.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out) {
     return false;
 }
 
-/* "3", " +3 ", "1_0", "3.0" */
+/* Reads "3", " +3 ", "1_0" and "3.0" as an integer. */
 static bool text_as_int(pdl_str s, int64_t *out) {
     bool minus = false, digit = false;
     uint64_t v = 0;
@@ -140,7 +140,7 @@ static PDL_NOINLINE void read_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
         out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
-/* Names of entries are literal text. */
+/* Reads entries with names, which are literal text. */
 static PDL_NOINLINE void read_named(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                     pdl_blocks *out) {
     out->loc = loc;
@@ -171,7 +171,7 @@ static bool is_raw(const pdl_block *b) {
     return b->kind == PDL_BLOCK_data && raw && pdl_loader_as_bool(raw, true, &value) && value;
 }
 
-/* Where the value of f goes. */
+/* Returns the member where the value of f goes. */
 static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
     if (!f->in_rare) return (char *)b + f->offset;
     if (b->rare == &pdl_block_no_rare) b->rare = pdl_arena_new(l->a, pdl_block_rare);
@@ -187,7 +187,7 @@ typedef struct load_entry {
     const pdl_field *f;
     const pdl_pair *pair;
     const pdl_node *n; /* the value */
-    pdl_loc loc;       /* where the key is */
+    pdl_loc loc;       /* place of the key */
     void *at;          /* the member */
 } load_entry;
 
@@ -275,7 +275,7 @@ LOAD(CTX) {
         pdl_loader_one_of(e->l, e->n, e->loc, modes, 2, false);
 }
 
-/* Any text but the empty one means true; it is not evaluated. */
+/* Reads a flag. Any text but the empty one means true; it is not evaluated. */
 LOAD(FLAG) {
     bool *out = e->at;
     if (pdl_node_is_null(e->n)) return;
@@ -293,7 +293,7 @@ LOAD_AS(PROFILE, const pdl_node *, pdl_loader_profile(e->l, e->pair))
 LOAD(CONTRIBUTE) { pdl_loader_contribute(e->l, e->pair, e->at); }
 LOAD_AS(PARSER, const pdl_parser_field *, pdl_loader_parser(e->l, e->pair))
 
-/* Blocks in blocks: each level of nesting has a frame of one of these. */
+/* Reads a block. Each level of nesting has a frame of one of these functions. */
 LOAD(BLOCK) {
     if (e->f->need == PDL_NEED_OPT && pdl_node_is_null(e->n)) return;
     *(const pdl_block **)e->at =

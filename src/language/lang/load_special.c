@@ -14,7 +14,7 @@
 
 enum { MAX_PARTS = 16 /* keys of an object of records.def */ };
 
-/* Is n an object? Reported when it is not. */
+/* Returns true when n is an object, and reports it otherwise. */
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return true;
     pdl_loader_wrong(l, n, loc, "should be an object");
@@ -29,7 +29,7 @@ static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return false;
 }
 
-/* Place of a key in a table of words, or n. */
+/* Returns the index of a key in a table of words, or n_words. */
 static size_t word_of(const pdl_node *n, const char *const *words, size_t n_words) {
     for (size_t i = 0; i < n_words && pdl_node_is_str(n); i++)
         if (pdl_str_is(n->text, words[i])) return i;
@@ -52,7 +52,7 @@ static void target_of(pdl_contributes *all, pdl_contribute *c, pdl_str word) {
     c->name = word.p ? word : PDL_STR("");
 }
 
-/* {TARGET: {value: E}} */
+/* Reads {TARGET: {value: E}}. */
 static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes *all,
                               pdl_contribute *c) {
     static const char *const keys[] = {"value"};
@@ -150,7 +150,7 @@ static const pdl_tree *load_part(pdl_loader *l, const pdl_record_part *part, con
     return NULL;
 }
 
-/* The entries of an object into the members of base that records.def names. */
+/* Reads the entries of an object into the members of base that records.def names. */
 static void load_record(pdl_loader *l, pdl_record record, const pdl_node *n, pdl_loc loc,
                         void *base) {
     const char *keys[MAX_PARTS];
@@ -222,7 +222,7 @@ const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair)
 
 /* --- policy, sandbox -------------------------------------------------------------------------- */
 
-/* Whoever writes a policy into an inner block believes that it holds there. */
+/* Reports a policy in an inner block, whose author believes that it holds there. */
 const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair) {
     pdl_loc loc = pdl_node_loc(pair->key);
     if (l->depth > 1)
@@ -331,7 +331,7 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
     out->parser = pdl_parser_regex(l->a, text.s, mode, groups, n_groups, object);
 }
 
-/* {csv: header} */
+/* Reads {csv: header}. */
 static void load_csv(pdl_loader *l, const pdl_node *n, pdl_parser_field *out) {
     static const char *const keys[] = {"csv"}, *const words[] = {"header"};
     for (uint32_t i = 0; i < n->n; i++) {
@@ -463,7 +463,8 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* A text is true: with nothing else that ends it, the loop would repeat without end. */
+/* Refuses a loop whose only end is a text as its condition: a text is true, so the loop would never
+ * end. */
 void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
     const pdl_tree *t = b->while_;
     bool is_text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) &&
@@ -559,7 +560,7 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     return p;
 }
 
-/* `- 3: a`: the pattern as the key. */
+/* Helps with `- 3: a`, which has the pattern as the key. */
 static void advise_case(pdl_loader *l, const pdl_node *n, const pdl_node *key) {
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (!d->hint.n && n->n == 1 && key->kind == PDL_NODE_SCALAR && key->text.n < 40)
@@ -607,8 +608,8 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
 
 /* --- for (2.10 repeat) ------------------------------------------------------------------------ */
 
-/* Where a block stands in place of a list. Only of an object that is written down it is known that
- * it is one. */
+/* Helps with a block in place of a list. Whether it is one is only known of an object that is
+ * written in the program. */
 static const char *for_advice(const pdl_node *n) {
     const pdl_node *data = pdl_node_find(n, PDL_STR("data"), NULL);
     const pdl_node *array = pdl_node_find(n, PDL_STR("array"), NULL);

@@ -1,4 +1,4 @@
-/* load_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in
+/* load_tree.c -- data with expressions. A part without any becomes one constant, made bottom up in
  * one pass.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -23,7 +23,7 @@ const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc 
     return t;
 }
 
-/* What a part became: tree, or (tree == NULL) a value that the receiver owns. */
+/* The result for a part: a tree, or (tree == NULL) a value that the receiver owns. */
 typedef struct part {
     const pdl_tree *tree;
     pdl_val value;
@@ -65,7 +65,7 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
         o->value = pdl_list_push(o->value, p.value);
         return;
     }
-    /* the first part that is not constant: those before it become separate constants */
+    /* This is the first part that is not constant: those before it become separate constants. */
     if (!o->tree) {
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)
@@ -75,8 +75,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
     o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
 
-/* Keys are text (spec syntax 1.3): others are converted, but words of YAML (no, on) stay as they
- * are written. */
+/* Reads a key as text (spec syntax 1.3): others are converted, but words of YAML (no, on) stay as
+ * they are written. */
 static part read_key(pdl_loader *l, const pdl_node *key) {
     if (pdl_node_is_word(key)) return (part){NULL, pdl_text(key->text)};
     if (pdl_node_is_str(key)) return read_text(l, key, pdl_node_loc(key));
@@ -95,7 +95,7 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
     const pdl_pair *pairs = o->node->pairs;
     uint32_t i = o->i++;
     part k = read_key(l, pairs[i].key);
-    /* a key met before (1 and "1") would leave the dict shorter than the mapping */
+    /* With a key met before (1 and "1") the dict would be shorter than the mapping. */
     if (!o->tree && !k.tree && !v.tree && pdl_is_absent(pdl_dict_find(o->value, k.value))) {
         o->value = pdl_dict_put(o->value, k.value, v.value);
         return;
@@ -136,7 +136,7 @@ const pdl_node *pdl_loader_recorded(const pdl_node *n) {
     return e ? e : n;
 }
 
-/* X of {data: X, raw: true}, or NULL. */
+/* Returns X of {data: X, raw: true}, or NULL. */
 static const pdl_node *raw_data(const pdl_node *n) {
     bool raw = false;
     if (n->kind != PDL_NODE_MAP || n->n != 2) return NULL;
@@ -146,7 +146,8 @@ static const pdl_node *raw_data(const pdl_node *n) {
                : NULL;
 }
 
-/* A part without parts: true and *out. Else it becomes the innermost open branch. */
+/* Reads a part without parts: returns true and *out. Any other part becomes the innermost open
+ * branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
     if (!pdl_loader_spend(l, n)) return true;
@@ -178,7 +179,7 @@ static part close_branch(pdl_loader *l) {
     return (part){o->tree, pdl_absent()};
 }
 
-/* Without recursion: the branches around the part being read are in l->open. */
+/* Reads a part without recursion: the branches around it are in l->open. */
 static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     size_t base = l->open.n;
     part p;

@@ -1,6 +1,6 @@
-/* loader.h -- private to lang: state of one load, and the readers of each position.
+/* loader.h -- state of one load, and the readers of each position. Private to lang.
  *
- * Every reader returns what it made and reports problems as diagnostics; after a problem the result
+ * Every reader returns what it made and reports problems as diagnostics. After a problem the result
  * may be NULL or partial, and the program never runs. `loc` is the place printed as FILE:LINE (the
  * key of an entry, the first character of an item).
  *
@@ -13,9 +13,9 @@
 #include "lang/program.h"
 
 enum {
-    KEY_NONE,       /* no field of any block */
+    KEY_NONE,       /* not a field of any block */
     KEY_KIND,       /* `kind` */
-    MAX_KEYS = 160, /* different keys of all fields */
+    MAX_KEYS = 160, /* number of different keys of all fields */
     KEY_SLOTS = 512,
     COMMON_FIELD = 200,
 };
@@ -24,11 +24,11 @@ enum {
 typedef struct pdl_key {
     const char *name;
     uint32_t len;
-    uint8_t select; /* 1 + place among the selecting keys, 0: does not select */
-    bool common;    /* key of a common field */
+    uint8_t select; /* 1 + index among the selecting keys; 0: does not select */
+    bool common;    /* it is the key of a common field */
     bool synonym;
-    uint32_t trace; /* kinds in which it is a field that only traces have */
-    /* 0: none; 1 + place in pdl_fields; COMMON_FIELD + place in pdl_common_fields */
+    uint32_t trace; /* kinds in which only traces have this field */
+    /* 0: none; 1 + index in pdl_fields; COMMON_FIELD + index in pdl_common_fields. */
     uint8_t field[PDL_BLOCK_COUNT];
 } pdl_key;
 
@@ -37,8 +37,8 @@ typedef struct load_branch {
     const pdl_node *node;
     pdl_loc loc;
     uint32_t i;     /* parts read so far */
-    pdl_val value;  /* owned: list or dict of them while all are constant */
-    pdl_tree *tree; /* once one is not */
+    pdl_val value;  /* owned: list or dict of the parts while all are constant */
+    pdl_tree *tree; /* used once a part is not constant */
 } load_branch;
 
 /* Keeps variables out of the frames of recursive functions. */
@@ -48,11 +48,11 @@ typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
     size_t budget;  /* nodes that may still be read: bounds aliases that multiply */
-    bool over;      /* budget is used up (reported) */
-    unsigned depth; /* blocks around the one that is read */
+    bool over;      /* the budget is used up (reported) */
+    unsigned depth; /* number of blocks around the current one */
     PDL_VEC(load_branch) open;
     pdl_recent recent;
-    const pdl_node *args; /* the arguments of the call that is read, or NULL */
+    const pdl_node *args; /* arguments of the call that is being read, or NULL */
 } pdl_loader;
 
 /* --- load_block.c: blocks --------------------------------------------------------------------- */
@@ -60,41 +60,43 @@ const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc,
 bool pdl_loader_spend(pdl_loader *l,
                       const pdl_node *n); /* counts a node; false when there are too many */
 
-/* Problems. at: the part that is wrong. They return NULL. */
+/* These report problems. at: the wrong part. They return NULL. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
                           const char *fmt, ...);
 void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                       const char *should); /* "VALUE SHOULD" */
-/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not
- * be a list; expected EXPECTED". */
+/* Reports a value where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE
+ * should not be a list; expected EXPECTED". */
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* "Field not allowed: KEY" */
-/* load_block.c: helps the last diagnostic, for n where an object of names should be. */
+/* Adds help to the last diagnostic, for n in place of an object of names (load_block.c). */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
-/* The same for n where a list should be: one word, or words with commas or blanks between them.
- * Quotes and brackets may join words. */
+/* Adds help for n in place of a list: one word, or words with commas or blanks between them. Quotes
+ * and brackets may join words. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
-/* word_advice.c: what is written here in place of a word of other tools, or NULL. A key of a block
- * of this kind (any: also what it means in each block); a key of an object that is not a block; one
- * of an object that has the keys `known`; a word of a field that takes the words `known`. */
+/* These return what PDL writes for a word of other tools, or NULL (word_advice.c): for a key of a
+ * block of this kind (any: also its meaning in each block); for a key of an object that is not a
+ * block; for a key of an object that has the keys `known`; for a word of a field that takes the
+ * words `known`. */
 const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
-/* For a value of the wrong form of this field. */
+/* Returns what to write for a value of the wrong form of this field, or NULL. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
-/* n: the mapping that lacks the field; unknown keys of it have been reported before. */
+/* Reports a missing field. n: the mapping that lacks it; unknown keys of n have been reported
+ * before. */
 void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* "VALUE should be one of: ['a', 'b']", with a suggestion. */
+/* Reports "VALUE should be one of: ['a', 'b']", with a suggestion. */
 void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,
                        size_t n_words, bool general);
 
-/* Returns v, which the program owns from now on. Takes v. */
+/* Makes the program the owner of v and returns it. */
 pdl_val pdl_loader_own(pdl_loader *l, pdl_val v);
 
 /* --- load_fields.c: one field of a block into its member -------------------------------------- */
@@ -103,14 +105,16 @@ bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_fie
 
 /* --- pdl_loader_tree.c: data with expressions ------------------------------------------------- */
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-/* Arguments of a call: one that is written {data: X, raw: true} is X as written. */
+/* Reads arguments of a call: one that is written {data: X, raw: true} is X as written. */
 const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc); /* as written */
+/* Reads data as written, without expressions. */
+const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc,
-                                      pdl_val v);       /* takes v */
-const pdl_node *pdl_loader_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
+                                      pdl_val v); /* takes v */
+/* returns E of {pdl__expr: E, ...}, else n */
+const pdl_node *pdl_loader_recorded(const pdl_node *n);
 
-/* --- load_special.c: fields with a form of their own ------------------------------------------ */
+/* --- load_special.c: fields with a special form ----------------------------------------------- */
 void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
 const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair);
 const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair);
@@ -118,12 +122,12 @@ const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair);
 const pdl_node *pdl_loader_profile(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
-/* load_csv.c: for a block of which all fields were read. A parser of CSV becomes one of records
- * where the spec is a list of objects, and takes from this what the columns have. */
+/* Completes a block whose fields were all read (load_csv.c). A parser of CSV becomes one of records
+ * where the spec is a list of objects, and gets its columns from there. */
 void pdl_loader_csv(pdl_loader *l, const pdl_block *b);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
-/* Refuses a loop that nothing but a text as its condition ends. */
+/* Refuses a loop that ends only by a text as its condition. */
 void pdl_loader_ends(pdl_loader *l, const struct pdl_b_repeat *b);
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
 const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair);
@@ -131,14 +135,16 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* Classes of evaluated values (spec syntax 2.2) for PDL_FT_X*; null_ok: null is read as NULL. */
+/* These read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. null_ok: null is read as
+ * NULL. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 
-/* Is n the scalar a boolean / integer field accepts, with coercions (spec syntax 2.2)? */
+/* Returns true when n is a scalar that a boolean or integer field accepts, with coercions (spec
+ * syntax 2.2). */
 bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out);
 bool pdl_loader_as_int(const pdl_node *n, int64_t *out);
 

@@ -2,9 +2,9 @@
  *
  * lang/block.h makes the struct of each kind of block from these, by the rows of blocks.def and
  * common.def. All are read once, live in the arena of the program and are never written again, so
- * that a program can be run many times and by several threads at once. A part keeps the syntax it
- * was read from (`node`) where `pdl dump` or an error wants it as it was written, and the place of
- * its key (`loc`) where an error is about the field and not about what it holds.
+ * that a program can be run many times and by several threads at once. A part keeps its syntax
+ * (`node`) where `pdl dump` or an error needs it as it was written, and the place of its key
+ * (`loc`) where an error is about the field and not about its content.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,45 +22,45 @@
 
 typedef struct pdl_block pdl_block;
 
-/* May a field be left out, and may it be null? The loader refuses a program by it, and the schema
- * of the language says it.
- * REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there,
- * may be null; OLD: accepted old name, which dumps replace by the new one. */
+/* May a field be absent, and may it be null? The loader refuses a program by it, and the schema of
+ * the language says it. REQ: required; OPT: may be absent or null; DEF: may be absent, not null;
+ * NUL: required, may be null; OLD: accepted old name, which dumps replace by the new one. */
 typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
 /* A literal string field. s.p == NULL: absent or null. */
 typedef struct pdl_text_field {
     pdl_str s;
-    pdl_loc loc; /* of the key */
+    pdl_loc loc; /* place of the key */
 } pdl_text_field;
-/* `spec: TYPE` */
+/* The type of `spec: TYPE`. */
 typedef struct pdl_spec_field {
     const pdl_type *type; /* NULL: absent */
-    pdl_loc loc;          /* of the key */
+    pdl_loc loc;          /* place of the key */
 } pdl_spec_field;
 
-/* A literal boolean, where absent is another thing than false. */
+/* A literal boolean that may be absent, which is another thing than false. */
 typedef struct pdl_flag {
     bool given, value;
 } pdl_flag;
-/* A literal integer. */
+/* A literal integer that may be absent, which is another thing than 0. A literal is read at load,
+ * so an expression is refused there. */
 typedef struct pdl_count {
     bool given;
     int64_t value;
 } pdl_count;
 
-/* A tree of data whose strings are expressions: what `data`, `if`, `parameters` and most fields
- * hold. A part without expressions is a CONST as a whole, however deep it is, so that a large
+/* A tree of data whose strings are expressions: the content of `data`, `if`, `parameters` and most
+ * fields. A part without expressions is a CONST as a whole, however deep it is, so that a large
  * literal is one constant of the program and costs nothing when it is executed. */
 typedef enum { PDL_TREE_CONST, PDL_TREE_EXPR, PDL_TREE_LIST, PDL_TREE_MAP } pdl_tree_kind;
 typedef struct pdl_tree {
     pdl_tree_kind kind;
-    uint32_t n; /* parts of a LIST, MAP */
+    uint32_t n; /* number of parts of a LIST or MAP */
     const pdl_node *node;
     pdl_loc loc;
     union {
         pdl_val value;        /* CONST: owned by the program (also plain strings) */
-        const pdl_expr *text; /* EXPR: use pdl_tree_expr, but for the source */
+        const pdl_expr *text; /* EXPR: read through pdl_tree_expr, except for its source */
         struct {
             const struct pdl_tree **items; /* LIST, MAP */
             const struct pdl_tree **keys;  /* MAP: CONST or EXPR */
@@ -68,35 +68,34 @@ typedef struct pdl_tree {
     };
 } pdl_tree;
 
-/* The expression of an EXPR. It is read at the first call. */
+/* Returns the expression of an EXPR, which is read at the first call. */
 static inline const pdl_expr *pdl_tree_expr(const pdl_tree *t) { return pdl_expr_now(t->text); }
 
-/* Blocks one after the other: a list, one block in place of a list, or a mapping with a name for
- * each. */
+/* Blocks in order: a list, one block in place of a list, or a mapping with a name for each. */
 typedef struct pdl_blocks {
     uint32_t n;
     const pdl_block **p;
-    pdl_str *names; /* mapping form: name of each; else NULL */
+    pdl_str *names; /* mapping form: the name of each; else NULL */
     bool single;    /* TEXTS: written as one block, not a list */
-    bool is_map;    /* FIELDS, DEFS */
-    pdl_loc loc;    /* of the key */
+    bool is_map;    /* set for FIELDS, DEFS */
+    pdl_loc loc;    /* place of the key */
 } pdl_blocks;
 
-/* `function: {x: string}`: the parameters, in the order in which they were written, which is that
- * of arguments without names. */
+/* The parameters of `function: {x: string}` in the written order, which is that of arguments
+ * without names. */
 typedef struct pdl_params {
     uint32_t n;
     pdl_str *names;
     const pdl_type **types;
-    const pdl_type *all; /* the type of the arguments as one object, closed */
+    const pdl_type *all; /* type of the arguments as one object, closed */
     const pdl_node *node;
-    bool is_null; /* `function:` with nothing */
+    bool is_null; /* `function:` without a value */
 } pdl_params;
 
-/* What becomes of the results of iterations. A `join` that is absent is TEXT with nothing
- * between. */
+/* The ways of a `join` to combine the results of iterations. An absent one is TEXT with nothing
+ * between them. */
 typedef enum {
-    PDL_JOIN_TEXT,   /* their texts, with `with` between them */
+    PDL_JOIN_TEXT,   /* their texts, separated by `with` */
     PDL_JOIN_ARRAY,  /* a list of them */
     PDL_JOIN_OBJECT, /* their union; a later key replaces an earlier one */
     PDL_JOIN_LASTOF, /* the last one, null when there is none */
@@ -104,26 +103,26 @@ typedef enum {
 } pdl_join_kind;
 typedef struct pdl_join {
     pdl_join_kind kind;
-    pdl_str with;           /* TEXT */
-    const pdl_tree *reduce; /* REDUCE */
+    pdl_str with;           /* used by TEXT */
+    const pdl_tree *reduce; /* used by REDUCE */
     pdl_loc loc;
 } pdl_join;
 
-/* Pattern of a case: `case: {array: [1, {def: x}]}`. Patterns contain no expressions, so they are
- * complete after loading, and values in them are compared as they are. */
+/* The pattern of a case: `case: {array: [1, {def: x}]}`. Patterns contain no expressions, so they
+ * are complete after loading, and values in them are compared as they are. */
 typedef enum {
-    PDL_PAT_CONST, /* equal to it */
-    PDL_PAT_ANY,   /* everything fits: it is there for its variable */
-    PDL_PAT_ANYOF, /* one of several patterns, the first that fits */
+    PDL_PAT_CONST, /* equal to the value */
+    PDL_PAT_ANY,   /* fits everything, for its variable */
+    PDL_PAT_ANYOF, /* one of several patterns; the first that fits */
     PDL_PAT_ARRAY, /* a list of exactly so many items, each of which fits */
     PDL_PAT_OBJECT /* an object that has these keys, and may have more */
 } pdl_pattern_kind;
 typedef struct pdl_pattern {
     pdl_pattern_kind kind;
-    pdl_val value;                    /* CONST */
-    pdl_str def;                      /* variable, or p == NULL */
-    const struct pdl_pattern **items; /* ANYOF, ARRAY, OBJECT */
-    pdl_str *keys;                    /* OBJECT */
+    pdl_val value;                    /* used by CONST */
+    pdl_str def;                      /* variable that it sets, or p == NULL */
+    const struct pdl_pattern **items; /* used by ANYOF, ARRAY, OBJECT */
+    pdl_str *keys;                    /* used by OBJECT */
     uint32_t n;
     pdl_loc loc;
     const pdl_node *node;
@@ -145,14 +144,14 @@ typedef struct pdl_cases {
 /* `for: {x: LIST, y: LIST}`: all lists advance together. */
 typedef struct pdl_fors {
     uint32_t n;
-    const pdl_tree **names; /* CONST string or EXPR */
+    const pdl_tree **names; /* each a CONST string or an EXPR */
     const pdl_tree **lists;
-    pdl_loc loc; /* of the key `for` */
+    pdl_loc loc; /* place of the key `for` */
     const pdl_node *node;
 } pdl_fors;
 
-/* The parts of a field that is an object: a tree for each row of records.def, NULL where the part
- * is absent or null and its default is used. */
+/* The parts of a field that is an object: a tree for each row of records.def, or NULL where the
+ * part is absent or null and its default is used. */
 typedef enum {
     PDL_RECORD_retry,
     PDL_RECORD_budget,
@@ -160,7 +159,7 @@ typedef enum {
     PDL_RECORD_aggregator
 } pdl_record;
 
-/* Members for the rows of one record: the other two macros are empty at the time. */
+/* Makes members for the rows of one record: the other two macros are empty at the time. */
 #define PDL_PART(record, member) PDL_PART_##record(member)
 
 #define R(record, member, type, need, doc) PDL_PART(record, member)
@@ -172,7 +171,7 @@ typedef enum {
 typedef struct pdl_retry {
 #include "lang/records.def"
     bool is_object;
-    int64_t count; /* integer form */
+    int64_t count; /* used by the integer form */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_retry;
@@ -208,7 +207,7 @@ typedef struct pdl_endorse_field {
 /* `aggregator: context`, or `aggregator: {file: PATH}` with the parts of the table. */
 typedef struct pdl_agg {
 #include "lang/records.def"
-    bool is_file; /* else the context aggregator */
+    bool is_file; /* false: the context aggregator */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_agg;
@@ -219,10 +218,10 @@ typedef struct pdl_agg {
 
 /* One row of records.def. */
 typedef enum {
-    PDL_RT_XINT,  /* an integer, or an expression that gives one */
-    PDL_RT_XNUM,  /* likewise a number */
-    PDL_RT_XSTR,  /* a text */
-    PDL_RT_XBOOL, /* a boolean */
+    PDL_RT_XINT,  /* an integer, or an expression for one */
+    PDL_RT_XNUM,  /* a number, or an expression for one */
+    PDL_RT_XSTR,  /* a text, or an expression for one */
+    PDL_RT_XBOOL, /* a boolean, or an expression for one */
     PDL_RT_WORDS,
     PDL_RT_RANGE,
     PDL_RT_NOTE
@@ -232,47 +231,49 @@ typedef struct pdl_record_part {
     const char *key;
     pdl_record_type type;
     pdl_need need;
-    size_t offset; /* of the tree in pdl_retry, pdl_budget_field, pdl_endorse_field or pdl_agg */
+    /* offset of the tree in pdl_retry, pdl_budget_field, pdl_endorse_field or pdl_agg */
+    size_t offset;
     const char *doc;
 } pdl_record_part;
 
-/* The rows of a record in order. */
+/* Returns the rows of a record in order. */
 const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n);
-/* The tree of a part; base: what the field was read into. */
+/* Returns the tree of a part. base: the struct that the field was read into. */
 static inline const pdl_tree *pdl_record_part_at(const void *base, const pdl_record_part *part) {
     assert(base && part->offset % sizeof(void *) == 0);
     return *(const pdl_tree *const *)(const void *)((const char *)base + part->offset);
 }
 
-/* Where `contribute` sends a result. */
+/* The targets to which `contribute` sends a result. */
 typedef enum {
-    PDL_TO_RESULT,  /* to the result of the block around it */
-    PDL_TO_CONTEXT, /* to the messages that a model sees later */
-    PDL_TO_STDOUT,  /* to what is printed */
-    PDL_TO_STDERR,  /* to what is printed for people who watch */
-    PDL_TO_NAME,    /* to an aggregator that the program defined */
-    PDL_TO_INVALID  /* to nothing known: an error when the block is executed */
+    PDL_TO_RESULT,  /* result of the block around it */
+    PDL_TO_CONTEXT, /* messages that a model sees later */
+    PDL_TO_STDOUT,  /* printed output */
+    PDL_TO_STDERR,  /* output for people who watch */
+    PDL_TO_NAME,    /* an aggregator that the program defined */
+    PDL_TO_INVALID  /* nothing known: an error when the block is executed */
 } pdl_target;
 typedef struct pdl_contribute {
-    pdl_target target;     /* INVALID: a mapping with no or several keys: fails when executed */
-    pdl_str name;          /* NAME: the aggregator */
+    /* PDL_TO_INVALID is a mapping with no key or several keys, which fails when it is executed. */
+    pdl_target target;
+    pdl_str name;          /* NAME: name of the aggregator */
     const pdl_tree *value; /* {TARGET: {value: E}}, or NULL */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_contribute;
-/* The whole list. Its two usual entries are flags as well, because every block asks for them. */
+/* The whole list. Its two usual entries are flags as well, because every block reads them. */
 typedef struct pdl_contributes {
     bool given;           /* false: the default [result, context] */
-    bool result, context; /* these two are in the list */
+    bool result, context; /* the list has this entry */
     uint32_t n;
     pdl_contribute *p;
 } pdl_contributes;
 
-/* An entry of `expectations`: what a model judges, and what it gets when it was not met. */
+/* An entry of `expectations`: what a model judges, and what it gets when that was not met. */
 typedef struct pdl_expectation {
     const pdl_tree *expect;
-    const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block */
-    const pdl_block *feedback_block; /* inline function */
+    const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block is set */
+    const pdl_block *feedback_block; /* an inline function */
     pdl_loc loc;
 } pdl_expectation;
 typedef struct pdl_expectations {
@@ -282,9 +283,9 @@ typedef struct pdl_expectations {
 
 /* `parser: json`, or an object `{regex: PATTERN}`. */
 typedef struct pdl_parser_field {
-    pdl_loc loc; /* of the key */
+    pdl_loc loc; /* place of the key */
     const pdl_parser *parser;
-    const pdl_type *spec; /* regex parser: as written, or NULL */
+    const pdl_type *spec; /* regex parser: the spec as written, or NULL */
     pdl_str description;
     bool is_word;
 } pdl_parser_field;

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_DIAGS = 10000 }; /* more is never read; bounds the memory that a broken file takes */
+enum { MAX_DIAGS = 10000 }; /* more is never read; this bounds the memory for a broken file */
 
 pdl_program *pdl_program_new(void) {
     pdl_program *p = PDL_NEW(pdl_program);
@@ -20,7 +20,7 @@ pdl_program *pdl_program_new(void) {
 }
 
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree) {
-    /* Known once the text is loaded, before anybody reads a place in it. */
+    /* known once the text is loaded, before any code reads a place in it */
     if (p->source) ((pdl_source *)(uintptr_t)p->source)->from_tree = from_tree;
 }
 
@@ -82,7 +82,7 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
 
 pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
                             pdl_loc mark, const char *fmt, va_list ap) {
-    if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last place is overwritten again and again */
+    if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last one is overwritten again and again */
     pdl_diag *d = pdl_vec_push(&p->diags);
     *d = (pdl_diag){.severity = sev,
                     .code = code,
@@ -99,7 +99,7 @@ bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d) {
     return true;
 }
 
-/* A diagnostic has one or two of them: the arrays are copied. */
+/* Adds a place or an edit. A diagnostic has one or two of them, so the array is copied. */
 void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text) {
     pdl_related *all = pdl_arena_new_n(p->arena, pdl_related, d->n_related + 1);
     for (uint32_t i = 0; i < d->n_related; i++) all[i] = d->related[i];
@@ -121,7 +121,8 @@ typedef struct placed {
     size_t order;
 } placed;
 
-/* A problem of an included file has its place at the include, which is its last related place. */
+/* Returns where a problem begins. One of an included file has its place at the include, which is
+ * its last related place. */
 static uint32_t start_of(const pdl_program *p, const pdl_diag *d) {
     bool own = d->loc.src == p->source || !d->n_related;
     return own ? d->loc.start : d->related[d->n_related - 1].loc.start;
@@ -145,7 +146,7 @@ void pdl_program_sort_diags(pdl_program *p) {
     placed *all = PDL_NEW_N(placed, n);
     for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], start_of(p, &p->diags.p[i]), i};
     qsort(all, n, sizeof *all, by_place);
-    /* an anchored part that is used twice reports everything twice */
+    /* An anchored part that is used twice reports everything twice. */
     for (size_t i = 0; i < n; i++) {
         if (kept && same(&all[i].diag, &p->diags.p[kept - 1])) continue;
         p->diags.p[kept++] = all[i].diag;

@@ -1,4 +1,4 @@
-/* program.h -- pdl_program: one file of PDL text loaded: arena, source, main block, diagnostics.
+/* program.h -- pdl_program: one loaded file of PDL text: arena, source, main block, diagnostics.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,15 +27,16 @@ typedef struct pdl_edit {
 typedef struct pdl_diag {
     pdl_severity severity;
     const char *code;    /* static name of its rule: "field-unknown", "name-undefined", ... */
-    bool at_load;        /* refuses to run (schema); others are found by src/language/check */
-    bool reference_only; /* something ours accepts and the reference refuses: --strict */
-    bool certain;        /* an error that every way through the program meets */
+    /* found at load, and refuses to run (schema); others are found by src/language/check */
+    bool at_load;
+    bool reference_only; /* PDL accepts it and the reference refuses it: --strict */
+    bool certain;        /* an error on every path through the program */
     bool fix_is_sure;    /* the edits are the one right answer: `pdl check --fix` makes them */
-    /* the reference reports only that the file does not respect the schema: that line follows the
-     * list */
+    /* The reference reports only that the file does not respect the schema: that line follows the
+     * list. */
     bool general;
-    /* it follows from a key that is misspelt, which is reported, too: a run prints both, as the
-     * reference does, `pdl check` and editors only the cause */
+    /* It follows from a misspelt key, which is reported as well. A run prints both, as the
+     * reference does; `pdl check` and editors print only the cause. */
     bool follows;
     pdl_loc loc;  /* FILE:LINE */
     pdl_loc mark; /* exact span */
@@ -49,10 +50,10 @@ typedef struct pdl_diag {
 typedef PDL_VEC(pdl_diag) pdl_diags;
 
 /* A block that includes or imports another file, which a check read. A block that the check walked
- * more than once is there as often. */
+ * several times is listed as often. */
 typedef struct pdl_module_use {
     const pdl_block *block;
-    struct pdl_program *program; /* owned by the program that was checked */
+    struct pdl_program *program; /* the program that was checked owns it */
 } pdl_module_use;
 
 typedef struct pdl_program {
@@ -60,27 +61,28 @@ typedef struct pdl_program {
     const pdl_source *source; /* NULL until loaded */
     const pdl_node *root;
     const pdl_block *main;      /* NULL when there are load errors */
-    PDL_VEC(pdl_val) constants; /* owned: the values of trees and patterns */
-    pdl_diags diags;            /* in order of place once sorted */
-    /* files that a check read and that diagnostics point into; owned */
+    PDL_VEC(pdl_val) constants; /* owned: values of trees and patterns */
+    pdl_diags diags;            /* sorted by place at the end */
+    /* Files that a check read and that diagnostics point into; owned. */
     PDL_VEC(struct pdl_program *) others;
-    PDL_VEC(pdl_module_use) uses; /* of this file's blocks; set by a check */
-    bool uses_unread;             /* one of them could not be read */
-    uint64_t checked;             /* of api: what it was checked for without an error; 0: nothing */
-    bool has_profiles;            /* a block has the field `sandbox` */
-    bool yaml_failed;             /* the only diagnostic is a YAML or encoding error */
-    uint32_t refs;                /* shared by runs, closures and codes */
+    PDL_VEC(pdl_module_use) uses; /* uses in this file's blocks; set by a check */
+    bool uses_unread;             /* a used file could not be read */
+    /* set by api: what it was checked for without an error; 0: nothing */
+    uint64_t checked;
+    bool has_profiles; /* a block has the field `sandbox` */
+    bool yaml_failed;  /* the only diagnostic is a YAML or encoding error */
+    uint32_t refs;     /* shared by runs, closures and codes */
 } pdl_program;
 
 /* The filters and tests that expressions of programs and templates know. */
 extern const pdl_xnames pdl_known_xnames;
 
 pdl_program *pdl_program_new(void);
-/* The text was written from a tree of values. */
+/* Records that the text was written from a tree of values. */
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree);
 pdl_program *pdl_program_keep(pdl_program *p);
 void pdl_program_drop(pdl_program *p); /* NULL is fine */
-/* Keeps p (NULL is fine) in a set of programs, once: for those that refer to blocks of whatever
+/* Keeps p (NULL is fine) in a set of programs, once, for code that refers to blocks of whatever
  * runs. */
 void pdl_programs_add(pdl_idmap *set, pdl_program *p);
 void pdl_programs_fini(pdl_idmap *set);
@@ -92,26 +94,27 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
 PDL_PRINTF(6, 0)
 pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
                             pdl_loc mark, const char *fmt, va_list ap);
-/* Adds a diagnostic of another program, which must live as long. False: there are too many. */
+/* Adds a diagnostic of another program, which must live as long. Returns false when there are too
+ * many. */
 bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d);
 /* Adds a place that explains d, or an edit to its fix. */
 void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text);
 void pdl_program_edit(pdl_program *p, pdl_diag *d, pdl_loc at, pdl_str text);
-/* Text in the arena of p. */
+/* Formats text in the arena of p. */
 PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);
 
-/* The value of the field `sandbox` of a block, `true` being the profile that changes nothing;
- * absent where the block has none. Owned. */
+/* Returns the value of a block's field `sandbox`, where `true` is the profile that changes nothing;
+ * absent when the block has none. Owned. */
 pdl_val pdl_block_sandbox(const pdl_block *b);
 
-/* The load errors for users, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
+/* Appends the load errors for users, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
 size_t pdl_program_error_count(const pdl_program *p); /* load errors */
-/* Fills err, usage, with the first of them, for those who report one error. Always false. */
+/* Fills err (usage) with the first load error, for callers that report one error. Always false. */
 bool pdl_program_refuse(const pdl_program *p, pdl_err *err);
 
-/* One diagnostic in the form above, its text between `before` ("warning: ") and `after`. */
+/* Appends one diagnostic in that form, its text between `before` ("warning: ") and `after`. */
 void pdl_diag_print(const pdl_diag *d, const char *before, const char *after, bool rich,
                     pdl_buf *out);
 

@@ -2,9 +2,10 @@
  * of fields come from tables of schemas in a short form: ' is written for ", @Name for a reference
  * to a definition.
  *
- * Why it is made and not stored: a schema file beside the tables would be one more place to forget.
- * The definitions have the names of the reference's schema, since editors and tools refer to them
- * by name. The text is read as JSON once it is complete, so that a wrong short form fails at once.
+ * The schema is made and not stored, because a schema file beside the tables would be one more
+ * place to forget. The definitions have the names of the reference's schema, since editors and
+ * tools refer to them by name. The text is read as JSON once it is complete, so that a wrong short
+ * form fails at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -288,7 +289,7 @@ static const char *field_schema(const pdl_field *f) {
                                                  : by_type[f->type].plain;
 }
 
-/* "KEY": schema with the field's description. */
+/* Writes "KEY": schema, with the field's description. */
 static void put_field(pdl_buf *b, const pdl_field *f, const pdl_form *v) {
     put_text(b, f->key);
     PDL_PUT(b, ": {");
@@ -424,7 +425,7 @@ static void put_ref(pdl_buf *b, const pdl_form *form) {
     pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}, ", form->name);
 }
 
-/* Union of the definitions of this kind, or of all kinds. */
+/* Writes the union of the definitions of this kind, or of all kinds. */
 static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
     pdl_buf_putf(b, "\"%s\": {\"anyOf\": [", name);
     each_definition(b, kind, put_ref);

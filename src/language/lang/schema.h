@@ -9,17 +9,18 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
+/* Returns an owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
 pdl_val pdl_language_schema(void);
 
-/* Owned dict {"blocks": [...], "forms": [...], "common": [...], "records": [...], "trace": [...]}:
- * the rows of blocks.def, common.def and records.def, for generators in other languages. */
+/* Returns an owned dict {"blocks": [...], "forms": [...], "common": [...], "records": [...],
+ * "trace": [...]}: the rows of blocks.def, common.def and records.def, for generators in other
+ * languages. */
 pdl_val pdl_language_table(void);
 
-/* The filters, tests, functions and methods that expressions know, as a page of the manual
+/* Appends the filters, tests, functions and methods that expressions know, as a page of the manual
  * (Markdown). */
 void pdl_builtins_page(struct pdl_buf *out);
-/* The names of the filters, for completion. */
+/* Calls fn for the name of each filter, for completion. */
 void pdl_each_filter_name(void (*fn)(void *to, pdl_str name), void *to);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 typedef struct row {
-    int of; /* kind of block, record, or place in the dump of a common field */
+    int of; /* a kind of block, a record, or the place of a common field in dumps */
     const char *key, *type, *need, *doc;
     bool selects; /* its key decides on the kind of block */
 } row;
@@ -30,7 +30,7 @@ static const row records[] = {
 };
 static const char *const record_names[] = {"retry", "budget", "endorse", "aggregator"};
 
-/* The kinds that may have the field: a list of names; null: all. */
+/* Returns the kinds that may have the field: a list of names; null: all. */
 static pdl_val kinds_of(uint32_t set) {
     if (set == UINT32_MAX) return pdl_null();
     pdl_val out = pdl_list_new(4);
@@ -72,7 +72,7 @@ static pdl_val all_blocks(void) {
     return out;
 }
 
-/* "|a|b|" as a list. */
+/* Returns "|a|b|" as a list. */
 static pdl_val words(const char *list) {
     pdl_val out = pdl_list_new(2);
     for (const char *at = list; *at && at[1];) {

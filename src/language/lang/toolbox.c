@@ -1,5 +1,5 @@
 /* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's
- * arguments; constraints that PDL's types cannot express are left to the server, which checks
+ * arguments. Constraints that PDL's types cannot express are left to the server, which checks
  * anyway.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_NAME = 64 }; /* of a tool, as models know it */
+enum { MAX_NAME = 64 }; /* bytes of a tool's name for models */
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -21,7 +21,7 @@ static bool is_name_char(char c) { return is_letter(c) || (c >= '0' && c <= '9')
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Can the tool be a member of the object that programs see? */
+/* Returns true when the tool can be a member of the object that programs see. */
 static bool is_member_name(pdl_str s) {
     static const char *const members[] = {"tools", "call_tool", "request", "pdl_context"};
     if (!s.n || s.n > MAX_NAME || !(is_letter(s.p[0]) || s.p[0] == '_')) return false;
@@ -44,15 +44,15 @@ static bool is_free(pdl_vref taken, pdl_str name) {
     return pdl_is_absent(pdl_dict_gets(taken, name));
 }
 
-/* The name with a number, cut so that both fit. */
+/* Appends a number to the name, which is cut so that both fit. */
 static void put_number(pdl_buf *name, size_t len, unsigned i) {
     enum { DIGITS = 11 };
     pdl_buf_cut(name, len > MAX_NAME - DIGITS ? MAX_NAME - DIGITS : len);
     pdl_buf_putf(name, "_%u", i);
 }
 
-/* The first free one of name_2, name_3, ... A server decides how many names are alike, so they are
- * not tried one by one: numbers are given in order, which a search by halves makes use of. */
+/* Appends the first free number: name_2, name_3, ... A server decides how many names are alike, so
+ * they are not tried one by one: numbers are given in order, which allows a search by halves. */
 static void put_free_number(pdl_vref taken, pdl_buf *name) {
     size_t len = name->len;
     unsigned used = 1, unused = 2;
@@ -71,8 +71,8 @@ static void put_free_number(pdl_vref taken, pdl_buf *name) {
     put_number(name, len, unused);
 }
 
-/* The name by which models call the tool: its own, or prefixed with the server, or with a number
- * appended. */
+/* Writes the name by which models call the tool: its name, with the server as a prefix or a number
+ * appended when that is taken. */
 static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
     put_name(own, out);
     if (is_free(taken, pdl_buf_str(out))) return;
@@ -86,7 +86,8 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* A reference leaves the schema of one argument, outside of which it has no meaning. */
+/* Returns true for a reference, which leaves the schema of one argument and has no meaning outside
+ * of it. */
 static bool has_reference(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH) return true;
     if (pdl_is_list(v)) {
@@ -112,8 +113,8 @@ static bool is_type(pdl_vref v) {
     return ok;
 }
 
-/* The type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema without
- * gets all. */
+/* Returns the type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema
+ * without both accepts everything. */
 static pdl_val type_of(pdl_vref schema) {
     static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
     if (!pdl_is_dict(schema) || has_reference(schema, 0)) return pdl_null();
@@ -131,7 +132,7 @@ static pdl_val type_of(pdl_vref schema) {
     return pdl_null();
 }
 
-/* The texts of a list as keys. */
+/* Returns the texts of a list as keys. */
 static pdl_val set_of(pdl_vref list) {
     pdl_val d = pdl_dict_new(0);
     for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
@@ -140,7 +141,7 @@ static pdl_val set_of(pdl_vref list) {
     return d;
 }
 
-/* Parameters of the function, and in *names the expression that lists them. */
+/* Returns the parameters of the function, and in *names the expression that lists them. */
 static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
     pdl_vref props = pdl_dict_getz(schema, "properties");
     size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
@@ -183,10 +184,11 @@ static pdl_val optional_object(void) {
     return pdl_dict_putz(pdl_dict_new(1), "optional", pdl_textz("object"));
 }
 
-/* In the next two an object that is left out is empty. It is not written with `default`, which
+/* In the next two functions an omitted object is empty. It is not written with `default`, which
  * gives all parts of the object the labels of each: `to` would be as untrusted as `body`.
  *
- * call_tool(name, arguments). renamed: "'a': 'b', ..." of names that models know otherwise. */
+ * Writes call_tool(name, arguments). renamed: "'a': 'b', ..." of tools that have another name for
+ * models. */
 static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
     params = pdl_dict_putz(params, "arguments", optional_object());
@@ -226,7 +228,7 @@ static pdl_val declaration_of(pdl_str name, pdl_vref tool) {
     return pdl_dict_putz(d, "function", f);
 }
 
-/* A parameter of this name would be the context of the call. */
+/* Returns true when a parameter of this name would be the context of the call. */
 static bool takes_context(pdl_vref tool) {
     pdl_vref props = pdl_dict_getz(pdl_dict_getz(tool, "inputSchema"), "properties");
     return pdl_is_dict(props) && !pdl_is_absent(pdl_dict_getz(props, "pdl_context"));
@@ -237,7 +239,7 @@ static bool is_tool(pdl_vref t) {
            pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
 }
 
-/* What the program has of one tool; *renamed grows when models call it by another name. */
+/* Adds what the program has of one tool; *renamed grows when models call it by another name. */
 static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs,
                      pdl_val *declared, pdl_buf *renamed) {
     pdl_vref name = pdl_dict_getz(tool, "name");
@@ -285,7 +287,7 @@ pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_bu
     pdl_val program = pdl_dict_putz(pdl_dict_new(1), "defs", defs);
     pdl_err err = {0};
     if (!pdl_yaml_write(program, text, &err))
-        pdl_err_fini(&err); /* too deep: loading the program will report it */
+        pdl_err_fini(&err); /* too deep: loading the program reports it */
     pdl_drop(program);
     return declared;
 }

@@ -1,8 +1,8 @@
 /* toolbox.h -- writes the program for a tool server: `import: mcp:NAME` runs it like any imported
  * file (spec providers 19).
  *
- * Its definitions are `tools` (declarations for models), `call_tool`, `request`, and a function for
- * each tool whose name allows it.
+ * It defines `tools` (declarations for models), `call_tool`, `request`, and a function for each
+ * tool whose name allows it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* In front of the name in `import`. */
+/* The prefix of the name in `import`. */
 #define PDL_TOOLS_PREFIX "mcp:"
 
 /* The message for a text among the tools of a request, and the hint for one that is the name of a
@@ -21,9 +21,9 @@
 #define PDL_TOOL_BY_NAME "a function is not named but given: write %s\"${ %.*s }\"%s"
 
 /* Writes the program for the tools (a list in the form of servers) of a server. *taken, a dict, has
- * the names by which models call the tools of other servers; this server's names are added,
- * prefixed with the server's name where they are taken. Result, owned: dict from the name of a tool
- * to its declaration. */
+ * the names by which models call the tools of other servers; this server's names are added, with
+ * the server's name as a prefix where they are taken. Returns an owned dict from the name of each
+ * tool to its declaration. */
 pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text);
 
 #endif

@@ -1,4 +1,5 @@
-/* walk.c -- see walk.h: loops over the tables of fields, one function for each kind of content.
+/* walk.c -- see walk.h: loops over the tables of fields, with one function for each kind of
+ * content.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,15 +77,15 @@ static void visit_type(const walker *at, const pdl_type *t, pdl_loc loc) {
     if (t && at->w->type) at->w->type(at->w->user, at->b, at->key, t, loc);
 }
 
-/* The parts of retry, budget, endorse or an aggregator; base may be NULL. */
+/* Visits the parts of retry, budget, endorse or an aggregator; base may be NULL. */
 static void visit_record(const walker *at, pdl_record record, const void *base) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
     for (size_t i = 0; base && i < n; i++) visit_tree(at, pdl_record_part_at(base, &parts[i]));
 }
 
-/* One function a name in the column `walk` of field_types.def; blocks inside are those of
- * pdl_block_each_child. */
+/* There is one function for each name in the column `walk` of field_types.def. pdl_block_each_child
+ * visits the blocks inside. */
 static void walk_nothing(const walker *at, const void *member) {
     (void)at;
     (void)member;
@@ -188,12 +189,12 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
     if (p->main) walk_block(&copy, p->main);
 }
 
-/* Words are few and static: one in the list was reported already. */
+/* The words that were reported already. They are few and static. */
 typedef struct deprecated_words {
     PDL_VEC(const char *) words;
     void (*fn)(void *user, pdl_loc loc, const char *old, const char *now);
     void *user;
-    pdl_loc loc; /* of the type that is being walked */
+    pdl_loc loc; /* place of the type that is being walked */
 } deprecated_words;
 
 static void on_old(void *user, const char *old, const char *now) {

@@ -1,4 +1,4 @@
-/* walk.h -- every block, expression and type of a program, in the order of the fields.
+/* walk.h -- visits every block, expression and type of a program, in the order of the fields.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,37 +7,39 @@
 
 #include "lang/program.h"
 
-/* Functions may be NULL. key: of the field; "" inside of lists of a field whose items have no keys.
+/* The functions may be NULL. key: the field's key; "" inside of lists of a field whose items have
+ * no keys.
  */
 typedef struct pdl_walk {
     void *user;
-    /* t is a PDL_TREE_EXPR */
+    /* t is a PDL_TREE_EXPR. */
     void (*expr)(void *user, const pdl_block *b, const char *key, const pdl_tree *t);
     void (*type)(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc);
 } pdl_walk;
 
-/* Calls back for p->main and everything below it. */
+/* Visits p->main and everything below it. */
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 
-/* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */
+/* Calls fn for each sub-block in the order of the fields (the kind's fields, then defs and
+ * fallback). */
 void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
                           void *user);
 
-/* The same for those of one field. */
+/* Does so for the blocks of one field. */
 void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
                           void (*fn)(void *user, const pdl_block *child), void *user);
 
-/* Calls back once for each deprecated type word ("str", "string") in a spec or function of the
+/* Calls fn once for each deprecated type word ("str", "string") in a spec or function of the
  * program, with its first place. */
 void pdl_program_each_deprecated(const pdl_program *p,
                                  void (*fn)(void *user, pdl_loc loc, const char *old,
                                             const char *now),
                                  void *user);
 
-/* Is a name that is undefined at `at` set further down? *where: there. Names that a function sets
- * are its own. It goes through the whole program. */
+/* Returns true when a name that is undefined at `at` is set further down, and sets *where to that
+ * place. Names that a function sets count inside of it only. Walks through the whole program. */
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where);
 #define PDL_SETS_LATER                                                                             \
-    "'%.*s' gets its value later, in line %u: that stands before what reads it"
+    "'%.*s' gets its value later, in line %u: that belongs before what reads it"
 
 #endif

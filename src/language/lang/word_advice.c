@@ -1,6 +1,6 @@
-/* word_advice.c -- what people write who know other tools of this kind (Python clients of models,
- * CI pipelines, shells), and what it is called here. A word of another tool is rarely near to ours,
- * so a suggestion by spelling would be missing or wrong.
+/* word_advice.c -- words that people write who know other tools of this kind (Python clients of
+ * models, CI pipelines, shells), and what PDL calls them. A word of another tool is rarely near to
+ * one of PDL's, so a suggestion by spelling would be missing or wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* A key of a block that is not ours; one with a blank at its end is the beginning of a key. ANY:
- * whatever the kind. */
+/* Keys of a block that PDL does not have; one with a blank at its end is the beginning of a key.
+ * ANY: whatever the kind. */
 enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
@@ -224,7 +224,7 @@ static const struct {
     {NONE, "command", SHELL_FORM},
 };
 
-/* A key of a smaller object: of those that have the key that is meant. */
+/* Keys of a smaller object, for objects that have the key that is meant. */
 static const struct {
     const char *meant, *word, *hint;
 } parts[] = {
@@ -274,7 +274,7 @@ static const struct {
     {"file", "name", "the path is `file`"},
 };
 
-/* A word in a place that has few: in one that has the word that is meant. */
+/* Words in a place that accepts few, for places that accept the word that is meant. */
 static const struct {
     const char *meant, *word, *hint;
 } values[] = {
@@ -341,7 +341,7 @@ const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     return NULL;
 }
 
-/* The quotes that editors of documents put in place of \" and '. */
+/* Returns true when word has the quotes that word processors put in place of \" and '. */
 static bool has_book_quotes(pdl_str word) {
     return pdl_str_starts(word, PDL_STR("\u201c")) || pdl_str_starts(word, PDL_STR("\u2018")) ||
            pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));

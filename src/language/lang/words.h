@@ -1,4 +1,4 @@
-/* words.h -- words that fields know besides the keys of blocks, from words.def: for completion,
+/* words.h -- words that fields accept besides the keys of blocks, from words.def: for completion,
  * hover and the manual.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,17 +8,17 @@
 
 #include "base/str.h"
 
-/* Where the words of a group are written. */
+/* The places where the words of a group are written. */
 typedef enum {
     PDL_WORDS_NONE,        /* an empty group */
-    PDL_WORDS_ROLE,        /* role: roles are open, these are usual */
+    PDL_WORDS_ROLE,        /* role: any role is allowed, these are usual */
     PDL_WORDS_LANG,        /* lang of a code block */
     PDL_WORDS_PLATFORM,    /* platform of a model block */
     PDL_WORDS_PARSER,      /* parser as a word */
     PDL_WORDS_REGEX,       /* keys of a parser that is an object */
-    PDL_WORDS_REGEX_MODE,  /* its mode */
+    PDL_WORDS_REGEX_MODE,  /* mode of such a parser */
     PDL_WORDS_JOIN,        /* keys of join */
-    PDL_WORDS_JOIN_AS,     /* its `as` */
+    PDL_WORDS_JOIN_AS,     /* `as` of such a join */
     PDL_WORDS_CASE,        /* keys of a case of match */
     PDL_WORDS_PATTERN,     /* keys of a pattern */
     PDL_WORDS_EXPECTATION, /* keys of an item of expectations */
@@ -36,9 +36,9 @@ typedef struct pdl_word {
     const char *word, *doc;
 } pdl_word;
 
-/* The rows of a group, in order; *n their number. */
+/* Returns the rows of a group, in order; *n is their number. */
 const pdl_word *pdl_words_of(pdl_word_group group, size_t *n);
-/* The row of a word in a group, or NULL. */
+/* Returns the row of a word in a group, or NULL. */
 const pdl_word *pdl_word_find(pdl_word_group group, pdl_str word);
 
 #endif

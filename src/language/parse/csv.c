@@ -18,7 +18,7 @@
 
 enum { MOST_SHOWN = 100 };
 
-/* The end of the line: CRs, then LF or the end of the text. */
+/* Reads the end of the line: CRs, then LF or the end of the text. */
 static bool end_row(pdl_csv *c, pdl_err *err) {
     size_t from = c->pos;
     while (c->pos < c->text.n && c->text.p[c->pos] == '\r') c->pos++;
@@ -85,8 +85,8 @@ static bool fits(pdl_vref v, unsigned takes) {
            (pdl_is(v, PDL_V_FLOAT) && (takes & PDL_CELL_number));
 }
 
-/* What cannot be read stays a text: the spec says what is wrong with it. Absent: an empty cell of
- * a field that may be absent. */
+/* Reads a cell. One that cannot be read stays a text, about which the spec then reports an error.
+ * Absent: an empty cell of a field that may be absent. */
 static pdl_val cell_of(pdl_vref cell, unsigned takes) {
     pdl_str text = pdl_str_trim(pdl_str_get(cell));
     pdl_val v;
@@ -105,7 +105,8 @@ static pdl_val cell_of(pdl_vref cell, unsigned takes) {
     return pdl_keep(cell);
 }
 
-/* Takes row. Its line in the text is not known, its number is. */
+/* Makes an object of a row. Takes row. Errors name its number, since its line in the text is not
+ * known. */
 static bool record_of(const records *r, pdl_val row, size_t number, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(row), names = pdl_list_len(r->names);
     bool ok = n == names || pdl_err_host(err, "Error", "row %zu has %zu cell%s, the header has %zu",
@@ -123,7 +124,7 @@ static bool record_of(const records *r, pdl_val row, size_t number, pdl_val *out
     return ok;
 }
 
-/* Takes row; an empty line is no record. */
+/* Adds the object of a row. Takes row; an empty line is no record. */
 static bool add_record(records *r, pdl_val row, pdl_val *rows, pdl_err *err) {
     pdl_val record;
     if (!pdl_list_len(row)) {
@@ -137,7 +138,7 @@ static bool add_record(records *r, pdl_val row, pdl_val *rows, pdl_err *err) {
 }
 
 bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
-    if (p->header) text = pdl_utf8_unmarked(text); /* no part of the first name */
+    if (p->header) text = pdl_utf8_unmarked(text); /* the mark is no part of the first name */
     pdl_csv c = {.text = text, .separator = ',', .cell = PDL_BUF};
     records r = {.parser = p, .names = pdl_absent()};
     pdl_val rows = pdl_list_new(0);

@@ -1,4 +1,4 @@
-/* json.c -- strict JSON first, the repairing reader when that fails.
+/* json.c -- reads strict JSON first, and uses the repairing reader when that fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +8,10 @@
 
 #include "base/banned.h"
 
-enum { MOST_LEVELS = 3 }; /* of JSON in a text in JSON */
+enum { MOST_LEVELS = 3 }; /* levels of JSON in a text in JSON */
 
-/* Is every quotation mark escaped, and does a container begin before the first one? Such a text was
- * the content of a text in JSON, whose own quotes are lost. */
+/* Returns true when every quotation mark is escaped and a container begins before the first one.
+ * Such a text was the content of a text in JSON, whose quotes are lost. */
 static bool is_escaped(pdl_str text) {
     bool any = false, boxed = false;
     for (size_t i = 0; i < text.n; i++) {
@@ -25,7 +25,7 @@ static bool is_escaped(pdl_str text) {
     return any && boxed;
 }
 
-/* Removes one level of escapes; those of code points are left to the reader. */
+/* Removes one level of escapes; escapes of code points are left to the reader. */
 static void unescape(pdl_str text, pdl_buf *out) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     for (size_t i = 0; i < text.n; i++) {
@@ -37,7 +37,7 @@ static void unescape(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* *n: how many values *out is the list of; 1: *out is the value. */
+/* Reads one level. *n: the number of values in the list *out; 1: *out is the value itself. */
 static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
     *n = 1;
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
@@ -67,7 +67,7 @@ bool pdl_json_is_several(pdl_str text) {
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {
-    /* Models that think in Python: only these two words, without blanks around them. */
+    /* Accepts the two words that models that think in Python write, without blanks around them. */
     text = pdl_utf8_unmarked(text);
     if (pdl_str_is(text, "True") || pdl_str_is(text, "False")) {
         *out = pdl_bool(text.n == 4);

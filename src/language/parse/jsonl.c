@@ -1,4 +1,4 @@
-/* jsonl.c -- one strict JSON document per line. Rows share their key strings.
+/* jsonl.c -- one strict JSON document for each line. Rows share their key strings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

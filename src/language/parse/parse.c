@@ -63,7 +63,7 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
     if (pdl_regex_new(p->regex, PDL_RE_MULTILINE, &p->compiled, &err))
         pdl_arena_defer(a, free_regex, p->compiled);
     else
-        p->compiled = NULL; /* an error only where it is used, as in the reference */
+        p->compiled = NULL; /* an error only when it is used, as in the reference */
     pdl_err_fini(&err);
     return p;
 }
@@ -74,7 +74,7 @@ pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind) {
     return p;
 }
 
-/* Names of classes of values as the language's types call them. */
+/* Returns the names of classes of values in the words of the language's types. */
 static const char *kind_word(pdl_vref v) {
     if (pdl_is_null(v)) return "null";
     if (pdl_is_bool(v)) return "boolean";
@@ -103,7 +103,7 @@ static bool read_text(const pdl_parser *p, pdl_str text, bool raw, pdl_val *out,
     PDL_BUG("parser kind %d", (int)p->kind);
 }
 
-/* Keeps the labels of the text. */
+/* Reads a value; the result has the labels of the text. */
 static bool read_value(const pdl_parser *p, pdl_vref v, bool raw, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(v))
         not_text(p, v, err);
@@ -119,8 +119,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* The message as Python prints the exception: Class('message'). Without the class when the text is
- * ours. */
+/* Writes the message as Python prints the exception: Class('message'). The class is left out when
+ * the text is ours. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->py_class) {
         pdl_buf_putf(b, "%s(", err->py_class);
@@ -131,7 +131,7 @@ static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     }
 }
 
-/* Index of the first name that is no group of the regex. */
+/* Returns the index of the first name that is no group of the regex. */
 static size_t missing_group(const pdl_parser *p) {
     size_t i = 0;
     while (i + 1 < p->n_groups && pdl_regex_group_index(p->compiled, p->groups[i])) i++;

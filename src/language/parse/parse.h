@@ -1,6 +1,6 @@
-/* parse.h -- the `parser:` field: text -> value (spec syntax 5).
+/* parse.h -- the `parser:` field, which makes a value of text (spec syntax 5).
  *
- * Models rarely return exactly the format they were asked for. The parsers named by a word are
+ * Models rarely return exactly the format that was requested. The parsers named by a word are
  * strict, as in the reference; only `json` tries strict reading first and then repairs, and it
  * never fails on text. A failed parser raises an error that `retry` and `fallback` can catch.
  *
@@ -30,63 +30,65 @@ typedef enum {
     PDL_PM_FINDALL
 } pdl_parser_mode;
 
-/* Bits: the spec of a record takes these in a column. Where it takes no text, cells are read as
- * JSON. */
+/* The kinds that the spec of a record accepts in a column, as bits. Where it accepts no text, cells
+ * are read as JSON. */
 typedef enum {
     PDL_CELL_text = 1,
     PDL_CELL_integer = 2,
     PDL_CELL_number = 4,
     PDL_CELL_boolean = 8,
     PDL_CELL_null = 16,   /* an empty cell */
-    PDL_CELL_missing = 32 /* an empty cell is a field that is not there */
+    PDL_CELL_missing = 32 /* an empty cell is an absent field */
 } pdl_cell_type;
 typedef struct pdl_csv_column {
     pdl_str name;
     unsigned takes;
 } pdl_csv_column;
 
-/* A parser as written in a program. Lives in an arena; a compiled regex is released with it. */
+/* A parser as written in a program. It lives in an arena; a compiled regex is released with it. */
 typedef struct pdl_parser {
     pdl_parser_kind kind;
-    pdl_parser_mode mode; /* REGEX */
+    pdl_parser_mode mode; /* used by REGEX */
     pdl_str regex;        /* REGEX, as written */
     pdl_regex *compiled;  /* REGEX: NULL when it cannot be compiled; it then fails when used */
     pdl_str *groups;      /* REGEX with an object spec: names in spec order */
     uint32_t n_groups;
     bool has_object_spec;
     bool header;                   /* CSV: the first row has the names, the others are objects */
-    const pdl_csv_column *columns; /* CSV with a header: those that the spec has */
+    const pdl_csv_column *columns; /* CSV with a header: the columns that the spec has */
     uint32_t n_columns;
 } pdl_parser;
 
-/* Row of the table of parser words: docs, schema, messages. */
+/* A row of the table of parser words: docs, schema, messages. */
 typedef struct pdl_parser_row {
     const char *name;
     pdl_parser_kind kind;
     const char *doc;
 } pdl_parser_row;
 const pdl_parser_row *pdl_parsers(size_t *n);
-pdl_parser_kind pdl_parser_find(pdl_str name, bool *found); /* any letter case */
+pdl_parser_kind pdl_parser_find(pdl_str name, bool *found); /* ignores case */
 const char *pdl_parser_mode_name(pdl_parser_mode m);
-bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* any letter case */
+bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* ignores case */
 
-/* A regex parser; group names (from an object spec, in order) are borrowed and must outlive it. */
+/* Makes a regex parser. Group names (from an object spec, in order) are borrowed and must outlive
+ * it. */
 pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
                              const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
-/* Applies p to v, which is a string, else it is an error (spec syntax 5). Errors: PDL_E_parser with
- * the full message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"),
- * py_class the Python class. */
+/* Applies p to v, which must be a string (spec syntax 5). Errors: PDL_E_parser with the full
+ * message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class the
+ * Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The same with the bare message of the Python exception, without the sentence around it: for
+/* Does so with the message of the Python exception alone, without the sentence around it: for
  * conformance tests. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The tolerant JSON reader: strict first, else repaired; fails only on limits. */
+/* Reads JSON tolerantly: strict first, else repaired. Fails only on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
-/* Does it find more than one value in a text, so that the result is the list of them? */
+/* Returns true when pdl_json_repair finds more than one value in a text, so that its result is the
+ * list of them. */
 bool pdl_json_is_several(pdl_str text);
 
 #endif

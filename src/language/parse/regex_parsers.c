@@ -17,7 +17,7 @@ typedef struct {
     pdl_str text;
     size_t from;     /* where the next search starts */
     bool was_empty;  /* the last match was empty: at its place only a longer one counts */
-    pdl_span *spans; /* groups + 1 */
+    pdl_span *spans; /* the match and its groups */
     size_t groups;
 } walk;
 
@@ -33,7 +33,7 @@ static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     return true;
 }
 
-/* Text of a group; `missing` for a group that matched nothing. */
+/* Returns the text of a group; `missing` for a group that matched nothing. */
 static pdl_val group_val(const walk *w, size_t i, pdl_val missing) {
     if (w->spans[i].start == PDL_NOT_FOUND) return missing;
     pdl_drop(missing);
@@ -73,7 +73,7 @@ static bool match_once(const pdl_parser *p, walk *w, pdl_val *out, pdl_err *err)
     return true;
 }
 
-/* One element of findall: the match, its only group, or a tuple of its groups. */
+/* Returns one element of findall: the match, its only group, or a tuple of its groups. */
 static pdl_val found(const walk *w) {
     if (w->groups <= 1) return group_val(w, w->groups, pdl_textz(""));
     pdl_val list = pdl_list_new(w->groups);
@@ -106,7 +106,7 @@ static bool find_all(walk *w, bool split, pdl_val *out, pdl_err *err) {
 }
 
 bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
-    if (!p->compiled) { /* it could not be compiled: find out why */
+    if (!p->compiled) { /* it could not be compiled: this finds out why */
         pdl_regex *re;
         if (!pdl_regex_new(p->regex, PDL_RE_MULTILINE, &re, err)) return false;
         PDL_BUG("regular expression %.*s compiles only the second time", PDL_FMT(p->regex));

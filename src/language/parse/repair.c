@@ -1,13 +1,13 @@
 /* repair.c -- JSON as models write it: containers, and what is around and between them.
  *
- * One pass with an explicit stack of open containers; nothing is an error except depth
- * (spec syntax 5.1). Characters that make no sense at their position are skipped one at a time.
+ * One pass with an explicit stack of open containers; nothing is an error except depth (spec syntax
+ * 5.1). Characters that make no sense at their position are skipped one at a time.
  *
- * Why a separate reader: models leave out quotes and commas, add prose before and after, and stop
- * in the middle. Mending the text first and reading it as JSON afterwards would need to know the
- * structure that the mending is about. So this reader builds values while it reads and chooses at
- * each position what fits best. It always advances by at least one character, which is why it ends
- * on every input.
+ * A separate reader is needed because models leave out quotes and commas, add prose before and
+ * after, and stop in the middle. Mending the text first and reading it as JSON afterwards would
+ * require knowing the structure that the mending should restore. So this reader builds values while
+ * it reads and chooses at each position what fits best. It always advances by at least one
+ * character, which is why it ends on every input.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,35 +25,34 @@ typedef enum { BOX_LIST, BOX_DICT, BOX_PAREN } box_kind;
 /* An open container. */
 typedef struct {
     box_kind kind;
-    char closer;      /* besides a brace, which closes all */
+    char closer; /* closing character, besides a brace, which closes all */
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
     bool in_braces;   /* a list written in the braces of a dict */
-    bool extends;     /* a list after the members of a dict: it belongs to the last of them */
-    bool waiting;     /* a dict with a key whose value is being read */
-    bool of_value;    /* it is the value of a key */
-    size_t start;     /* of its first byte */
+    bool extends;     /* a list after the members of a dict, which belongs to the last of them */
+    bool waiting;     /* a dict whose key was read, and whose value is being read */
+    bool of_value;    /* the container is the value of a key */
+    size_t start;     /* offset of its first byte */
     bool extended;    /* a dict whose last member is a list that was extended */
     bool mixed;       /* its lists have different lengths, or it has none */
     size_t width;     /* length of the last list in it; 0: none */
-    pdl_val box, key; /* key: while waiting */
+    pdl_val box, key; /* key: used while waiting */
 } box;
 
 typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
-    size_t key_start; /* of the key read last */
+    size_t key_start; /* offset of the last key */
     bool again; /* a key was repeated: the next item of the list is a dict that begins with it */
-    size_t barren,
-        /* no key begins from here on: empty braces are not searched again and again */
-        barren_to;
-    size_t looked; /* characters searched for the ends of parentheses */
-    bool tried;    /* the strict reader had its turn: at one container only */
-    size_t steps;  /* so far */
+    /* No key begins between these offsets: empty braces are not searched again and again. */
+    size_t barren, barren_to;
+    size_t looked; /* characters that were searched for the ends of parentheses */
+    bool tried;    /* the strict reader was tried: at one container only */
+    size_t steps;  /* number of steps so far */
     pdl_err *err;
 } reader;
 
-/* What a step left: a value for the innermost container, a container just opened, the innermost one
- * ended. */
+/* The result of a step: a value for the innermost container, a new container, or the end of the
+ * innermost one. */
 typedef enum { GOT_VALUE, GOT_BOX, GOT_END } step;
 
 static box *top(reader *r) { return &r->open.p[r->open.n - 1]; }
@@ -86,7 +85,8 @@ static box pop(reader *r) {
 
 /* --- between tokens --------------------------------------------------------------------------- */
 
-/* A comment at the cursor. In a container a comment after '#' also ends before the closing bracket.
+/* Skips a comment at the cursor. In a container a comment after '#' also ends before the closing
+ * bracket.
  */
 static bool skip_comment(reader *r, bool in_key) {
     pdl_rp *p = &r->rp;
@@ -116,8 +116,8 @@ static void skip_char(pdl_rp *p) {
 
 /* --- values --- */
 
-/* The value at the cursor, or the opening of a container; other characters are skipped. At the end
- * of the text, and at a single slash, the empty text. */
+/* Reads the value at the cursor, or the opening of a container; other characters are skipped. At
+ * the end of the text, and at a single slash, the value is the empty text. */
 static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -147,7 +147,8 @@ static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     return GOT_VALUE;
 }
 
-/* The value of a member; the cursor is after the colon. A missing value is the empty string. */
+/* Reads the value of a member; the cursor is after the colon. A missing value is the empty
+ * string. */
 static step read_member(reader *r, pdl_val *out) {
     skip_remarks(r);
     int c = rp_peek(&r->rp);
@@ -162,14 +163,15 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_dict(v) && pdl_dict_len(v) == 0;
 }
 
-/* A list is in the position of a key: returns true when it belongs to the member before it. */
+/* Returns true when a list in the position of a key belongs to the member before it. */
 static bool extends_last(reader *r) {
     box *b = top(r);
     size_t n = pdl_dict_len(b->box);
     return n && rp_peek(&r->rp) == '[' && pdl_is_list(pdl_dict_val_at(b->box, n - 1));
 }
 
-/* Text of a key at the cursor, perhaps empty; characters that cannot begin one are skipped. */
+/* Reads the text of a key at the cursor, perhaps empty; characters that cannot begin one are
+ * skipped. */
 static void read_key_text(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -194,7 +196,7 @@ static void read_key_text(reader *r, pdl_val *out) {
     *out = pdl_textz("");
 }
 
-/* The next key; GOT_END when the text ends before one. *from: where it begins. */
+/* Reads the next key; GOT_END when the text ends before one. *from: where it begins. */
 static step read_key(reader *r, size_t *from, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t begin = p->pos;
@@ -219,7 +221,7 @@ static step read_key(reader *r, size_t *from, pdl_val *out) {
     return GOT_END;
 }
 
-/* Is a colon in the text, outside of comments and quotes? */
+/* Returns true when the text has a colon outside of comments and quotes. */
 static bool has_colon(pdl_str text) {
     char quote = 0;
     for (size_t i = 0; i < text.n; i++) {
@@ -242,8 +244,8 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* A dict without members that is not empty is a list in wrong braces: reads it again as a list. The
- * cursor is at its end. */
+/* Reads a dict without members that is not empty again as a list, because it is a list in wrong
+ * braces. The cursor is at its end. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;
@@ -266,7 +268,7 @@ static bool reread_as_list(reader *r) {
     return true;
 }
 
-/* Behind a member (or the brace): does the dict end here? */
+/* Returns true when the dict ends here, after a member or the brace. */
 static bool dict_ends(reader *r) {
     pdl_rp *p = &r->rp;
     for (;;) {
@@ -278,8 +280,8 @@ static bool dict_ends(reader *r) {
     }
 }
 
-/* In a list a repeated key begins a new dict, unless it is written as keys are: quoted, between a
- * comma and a colon. */
+/* Returns true when a repeated key in a list begins a new dict. It does unless it is written as
+ * keys are: quoted, between a comma and a colon. */
 static bool begins_again(reader *r, size_t from, pdl_vref key) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -332,7 +334,7 @@ static bool all_scalars(pdl_vref list) {
     return all;
 }
 
-/* The next item. What is between items is skipped. */
+/* Reads the next item. Text between items is skipped. */
 static step step_list(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -358,7 +360,7 @@ static step step_list(reader *r, pdl_val *out) {
 
 /* --- containers --- */
 
-/* An item of the list that a last member is: lists of one length are rows. */
+/* Notes an item of the list that is the last member: lists of one length are rows. */
 static void note_row(box *b, pdl_vref v) {
     if (!pdl_is_list(v)) return;
     size_t n = pdl_list_len(v);
@@ -385,12 +387,12 @@ static pdl_val in_rows(pdl_val list, size_t width) {
     return out;
 }
 
-/* More items for the list that the last member of a dict is: rows stay rows. */
+/* Adds items to the list that is the last member of a dict: rows stay rows. */
 static void extend_last(box *b, pdl_val more) {
     size_t n = pdl_dict_len(b->box), m = pdl_list_len(more);
     pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)),
             list = pdl_keep(pdl_dict_val_at(b->box, n - 1));
-    b->box = pdl_dict_put(b->box, pdl_keep(key), pdl_null()); /* it grows in place */
+    b->box = pdl_dict_put(b->box, pdl_keep(key), pdl_null()); /* the list grows in place */
     if (!b->extended) {
         b->extended = true;
         for (size_t i = 0; i < pdl_list_len(list); i++) note_row(b, pdl_list_at(list, i));
@@ -413,8 +415,8 @@ static void extend_last(box *b, pdl_val more) {
     b->box = pdl_dict_put(b->box, key, list);
 }
 
-/* Behind the value of a member: a comma or a quote is passed over; a bracket that closes a list
- * around the dict ends it. */
+/* Adds the value of a member. A comma or a quote after it is skipped; a bracket that closes a list
+ * around the dict ends the dict. */
 static void put_member(reader *r, pdl_val v) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -446,14 +448,14 @@ static void put_value(reader *r, pdl_val v) {
     }
 }
 
-enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
+enum { MAX_LOOKS = 64 }; /* how often the whole text is searched for the ends of parentheses */
 typedef enum { PAREN_CLOSED, PAREN_COMMA, PAREN_CUT, PAREN_TOO_LONG } paren_stop;
 
-/* Walks from *i, which is after a parenthesis, to what closes it, or before that to a comma of its
- * own, if commas are looked for. Other brackets and quoted texts are passed over. */
+/* Walks from *i, which is after a parenthesis, to what closes it, or, with `commas`, to a comma
+ * directly inside of it. Other brackets and quoted texts are skipped. */
 static paren_stop paren_walk(reader *r, size_t *i, bool commas) {
     const pdl_rp *p = &r->rp;
-    int quote = 0, depth[3] = {0}; /* of (, [ and { */
+    int quote = 0, depth[3] = {0}; /* counts (, [ and { */
     for (; *i < p->src.n; ++*i, r->looked++) {
         int c = rp_at(p, *i);
         bool own = !depth[0] && !depth[1] && !depth[2];
@@ -475,14 +477,16 @@ static paren_stop paren_walk(reader *r, size_t *i, bool commas) {
     return PAREN_CUT;
 }
 
-/* Parentheses around one item are a list of it only if a comma stands in them, `(1,)`. */
+/* Returns true when parentheses around one item are only for grouping: they make a list when a
+ * comma is in them, `(1,)`. */
 static bool is_grouping(reader *r, const box *b) {
     size_t i = b->start + 1;
     return b->kind == BOX_PAREN && pdl_list_len(b->box) == 1 &&
            paren_walk(r, &i, true) != PAREN_COMMA;
 }
 
-/* The innermost container is complete: skips its closing character, unless that was a key. */
+/* Ends the innermost container, which is complete: skips its closing character, unless that was a
+ * key. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);
@@ -498,7 +502,7 @@ static pdl_val close_box(reader *r) {
     return only;
 }
 
-/* A list that extends the last member of the dict around it is over. */
+/* Ends a list that extends the last member of the dict around it. */
 static void put_extension(reader *r, pdl_val v) {
     box *b = top(r);
     extend_last(b, v);
@@ -514,7 +518,7 @@ static bool ends_at_bracket(const reader *r) {
            rp_peek(&r->rp) == ']';
 }
 
-/* Read until the outermost open container is complete. */
+/* Reads until the outermost open container is complete. */
 static bool run(reader *r, pdl_val *out) {
     pdl_val v;
     for (;;) {
@@ -543,7 +547,7 @@ static bool run(reader *r, pdl_val *out) {
     return true;
 }
 
-/* The container that begins at the cursor. */
+/* Reads the container that begins at the cursor. */
 static bool read_box(reader *r, pdl_val *out) {
     pdl_val none;
     return read_value(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
@@ -551,7 +555,8 @@ static bool read_box(reader *r, pdl_val *out) {
 
 /* --- the whole text --------------------------------------------------------------------------- */
 
-/* Same classes all the way down: then a later value is a better version of the earlier one. */
+/* Returns true when both have the same classes at all levels: then the later value is a better
+ * version of the earlier one. */
 static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     if (pdl_tag_of(a) != pdl_tag_of(b) || depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(a)) {
@@ -614,8 +619,8 @@ static bool has_text_after_container(const pdl_rp *p) {
     return closed && next < p->src.n && p->src.p[next] != ',';
 }
 
-/* The first container, when it is strict JSON and text follows; false (without an error but for
- * limits) when not. */
+/* Reads the first container, when it is strict JSON and text follows. Returns false (without an
+ * error but for limits) otherwise. */
 static bool read_strict(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     pdl_err *err = r->err;
@@ -631,7 +636,7 @@ static bool read_strict(reader *r, pdl_val *out) {
     return true;
 }
 
-/* `{"a": 1}, "b": 2}`: the dict was closed too early. Its further members are read into it. */
+/* Reads further members into a dict that was closed too early: `{"a": 1}, "b": 2}`. */
 static bool read_more(reader *r, pdl_val *dict) {
     pdl_rp *p = &r->rp;
     for (bool further = pdl_is_dict(*dict); further;) {
@@ -667,7 +672,8 @@ static bool line_ends(const pdl_rp *p, size_t i) {
     return true;
 }
 
-/* A parenthesis outside of containers is data only when it is alone on its lines, otherwise prose.
+/* Returns true when a parenthesis outside of containers is data. It is only when it is alone on its
+ * lines; otherwise it is prose.
  */
 static bool is_data(reader *r) {
     const pdl_rp *p = &r->rp;
@@ -680,7 +686,7 @@ static bool is_data(reader *r) {
     return stop != PAREN_TOO_LONG && (stop != PAREN_CLOSED || line_ends(p, i + 1));
 }
 
-/* All containers of the text from the cursor on. */
+/* Reads all containers of the text from the cursor on. */
 static bool read_all(reader *r, pdl_val *found) {
     pdl_rp *p = &r->rp;
     bool listed = false;
@@ -705,7 +711,7 @@ static bool read_all(reader *r, pdl_val *found) {
     return true;
 }
 
-/* Strict members that lack their opening brace: "a": 1}. */
+/* Reads strict members that lack their opening brace: "a": 1}. */
 static bool read_braceless(pdl_str text, pdl_val *out) {
     size_t end = text.n;
     while (end && rp_blank((unsigned char)text.p[end - 1])) end--;

@@ -1,5 +1,5 @@
-/* repair.h -- private to parse: the cursor of the repairing reader and its readers of single
- * tokens.
+/* repair.h -- the cursor of the repairing reader and its readers of single tokens. Private to
+ * parse.
  *
  * repair.c reads containers, repair_text.c strings and words, repair_number.c numbers and literals.
  *
@@ -28,13 +28,13 @@ enum { PDL_RP_MEMOS = 128 };
 typedef struct pdl_rp {
     pdl_str src;
     size_t pos;
-    uint32_t lists;                     /* open around the cursor */
-    uint32_t values;                    /* enclosing dicts whose value is being read */
-    uint32_t keys;                      /* enclosing lists that are written in braces */
-    pdl_rp_memo memo[PDL_RP_MEMOS];     /* by ASCII byte */
-    pdl_rp_memo plain[PDL_RP_MEMOS];    /* the same for bytes without a backslash before them */
+    uint32_t lists;                     /* number of open lists around the cursor */
+    uint32_t values;                    /* number of enclosing dicts whose value is being read */
+    uint32_t keys;                      /* number of enclosing lists that are written in braces */
+    pdl_rp_memo memo[PDL_RP_MEMOS];     /* indexed by ASCII byte */
+    pdl_rp_memo plain[PDL_RP_MEMOS];    /* likewise, for bytes without a backslash before them */
     pdl_buf text;                       /* the token being read */
-    size_t count, count_from, count_to; /* closing quotes from an offset to a bracket */
+    size_t count, count_from, count_to; /* count of closing quotes from an offset to a bracket */
     bool count_known;
 } pdl_rp;
 
@@ -49,26 +49,29 @@ static inline size_t rp_skip_blanks(const pdl_rp *r, size_t i) {
     return i;
 }
 
-/* Code point at byte i (i < length) and the offset after it. */
+/* Returns the code point at byte i (i < length) and the offset after it. */
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next);
 
-/* Offset of the next byte c (ASCII) at or after i; the text's length when there is none. */
+/* Returns the offset of the next byte c (ASCII) at or after i; the text's length when there is
+ * none. */
 size_t pdl_rp_find(pdl_rp *r, int c, size_t i);
 
-/* Does the quoted text at the cursor end before a colon? */
+/* Returns true when the quoted text at the cursor ends before a colon. */
 bool pdl_rp_item_is_key(pdl_rp *r);
 
-/* Length of the quote at i (1, or 3 for a curly one); 0: no quote. */
+/* Returns the length of the quote at i (1, or 3 for a curly one); 0: there is no quote. */
 size_t pdl_rp_quote(const pdl_rp *r, size_t i);
 
-/* Tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point) and moves
- * after the token. */
+/* These read tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point)
+ * and moves past the token. */
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place);
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
-bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out); /* false: it was not a key and is skipped */
+/* returns false when it was not a key and is skipped */
+bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out);
 pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place);
 
-/* true, false, null, none in any case, when a whole word; the cursor moves only then. */
+/* Reads true, false, null, none in any case, when it is a whole word; the cursor moves only
+ * then. */
 bool pdl_rp_literal(pdl_rp *r, pdl_val *out);
 
 #endif

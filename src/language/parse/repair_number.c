@@ -14,11 +14,11 @@
 static bool in_number(int c, int before, pdl_rp_place place) {
     if (c >= '0' && c <= '9') return true;
     if (c == '+') return before == 'e' || before == 'E';
-    if (c == ',') return place == PDL_RP_VALUE; /* 1,000; between items it separates */
+    if (c == ',') return place == PDL_RP_VALUE; /* 1,000; between items a comma separates */
     return c > 0 && strchr("-.eE/_", c) != NULL;
 }
 
-/* The token without underscores is left in r->text. */
+/* Collects the token without underscores in r->text. */
 static void collect(pdl_rp *r, pdl_rp_place place) {
     int c, before = 0;
     pdl_buf_clear(&r->text);
@@ -34,7 +34,7 @@ static bool has_any(pdl_str s, const char *chars) {
     return false;
 }
 
-/* Integer digits with leading zeros and a sign. */
+/* Reads integer digits with leading zeros and a sign. */
 static bool read_int(pdl_str s, pdl_val *out) {
     size_t at = s.n && s.p[0] == '-' ? 1 : 0;
     for (size_t i = at; i < s.n; i++)

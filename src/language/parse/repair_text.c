@@ -1,8 +1,8 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
  * The question at each quote is whether it ends the string or belongs to it, and at each separator
- * whether the closing quote was forgotten before it. Both are decided by what follows up to the
- * next quotes.
+ * whether the closing quote was forgotten before it. Both are decided by the text up to the next
+ * quotes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,20 +17,20 @@
 
 static const pdl_str LEFT = {"\xe2\x80\x9c", 3}, RIGHT = {"\xe2\x80\x9d", 3};
 
-enum { MAX_INLINE = 64 }; /* nested containers in a string without quotes */
+enum { MAX_INLINE = 64 }; /* containers nested in a string without quotes */
 
 /* A string being read. */
 typedef struct {
     pdl_rp *r;
     pdl_rp_place place;
-    pdl_str open, close; /* its quotes; a bare word would be closed by a double one */
+    pdl_str open, close; /* its quotes; a double one would close a bare word */
     bool bare;           /* no quote opened it */
     bool doubled;        /* two quotes opened it */
     bool in_pair;        /* after the first of a pair of inner quotes */
-    bool no_member;      /* no quote or bracket ahead: commas belong to it */
-    bool container;      /* one follows that belongs to it */
-    uint32_t braces;     /* opened in it and not closed */
-    bool in_class;       /* after a bracket, without blanks since, as in a pattern */
+    bool no_member;      /* no quote or bracket follows: commas belong to the string */
+    bool container;      /* a container follows that belongs to the string */
+    uint32_t braces;     /* number of braces opened in it and not closed */
+    bool in_class;       /* after a bracket, without blanks since then, as in a pattern */
     bool opens;          /* a bare word ended where a quote opens the next key */
     bool closed;         /* its closing quote was there */
 } token;
@@ -45,7 +45,7 @@ uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
 
 /* --- looking ahead ---------------------------------------------------------------------------- */
 
-/* Curly quotes have the places of two control characters among the remembered answers. */
+/* Curly quotes use the places of two control characters among the remembered answers. */
 static int slot_of(pdl_str what) {
     return what.n == 1 ? (unsigned char)what.p[0] & 127 : what.p[2] == LEFT.p[2] ? 1 : 2;
 }
@@ -69,7 +69,8 @@ static bool escaped(const pdl_rp *r, size_t i, size_t from) {
     return back % 2 == 1;
 }
 
-/* The next `what` at or after i that no backslash precedes; the text's length when there is none.
+/* Returns the next `what` at or after i that no backslash precedes; the text's length when there is
+ * none.
  */
 static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->plain[slot_of(what)];
@@ -85,7 +86,7 @@ static size_t find_byte(pdl_rp *r, char c, size_t i) { return find_plain(r, (pdl
 
 static size_t nearer(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The next quote of any kind. */
+/* Returns the next quote of any kind. */
 static size_t next_quote(pdl_rp *r, size_t i) {
     return nearer(nearer(find_byte(r, '"', i), find_byte(r, '\'', i)),
                   nearer(find_plain(r, LEFT, i), find_plain(r, RIGHT, i)));
@@ -105,7 +106,7 @@ static pdl_str quote_at(const pdl_rp *r, size_t i) {
     return pdl_str_sub(r->src, i, i + pdl_rp_quote(r, i));
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static size_t skip_remarks(pdl_rp *r, size_t i) {
     for (;;) {
         i = rp_skip_blanks(r, i);
@@ -128,7 +129,8 @@ static bool is_word_at(const pdl_rp *r, size_t i, bool first) {
     return c >= 0 && (c == '_' || (c == '-' && !first) || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)));
 }
 
-/* Offset after the bare word at i and the colon that follows it; 0 when they are not there. */
+/* Returns the offset after the bare word at i and the colon that follows it; 0 when they are not
+ * there. */
 static size_t bare_key_end(const pdl_rp *r, size_t i) {
     if (!is_word_at(r, i, true)) return 0;
     while (is_word_at(r, i, false)) pdl_rp_cp(r, i, &i);
@@ -144,7 +146,7 @@ static bool quoted_key_at(pdl_rp *r, size_t i, pdl_str close) {
 
 bool pdl_rp_item_is_key(pdl_rp *r) { return quoted_key_at(r, r->pos, quote_at(r, r->pos)); }
 
-/* Behind the quote at q: a comma and a member? */
+/* Returns true when a comma and a member follow the quote at q. */
 static bool member_follows(pdl_rp *r, size_t q, size_t n) {
     size_t i = rp_skip_blanks(r, q + n);
     if (rp_at(r, i) != ',') return false;
@@ -157,7 +159,7 @@ static bool ends_with(const pdl_buf *b, pdl_str s) { return pdl_str_ends(pdl_buf
 
 /* --- escapes ---------------------------------------------------------------------------------- */
 
-/* n hex digits at i, or -1. */
+/* Returns the number of n hex digits at i, or -1. */
 static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
     int32_t v = 0;
     for (size_t k = 0; k < n; k++) {
@@ -168,7 +170,8 @@ static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
     return v;
 }
 
-/* \uXXXX or \xXX at the cursor's backslash; surrogates are joined, a lone one becomes U+FFFD. */
+/* Reads \uXXXX or \xXX at the cursor's backslash. Surrogates are joined; a single one becomes
+ * U+FFFD. */
 static bool read_code(pdl_rp *r) {
     bool u = rp_at(r, r->pos + 1) == 'u';
     size_t n = u ? 4 : 2;
@@ -184,8 +187,8 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* At least two backslashes at the cursor: each pair becomes one when there is no other text, or
- * when the quote after them ends the string. */
+/* Reads at least two backslashes at the cursor. Each pair becomes one when there is no other text,
+ * or when the quote after them ends the string. */
 static bool read_run(token *t) {
     pdl_rp *r = t->r;
     size_t end = r->pos;
@@ -199,7 +202,8 @@ static bool read_run(token *t) {
     return true;
 }
 
-/* At a backslash. Returns false when it is no escape; the backslash was copied. */
+/* Reads an escape at a backslash. Returns false when there is none; the backslash is then
+ * copied. */
 static bool read_escape(token *t) {
     static const char from[] = "nrtb", to[] = "\n\r\t\b";
     pdl_rp *r = t->r;
@@ -234,7 +238,7 @@ static bool read_escape(token *t) {
 /* --- does the quote at the cursor end the string? --------------------------------------------- */
 
 /* Returns true when the number of closing quotes from q to the next bracket is even. The count is
- * kept, since the next quote needs it again. */
+ * stored, since the next quote needs it again. */
 static bool even_quotes(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t bracket = find_byte(r, ']', q);
@@ -252,8 +256,8 @@ static bool even_quotes(token *t, size_t q) {
     return r->count % 2 == 0;
 }
 
-/* Where the text after a quote ends: at the next quote, or at a character that closes or separates
- * what is open. */
+/* Returns where the text after a quote ends: at the next quote, or at a character that closes or
+ * separates what is open. */
 static size_t stop_behind(token *t, size_t i) {
     pdl_rp *r = t->r;
     bool letters = false;
@@ -274,7 +278,7 @@ static size_t stop_behind(token *t, size_t i) {
     return i;
 }
 
-/* A quote follows in a value, at q: does a key end there? */
+/* Returns true when a key ends at the quote at q, which follows in a value. */
 static bool key_ends_behind(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
@@ -285,7 +289,7 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Keep the quote, as one of a pair. */
+/* Copies the quote, as one of a pair. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
@@ -326,8 +330,8 @@ static bool ends_at_quote(token *t) {
 
 /* --- was the closing quote forgotten? --------------------------------------------------------- */
 
-/* Is the text after the colon at i - 1, in `key: value` without quotes after a comma, plainly a
- * value? */
+/* Returns true when the text after the colon at i - 1, in `key: value` without quotes after a
+ * comma, is plainly a value. */
 static bool value_at(pdl_rp *r, size_t i) {
     static const char *const words[] = {"true", "false", "null"};
     i = rp_skip_blanks(r, i);
@@ -360,7 +364,7 @@ static bool comma_ends(token *t) {
     return q < box && quoted_key_at(r, q, quote_at(r, q));
 }
 
-/* Does the brace at the cursor of a value close its dict? */
+/* Returns true when the brace at the cursor of a value closes its dict. */
 static bool brace_ends(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1), q = find_plain(r, t->close, r->pos + 1);
@@ -378,7 +382,7 @@ static bool brace_ends(token *t) {
     return i >= r->src.n || rp_at(r, i) == ':';
 }
 
-/* Does the colon at the cursor end a key? */
+/* Returns true when the colon at the cursor ends a key. */
 static bool colon_ends(token *t) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->open, r->pos + 1);
@@ -389,8 +393,8 @@ static bool colon_ends(token *t) {
     return c == ',' || c == '}';
 }
 
-/* Do only the fence of a code block, or nothing, follow the brace at the cursor, and no end of the
- * string? */
+/* Returns true when the brace at the cursor is followed by nothing or by the fence of a code block,
+ * and by no end of the string. */
 static bool is_last_brace(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1);
@@ -403,7 +407,8 @@ static bool is_last_brace(token *t) {
     return true;
 }
 
-/* Behind the container at i, brackets in quotes not counted; 0 when it is not closed. */
+/* Returns the offset after the container at i, ignoring brackets in quotes; 0 when it is not
+ * closed. */
 static size_t container_end(pdl_rp *r, size_t i) {
     char open[MAX_INLINE];
     size_t n = 0;
@@ -422,7 +427,8 @@ static size_t container_end(pdl_rp *r, size_t i) {
     return 0;
 }
 
-/* A container after a comma in a value without quotes belongs to the value, as does `{key: ..}`. */
+/* Copies a container after a comma in a value without quotes. It belongs to the value, as does
+ * `{key: ..}`. */
 static bool copy_container(token *t) {
     pdl_rp *r = t->r;
     int c = rp_peek(r);
@@ -510,7 +516,7 @@ static bool read_body(token *t) {
     return false;
 }
 
-/* The body and its end. */
+/* Ends the string with its body. */
 static pdl_val finish(token *t) {
     pdl_rp *r = t->r;
     t->closed = read_body(t);
@@ -523,7 +529,7 @@ static pdl_val finish(token *t) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* `"text"` followed by what may follow it in its position. */
+/* Reads `"text"` when it is followed by what may follow it in its position. */
 static bool read_simple(token *t, pdl_val *out) {
     pdl_rp *r = t->r;
     if (rp_peek(r) != '"') return false;
@@ -540,10 +546,11 @@ static bool read_simple(token *t, pdl_val *out) {
     return true;
 }
 
-/* Only blanks between the cursor and q? */
+/* Returns true when only blanks are between the cursor and q. */
 static bool blank_until(const pdl_rp *r, size_t q) { return rp_skip_blanks(r, r->pos + 1) >= q; }
 
-/* Another quote, at the cursor, follows an opening quote. Returns true when the string is empty. */
+/* Handles another quote at the cursor, after an opening quote. Returns true when the string is
+ * empty. */
 static bool read_doubled(token *t) {
     pdl_rp *r = t->r;
     size_t n = t->open.n;
@@ -601,7 +608,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
     return finish(&t);
 }
 
-/* Behind a blank a bare key is one only if a colon or a comma follows; otherwise it is dropped. */
+/* Reads a bare key. One after a blank counts only if a colon or a comma follows; otherwise it is
+ * dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
     token t = bare(r, PDL_RP_KEY);
     pdl_val v = finish(&t);

@@ -1,4 +1,4 @@
-/* yaml.c -- one YAML document; the message has its position appended.
+/* yaml.c -- reads one YAML document; the message has its position appended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shortens longer lines, which are left out here */
 
-/* The 1-based line of text, without its end. */
+/* Returns the 1-based line of text, without its end. */
 static pdl_str line_at(pdl_str text, uint32_t line) {
     size_t from = 0, to;
     while (line-- > 1 && (to = pdl_str_find(text, PDL_STR("\n"), from)) != PDL_NOT_FOUND)
@@ -19,7 +19,7 @@ static pdl_str line_at(pdl_str text, uint32_t line) {
     return pdl_str_sub(text, from, to);
 }
 
-/* What str() of PyYAML's exception prints: the problem, its place, the line and a caret. */
+/* Writes what str() of PyYAML's exception prints: the problem, its place, the line and a caret. */
 static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_t line,
                           uint32_t column) {
     pdl_str source = line_at(text, line);
@@ -35,8 +35,8 @@ static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_
 bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
     uint32_t line = 0, column = 0;
     if (pdl_yaml_read(text, out, &line, &column, err)) return true;
-    bool has_place = as_python && err->py_class &&
-                     strcmp(err->py_class, "ReaderError") == 0; /* "... position 3" */
+    /* The message of a ReaderError ends with "... position 3". */
+    bool has_place = as_python && err->py_class && strcmp(err->py_class, "ReaderError") == 0;
     if (line && !has_place) {
         pdl_buf b = PDL_BUF;
         if (as_python)
