@@ -1,7 +1,7 @@
 /* diff.c -- see diff.h: Myers' shortest edit script over lines, written as a unified diff.
  *
- * The formatter changes lines in place, so the script is short. Its work grows with its square:
- * beyond MOST_EDITS what differs is shown as one replacement.
+ * The formatter changes lines in place, so the script is short. The work grows with its square, so
+ * beyond MOST_EDITS the differing part is shown as one replacement.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@ typedef struct edit_line {
 
 typedef struct diff_script {
     lines a, b;
-    PDL_VEC(edit_line) rows; /* in reverse while it is found */
+    PDL_VEC(edit_line) rows; /* in reverse while the script is searched */
 } diff_script;
 
 static void split(pdl_str s, lines *out) {
@@ -38,7 +38,8 @@ static void add_row(diff_script *s, char sign, pdl_str text) {
     *pdl_vec_push(&s->rows) = (edit_line){sign, text};
 }
 
-/* Furthest x on each diagonal after d edits, for d = 0, 1, ... in one array: row d has 2 d + 1. */
+/* Returns the row of v for d edits. One array has the furthest x on each diagonal after d = 0, 1,
+ * ... edits; row d has 2 d + 1. */
 static int32_t *row_of(int32_t *v, int32_t d) { return v + (size_t)d * (size_t)d + (size_t)d; }
 
 static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
@@ -47,8 +48,8 @@ static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
     return prev[k - 1] + 1;
 }
 
-/* Number of edits between the n lines from a and the m lines from b, at most MOST_EDITS; rows in
- * v. */
+/* Returns the number of edits between the n lines from a and the m lines from b, at most
+ * MOST_EDITS; rows in v. */
 static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, int32_t *v) {
     for (int32_t d = 0; d <= MOST_EDITS; d++) {
         const int32_t *prev = d ? row_of(v, d - 1) : NULL;
@@ -63,7 +64,7 @@ static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, 
     return -1;
 }
 
-/* The script backwards from the end. */
+/* Finds the script backwards from the end. */
 static void trace(diff_script *s, const pdl_str *a, int32_t n, const pdl_str *b, int32_t m,
                   int32_t *v, int32_t d) {
     int32_t x = n, y = m;
@@ -104,7 +105,7 @@ static const edit_line *row_at(const diff_script *s, size_t i) {
     return &s->rows.p[s->rows.n - 1 - i];
 }
 
-/* Rows [from, to) as one hunk; line numbers from 0. */
+/* Writes rows [from, to) as one hunk; line numbers from 0. */
 static void put_hunk(const diff_script *s, size_t from, size_t to, size_t line_a, size_t line_b,
                      pdl_buf *out) {
     size_t na = 0, nb = 0;
@@ -121,7 +122,7 @@ static void put_hunk(const diff_script *s, size_t from, size_t to, size_t line_a
     }
 }
 
-/* The end of the hunk whose first change is row i: CONTEXT lines after its last change. */
+/* Returns the end of the hunk whose first change is row i: CONTEXT lines after its last change. */
 static size_t hunk_end(const diff_script *s, size_t i) {
     size_t last = i;
     for (; i < s->rows.n && i - last <= 2 * CONTEXT; i++)
@@ -132,7 +133,7 @@ static size_t hunk_end(const diff_script *s, size_t i) {
 
 void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out) {
     diff_script s = {0};
-    size_t line_a = 0, line_b = 0, done = 0; /* of row `done` */
+    size_t line_a = 0, line_b = 0, done = 0; /* state at row `done` */
     split(before, &s.a);
     split(after, &s.b);
     find_script(&s);

@@ -1,4 +1,4 @@
-/* diff.h -- two texts as a unified diff, as `diff -u` and `patch` know it.
+/* diff.h -- two texts as a unified diff, the format of `diff -u` and `patch`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

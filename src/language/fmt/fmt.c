@@ -24,7 +24,7 @@ static bool enter(stage *s, pdl_str text, pdl_err *err) {
     return true;
 }
 
-/* The first error of loading, with what it said. */
+/* Reports the first error of loading, with its message. */
 static bool refuse(const pdl_program *p, pdl_arena *a, const stage *s, pdl_err *err) {
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
@@ -44,7 +44,7 @@ static bool broken(const char *step, pdl_err *err) {
                        "%s would change what the program means: it is left as it is", step);
 }
 
-/* The next text of s, if it means the same. */
+/* Takes the next text of s, if it means the same. */
 typedef bool same_fn(const pdl_ytree *a, const pdl_ytree *b, const void *user);
 static bool same_loose(const pdl_ytree *a, const pdl_ytree *b, const void *loose) {
     return pdl_fmt_same(a, b, loose);
@@ -65,8 +65,8 @@ static bool lay_out(stage *s, const pdl_format_options *o, pdl_buf *b, pdl_err *
     return advance(s, b, "formatting", same_loose, NULL, err);
 }
 
-/* Comments have been laid out before: one that is in the column of no key would become the text of
- * a block scalar that is put above it. */
+/* Sorts keys. Comments have been laid out before: one that is in the column of no key would become
+ * the text of a block scalar that is put above it. */
 static bool sort_keys(stage *s, pdl_buf *b, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool loaded;
@@ -96,7 +96,7 @@ static bool run_steps(stage *s, const pdl_format_options *o, pdl_buf *out, pdl_e
 
 /* --- ends of lines ---------------------------------------------------------------------------- */
 
-/* The bytes of the first line of text with its end: LF, CR LF or CR. */
+/* Returns the length of the first line of text with its end: LF, CR LF or CR. */
 static size_t line_size(pdl_str text) {
     size_t i = 0;
     while (i < text.n && text.p[i] != '\n' && text.p[i] != '\r') i++;
@@ -104,14 +104,14 @@ static size_t line_size(pdl_str text) {
     return i + 1 + (text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n');
 }
 
-/* What ends the first line that LF ends; a text without LF may have CR alone. */
+/* Returns the end of the first line that LF ends; a text without LF may have CR alone. */
 static pdl_str line_end(pdl_str text) {
     size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
     if (lf != PDL_NOT_FOUND) return lf && text.p[lf - 1] == '\r' ? PDL_STR("\r\n") : PDL_STR("\n");
     return pdl_byte_in('\r', text) ? PDL_STR("\r") : PDL_STR("\n");
 }
 
-/* LF becomes eol. */
+/* Writes text with eol for LF. */
 static void put_lines(pdl_str text, pdl_str eol, pdl_buf *out) {
     while (text.n) {
         size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
@@ -129,15 +129,16 @@ static size_t count_lines(pdl_str text) {
     return n;
 }
 
-/* Where line number n (from 0) begins; the end of the text if it has no such line. */
+/* Returns where line number n (from 0) begins; the end of the text if it has no such line. */
 static size_t line_start(pdl_str text, size_t n) {
     size_t at = 0;
     for (; n && at < text.n; n--) at += line_size(pdl_str_sub(text, at, text.n));
     return at;
 }
 
-/* Lines that are not to be formatted are those of the source, byte for byte: also blanks that they
- * end with, and ends of lines that are not those of the first one. Their number has not changed. */
+/* Writes the lines that are not to be formatted as they are in the source, byte for byte, with
+ * blanks at their ends and with line ends that differ from the first one. Their number has not
+ * changed. */
 static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
                                    pdl_buf *out) {
     size_t n = count_lines(source), after = n > o->last_line ? n - o->last_line : 0;

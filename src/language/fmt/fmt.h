@@ -1,11 +1,11 @@
 /* fmt.h -- the formatter: a program in the one layout of the project, for `pdl fmt` and editors.
  *
- * What a program means does not change, and what a person decided stays: comments, the order of
+ * The meaning of a program does not change, and what a person decided stays: comments, the order of
  * keys, quotes, block scalars, where lines end. The formatter decides about blanks alone:
  * indentation by two, lists in the column of the key they belong to, one blank after `:`, `-` and
- * `,`, `${ x }`, at most one empty line, no blanks at ends of lines; and it breaks flow collections
- * that do not fit into PDL_FORMAT_WIDTH columns. The result is read again and compared with the
- * text before it is given out, at each call. Formatting twice changes nothing more.
+ * `,`, `${ x }`, at most one empty line, no blanks at ends of lines. It also breaks flow
+ * collections that do not fit into PDL_FORMAT_WIDTH columns. At each call the result is read again
+ * and compared with the text before it is returned. Formatting twice changes nothing more.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,19 +17,19 @@
 
 enum { PDL_FORMAT_WIDTH = 100 };
 
-/* All-zero is the whole text, in its order. */
+/* All-zero formats the whole text, in its order. */
 typedef struct pdl_format_options {
-    pdl_str name; /* of the file, for errors */
-    uint32_t
-        first_line;     /* format only what lies in these lines, from 1; 0: all. Collections that */
-    uint32_t last_line; /* begin or end outside of them keep their column */
-    bool sort;          /* keys of blocks in the order of the documentation; not with lines */
+    pdl_str name; /* name of the file, for errors */
+    /* Only lines first_line to last_line (from 1) are formatted; first_line 0: all. Collections
+     * that begin or end outside of them keep their column. */
+    uint32_t first_line, last_line;
+    bool sort; /* sort keys of blocks in the order of the documentation; not with lines */
 } pdl_format_options;
 
-/* Appends the formatted text. Line ends (LF or CR LF, as the first line has it) and a byte order
- * mark are kept. Error, and nothing is appended: the text cannot be read as YAML, or it is no
- * program by its schema (includes and names are not looked for). err's place has the source of
- * arena a, which must outlive it. */
+/* Appends the formatted text. Line ends (LF or CR LF, as in the first line) and a byte order mark
+ * are kept. On an error nothing is appended: the text cannot be read as YAML, or it is no program
+ * by its schema (includes and names are not searched). err's place has the source of arena a, which
+ * must outlive it. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

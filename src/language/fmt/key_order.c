@@ -1,8 +1,8 @@
 /* key_order.c -- see layout.h: the keys of a block in the order of the documentation.
  *
  * An entry is its lines, with the comments directly above it. Only mappings that are blocks are
- * sorted, in block style, whose entries each begin a line; what is between the entries of other
- * mappings may mean something to their author.
+ * sorted, in block style, whose entries each begin a line; the order of other mappings may mean
+ * something to their author.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,18 +20,18 @@
 
 typedef struct sortable {
     pdl_ytree_id map;
-    uint32_t start, end; /* bytes */
+    uint32_t start, end; /* offsets in bytes */
     pdl_block_kind kind;
 } sortable;
 
 typedef struct key_entry {
-    uint32_t start, end; /* bytes, without the blanks before the first line */
+    uint32_t start, end; /* offsets in bytes, without the blanks before the first line */
     uint32_t rank, index;
 } key_entry;
 
 typedef struct key_sorter {
     const pdl_ytree *t;
-    PDL_VEC(sortable) maps; /* in the order of the text; those inside follow */
+    PDL_VEC(sortable) maps; /* in the order of the text; inner ones follow */
     pdl_buf *out;
 } key_sorter;
 
@@ -49,7 +49,8 @@ static bool is_key(pdl_str key, const char *now, const char *field) {
     return pdl_str_is(key, field) || (now && strcmp(now, field) == 0);
 }
 
-/* Place of a key in the tables: common fields before the kind's own ones, then the others. */
+/* Returns the index of a key in the tables: common fields before the kind's fields, then the
+ * others. */
 static uint32_t rank_of(pdl_block_kind kind, pdl_str key) {
     size_t n_common, n_own;
     const pdl_field *common = pdl_common_fields(&n_common), *own = pdl_fields_of(kind, &n_own);
@@ -77,7 +78,8 @@ static bool begins_line(const key_sorter *s, uint32_t off) {
     return !off || text_of(s)[off - 1] == '\n';
 }
 
-/* Where an entry begins: at the first of the comments above its key that are in its column. */
+/* Returns where an entry begins: at the first of the comments above its key that are in its
+ * column. */
 static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
     const pdl_ytree_token *k = s->t->tokens;
     size_t i = pdl_ytree_token_at(s->t, key->outer);
@@ -90,7 +92,7 @@ static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
     return start;
 }
 
-/* The end of the line on which a mapping ends, with a comment there. */
+/* Returns the end of the line on which a mapping ends, with a comment there. */
 static uint32_t map_end(const key_sorter *s, const pdl_ytree_node *map) {
     pdl_str text = s->t->src->text;
     uint32_t end = map->end;
@@ -105,13 +107,13 @@ static uint32_t map_end(const key_sorter *s, const pdl_ytree_node *map) {
     return lf == PDL_NOT_FOUND ? (uint32_t)text.n : (uint32_t)lf + 1;
 }
 
-/* The start of the line of off. */
+/* Returns the start of the line of off. */
 static uint32_t line_start(const key_sorter *s, uint32_t off) {
     while (off && text_of(s)[off - 1] != '\n') off--;
     return off;
 }
 
-/* The entries of a mapping; 0 when they do not each begin a line. */
+/* Reads the entries of a mapping. Returns 0 when they do not each begin a line. */
 static size_t read_entries(const key_sorter *s, const sortable *m, key_entry *out) {
     size_t n = 0;
     for (pdl_ytree_id id = s->t->nodes[m->map].first; id != PDL_YTREE_NONE;
@@ -157,8 +159,8 @@ static void write_map(key_sorter *s, size_t i) {
     pdl_free(entries);
 }
 
-/* Text [from, to) with the mappings inside of it sorted, from the one of number `next` on. Depth is
- * that of the text, which the reader limits. */
+/* Writes text [from, to) with its inner mappings sorted, from the one of number `next` on. The
+ * depth is that of the text, which the reader limits. */
 static void write_range(key_sorter *s, uint32_t from, uint32_t to, size_t next) {
     pdl_str text = s->t->src->text;
     for (; next < s->maps.n && s->maps.p[next].start < to; next++) {
@@ -173,7 +175,7 @@ static void write_range(key_sorter *s, uint32_t from, uint32_t to, size_t next) 
 
 /* --- which mappings ------------------------------------------------------------------------- */
 
-/* The block mapping that begins at off. */
+/* Returns the block mapping that begins at off. */
 static pdl_ytree_id map_at(const pdl_ytree *t, uint32_t off) {
     pdl_ytree_id id = pdl_ytree_at(t, off);
     for (; id != PDL_YTREE_NONE; id = t->nodes[id].parent) {

@@ -1,4 +1,4 @@
-/* layout.c -- see fmt.h: where each token goes.
+/* layout.c -- see fmt.h: the position of each token.
  *
  * Lines stay as they are, so comments need no rules about what they belong to: only the column of
  * the first token of a line is decided, and the blanks between two tokens. The column of a block
@@ -19,9 +19,9 @@
 
 enum { STEP = 2 }; /* columns of a level */
 
-/* A bracket that is open. */
+/* An open bracket. */
 typedef struct bracket {
-    uint32_t indent; /* column of what its line begins with */
+    uint32_t indent; /* column of the first token of its line */
     bool broken;     /* each item gets a line */
 } bracket;
 
@@ -29,13 +29,13 @@ typedef struct layout {
     const pdl_ytree *t;
     const pdl_format_options *o;
     pdl_buf *out;
-    uint32_t *columns; /* by node: of block collections */
-    uint32_t *was;     /* by node: the same in the source */
+    uint32_t *columns; /* indexed by node: columns of block collections */
+    uint32_t *was;     /* indexed by node: their columns in the source */
     PDL_VEC(bracket) open;
-    uint32_t indent;       /* of the line that is written */
-    bool line_has_content; /* more than dashes */
+    uint32_t indent;       /* indentation of the current line */
+    bool line_has_content; /* the line has more than dashes */
     size_t counted;        /* bytes of out up to which the column is known */
-    uint32_t column;       /* there */
+    uint32_t column;       /* column at `counted` */
     size_t written;        /* number of the last token that was no comment, from 1 */
     size_t next;           /* the next one after the comments that are being written, or less */
 } layout;
@@ -58,7 +58,7 @@ static uint32_t source_column(const layout *l, uint32_t off) {
     return pdl_source_column(l->t->src, off) - 1;
 }
 
-/* Is there nothing but blanks before off on its line? */
+/* Returns true when only blanks precede off on its line. */
 static bool begins_line(const layout *l, uint32_t off) {
     const char *p = text_of(l);
     while (off && p[off - 1] == ' ') off--;
@@ -67,14 +67,15 @@ static bool begins_line(const layout *l, uint32_t off) {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* The innermost block collection around a node; PDL_YTREE_NONE: none. */
+/* Returns the innermost block collection around a node; PDL_YTREE_NONE: there is no such
+ * collection. */
 static pdl_ytree_id block_around(const layout *l, pdl_ytree_id id) {
     do id = l->t->nodes[id].parent;
     while (id != PDL_YTREE_NONE && !is_block(&l->t->nodes[id]));
     return id;
 }
 
-/* Does a node begin after a `?` or `:` on its line? */
+/* Returns true when a node begins after a `?` or `:` on its line. */
 static bool follows_indicator(const layout *l, const pdl_ytree_node *n) {
     size_t i = pdl_ytree_token_at(l->t, n->start);
     return i && i < l->t->n_tokens && !begins_line(l, n->start) &&
@@ -104,8 +105,8 @@ static void find_columns(layout *l, pdl_arena *a) {
     }
 }
 
-/* The first node that begins at off, PDL_YTREE_NONE if none does; the last one that begins before
- * or there in *before. */
+/* Returns the first node that begins at off, PDL_YTREE_NONE if none does; *before is the last one
+ * that begins there or before. */
 static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *before) {
     size_t lo = 0;
     PDL_BISECT(lo, l->t->n_nodes, l->t->nodes[mid].outer < off);
@@ -113,7 +114,7 @@ static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *befor
     return lo < l->t->n_nodes && l->t->nodes[lo].outer == off ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* The block collection that was in this column, from a node outwards. */
+/* Returns the block collection that was in this column, from a node outwards. */
 static pdl_ytree_id around_in_column(const layout *l, pdl_ytree_id id, uint32_t column,
                                      pdl_ytree_kind kind) {
     for (; id != PDL_YTREE_NONE; id = l->t->nodes[id].parent)
@@ -127,7 +128,7 @@ static uint32_t below(const layout *l, pdl_ytree_id id) {
     return up == PDL_YTREE_NONE ? 0 : l->columns[up] + STEP;
 }
 
-/* Column of a node's first token, on its own line in a block collection. */
+/* Returns the column of a node's first token that begins a line in a block collection. */
 static uint32_t node_column(const layout *l, pdl_ytree_id id, uint32_t off) {
     const pdl_ytree_node *n = &l->t->nodes[id];
     if (is_block(n) && n->start == off) return l->columns[id];
@@ -154,8 +155,8 @@ static bool closes(const pdl_ytree_token *k) {
 
 static uint32_t token_column(layout *l, size_t i);
 
-/* A comment is in the column of what follows it, or of the entries that end before it: what it was
- * in the source. After a block scalar it must not become its text. */
+/* Returns the column of a comment. It is that of what follows it, or of the entries that end before
+ * it, as in the source. After a block scalar the comment must not become its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;
@@ -177,7 +178,7 @@ static uint32_t comment_column(layout *l, size_t i) {
     return column < most ? column : most;
 }
 
-/* Column of a token that begins a line. */
+/* Returns the column of a token that begins a line. */
 static uint32_t token_column(layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, here = node_from(l, k->start, &before);
@@ -205,7 +206,7 @@ static uint32_t token_column(layout *l, size_t i) {
     case PDL_YTREE_MAP_CLOSE_TOKEN: break;
     }
     if (here != PDL_YTREE_NONE) return node_column(l, here, k->start);
-    return before == PDL_YTREE_NONE ? 0 : below(l, before); /* content after tag or anchor */
+    return before == PDL_YTREE_NONE ? 0 : below(l, before); /* the content after tag or anchor */
 }
 
 /* --- blanks between tokens -------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static bool is_property(const pdl_ytree_token *k) {
     return k->kind == PDL_YTREE_TAG_TOKEN || k->kind == PDL_YTREE_ANCHOR_TOKEN;
 }
 
-/* Blanks between two tokens of a line; the second one is no comment. */
+/* Returns the blanks between two tokens of a line; the second one is no comment. */
 static uint32_t blanks_between(const pdl_ytree_token *a, const pdl_ytree_token *b) {
     if (is_property(a)) return 1;
     if (b->kind == PDL_YTREE_COMMA_TOKEN) return a->kind == PDL_YTREE_VALUE_TOKEN;
@@ -229,8 +230,8 @@ static uint32_t width(const layout *l, const pdl_ytree_token *k) {
     return (uint32_t)pdl_utf8_count(s);
 }
 
-/* Does the flow collection that opens at token i fit on the line from this column? It is on one
- * line of the source. */
+/* Returns true when the flow collection that opens at token i fits on the line from this column. It
+ * is on one line of the source. */
 static bool fits(const layout *l, size_t i, uint32_t column) {
     const pdl_ytree_token *k = l->t->tokens;
     size_t depth = 0;
@@ -246,7 +247,7 @@ static bool fits(const layout *l, size_t i, uint32_t column) {
     return false;
 }
 
-/* Is it on one line, and no part of a key, which must be on one? */
+/* Returns true when it is on one line and not a part of a key, which must be on one. */
 static bool may_break(const layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, id = node_from(l, k->start, &before);
@@ -268,7 +269,7 @@ static void put_blanks(layout *l, uint32_t n) {
     while (n--) pdl_buf_putc(l->out, ' ');
 }
 
-/* The column at the end of what is written. Each byte is counted once. */
+/* Returns the column at the end of the written text. Each byte is counted once. */
 static uint32_t column_now(layout *l) {
     for (; l->counted < l->out->len; l->counted++) {
         char c = l->out->p[l->counted];
@@ -301,14 +302,15 @@ static size_t length_without_blanks(pdl_str s) {
     return n;
 }
 
-/* Without blanks at the end, but one that a backslash escapes. */
+/* Returns s without blanks at the end, except one that a backslash escapes. */
 static pdl_str without_tail(pdl_str s) {
     size_t n = length_without_blanks(s), slashes = 0;
     while (slashes < n && s.p[n - 1 - slashes] == '\\') slashes++;
     return pdl_str_sub(s, 0, n < s.n && slashes % 2 ? n + 1 : n);
 }
 
-/* A plain or quoted scalar of several lines: the blanks around its line ends mean nothing. */
+/* Writes a plain or quoted scalar of several lines: the blanks around its line ends mean
+ * nothing. */
 static void put_folded(layout *l, const pdl_ytree_token *k, uint32_t column) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     for (bool first = true; p < end; first = false) {
@@ -326,7 +328,8 @@ static void put_folded(layout *l, const pdl_ytree_token *k, uint32_t column) {
     }
 }
 
-/* Column of the text of a block scalar in the source: as PyYAML finds it. digit: of its header. */
+/* Finds the column of a block scalar's text in the source, as PyYAML does. digit: from its
+ * header. */
 static uint32_t text_column(const char *p, const char *end, int digit, int parent) {
     size_t most = 0;
     if (digit) return (uint32_t)((parent < 0 ? 0 : parent) + digit);
@@ -340,8 +343,9 @@ static uint32_t text_column(const char *p, const char *end, int digit, int paren
     return (uint32_t)most;
 }
 
-/* A block scalar: its lines in the column of the collection around it plus STEP. A digit in the
- * header says how much that is; without a last line end there was none to be text. */
+/* Writes a block scalar: its lines in the column of the collection around it plus STEP. A digit in
+ * the header says how much that is. When the last line end is missing, it is no part of the
+ * text. */
 static void put_block_scalar(layout *l, const pdl_ytree_token *k, pdl_ytree_id node) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     pdl_ytree_id up = block_around(l, node);
@@ -415,12 +419,12 @@ static void put_token(layout *l, size_t i) {
     if (k->kind == PDL_YTREE_SCALAR_TOKEN)
         put_scalar(l, k);
     else if (in_range(l, k->start, k->end))
-        put(l, pdl_str_sub(text, 0, length_without_blanks(text))); /* a comment may end in them */
+        put(l, pdl_str_sub(text, 0, length_without_blanks(text))); /* a comment may end in blanks */
     else
         put(l, text);
 }
 
-/* Does the formatter put a line end between these tokens, where there was none? */
+/* Returns true when the formatter puts a line end between these tokens, where there was none. */
 static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     if (!l->open.n || !l->open.p[l->open.n - 1].broken || b->kind == PDL_YTREE_COMMENT_TOKEN)
         return false;
@@ -428,8 +432,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
     return opens(a) || a->kind == PDL_YTREE_COMMA_TOKEN || closes(b);
 }
 
-/* Blanks between two tokens of a line. A collection that begins after a dash is in its column:
- * where not all of it is formatted, that is the one it had. */
+/* Returns the blanks between two tokens of a line. A collection that begins after a dash is in its
+ * column; where only a part of it is formatted, that is its old column. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =
@@ -438,7 +442,7 @@ static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytr
     return blanks_between(a, b);
 }
 
-/* Line ends in what is between two tokens. */
+/* Counts the line ends between two tokens. */
 static size_t count_lines(pdl_str s) {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++)
@@ -446,18 +450,18 @@ static size_t count_lines(pdl_str s) {
     return n;
 }
 
-/* Line ends at the end of a token: those of a block scalar. */
+/* Counts the line ends at the end of a token: those of a block scalar. */
 static size_t lines_at_end(const layout *l, const pdl_ytree_token *k) {
     size_t n = 0;
     while (k->start + n < k->end && text_of(l)[k->end - 1 - n] == '\n') n++;
     return n;
 }
 
-/* What is between token i and the one before it, where nothing is formatted. */
+/* Writes what is between token i and the one before it, where nothing is formatted. */
 static void put_gap_as_is(layout *l, size_t i, pdl_str gap) {
     const pdl_ytree_token *a = i ? &l->t->tokens[i - 1] : NULL;
     if (a && in_range(l, a->start, a->end)) {
-        size_t written = 0; /* the empty lines that a block scalar keeps with `+` */
+        size_t written = 0; /* empty lines that a block scalar keeps with `+` */
         while (written < l->out->len && l->out->p[l->out->len - 1 - written] == '\n') written++;
         for (size_t n = lines_at_end(l, a); n > written; n--) pdl_buf_putc(l->out, '\n');
     }
@@ -487,7 +491,7 @@ static void put_gap(layout *l, size_t i) {
         bool ended = l->out->len && l->out->p[l->out->len - 1] == '\n';
         if (written) {
             empty = count_lines(gap);
-            l->out->len--; /* its line ends are there already */
+            l->out->len--; /* its line ends are written already */
         } else {
             empty -= empty && ended;
         }
@@ -502,7 +506,7 @@ static void put_gap(layout *l, size_t i) {
     }
 }
 
-/* The last line end; a block scalar at the end of a text without one has none to keep. */
+/* Writes the last line end. A block scalar at the end of a text without one has none to keep. */
 static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
     pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);
@@ -514,7 +518,7 @@ static void put_end(layout *l) {
     if (!is_open) pdl_buf_putc(l->out, '\n');
     uint32_t end = pdl_source_line(l->t->src, (uint32_t)text.n) - (text.p[text.n - 1] == '\n');
     for (uint32_t n = l->o->last_line; l->o->first_line && n < end; n++)
-        pdl_buf_putc(l->out, '\n'); /* empty lines after those that are formatted */
+        pdl_buf_putc(l->out, '\n'); /* empty lines after the formatted ones */
 }
 
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out) {

@@ -1,4 +1,4 @@
-/* same.c -- see layout.h: the proof that a step of the formatter left the meaning alone.
+/* same.c -- see layout.h: proves that a step of the formatter did not change the meaning.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* The next byte that counts, from *i on: blanks after `${` and before `}` do not. */
+/* Returns the next byte that counts, from *i on: blanks after `${` and before `}` do not. */
 static int next_byte(pdl_str s, size_t *i) {
     size_t to = *i;
     while (to < s.n && is_blank(s.p[to])) to++;
@@ -46,8 +46,8 @@ bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose) {
 
 static bool same_below(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y);
 
-/* Entries in any order; keys are scalars and differ. Those of both are in the same order where
- * nothing was sorted, so most are found at once. */
+/* Compares entries in any order; keys are scalars and differ. Entries of both are in the same order
+ * where nothing was sorted, so most are found at once. */
 static bool same_entries(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y) {
     pdl_ytree_id k = a->nodes[x].first, m = b->nodes[y].first;
     size_t n = 0;

@@ -1,7 +1,7 @@
 /* spacing.c -- see layout.h: `${x}` becomes `${ x }`.
  *
- * Only in texts that the program evaluates: the walk over its expressions gives them. Code, data
- * and everything below them is left alone, since blanks are part of what they are; so is an
+ * This changes only texts that the program evaluates: the walk over its expressions gives them.
+ * Code, data and everything below them is unchanged, since blanks are a part of them; so is an
  * expression whose blanks are not in the source as they are in the text (escapes, folded lines).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* n bytes of the source at off become one blank. */
+/* An edit: n bytes of the source at off become one blank. */
 typedef struct blank_edit {
     uint32_t off, n;
 } blank_edit;
@@ -39,7 +39,8 @@ static pdl_ytree_id node_at(const pdl_ytree *t, uint32_t start) {
     return lo < t->n_nodes && t->nodes[lo].outer == start ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* Is it, or something around it, the value of a key whose text is taken as it is? */
+/* Returns true when a node, or something around it, is the value of a key whose text is taken as it
+ * is. */
 static bool is_verbatim(const pdl_ytree *t, pdl_ytree_id id) {
     static const char *const keys[] = {"code", "data", "raw"};
     for (; id != PDL_YTREE_NONE; id = t->nodes[id].parent) {
@@ -55,7 +56,7 @@ static bool is_verbatim(const pdl_ytree *t, pdl_ytree_id id) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* The blanks [from, to) of a text next to a brace. */
+/* Adds an edit for the blanks [from, to) of a text next to a brace. */
 static void add_edit(spacing *s, const pdl_node *n, size_t from, size_t to) {
     if (to - from == 1 && n->text.p[from] == ' ') return;
     pdl_loc loc = pdl_node_text_loc(n, from, to);
@@ -67,8 +68,8 @@ static void add_edit(spacing *s, const pdl_node *n, size_t from, size_t to) {
     *pdl_vec_push(&s->edits) = (blank_edit){loc.start, loc.end - loc.start};
 }
 
-/* The expression whose first and last bytes are in [start, end) of the text, if it is alone between
- * its braces. */
+/* Adds edits for the expression whose first and last bytes are in [start, end) of the text, if it
+ * is alone between its braces. */
 static void space(spacing *s, const pdl_node *n, size_t start, size_t end) {
     size_t from = start, to = end;
     while (from && is_blank(n->text.p[from - 1])) from--;
@@ -80,7 +81,7 @@ static void space(spacing *s, const pdl_node *n, size_t start, size_t end) {
     add_edit(s, n, end, to);
 }
 
-/* A text that is one expression as a whole. */
+/* Adds edits for a text that is one expression as a whole. */
 static void space_whole(spacing *s, const pdl_node *n) {
     size_t start = 2, end = n->text.n;
     if (end < 4 || memcmp(n->text.p, "${", 2) != 0 || n->text.p[--end] != '}') return;
@@ -123,7 +124,7 @@ void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_
     pdl_program_walk(p, &(pdl_walk){.user = &s, .expr = on_expr});
     if (s.edits.n) qsort(s.edits.p, s.edits.n, sizeof *s.edits.p, by_place);
     for (size_t i = 0; i < s.edits.n; i++) {
-        if (s.edits.p[i].off < at) continue; /* an alias: made already */
+        if (s.edits.p[i].off < at) continue; /* an alias: its edit is made already */
         if (i && s.edits.p[i].off == s.edits.p[i - 1].off) continue;
         pdl_buf_put(out, pdl_str_sub(text, at, s.edits.p[i].off));
         pdl_buf_putc(out, ' ');

@@ -20,7 +20,7 @@
 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
 
-/* Place of an item: its dash when that is on a separate line, as in the reference. */
+/* Returns the place of an item: its dash when that is on a separate line, as in the reference. */
 static pdl_loc item_place(const pdl_node *item) {
     pdl_loc loc = pdl_node_loc(item);
     uint32_t i = loc.start;
@@ -29,8 +29,8 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Place of a path in the tree of nodes: the key of the last step that the tree has; unknown when it
- * has none. */
+/* Returns the place of a path in the tree of nodes: the key of the last step that the tree has;
+ * unknown when it has none. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
                         const pdl_node **end) {
     if (!at) {
@@ -79,7 +79,7 @@ static void put_str(pdl_buf *out, pdl_vref v) {
     pdl_val_show(v, false, 200, out);
 }
 
-/* "VALUE text" or "VALUE text REPR". */
+/* Adds "VALUE text" or "VALUE text REPR". */
 static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text,
                         pdl_vref more) {
     pdl_buf b = PDL_BUF;
@@ -90,7 +90,7 @@ static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const 
     pdl_buf_fini(&b);
 }
 
-/* Says what v is when not even its beginning has room. */
+/* Says how large v is when not even its beginning fits. */
 static void put_size(pdl_buf *out, pdl_vref v) {
     if (pdl_is_dict(v))
         pdl_buf_putf(out, "an object with %zu keys", pdl_dict_len(v));
@@ -100,7 +100,7 @@ static void put_size(pdl_buf *out, pdl_vref v) {
         PDL_PUT(out, "...");
 }
 
-/* The beginning of v as JSON. */
+/* Writes the beginning of v as JSON. */
 static void put_json(pdl_buf *out, pdl_vref v) {
     enum { MOST_SHOWN = 60, MOST_OF_TEXT = 40 };
     pdl_buf shown = PDL_BUF_INIT(MOST_SHOWN);
@@ -124,7 +124,7 @@ static void set_help(pdl_analysis *an, const pdl_buf *text) {
     an->out->p[an->out->n - 1].help = pdl_arena_str(an->arena, pdl_buf_str(text));
 }
 
-/* "is "three", should be an integer", for the last problem. */
+/* Adds "is "three", should be an integer" to the last problem. */
 static void add_help(pdl_analysis *an, pdl_vref v, const char *plain) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "is ");
@@ -143,7 +143,7 @@ static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *t
     pdl_buf_fini(&b);
 }
 
-/* Which of several objects it is whose field is missing. */
+/* Says which of several objects lacks the field. */
 static void add_missing_help(pdl_analysis *an, pdl_vref name) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "has no ");
@@ -152,8 +152,8 @@ static void add_missing_help(pdl_analysis *an, pdl_vref name) {
     pdl_buf_fini(&b);
 }
 
-/* The field of the schema whose name is next to that of the last problem. Only the first problems
- * are helped, as their hint shows no more: fields and properties may both be many. */
+/* Adds the field of the schema whose name is next to that of the last problem. Only the first
+ * problems get one, because a hint shows no more: fields and properties may both be many. */
 static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
     enum { MOST_HELPED = 3 };
     PDL_VEC(pdl_str) known = {0};
@@ -169,6 +169,8 @@ static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
+/* The types by their words. Only the first N_SCALARS are those of values without parts; the other
+ * two occur with an enum. */
 static const struct {
     const char *word, *text, *plain;
 } classes[] = {{"null", " should be of type None", "null"},
@@ -176,8 +178,8 @@ static const struct {
                {"boolean", " should be of type <class 'bool'>", "a boolean"},
                {"integer", " should be of type <class 'int'>", "an integer"},
                {"number", " should be of type <class 'float'>", "a number"},
-               {"array", " should be of type <class 'list'>", "a list"},      /* the last two: */
-               {"object", " should be of type <class 'dict'>", "an object"}}; /* with an enum */
+               {"array", " should be of type <class 'list'>", "a list"},
+               {"object", " should be of type <class 'dict'>", "an object"}};
 enum { N_CLASSES = sizeof classes / sizeof *classes, N_SCALARS = 5 };
 
 static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, int row) {
@@ -185,27 +187,29 @@ static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, in
     add_help(an, v, classes[row].plain);
 }
 
-/* Row of a type among the first n, or -1. */
+/* Returns the row of a type among the first n, or -1. */
 static int class_of(pdl_vref word, int n) {
     for (int i = 0; i < n; i++)
         if (pdl_text_is(word, classes[i].word)) return i;
     return -1;
 }
 
-/* As classes of Python, where a boolean is an int, and as the validator: either is enough. */
+/* Compares v with a class of Python, where a boolean is an int, and as the validator does: either
+ * is enough. */
 static bool fits_class(pdl_vref v, pdl_vref word) {
     return pdl_json_is(v, pdl_str_get(word), PDL_D20) ||
            (pdl_is_bool(v) && pdl_text_is(word, "integer"));
 }
 
-/* Python's `v in list`: true is 1. */
+/* Computes Python's `v in list`: true is 1. */
 static bool is_among(pdl_vref v, pdl_vref list) {
     for (size_t i = 0; i < pdl_list_len(list); i++)
         if (pdl_val_eq(pdl_list_at(list, i), v)) return true;
     return false;
 }
 
-/* The message has the values, but not where it is, nor that a text is empty. */
+/* Reports a value that is not among the choices. The message has the values, but not the place of
+ * the value, nor that a text is empty. */
 static void add_choice(pdl_analysis *an, const pdl_step *at, pdl_vref v, pdl_vref choices) {
     pdl_buf b = PDL_BUF;
     add_problem(an, at, v, " should be one of: ", choices);
@@ -241,7 +245,7 @@ static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step 
     }
 }
 
-/* Returns true when a field that `properties` lacks is allowed by another keyword. */
+/* Returns true when another keyword allows a field that `properties` lacks. */
 static bool is_matched(pdl_analysis *an, pdl_vref s, pdl_vref key) {
     pdl_vref patterns = pdl_dict_getz(s, "patternProperties");
     for (size_t i = 0; pdl_is_dict(patterns) && pdl_is_str(key) && i < pdl_dict_len(patterns); i++)
@@ -297,7 +301,8 @@ static bool is_type(pdl_vref s, const char *word) {
     return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word);
 }
 
-/* The other member of a union of two, one of which is null; absent when it is not such a union. */
+/* Returns the other member of a union of two, one of which is null; absent when it is not such a
+ * union. */
 static pdl_vref beside_null(pdl_vref members) {
     if (pdl_list_len(members) != 2) return pdl_absent();
     pdl_vref a = pdl_list_at(members, 0), b = pdl_list_at(members, 1);
@@ -305,7 +310,7 @@ static pdl_vref beside_null(pdl_vref members) {
     return is_type(a, "null") ? b : pdl_absent();
 }
 
-/* Target of "#/..." in the document, else absent. */
+/* Returns the target of "#/..." in the document, else absent. */
 static pdl_vref local_target(pdl_analysis *an, pdl_vref s) {
     pdl_vref ref = pdl_is_dict(s) ? pdl_dict_getz(s, "$ref") : pdl_absent();
     if (!pdl_is_str(ref) || !pdl_str_starts(pdl_str_get(ref), PDL_STR("#"))) return pdl_absent();

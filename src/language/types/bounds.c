@@ -1,11 +1,10 @@
 /* bounds.c -- see type.h: which values of a type can carry few messages only, for the policies.
  *
- * A text that a model wrote can be any instruction; the boolean that the same model wrote can be
- * two. Once a value was checked against a type that admits few values, its label says so: it is
- * bounded (label.h). How many values a type admits is counted from the schema alone, since what the
- * value happens to be is the choice of its author. A keyword that is not understood here
- * bounds nothing, and several keywords can only admit less than one of them, so a count is never
- * too low.
+ * A text that a model wrote can be any instruction; a boolean that the same model wrote can be two.
+ * Once a value was checked against a type that admits few values, its label says so: it is bounded
+ * (label.h). The number of values that a type admits is counted from the schema alone, since the
+ * author of the value chose the value. A keyword that is not understood here bounds nothing, and
+ * several keywords can only admit less than one of them, so a count is never too low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,9 +15,9 @@
 
 #include "base/banned.h"
 
-/* How many values fit; shaped: texts and lists of any number, of a known form. */
+/* The number of values that fit. shaped: texts and lists of any number, of a known form. */
 typedef struct bound {
-    uint64_t count; /* 0: more than can be counted */
+    uint64_t count; /* 0: too many to be counted */
     bool shaped;
 } bound;
 
@@ -26,8 +25,8 @@ static const bound unbounded = {0, false};
 
 static uint64_t times(uint64_t a, uint64_t b) { return b && a > UINT64_MAX / b ? 0 : a * b; }
 
-/* The values of such a kind are told apart by their content alone: 1 and 1.0 are one value for a
- * schema, and two for a text that is made of them. */
+/* Returns true when a value has only one form. For a schema 1 and 1.0 are one value, but a text
+ * that is made of them differs. */
 static bool has_one_form(pdl_vref v) {
     return pdl_is_null(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_INT) || pdl_is_str(v);
 }
@@ -68,8 +67,8 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
     return false;
 }
 
-/* The order of the keys is a choice, too. Keys that the schema does not name are examined in the
- * value. */
+/* Counts the values of an object, whose order of keys is a choice as well. Keys that the schema
+ * does not name are examined in the value. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");
     bound all = {1, true};
@@ -122,14 +121,15 @@ static bound bound_of(pdl_vref schema, unsigned depth) {
 
 static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsigned depth);
 
-/* What the label loses. */
+/* Returns the bits that the label of a bounded value loses. */
 static pdl_label lost(uint64_t capacity, bound of) {
     if (of.count && of.count <= capacity) return (pdl_label)PDL_LABEL_FREE;
     return of.shaped ? (pdl_label)PDL_LABEL_UNSHAPED : 0;
 }
 
-/* With these labels for the whole of it, beside those of its parts. How many parts there are does
- * not count any more when the type says how many values they have together. */
+/* Returns the container with these labels for the whole of it, besides those of its parts. The
+ * number of parts does not matter any more when the type limits the values of all of them
+ * together. */
 static pdl_val rejoined(pdl_val container, pdl_label whole, pdl_label without) {
     unsigned parts = pdl_flags_of(container) & PDL_F_PARTS;
     pdl_label inner = pdl_label_of(container) & ~(without & (pdl_label)PDL_LABEL_SEVERAL);
@@ -170,7 +170,7 @@ static pdl_val bound_list(uint64_t capacity, pdl_vref schema, pdl_val v, unsigne
     return out;
 }
 
-/* The branch of a choice that is for containers of this kind, when there is one only. */
+/* Returns the branch of a choice that is for containers of this kind, when there is only one. */
 static pdl_vref branch_for(pdl_vref any, const char *type) {
     pdl_vref found = pdl_absent();
     for (size_t i = 0, n = pdl_list_len(any); i < n; i++) {
@@ -182,7 +182,7 @@ static pdl_vref branch_for(pdl_vref any, const char *type) {
     return found;
 }
 
-/* Takes v, which fits the schema. */
+/* Bounds v, which fits the schema. Takes v. */
 static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_is_dict(schema) || depth >= (unsigned)PDL_MAX_SCHEMA_DEPTH ||
@@ -201,8 +201,8 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Known without its schema, for most arguments and results of functions, which are checked at every
- * call. */
+/* Answers without the schema for most arguments and results of functions, which are checked at
+ * every call. */
 bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)

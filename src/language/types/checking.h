@@ -1,7 +1,8 @@
-/* checking.h -- private to types: the check of a value against a schema that is ready.
+/* checking.h -- the check of a value against a schema that is ready. Private to types.
  *
  * A check interprets the schema value itself, keyword by keyword (keywords.c), in one of two modes:
- * valid or not (it stops at the first failure), or collecting the failures.
+ * it decides whether the value is valid and stops at the first failure, or it collects the
+ * failures.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,32 +19,32 @@ typedef struct pdl_remote_doc {
     struct pdl_remote_doc *next;
 } pdl_remote_doc;
 
-/* References can multiply work without bound, and failures memory. */
+/* Limits of a check: references can multiply its work, and failures its memory, without bound. */
 enum { PDL_CHECK_STEPS = 10000000, PDL_CHECK_FAILS = 100000 };
 
 typedef struct pdl_check {
     const pdl_schema *schema;
-    pdl_arena *arena; /* scratch */
+    pdl_arena *arena; /* memory for the check */
     pdl_err *err;
-    bool stopped; /* err is set: unwind */
+    bool stopped; /* err is set: every level returns */
     unsigned depth;
     uint64_t steps;   /* schema objects visited; at most PDL_CHECK_STEPS */
     size_t n_fails;   /* at most PDL_CHECK_FAILS are kept */
-    pdl_fails *fails; /* NULL: only valid or not */
+    pdl_fails *fails; /* NULL: failures are not collected */
     const pdl_step *path, *path_start;
     pdl_remote_fn *remote;
     void *user;
-    pdl_remote_doc *docs; /* fetched during this check */
+    pdl_remote_doc *docs; /* documents fetched during this check */
     pdl_resource *metas;
 } pdl_check;
 
-/* Resources entered, innermost first. */
+/* The resources that were entered, innermost first. */
 typedef struct pdl_dyn {
     const pdl_resource *res;
     const struct pdl_dyn *up;
 } pdl_dyn;
 
-/* Which entries of the current value were evaluated, for unevaluated*. */
+/* The entries of the current value that were evaluated, for unevaluated*. */
 typedef struct pdl_seen {
     uint64_t *bits;
     size_t n;
@@ -54,31 +55,32 @@ void pdl_check_fini(pdl_check *c);
 /* Returns true when v satisfies schema, a part of the resource dyn->res; false also when stopped.
  * seen may be NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
-/* As pdl_check_run, one step into the value. */
+/* Works as pdl_check_run, one step into the value. */
 bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
                   size_t i);
-/* As pdl_check_run without collecting. */
+/* Works as pdl_check_run, without collecting failures. */
 bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
-/* Note a failure (NULL when not collecting). */
+/* Records a failure. Returns NULL when failures are not collected. */
 pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want,
                          pdl_vref schema);
-/* Compiled pattern, NULL when stopped. */
+/* Returns the compiled pattern, or NULL with the check stopped. */
 const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
 bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
 
-/* Resolves $ref of a schema in dyn->res to the target and its resource. False: stopped. */
+/* Resolves $ref of a schema in dyn->res to the target and its resource. Returns false with the
+ * check stopped. */
 PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                             const pdl_resource **res);
 PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                                     const pdl_resource **res);
 PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
                                       const pdl_resource **res);
-/* The resource that v is the root of, else res. */
+/* Returns the resource whose root v is, else res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
 /* --- keywords (keywords.c) -------------------------------------------------------------------- */
 
-/* What the metaschema demands of a keyword's value. */
+/* The form that the metaschema demands of a keyword's value. */
 typedef enum {
     PDL_KW_schema,
     PDL_KW_schemas,
@@ -115,18 +117,18 @@ typedef struct pdl_keyword {
     const char *name;
     unsigned drafts;
     pdl_kw_shape shape;
-    bool late;                      /* runs after the others */
-    bool (*fn)(const pdl_kw_at *k); /* NULL: no assertion */
+    bool late;                      /* it runs after the others */
+    bool (*fn)(const pdl_kw_at *k); /* NULL: the keyword asserts nothing */
 } pdl_keyword;
 
-/* The keyword of this name in this draft, or NULL. */
+/* Returns the keyword of this name in this draft, or NULL. */
 const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft);
 
-/* Is v of the type that a word of the JSON Schema names? */
+/* Returns true when v is of the type that a word of the JSON Schema names. */
 bool pdl_json_is(pdl_vref v, pdl_str word, unsigned draft);
-/* Equality of JSON: 1 == 1.0, true != 1. */
+/* Compares as JSON: 1 == 1.0, true != 1. */
 bool pdl_json_eq(pdl_vref a, pdl_vref b);
-/* No two items are equal. */
+/* Returns true when no two items are equal. */
 bool pdl_json_unique(pdl_vref list, pdl_arena *scratch);
 
 #endif

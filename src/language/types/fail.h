@@ -1,7 +1,8 @@
-/* fail.h -- private to types: the failures of a check, of which one is reported.
+/* fail.h -- the failures of a check, of which one is reported. Private to types.
  *
- * A failure keeps the values that it is about and not its sentence, because of a thousand failures
- * at most one is printed. Those of the branches of anyOf and oneOf belong to theirs.
+ * A failure keeps the values that it is about instead of its sentence, because at most one of a
+ * thousand failures is printed. Failures in the branches of anyOf and oneOf belong to the failure
+ * of these.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* What failed; failure_words.c has a row of text for each. */
+/* The kinds of failures; failure_words.c has a row of text for each. */
 typedef enum {
     PDL_FAIL_false,
     PDL_FAIL_type,
@@ -52,21 +53,21 @@ typedef enum {
 /* One step into the value. */
 typedef struct pdl_step {
     const struct pdl_step *up;
-    pdl_vref key; /* key of a dict; absent: index */
+    pdl_vref key; /* a dict's key; absent: an index */
     size_t i;
 } pdl_step;
 
 typedef struct pdl_fail {
     pdl_fail_kind kind;
-    bool weak;     /* of anyOf, oneOf */
+    bool weak;     /* failure of anyOf, oneOf */
     pdl_vref v;    /* the value */
     pdl_vref want; /* the keyword's value */
     pdl_vref schema;
     pdl_vref x;     /* a name; PDL_FAIL_depends: the missing one */
-    pdl_vref *list; /* names or values that are too many, schemas that hold */
+    pdl_vref *list; /* superfluous names or values, or schemas that hold */
     size_t n_list;
     size_t n;       /* a count */
-    pdl_step *path; /* steps from the start of the list this failure is in */
+    pdl_step *path; /* steps from the start of the list that contains this failure */
     size_t n_path;
     pdl_str said; /* PDL_FAIL_said: the text */
     struct pdl_fail *inner, *next;
@@ -76,11 +77,11 @@ typedef struct pdl_fails {
     pdl_fail *first, *last;
 } pdl_fails;
 
-/* The failure to report (jsonschema's best_match), or NULL. */
+/* Returns the failure to report (jsonschema's best_match), or NULL. */
 const pdl_fail *pdl_fail_best(const pdl_fails *all);
-/* ".name" or "[3]", appended. */
+/* Appends ".name" or "[3]". */
 void pdl_step_put(const pdl_step *s, pdl_buf *out);
-/* Its sentence, appended. */
+/* Appends the sentence of a failure. */
 void pdl_fail_words(const pdl_fail *f, pdl_buf *out);
 
 #endif

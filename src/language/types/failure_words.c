@@ -1,5 +1,5 @@
-/* failure_words.c -- selects the failure of a validation to report, and its sentence (those of
- * Python's jsonschema). See schema.h.
+/* failure_words.c -- selects the failure of a validation to report, and words it as Python's
+ * jsonschema does. See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +32,8 @@ static bool matches_type(const pdl_fail *f) {
     return false;
 }
 
-/* Greater is more relevant: nearer to the top, later among siblings, not of a union, not of the
- * requested type. */
+/* Returns a greater number for a more relevant failure: nearer to the top, later among siblings,
+ * not of a union, not of the requested type. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {
@@ -49,7 +49,7 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
     const pdl_fail *best = all->first;
     for (const pdl_fail *f = best; f; f = f->next)
         if (relevance(f, best) > 0) best = f;
-    while (best && best->inner) { /* below a union the deepest one counts, unless two are equal */
+    while (best && best->inner) { /* below a union the deepest failure wins, unless two are equal */
         const pdl_fail *least = best->inner;
         bool alike = false;
         for (const pdl_fail *f = least->next; f; f = f->next) {
@@ -65,9 +65,9 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
 
 /* --- its sentence ----------------------------------------------------------------------------- */
 
-/* @v repr of the value, @w repr of what the keyword wants, @W str of it, @x the name, @l the list,
- * @t type words,
- * @n the count, @b "was" or "were", @d "does" or "do". Rows in order of pdl_fail_kind. */
+/* The sentences, in the order of pdl_fail_kind. @v repr of the value, @w repr of what the keyword
+ * wants, @W str of it, @x the name, @l the list, @t type words, @n the count, @b "was" or "were",
+ * @d "does" or "do". */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
     [PDL_FAIL_type] = "@v is not of type @t",
@@ -154,7 +154,8 @@ static void put_types(pdl_buf *out, pdl_vref t) {
     }
 }
 
-/* Draft 4: exclusiveMinimum is a flag, the limit is the keyword minimum beside it. */
+/* Returns the limit of a failure. In draft 4 exclusiveMinimum is a flag, and the limit is the
+ * keyword minimum beside it. */
 static pdl_vref limit_of(const pdl_fail *f) {
     if (!pdl_is_bool(f->want)) return f->want;
     return pdl_dict_getz(f->schema, f->kind == PDL_FAIL_above ? "minimum" : "maximum");
@@ -166,7 +167,7 @@ static void put_rest(pdl_buf *out, const pdl_fail *f) {
     if (f->n_list != 1) PDL_PUT(out, "]");
 }
 
-/* One placeholder. Flat: one row each. */
+/* Writes one placeholder, by a flat switch with a row for each. */
 static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
     switch (what) {
     case 'v': put_repr(out, f->v); break;

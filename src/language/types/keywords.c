@@ -1,4 +1,4 @@
-/* keywords.c -- the keywords of JSON Schema: one row each, and what they assert. See schema.h.
+/* keywords.c -- the keywords of JSON Schema: one row for each, and what they assert. See schema.h.
  *
  * An asserting function returns whether its keyword holds, and records failures in the reference's
  * order. While failures are collected it continues after one; otherwise it may stop.
@@ -20,7 +20,7 @@ static bool bad(const pdl_kw_at *k, pdl_fail_kind kind) {
     return false;
 }
 
-/* Continue with further parts? */
+/* Returns true when further parts must be checked. */
 static bool must_continue(const pdl_kw_at *k, bool ok) {
     return !k->c->stopped && (ok || k->c->fails);
 }
@@ -42,7 +42,7 @@ static void see_all(pdl_seen *s) {
 }
 static bool was_seen(const pdl_seen *s, size_t i) { return s && (s->bits[i / 64] >> (i % 64) & 1); }
 
-/* Applies schema to the same value; the entries that it evaluated count if it holds. */
+/* Applies schema to the same value. The entries that it evaluated count if it holds. */
 static bool apply(const pdl_kw_at *k, pdl_vref schema, const pdl_dyn *dyn, bool quiet) {
     pdl_seen tmp = {0};
     if (k->seen) {
@@ -111,8 +111,8 @@ static bool kw_below(const pdl_kw_at *k) {
     return (cmp != 1 && cmp != 0) || bad(k, PDL_FAIL_below);
 }
 
-/* A float divisor is divided by as Python does, so 0.3 is not a multiple of 0.1; where that
- * overflows, exactly. */
+/* Returns true when v is a multiple. By a float it is divided as in Python, so 0.3 is not a
+ * multiple of 0.1; where that overflows, it is computed exactly. */
 static bool is_multiple(pdl_vref v, pdl_vref of) {
     if (pdl_is(of, PDL_V_FLOAT)) {
         double a = pdl_num_to_double(v), b = pdl_float_of(of), q = a / b;
@@ -174,7 +174,7 @@ static bool kw_pattern(const pdl_kw_at *k) {
 
 /* --- arrays ----------------------------------------------------------------------------------- */
 
-/* Items [from, to) against one schema. */
+/* Checks items [from, to) against one schema. */
 static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t to) {
     bool ok = true;
     for (size_t i = from; i < to && must_continue(k, ok); i++) {
@@ -184,7 +184,7 @@ static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t t
     return ok;
 }
 
-/* The i-th item against the i-th schema. */
+/* Checks the i-th item against the i-th schema. */
 static bool zip_items(const pdl_kw_at *k, pdl_vref schemas) {
     bool ok = true;
     size_t n = pdl_list_len(k->v), m = pdl_list_len(schemas);
@@ -193,7 +193,7 @@ static bool zip_items(const pdl_kw_at *k, pdl_vref schemas) {
     return ok;
 }
 
-/* The items from `from` on, in a failure. */
+/* Lists the items from `from` on in a failure. */
 static void list_rest(const pdl_kw_at *k, pdl_fail *f, size_t from) {
     if (!f) return;
     size_t n = pdl_list_len(k->v);
@@ -310,7 +310,7 @@ static bool kw_pattern_properties(const pdl_kw_at *k) {
     return ok && !k->c->stopped;
 }
 
-/* Is the key named by `properties` or matched by `patternProperties`? */
+/* Returns true when `properties` names the key or `patternProperties` matches it. */
 static bool is_known(const pdl_kw_at *k, pdl_vref props, pdl_vref patterns, pdl_vref key) {
     if (pdl_is_dict(props) && !pdl_is_absent(pdl_dict_find(props, key))) return true;
     for (size_t p = 0; pdl_is_dict(patterns) && p < pdl_dict_len(patterns); p++)
@@ -364,7 +364,7 @@ static bool kw_required(const pdl_kw_at *k) {
     return ok;
 }
 
-/* All of names must be there because key is. */
+/* Checks that all of names are there, because key is. */
 static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
     bool ok = true;
     for (size_t i = 0; i < pdl_list_len(names); i++) {
@@ -377,7 +377,7 @@ static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
     return ok;
 }
 
-/* dependentRequired, dependentSchemas, dependencies: lists are names, the rest schemas. */
+/* Checks dependentRequired, dependentSchemas, dependencies: lists are names, the rest schemas. */
 static bool kw_dependent(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_dict(k->want)) return true;
     bool ok = true;
@@ -417,7 +417,8 @@ static bool kw_all_of(const pdl_kw_at *k) {
     return ok;
 }
 
-/* Branches from *i on until one holds; *i is its index, or the length. Failures go to *inner. */
+/* Checks branches from *i on until one holds; *i is its index, or the length. Failures go to
+ * *inner. */
 static void find_holding(const pdl_kw_at *k, size_t *i, pdl_fails *inner) {
     pdl_check *c = k->c;
     pdl_fails *outer = c->fails;
@@ -533,7 +534,7 @@ enum {
     FROM7 = PDL_D7 | NEW
 };
 
-/* Sorted by name; rows of one name have different drafts. */
+/* The keywords, sorted by name; rows of one name have different drafts. */
 static const pdl_keyword keywords[] = {
     {"$anchor", NEW, PDL_KW_anchor, false, NULL},
     {"$comment", FROM7, PDL_KW_string, false, NULL},
@@ -605,7 +606,7 @@ static const pdl_keyword keywords[] = {
 };
 
 const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft) {
-    assert(draft && !(draft & (draft - 1))); /* one of PDL_D* */
+    assert(draft && !(draft & (draft - 1))); /* exactly one of PDL_D* */
     size_t lo = 0;
     PDL_BISECT(lo, sizeof keywords / sizeof *keywords,
                pdl_str_cmp(pdl_str_of(keywords[mid].name), name) < 0);

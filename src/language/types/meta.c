@@ -1,7 +1,7 @@
 /* meta.c -- prepares a schema: form of its keywords, embedded resources, anchors, regexes. See
  * schema.h.
  *
- * One walk does all of it, following the keywords that hold schemas. Of several faults the one
+ * One walk does all of it, following the keywords that contain schemas. Of several faults the one
  * nearest to the top is reported, as in the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,10 +15,10 @@
 #include "base/banned.h"
 
 typedef struct walk {
-    pdl_schema *s; /* NULL: only the shape */
+    pdl_schema *s; /* NULL: only forms are checked */
     pdl_arena *a;
     bool lenient;
-    unsigned depth; /* of schemas */
+    unsigned depth; /* depth of schemas */
     bool too_deep;
     size_t n_path;
     bool faulty; /* fault and fault_path are set */
@@ -61,7 +61,7 @@ pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri) {
 
 static void put_repr(pdl_buf *b, pdl_vref v) { pdl_val_show(v, true, 2000, b); }
 
-/* "VALUE text", unless a fault nearer to the top is known. */
+/* Records "VALUE text", unless a fault nearer to the top is known. */
 static void fault(walk *w, pdl_vref v, const char *text) {
     if (w->lenient || (w->faulty && w->fault_path <= w->n_path)) return;
     pdl_buf_clear(&w->fault);
@@ -150,7 +150,7 @@ static void check_pattern(walk *w, pdl_vref v) {
     }
 }
 
-/* Does s match ^[A-Za-z_][-A-Za-z0-9._]*$ ? */
+/* Checks that s matches ^[A-Za-z_][-A-Za-z0-9._]*$. */
 static void check_anchor(walk *w, pdl_vref v) {
     if (!want_string(w, v)) return;
     pdl_str s = pdl_str_get(v);
@@ -265,7 +265,7 @@ static pdl_resource *new_resource(walk *w, pdl_vref root, pdl_str uri, unsigned 
     return r;
 }
 
-/* Registers the names of schema v inside of res; returns the resource that v is in. */
+/* Registers the names of schema v inside of res. Returns the resource that contains v. */
 static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
     unsigned draft = draft_of(v, res->draft);
     bool is_root =

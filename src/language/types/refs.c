@@ -52,7 +52,7 @@ static const pdl_resource *find_resource(pdl_check *c, pdl_str uri, unsigned dra
 
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res) {
     if (!pdl_is_dict(v) || res->meta) return res;
-    /* Most documents have no parts with names. */
+    /* most documents have no parts with names */
     bool parts = c->schema->first != c->schema->last;
     for (const pdl_remote_doc *d = c->docs; d && !parts; d = d->next)
         parts = d->s->first != d->s->last;
@@ -68,7 +68,7 @@ const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_re
     return res;
 }
 
-/* One step of a JSON pointer, ~1 and ~0 decoded. */
+/* Returns one step of a JSON pointer, with ~1 and ~0 decoded. */
 static pdl_str decode_step(pdl_arena *a, pdl_str s) {
     if (pdl_str_find(s, PDL_STR("~"), 0) == PDL_NOT_FOUND) return s;
     char *p = pdl_arena_get(a, s.n + 1);
@@ -81,7 +81,7 @@ static pdl_str decode_step(pdl_arena *a, pdl_str s) {
     return (pdl_str){p, n};
 }
 
-/* Follow pointer ("/a/0") from the root of *res. */
+/* Follows a pointer ("/a/0") from the root of *res. */
 static bool follow(pdl_check *c, pdl_str pointer, pdl_vref *at, const pdl_resource **res) {
     pdl_vref v = (*res)->root;
     for (size_t i = 1; i <= pointer.n;) {
@@ -110,7 +110,7 @@ static const pdl_anchor *find_anchor(const pdl_resource *res, pdl_str name) {
     return NULL;
 }
 
-/* *anchor (may be NULL): the anchor that the reference named. */
+/* Resolves a reference. *anchor (may be NULL): the anchor that it named. */
 static bool resolve(pdl_check *c, pdl_str ref, const pdl_resource *base, pdl_vref *target,
                     const pdl_resource **res, const pdl_anchor **anchor) {
     pdl_str uri, fragment;

@@ -1,6 +1,6 @@
-/* type_advice.c -- types as other languages write them, and how they are written here. The message
- * says what is no type; a hint is made only where it is known what was meant, and names the user's
- * own words.
+/* type_advice.c -- types as other languages write them, and how PDL writes them. The message says
+ * what is no type; a hint is made only where the intended type is known, and repeats the user's
+ * words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ static const struct {
     {"enum", "write {enum: [VALUE, ...]}"},
 };
 
-/* Types in brackets: what stands around the inner type. */
+/* Types in brackets: the text around the inner type. */
 static const struct {
     const char *open, *close, *before, *after, *any;
 } generics[] = {
@@ -52,7 +52,8 @@ static const struct {
     {"", "?", "{optional: ", "}", "an integer that may be missing is {optional: integer}"},
 };
 
-/* The base type that a word names in one of its spellings: "str", "strings", "None"; or NULL. */
+/* Returns the base type that a word names in one of its spellings: "str", "strings", "None"; or
+ * NULL. */
 static const char *base_of(pdl_str word) {
     static const struct {
         const char *word;
@@ -115,7 +116,7 @@ typedef struct parts {
     size_t n;
 } parts;
 
-/* The pieces of text between separators; false: there are too many, or an empty one. */
+/* Splits text at separators. Returns false when there are too many pieces, or an empty one. */
 static bool split(pdl_str text, pdl_str by, parts *out) {
     out->n = 0;
     for (size_t at = 0, end;; at = end + by.n) {
@@ -127,7 +128,7 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     }
 }
 
-/* {optional: T}, {type: [...]} where all are types, {enum: [...]} where none is. */
+/* Suggests {optional: T}, {type: [...]} where all are types, {enum: [...]} where none is. */
 static bool say_one_of(pdl_err *err, const parts *all) {
     pdl_buf types = PDL_BUF, values = PDL_BUF;
     size_t n_types = 0, n_null = 0;
@@ -152,7 +153,7 @@ static bool say_one_of(pdl_err *err, const parts *all) {
     return n_types == all->n || n_types == 0;
 }
 
-/* `a | b`, `a or b`, Union[a, b], Literal[a, b], one of a, b. */
+/* Suggests a type for `a | b`, `a or b`, Union[a, b], Literal[a, b], one of a, b. */
 static bool by_choice(pdl_err *err, pdl_str word) {
     static const char *const wraps[] = {"union[", "literal[", "enum[", "enum("};
     static const char *const between[] = {"|", " or ", "/"};
@@ -173,7 +174,7 @@ static bool by_choice(pdl_err *err, pdl_str word) {
 
 /* --- the doors -------------------------------------------------------------------------------- */
 
-/* A type in quotes, or after |. */
+/* Returns true when the word is in quotes, or after |. */
 static bool is_quoted(pdl_str word) {
     pdl_str s = pdl_str_trim(word);
     return s.n > 2 && ((s.p[0] == '{' && s.p[s.n - 1] == '}') ||

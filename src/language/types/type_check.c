@@ -35,17 +35,19 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v) {
     return t->kind == PDL_TYPE_base && t->base < PDL_BASE_array && fits_base(t->base, v);
 }
 
-/* The JSON Schema parts of a type use its prepared schema; c is NULL for a plain type. */
+/* The state of a fast check. The JSON Schema parts of a type use its prepared schema; c is NULL for
+ * a plain type. */
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
-    /* Containers: a value of forty lists may have 2^40 places for a type of the same depth. */
+    /* Counts containers: a value of forty lists may have 2^40 places for a type of the same
+     * depth. */
     pdl_steps steps;
 } fitter;
 
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v);
 
-/* A function handed to a function is an object. */
+/* Returns true when an argument fits; a function that is an argument is an object. */
 static bool fits_param(fitter *at, const pdl_type *t, pdl_vref v) {
     return fits(at, t, v) ||
            (pdl_is(v, PDL_V_FUNC) && t->kind == PDL_TYPE_base && t->base == PDL_BASE_object);
@@ -70,7 +72,7 @@ static bool fits_object(fitter *at, const pdl_type *t, pdl_vref v) {
            (t->params && found + 1 == n && !pdl_is_absent(pdl_dict_getz(v, "pdl_context")));
 }
 
-/* Depth: that of the type. */
+/* Returns true when v fits. The depth is that of the type. */
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     if (!t) return true;
     switch (t->kind) {
@@ -89,7 +91,7 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     return true;
 }
 
-/* Returns true when v surely fits. False also when unknown: the slow check then decides. */
+/* Returns true when v surely fits. Returns false also when unknown: the slow check then decides. */
 static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     fitter at = {.c = NULL};
     if (t->plain) return fits(&at, t, v);
@@ -113,7 +115,7 @@ static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
                        PDL_FMT(why));
 }
 
-/* err was set below: adds which part it is about. */
+/* Adds the part of the type to err, which was set below. */
 static bool wrap_invalid(pdl_err *err, const pdl_type *t) {
     if (err->kind != PDL_E_schema) return false;
     pdl_err why = {0};
@@ -137,7 +139,7 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
     pdl_buf_fini(&text);
 }
 
-/* v against the ready schema s. */
+/* Checks v against the ready schema s. */
 static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v,
                          const pdl_node *args_node, pdl_arena *scratch, bool *ok,
                          pdl_problems *problems, pdl_err *err) {
@@ -173,8 +175,8 @@ const pdl_type *pdl_type_item_of(const pdl_type *t) { return t->item; }
 
 pdl_vref pdl_type_schema_of(const pdl_type *t) { return t->schema; }
 
-/* The arguments as the schema sees them: without pdl_context, functions that fit as empty objects.
- * Owned. */
+/* Returns the arguments as the schema sees them: without pdl_context, and with empty objects for
+ * functions that fit. Owned. */
 static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
     pdl_val d = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {

@@ -1,5 +1,5 @@
-/* type_read.c -- spec node or value -> pdl_type. See type.h; the forms are read in the order of
- * the specification (spec syntax 3.1).
+/* type_read.c -- reads a spec node or value as a pdl_type. See type.h. The forms are read in the
+ * order of the specification (spec syntax 3.1).
  *
  * A node is turned into a value first, so that there is one reader; the node is passed along for
  * the places. Parameters that are all a plain word, as most are, need no value: see read_words.
@@ -18,7 +18,7 @@
 const char *const pdl_base_names[PDL_BASE_COUNT] = {"null",    "boolean", "string", "number",
                                                     "integer", "array",   "object"};
 
-/* Spellings of earlier versions. */
+/* The spellings of earlier versions. */
 static const struct {
     const char *old;
     pdl_base_type now;
@@ -49,7 +49,7 @@ static pdl_type *new_type(reader *r, pdl_type_kind kind, const pdl_node *n) {
     return t;
 }
 
-/* The type of a word, or NULL. */
+/* Returns the type of a word, or NULL. */
 static const pdl_type *type_of_word(reader *r, pdl_str word, const pdl_node *n) {
     pdl_type *t = NULL;
     for (int i = 0; i < PDL_BASE_COUNT && !t; i++) {
@@ -80,7 +80,7 @@ static pdl_val *hold(pdl_arena *a, pdl_vref v) {
     return p;
 }
 
-/* Node of the i-th entry of d, whose own node is n. */
+/* Returns the node of the i-th entry of d, whose node is n. */
 static const pdl_node *entry_node(const pdl_node *n, pdl_vref d, size_t i) {
     if (!n || n->kind != PDL_NODE_MAP) return NULL;
     if (n->n == pdl_dict_len(d)) return n->pairs[i].value;
@@ -142,7 +142,7 @@ static bool is_type_words(pdl_vref v) {
     return true;
 }
 
-/* A JSON Schema, unchanged, preceded by `key`. */
+/* Makes a type of a JSON Schema, unchanged, preceded by `key`. */
 static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n,
                         const pdl_type **out) {
     if (!keys_are_text(r, d, n)) return false;
@@ -157,8 +157,8 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
     return true;
 }
 
-/* The message about a wrong word says what is wrong with the word; the hint shows what the user may
- * have meant by its surroundings. */
+/* Adds a hint that shows what the user may have meant, by the surroundings of a wrong word. The
+ * message says what is wrong with the word. */
 static void hint_form(reader *r, pdl_vref d) {
     static const char *const schema_words[] = {"anyOf",      "oneOf", "allOf",   "const",
                                                "$ref",       "not",   "minimum", "pattern",
@@ -282,7 +282,7 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
         return false;
     }
     if (t) {
-        pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above, not shared yet */
+        pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above and not shared yet */
         own->params = params;
         make_ready(a, own);
     }
@@ -310,14 +310,14 @@ static bool is_text(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
 }
 
-/* {optional: T} */
+/* Returns true for {optional: T}. */
 static bool is_optional(const pdl_node *n) {
     return n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP && n->n == 1 &&
            is_text(n->pairs[0].key) && pdl_str_is(n->pairs[0].key->text, "optional");
 }
 
-/* A word, null, [T] or {optional: T} without a value in between: so nearly all types are written.
- * Returns false at anything else, which the general way reads or reports. */
+/* Reads a word, null, [T] or {optional: T} without a value in between, since nearly all types are
+ * written like this. Returns false for anything else, which the general way reads or reports. */
 static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     *out = NULL;
     if (pdl_node_is_null(n)) return true;
@@ -332,7 +332,7 @@ static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     return ok;
 }
 
-/* {a: string, b: integer} of such types, or NULL. */
+/* Returns {a: string, b: integer} of such types, or NULL. */
 static const pdl_type *read_words(pdl_arena *a, const pdl_node *n) {
     reader r = {.a = a};
     if (!n || n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) return NULL;
@@ -385,6 +385,6 @@ void pdl_type_deprecated(const pdl_type *t,
                          void (*fn)(void *user, const char *old, const char *now), void *user) {
     if (!t) return;
     if (t->old) fn(user, t->old, pdl_base_names[t->base]);
-    pdl_type_deprecated(t->item, fn, user); /* depth of a type: PDL_MAX_SCHEMA_DEPTH */
+    pdl_type_deprecated(t->item, fn, user); /* recurses as deep as the type: PDL_MAX_SCHEMA_DEPTH */
     for (size_t i = 0; i < t->n_fields; i++) pdl_type_deprecated(t->fields[i].type, fn, user);
 }

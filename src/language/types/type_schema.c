@@ -1,4 +1,4 @@
-/* type_schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h
+/* type_schema.c -- writes a pdl_type as JSON Schema, and as the value that was written. See type.h
  * (spec syntax 3.2).
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* type_text.c -- short text of a type for messages and hover. See type.h.
+/* type_text.c -- the short text of a type for messages and hover. See type.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static void show_json(pdl_vref v, pdl_buf *out) {
     pdl_val_show(v, true, 80, out);
 }
 
-/* `"a" | "b"`, `string`, `string | null`, followed by the other keywords. */
+/* Writes `"a" | "b"`, `string`, `string | null`, followed by the other keywords. */
 static void show_schema(pdl_vref s, pdl_buf *out) {
     pdl_vref choices = pdl_dict_getz(s, "enum"), words = pdl_dict_getz(s, "type");
     bool by_value = pdl_is_list(choices);

@@ -1,4 +1,4 @@
-/* uri.c -- reference resolution of RFC 3986, section 5.2, for $id and $ref.
+/* uri.c -- resolves references as RFC 3986, section 5.2, says, for $id and $ref.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* Parts without their delimiters; absent parts have p NULL. */
+/* The parts without their delimiters; absent parts have p NULL. */
 typedef struct uri {
     pdl_str scheme, authority, path, query;
 } uri;
@@ -21,7 +21,7 @@ static bool is_scheme(pdl_str s) {
     return s.n > 0;
 }
 
-/* s without a fragment. */
+/* Splits s, without its fragment. */
 static uri split(pdl_str s) {
     uri u = {{0}, {0}, {0}, {0}};
     size_t colon = pdl_str_find(s, PDL_STR(":"), 0);
@@ -43,7 +43,7 @@ static uri split(pdl_str s) {
     return u;
 }
 
-/* Path with "." and ".." steps taken, appended. */
+/* Appends the path with "." and ".." steps taken. */
 static void remove_dots(pdl_str path, pdl_buf *out) {
     size_t base = out->len;
     for (size_t i = 0; i < path.n;) {

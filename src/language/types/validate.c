@@ -1,4 +1,4 @@
-/* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords:
+/* validate.c -- checks a value against a schema: the walk, equality and types of JSON. Keywords:
  * keywords.c. See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -66,7 +66,7 @@ bool pdl_json_eq(pdl_vref a, pdl_vref b) {
     return eq_at(a, b, 0, &steps);
 }
 
-/* Equal values have equal hashes. */
+/* Hashes v: equal values have equal hashes. */
 static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
     if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(steps)) return 1;
     uint64_t h = 17;
@@ -76,7 +76,7 @@ static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
         return pdl_hash_u64(h);
     }
     if (pdl_is_dict(v)) {
-        for (size_t i = 0; i < pdl_dict_len(v); i++) /* order does not count */
+        for (size_t i = 0; i < pdl_dict_len(v); i++) /* the order does not matter */
             h += (uint64_t)pdl_val_hash(pdl_dict_key_at(v, i)) *
                  (hash_at(pdl_dict_val_at(v, i), depth + 1, steps) | 1u);
         return pdl_hash_u64(h);
@@ -88,8 +88,8 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     size_t n = pdl_list_len(list), size = 16;
     while (size < 2 * n) size *= 2;
     pdl_mark m = pdl_arena_mark(scratch);
-    uint32_t *slots =
-        pdl_arena_new_n(scratch, uint32_t, size); /* index + 1; a list has less than 2^32 items */
+    /* Each slot is index + 1; a list has less than 2^32 items. */
+    uint32_t *slots = pdl_arena_new_n(scratch, uint32_t, size);
     bool unique = true;
     pdl_steps steps = {0};
     for (size_t i = 0; i < n && unique; i++) {
@@ -181,7 +181,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     return hit && !c->stopped;
 }
 
-/* Keywords of a schema object; late: the pass for those that depend on what the others evaluated.
+/* Runs the keywords of a schema object. late: the pass for those that depend on what the others
+ * evaluated.
  */
 static bool run_pass(const pdl_kw_at *at, unsigned draft, bool late) {
     bool ok = true;
@@ -209,7 +210,7 @@ static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn 
     unsigned draft = dyn->res->draft;
     pdl_kw_at at = {
         .c = c, .want = pdl_absent(), .schema = schema, .v = v, .dyn = dyn, .seen = seen};
-    if (draft < PDL_D19) { /* there keywords beside $ref are ignored */
+    if (draft < PDL_D19) { /* in these drafts keywords beside $ref are ignored */
         at.want = pdl_dict_getz(schema, "$ref");
         if (pdl_is_str(at.want)) return pdl_keyword_find(PDL_STR("$ref"), draft)->fn(&at);
     }
@@ -234,7 +235,7 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
         pdl_check_fail(c, PDL_FAIL_false, v, schema, schema);
         return false;
     }
-    if (!pdl_is_dict(schema)) return true; /* a form that was not checked */
+    if (!pdl_is_dict(schema)) return true; /* the form was not checked */
     if (++c->steps > PDL_CHECK_STEPS) {
         c->stopped = true;
         return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema takes more than %d steps",
