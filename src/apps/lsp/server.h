@@ -51,7 +51,7 @@ struct pdl_lsp {
     bool has_pull; /* the client can pull diagnostics */
     /* it has pulled: nothing is pushed any more, because editors would show everything twice */
     bool is_asked;
-    bool is_stale; /* what a pull returned has changed: the client will be asked to pull again */
+    bool is_stale; /* a result of a pull has changed: the client will be asked to pull again */
     bool has_doc_changes;   /* the client accepts workspace edits with versions */
     PDL_VEC(char *) roots;  /* paths */
     PDL_VEC(pdl_val) queue; /* received messages, from queue_head on */
@@ -59,18 +59,18 @@ struct pdl_lsp {
     PDL_VEC(lsp_doc *) docs;
     lsp_doc *current; /* the document that the editor named last; NULL before the first */
     pdl_map by_key;
-    pdl_map configs; /* folder -> lsp_config */
+    pdl_map configs;             /* folder -> lsp_config */
     PDL_VEC(char *) to_scan;     /* folders that have to be searched */
     PDL_VEC(lsp_doc *) to_index; /* files that have to be read */
     size_t n_indexed, n_found;   /* counts for the report of progress */
     bool is_reporting;
-    int64_t next_id;   /* id of our next request */
-    uint64_t revision; /* revision of all files */
+    int64_t next_id;           /* id of our next request */
+    uint64_t revision;         /* revision of all files */
     pdl_check_library library; /* used by all checks */
     struct {
         int code;
         char *message;
-    } failure; /* of the request that is handled; message is NULL when it did not fail */
+    } failure; /* error of the handled request; message is NULL when it did not fail */
 };
 
 /* JSON-RPC and LSP error codes. */
@@ -111,7 +111,7 @@ PDL_PRINTF(3, 4) pdl_val pdl_lsp_fail(pdl_lsp *s, int code, const char *fmt, ...
 lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri); /* NULL when it is not known */
 lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path);
 lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri); /* known or new; NULL when too many are known */
-lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path); /* as pdl_lsp_doc_add, for a path */
+lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path); /* known or new, or NULL */
 /* Makes text, tree and index of a document; a closed file is read. Returns false when it cannot be
  * read. */
 bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d);

@@ -1,5 +1,6 @@
-/* answer.c -- see answer.h. When a model yields the result, its finish reason, calls and logprobs
- * are used. Otherwise the calls are those of the last message that the program contributed.
+/* answer.c -- makes the answer of a choice from the result of its run; see answer.h. When a model
+ * yields the result, its finish reason, calls and logprobs are used. Otherwise the calls are those
+ * of the last message that the program contributed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +14,16 @@
 
 #include "base/banned.h"
 
-/* Further fields of a message; for a model's message they are a promise that was filled. */
+/* Returns the further fields of a message; for a model's message they are a promise that was
+ * filled. */
 static pdl_vref extra_of(const pdl_message *m) {
     pdl_vref e = m->extra;
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;
 }
 
-/* The last message of the program: of the model that yields the result, else the result itself or
- * the last contributed message. Fields besides role and content; absent: none. */
+/* Returns the fields besides role and content of the last message of the program: of the model that
+ * yields the result, else of the result itself or of the last contributed message. Absent when
+ * there are none. */
 static pdl_vref last_message(const choice *c) {
     pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
              context = pdl_run_context(c->run);
@@ -33,7 +36,7 @@ static pdl_vref last_message(const choice *c) {
 
 /* --- calls of tools --------------------------------------------------------------------------- */
 
-/* Arguments as the text that clients read. */
+/* Returns arguments as the text that clients read. */
 static pdl_val text_of_arguments(pdl_vref v) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0};
@@ -46,8 +49,8 @@ static pdl_val text_of_arguments(pdl_vref v) {
     return pdl_text_of_buf(&b);
 }
 
-/* Adds what clients require and programs may leave out: id and type, and the text form of
- * arguments. */
+/* Adds the members that clients require and programs may leave out: id and type, and the text form
+ * of arguments. */
 static pdl_val complete_call(const choice *c, pdl_vref call, size_t i) {
     pdl_vref f = pdl_dict_getz(call, "function");
     pdl_val d = pdl_keep(call);
@@ -89,15 +92,15 @@ static pdl_val said_in(pdl_vref message) {
     return d;
 }
 
-/* The result; of a message that the program ends with, its content. */
+/* Returns the result; when the program ends with a message, its content. */
 static pdl_vref content_of(const choice *c) {
     pdl_vref v = pdl_run_result(c->run);
     pdl_message m;
     return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
 }
 
-/* Only for a model's text that is the whole answer: with text of the program around it the offsets
- * would be wrong. */
+/* Returns the logprobs of a model's text that is the whole answer. With text of the program around
+ * it the offsets would be wrong. */
 static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     pdl_vref message = pdl_dict_getz(model, "message"), logprobs = pdl_dict_getz(model, "logprobs");
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();
@@ -105,7 +108,8 @@ static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     return same && pdl_is_dict(logprobs) ? pdl_keep(logprobs) : pdl_null();
 }
 
-/* Takes text. A streamed text was cut before. */
+/* Shortens text (taken) at the stop sequence or limit of the request. A streamed text was shortened
+ * before. */
 static pdl_buf cut_text(choice *c, pdl_buf text, bool counts) {
     pdl_buf out = PDL_BUF;
     pdl_serve_cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);

@@ -1,5 +1,5 @@
 /* answer.h -- the answer of a choice: text, tool calls, and other fields of the model reply that
- * yields the result.
+ * yields the result. All forms are written from it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +10,13 @@
 
 typedef struct answer {
     pdl_buf text;
-    pdl_val calls;      /* of tools, in OpenAI's form: a list that is not empty; or absent */
-    pdl_val said;       /* dict: refusal, reasoning_content, ... those that are present */
-    pdl_val logprobs;   /* of the tokens of text; or null */
+    pdl_val calls;      /* calls of tools in OpenAI's form: a list that is not empty; or absent */
+    pdl_val said;       /* dict with those of refusal, reasoning_content, ... that are present */
+    pdl_val logprobs;   /* logprobs of the tokens of text; or null */
     const char *finish; /* finish_reason */
 } answer;
 
-/* For a choice whose run has ended. Error: the result is not text. */
+/* Fills out for a choice whose run has ended. Error: the result is not text. */
 PDL_MUST bool pdl_serve_answer_read(choice *c, answer *out, pdl_err *err);
 void pdl_serve_answer_fini(answer *a);
 

@@ -36,7 +36,8 @@ const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_s
     return NULL;
 }
 
-/* For a request for a completion: the name may be left out when there is only one model. */
+/* Finds the model of a request for a completion, which may leave out the name when there is only
+ * one model. */
 static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref name) {
     if (pdl_is_str(name)) return pdl_serve_ask_model(s, x, pdl_str_get(name));
     bool any = pdl_is_absent(name) || pdl_is_null(name);
@@ -46,17 +47,18 @@ static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref 
     return NULL;
 }
 
-/* What a client sends is typed by a user, as far as the program knows. */
+/* Labels a value of the client as typed by a user, since the program cannot know better. */
 static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
 
-/* But what it says that a model or a tool has said is not its user's word. */
+/* Returns the label of a message by its role: the client says that a model or a tool has said it,
+ * so these are not the user's words. */
 static pdl_label label_of_role(pdl_vref role) {
     if (pdl_text_is(role, "assistant")) return PDL_LABEL_model | PDL_LABEL_FREE;
     bool tool = pdl_text_is(role, "tool") || pdl_text_is(role, "function");
     return (tool ? PDL_LABEL_tool : PDL_LABEL_user) | PDL_LABEL_FREE;
 }
 
-/* The definitions of tools are text of whoever wrote the tools. */
+/* Labels the definitions of tools, which the author of the tools wrote. */
 static pdl_val of_request(pdl_val fields) {
     static const char *const names[] = {"tools", "functions"};
     pdl_val out = pdl_dict_new(pdl_dict_len(fields));
@@ -73,7 +75,8 @@ static pdl_val of_request(pdl_val fields) {
     return out;
 }
 
-/* Adds missing contents: in a context each message has one; and says where each is from. */
+/* Adds missing contents, since each message of a context has one, and the labels of the
+ * messages. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -86,7 +89,7 @@ static pdl_val with_contents(pdl_vref list) {
     return out;
 }
 
-/* Text of the last message of the user. */
+/* Returns the text of the last message of the user. */
 static pdl_val question_of(pdl_vref messages) {
     pdl_buf b = PDL_BUF;
     for (size_t i = pdl_list_len(messages); i-- > 0;) {
@@ -103,7 +106,7 @@ static pdl_val question_of(pdl_vref messages) {
     return pdl_text_of_buf(&b);
 }
 
-/* Absent and null: one. */
+/* Reads the number of choices; absent and null are one. */
 static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) {
     int64_t most =
                 s->opt.max_runs < PDL_MAX_SERVE_CHOICES ? s->opt.max_runs : PDL_MAX_SERVE_CHOICES,
@@ -117,7 +120,7 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* Limits under names that programs can pass to a model: null where neither the request nor the
+/* Adds limits under names that programs can pass to a model: null where neither the request nor the
  * command gives one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     int64_t most = pdl_serve_cutoff_max_tokens(chat);
@@ -157,7 +160,7 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
     return false;
 }
 
-/* The fields, model, messages, limits and choices of a chat. */
+/* Checks the fields of a chat and finds its model, messages, limits and choices. */
 static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model,
                        uint32_t *n) {
     pdl_buf why = PDL_BUF;

@@ -1,8 +1,8 @@
-/* chat.c -- POST /v1/chat/completions: a request waits for its turn, its runs begin, what they
- * print goes out.
+/* chat.c -- POST /v1/chat/completions: a request waits for its turn, its runs begin, and what they
+ * print is sent.
  *
  *            read            a slot for each choice         all runs are over, or one failed
- *     client ----> [waiting] ------------------> [going] ----------------> answered, gone
+ *     client ----> [waiting] ------------------> [running] ---------------> answered, gone
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,10 +23,10 @@
 #include "base/banned.h"
 
 enum {
-    FULL = 1 << 20, /* bytes that a client has not taken: its runs rest until it has */
+    FULL = 1 << 20, /* bytes that a client has not read; its runs are paused until it has */
     SILENCE_MS = 15000,
-    SLOW_NS = 20000000, /* a turn in which nothing else was answered for so long is slow */
-    SLOW_TURNS = 8,     /* so many short ones later a program counts as quick again */
+    SLOW_NS = 20000000, /* a turn is slow when no other request was answered for so long */
+    SLOW_TURNS = 8,     /* a program counts as fast again after so many short turns */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -73,8 +73,8 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* An answer begins with its first text, so that an earlier error can have its status; or after a
- * period of silence. */
+/* Begins an answer without text after a period of silence. Otherwise it begins with its first text,
+ * so that an earlier error can have its status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
@@ -90,7 +90,7 @@ static void put_text(choice *c, pdl_str text) {
     send(c->work, &b);
 }
 
-/* Takes extra; absent: there is none. */
+/* Sends an extra. Takes extra, which may be absent. */
 static void put_extra(choice *c, pdl_val extra) {
     pdl_buf b = PDL_BUF;
     if (pdl_is_absent(extra)) return;
@@ -108,7 +108,7 @@ static void on_text(choice *c, const pdl_event *e) {
     pdl_buf_fini(&sure);
 }
 
-/* What a run prints, and what the model that gives its result says besides text. */
+/* Receives what a run prints, and the parts other than text of the model that gives its result. */
 static void on_event(void *user, const pdl_event *e) {
     choice *c = user;
     work *w = c->work;
@@ -122,7 +122,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
 }
 
-/* Returns false when its result is not text. */
+/* Ends a choice. Returns false when its result is not text. */
 static bool finish_choice(choice *c, pdl_err *err) {
     pdl_buf b = PDL_BUF, rest = PDL_BUF;
     answer a;
@@ -168,7 +168,7 @@ static void succeed(work *w) {
     pdl_err_fini(&err);
 }
 
-/* x NULL: the request came as a line, which was freed. */
+/* Returns the size of a request, 0 when it came as a line, which was freed. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {
@@ -191,7 +191,7 @@ static void forget(void *user, pdl_exchange *x) {
     pdl_exchange_set(x, NULL);
 }
 
-/* The work is in no list. */
+/* Frees a work that is in no list. */
 static void release(work *w) {
     pdl_serve *s = w->s;
     pdl_serve_out_each(w, forget, NULL);
@@ -270,7 +270,7 @@ void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size)
     snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
-/* Takes the content of a. */
+/* Makes the work of a request. Takes the content of a. */
 static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const request *a) {
     work *w = PDL_NEW(work);
     w->s = s;
@@ -301,7 +301,7 @@ static pdl_val variables_of(const work *w, uint32_t i) {
     return vars;
 }
 
-/* Starts the runs; there is a slot for each choice. */
+/* Starts the runs, when there is a slot for each choice. */
 static void spawn(work *w) {
     pdl_serve *s = w->s;
     append(&s->going, w);
@@ -341,7 +341,8 @@ static void queue(work *w) {
     limit_time(w);
 }
 
-/* In order of arrival: a request that needs many slots is not overtaken by those that need one. */
+/* Returns true when a request must wait. Requests are served in order of arrival: one that needs
+ * many slots is not overtaken by those that need one. */
 static bool must_wait(const pdl_serve *s, uint32_t n) { return s->waiting.first || s->n_slots < n; }
 
 static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
@@ -353,8 +354,9 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
-        /* What a step prints here would go out at once, and before its rows are on the disk. A slow
-         * one would hold up the requests that have arrived with it. */
+        /* The first step is skipped for a durable run, because its output would be sent before its
+         * rows are on the disk, and for a slow one, because it would hold up the requests that
+         * arrived with it. */
         if (!w->keyed && !pdl_serve_chat_is_slow(w)) pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
@@ -395,7 +397,7 @@ bool pdl_serve_chat_is_ready(const work *w) {
     return false;
 }
 
-/* Returns false when the work ended with an error. */
+/* Steps the run of a choice. Returns false when the work ended with an error. */
 static bool step_choice(choice *c) {
     work *w = c->work;
     c->fresh = false;
@@ -421,7 +423,7 @@ static uint8_t *slowness_of(const work *w) {
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 
-/* A turn began at `start` and is over. */
+/* Notes how long a turn was that began at `start` and is over. */
 static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
     bool slow = pdl_clock_ns() - start >= SLOW_NS;
     s->was_slow |= slow;
@@ -446,7 +448,7 @@ static void step(work *w) {
 }
 
 void pdl_serve_chat_step(work *w) {
-    pdl_serve *s = w->s; /* w may be freed */
+    pdl_serve *s = w->s; /* w may be freed below */
     uint8_t *slowness = slowness_of(w);
     uint64_t start = pdl_clock_ns();
     step(w);

@@ -1,4 +1,4 @@
-/* chat_reply.c -- the form of a chat: /v1/chat/completions.
+/* chat_reply.c -- the answers of a chat: /v1/chat/completions, whole or in chunks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ static pdl_val head(const work *w, const char *object) {
     return pdl_dict_putz(d, "model", pdl_text(w->model->name));
 }
 
-/* Of the model calls that all choices made. */
+/* Returns the sum of the usage of the model calls that all choices made. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt_name, const char *completion_name) {
     int64_t completion = 0, prompt = 0;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -36,7 +36,7 @@ void pdl_serve_form_put_usage(const work *w, pdl_val chunk, pdl_buf *out) {
     pdl_serve_form_put_event((pdl_str){0}, chunk, out);
 }
 
-/* Takes v. */
+/* Makes a choice with the member `what`. Takes v. */
 static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vref logprobs,
                           const char *finish) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(of->index));
@@ -94,7 +94,7 @@ static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const c
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, logprobs, finish));
     pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
     if (c->work->wants_usage)
-        d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
+        d = pdl_dict_putz(d, "usage", pdl_null()); /* OpenAI sends the usage in the last piece */
     pdl_serve_form_put_event((pdl_str){0}, d, out);
 }
 
@@ -110,7 +110,7 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
     put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
 }
 
-/* An extra is a delta; its logprobs stand beside the delta. */
+/* Sends an extra: it is a delta, and its logprobs are beside the delta. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     pdl_val delta = pdl_keep(given), key = pdl_textz("logprobs");

@@ -1,5 +1,5 @@
-/* completion.c -- the form of a text completion: /v1/completions. The prompt is a message of the
- * user; several prompts become several choices, in their order.
+/* completion.c -- the form of a text completion: /v1/completions. The prompt becomes a message of
+ * the user; several prompts become several choices, in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static pdl_val message_of(pdl_vref prompt) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user"));
@@ -24,14 +24,14 @@ static bool is_prompts(pdl_vref v) {
     return true;
 }
 
-/* Choices for each prompt. */
+/* Returns the number of choices for each prompt. */
 static int64_t choices_each(pdl_vref asked) {
     int64_t n = 1;
     pdl_vref v = pdl_dict_getz(asked, "n");
     return pdl_is_int(v) && pdl_int_get(v, &n) && n > 0 ? n : 1;
 }
 
-/* A number of logprobs, in the form of a chat. Takes d. */
+/* Adds a number of logprobs, in the form of a chat. Takes d. */
 static pdl_val with_logprobs(pdl_val d, pdl_vref wanted) {
     if (!pdl_is_int(wanted)) return d;
     d = pdl_dict_putz(d, "top_logprobs", pdl_keep(wanted));
@@ -59,7 +59,7 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     return true;
 }
 
-/* The prompt of a choice. */
+/* Returns the prompt of a choice. */
 static pdl_vref prompt_at(const work *w, uint32_t i) {
     pdl_vref prompt = pdl_dict_getz(w->asked, "prompt");
     return pdl_is_list(prompt) ? pdl_list_at(prompt, i / (w->n / pdl_list_len(prompt))) : prompt;
@@ -80,8 +80,8 @@ static pdl_val top_of(pdl_vref list) {
     return d;
 }
 
-/* Four lists with one item per token, the first of which begins after *n characters; adds theirs.
- * Takes nothing; null stays null. */
+/* Returns four lists with one item per token, the first of which begins after *n characters, and
+ * adds their characters to *n. Takes nothing; null stays null. */
 static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);
@@ -103,7 +103,7 @@ static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     return pdl_dict_putz(d, "text_offset", offsets);
 }
 
-/* --- what is answered ------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static pdl_val head(const work *w) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "id", pdl_textz(w->id));
@@ -112,7 +112,7 @@ static pdl_val head(const work *w) {
     return pdl_dict_putz(d, "model", pdl_text(w->model->name));
 }
 
-/* Takes logprobs. */
+/* Makes a choice. Takes logprobs. */
 static pdl_val one_choice(const choice *c, pdl_str text, pdl_val logprobs, const char *finish) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "text", pdl_text(text));
     d = pdl_dict_putz(d, "index", pdl_int(c->index));
@@ -120,7 +120,7 @@ static pdl_val one_choice(const choice *c, pdl_str text, pdl_val logprobs, const
     return pdl_dict_putz(d, "finish_reason", finish ? pdl_textz(finish) : pdl_null());
 }
 
-/* A completion has no calls of tools. */
+/* Returns the finish reason. A completion has no calls of tools. */
 static const char *finish_of(const answer *a) { return pdl_is_list(a->calls) ? "stop" : a->finish; }
 
 static void put_piece(const choice *c, pdl_str text, pdl_val logprobs, const char *finish,
@@ -138,7 +138,7 @@ static void begin(work *w, pdl_buf *out) {
 
 static void text(choice *c, pdl_str s, pdl_buf *out) { put_piece(c, s, pdl_null(), NULL, out); }
 
-/* A completion has no place for anything but logprobs. */
+/* Sends logprobs; a completion has no place for other extras. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     if (pdl_is_dict(logprobs))

@@ -1,7 +1,7 @@
-/* conversation.c -- see conversation.h. A ring: the oldest is dropped when there are too many, or
- * when they are too large together. Conversations that continue each other share their messages;
- * each is counted as a whole, so the real size is smaller. What a client removed leaves an empty
- * place, which counts among the many until it is the oldest.
+/* conversation.c -- a ring of responses and their messages; see conversation.h. The oldest is
+ * dropped when there are too many, or when they are too large together. Conversations that continue
+ * each other share their messages; each is counted as a whole, so the real size is smaller. A
+ * response that a client removes leaves an empty place, which counts until it is the oldest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 enum { MOST = 1024, MAX_ID = 40 };
 
 typedef struct conversation_entry {
-    char id[MAX_ID]; /* "": it was removed, and its place is free when it is the oldest */
+    char id[MAX_ID]; /* "": it was removed, and its place is freed when it is the oldest */
     pdl_val messages, response;
     size_t bytes;
 } entry;
@@ -35,7 +35,7 @@ static entry *at(const conversations *c, size_t i) {
     return (entry *)(uintptr_t)&c->ring[(c->first + i) % MOST];
 }
 
-/* The place stays: the order of the others does not change. */
+/* Empties an entry. Its place stays, so that the order of the others does not change. */
 static void clear(conversations *c, entry *e) {
     assert(c->bytes >= e->bytes);
     c->bytes -= e->bytes;
@@ -56,7 +56,7 @@ void pdl_serve_conversations_free(conversations *c) {
     pdl_free(c);
 }
 
-/* The approximate size of both: that of their JSON. (size_t)-1: too large. */
+/* Returns the approximate size of both: that of their JSON. (size_t)-1 when it is too large. */
 static size_t size_of(pdl_vref messages, pdl_vref response) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};
@@ -83,7 +83,7 @@ void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages,
     c->bytes += bytes;
 }
 
-/* NULL: it is not there. */
+/* Returns NULL when it is not stored. */
 static entry *find(const conversations *c, pdl_str id) {
     for (size_t i = c->n; id.n && i-- > 0;)
         if (pdl_str_is(id, at(c, i)->id)) return at(c, i);

@@ -13,14 +13,15 @@
 typedef struct conversations conversations;
 
 conversations *pdl_serve_conversations_new(void);
-void pdl_serve_conversations_free(conversations *c); /* NULL is fine */
-/* Takes messages, a list, and the response, a dict. Does not keep what is too large by itself. */
+void pdl_serve_conversations_free(conversations *c); /* c may be NULL */
+/* Stores messages, a list, and the response, a dict; takes both. One that is too large alone is not
+ * stored. */
 void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response);
-/* The messages and the response with that id. Borrowed until the next put or remove; absent: it is
- * not, or no longer, there. */
+/* Return the messages, or the response, with that id. Borrowed until the next put or remove; absent
+ * when it is not, or no longer, stored. */
 pdl_vref pdl_serve_conversations_messages(const conversations *c, pdl_str id);
 pdl_vref pdl_serve_conversations_response(const conversations *c, pdl_str id);
-/* Returns false when it is not there. */
+/* Returns false when it is not stored. */
 bool pdl_serve_conversations_remove(conversations *c, pdl_str id);
 
 #endif

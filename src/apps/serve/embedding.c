@@ -1,4 +1,4 @@
-/* embedding.c -- the form of vectors: /v1/embeddings, of programs whose result is a list of
+/* embedding.c -- the form of vectors: /v1/embeddings, for programs whose result is a list of
  * vectors, one for each text of `request.input`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,9 +11,9 @@
 
 #include "base/banned.h"
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
-/* Texts as a list, owned; absent when input is not text. */
+/* Returns the texts as a list, owned; absent when input is not text. */
 static pdl_val texts_of(pdl_vref input) {
     if (pdl_is_str(input)) return pdl_list_push(pdl_list_new(1), pdl_keep(input));
     if (!pdl_is_list(input) || !pdl_list_len(input)) return pdl_absent();
@@ -57,7 +57,7 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     return true;
 }
 
-/* --- what is answered ------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
@@ -73,7 +73,7 @@ static double number_of(pdl_vref v) {
     return pdl_is_int(v) ? (pdl_int_get(v, &n) ? (double)n : 0) : pdl_float_of(v);
 }
 
-/* As four bytes a number, the lowest first. */
+/* Returns the numbers in base64, as four bytes each, the lowest first. */
 static pdl_val packed(pdl_vref vector) {
     pdl_buf bytes = PDL_BUF, text = PDL_BUF;
     for (size_t i = 0; i < pdl_list_len(vector); i++) {
@@ -87,8 +87,8 @@ static pdl_val packed(pdl_vref vector) {
     return pdl_text_of_buf(&text);
 }
 
-/* The vectors of a result: the result, or that of stdlib.embed. A single vector becomes a list of
- * it. Owned. */
+/* Returns the vectors of a result, which is a list of them, or has one as stdlib.embed returns it.
+ * A single vector becomes a list. Owned. */
 static pdl_val vectors_of(pdl_vref result) {
     pdl_vref inside = pdl_is_dict(result) ? pdl_dict_getz(result, "embeddings") : result;
     if (is_vector(inside)) return pdl_list_push(pdl_list_new(1), pdl_keep(inside));
@@ -107,7 +107,7 @@ static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
     return true;
 }
 
-/* The token count in a result, as in that of stdlib.embed; else that of the model calls. */
+/* Returns the token count in a result of stdlib.embed; else that of the model calls. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
     pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"),
             d = pdl_dict_new(2);

@@ -1,5 +1,6 @@
-/* failure.c -- see failure.h. Clients should not repeat a failed run on their own, because it would
- * be paid for again; only when a service asked to wait.
+/* failure.c -- maps errors of a run to statuses and headers; see failure.h. Clients should not
+ * repeat a failed run by themselves, because it would be paid for again; only when a service asked
+ * to wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +21,8 @@ typedef struct failure {
     const char *type;
 } failure;
 
-/* What a service refused is no fault of this server or its client. All others are the program's:
- * 500. */
+/* Statuses of errors that this server and its client have not caused: a service has refused. All
+ * other errors are the program's: 500. */
 static const failure failures[] = {
     {PDL_E_auth, 502, "upstream_error"},           {PDL_E_permission, 502, "upstream_error"},
     {PDL_E_not_found, 502, "upstream_error"},      {PDL_E_context_window, 502, "upstream_error"},
@@ -34,14 +35,14 @@ static const failure failures[] = {
 
 static failure failure_of(const pdl_err *why) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        bool ours =
-            why->kind == PDL_E_bad_request && !why->status; /* a request that was not made */
+        /* An error without a status is that of a request that was not sent. */
+        bool ours = why->kind == PDL_E_bad_request && !why->status;
         if (failures[i].kind == why->kind && !ours) return failures[i];
     }
     return (failure){why->kind, 500, "server_error"};
 }
 
-/* Whole seconds that the service asked to wait; 0: none. */
+/* Returns the whole seconds that a service asked to wait; 0 when it did not. */
 static unsigned seconds_to_wait(const pdl_err *why) {
     double s = why->facts.retry_after;
     return s > 0 && s < 1e6 ? (unsigned)ceil(s) : 0;

@@ -7,7 +7,7 @@
 
 #include "serve/form.h"
 
-/* Ends the exchange: with an answer, or with a piece where some were sent. */
+/* Ends the exchange with an answer, or with a piece when pieces were sent already. */
 void pdl_serve_failure_report(work *w, const pdl_err *why);
 
 #endif

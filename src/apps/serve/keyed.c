@@ -1,4 +1,5 @@
-/* keyed.c -- see keyed.h.
+/* keyed.c -- requests with an Idempotency-Key; see keyed.h. The journal has the rows of each choice
+ * and the pieces of the answer, so that a request with a known key can be answered from it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,15 +17,15 @@
 #include "base/banned.h"
 
 struct keyed {
-    work *owner; /* NULL: not started yet */
-    keyed *next; /* of the server */
-    pdl_buf key; /* token, path, model and key of the client */
+    work *owner; /* NULL until it is started */
+    keyed *next; /* list of all of the server */
+    pdl_buf key; /* token, path and model of the request, and the key of the client */
     pdl_buf body;
-    pdl_durable **runs; /* of each choice */
+    pdl_durable **runs; /* journal of each choice */
     uint32_t n;
-    pdl_buf sent;                   /* of the answer so far */
-    bool over;                      /* its end is in the journal */
-    PDL_VEC(pdl_exchange *) others; /* that joined */
+    pdl_buf sent;                   /* the part of the answer that exists */
+    bool over;                      /* the end of the answer is in the journal */
+    PDL_VEC(pdl_exchange *) others; /* exchanges that joined */
 };
 
 static const pdl_answer_header stream_headers[] = {{"Content-Type", "text/event-stream"},
@@ -98,8 +99,8 @@ static keyed *find_live(const pdl_serve *s, pdl_str key) {
     return k;
 }
 
-/* Another body with the key: a mistake of the client, which would get an answer to something
- * else. */
+/* Refuses a different body with the same key: the client made a mistake, and would get the answer
+ * to another request. */
 static bool refuse_other(pdl_exchange *x) {
     pdl_serve_answer_error(x, 422, SERVE_INVALID, "idempotency_key_reused",
                            PDL_STR("this Idempotency-Key was used with another request"));
@@ -119,8 +120,9 @@ static void join(keyed *k, pdl_exchange *x) {
         w->x = x;
 }
 
-/* Was the answer made under all policies of this server? The text of an answer has no labels any
- * more, so a policy that came later could neither hide nor refuse anything of it. */
+/* Returns true when the answer was made under all policies of this server. The text of an answer
+ * has no labels any more, so a policy that was added later could neither redact nor refuse a part
+ * of it. */
 static bool knows_policies(const pdl_serve *s, pdl_vref kept) {
     pdl_vref known = pdl_is_dict(kept) ? pdl_dict_getz(kept, "policies") : pdl_absent();
     pdl_val now = pdl_session_policy_digests(s->opt.session);
@@ -135,7 +137,8 @@ static bool knows_policies(const pdl_serve *s, pdl_vref kept) {
     return all;
 }
 
-/* {stream, body, policies}, as pdl_serve_keyed_succeeded wrote it. */
+/* Sends the stored answer; kept is {stream, body, policies}, as pdl_serve_keyed_succeeded wrote
+ * it. */
 static void answer_again(const pdl_serve *s, pdl_exchange *x, pdl_str kept) {
     pdl_val v = pdl_absent();
     pdl_err err = {0};
@@ -200,14 +203,15 @@ static bool start_runs(pdl_serve *s, pdl_exchange *x, keyed *k) {
     return true;
 }
 
-/* Whose key it is: those of two clients, or for two programs, do not meet. */
+/* Appends the key with its client and program, so that those of two clients, or for two programs,
+ * differ. */
 static void put_key(const pdl_exchange *x, const request *r, pdl_str key, pdl_buf *out) {
     pdl_str token = pdl_exchange_header(x, "Authorization"), path = pdl_exchange_path(x);
     pdl_buf_putf(out, "%.*s\n%.*s\n%.*s\n%.*s", PDL_FMT(token), PDL_FMT(path),
                  PDL_FMT(r->model->name), PDL_FMT(key));
 }
 
-/* What the journal says of the key. */
+/* Searches the journal for the key. */
 static bool find_kept(pdl_serve *s, pdl_exchange *x, pdl_str key, pdl_str body, uint32_t n,
                       keyed **out) {
     pdl_keyed state;

@@ -15,12 +15,12 @@
 
 enum { NOT_JSON = -32700, NO_REQUEST = -32600, NO_METHOD = -32601, WRONG_PARAMS = -32602 };
 
-/* Versions of the protocol with the same form of tools, newest first. */
+/* Versions of the protocol whose tools have the same form, newest first. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Takes v. */
+/* Sends a message. Takes v. */
 static void deliver(pdl_serve *s, pdl_exchange *x, pdl_val v) {
     if (x)
         pdl_serve_answer_json(x, v);
@@ -28,7 +28,7 @@ static void deliver(pdl_serve *s, pdl_exchange *x, pdl_val v) {
         pdl_serve_mcp_stdio_put(s, v);
 }
 
-/* Takes v. */
+/* Makes an answer with the member `what`. Takes v. */
 static pdl_val answer_of(pdl_vref id, const char *what, pdl_val v) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "jsonrpc", pdl_textz("2.0"));
     d = pdl_dict_putz(d, "id", pdl_is_absent(id) ? pdl_null() : pdl_keep(id));
@@ -40,7 +40,7 @@ static void refuse(pdl_serve *s, pdl_exchange *x, pdl_vref id, int code, pdl_str
     deliver(s, x, answer_of(id, "error", pdl_dict_putz(e, "message", pdl_text(message))));
 }
 
-/* The result of a tool; structured: the same as an object, taken, or absent. */
+/* Makes the result of a tool; structured: the result as an object, taken, or absent. */
 static pdl_val result_of(pdl_str text, bool failed, pdl_val structured) {
     pdl_val part = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text")), "text",
                                  pdl_text(text));
@@ -59,7 +59,7 @@ static pdl_val variables(const work *w) {
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
-/* A result that is an object is also sent as one. */
+/* Returns the object for a result that is one; it is sent beside the text. */
 static pdl_val object_in(pdl_vref result, pdl_str text) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -83,7 +83,7 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 
 static void put_whole(work *w, pdl_val v) { deliver(w->s, w->x, v); }
 
-/* A failed tool returns the reason as text, for the model that called it. */
+/* Sends a failure: a failed tool returns the reason as text, for the model that called it. */
 static void send_failure(work *w, pdl_str message) {
     deliver(w->s, w->x, answer_of(w->body, "result", result_of(message, true, pdl_absent())));
 }
@@ -160,7 +160,7 @@ static const struct {
                {"tools/list", list_tools},
                {"tools/call", call_tool}};
 
-/* A client over lines cancels a request with a message; one over HTTP disconnects. */
+/* Cancels a request. A client over lines does so with a message; one over HTTP disconnects. */
 static void cancel(pdl_serve *s, pdl_vref params) {
     pdl_vref id = pdl_is_dict(params) ? pdl_dict_getz(params, "requestId") : pdl_absent();
     works *lists[] = {&s->going, &s->waiting};
@@ -173,7 +173,7 @@ static void cancel(pdl_serve *s, pdl_vref params) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* A notification, or an answer without a question. */
+/* Handles a notification, or an answer that belongs to no request. */
 static void take_silently(pdl_serve *s, pdl_exchange *x, pdl_vref message) {
     if (!x && pdl_text_is(pdl_dict_getz(message, "method"), "notifications/cancelled"))
         cancel(s, pdl_dict_getz(message, "params"));

@@ -1,6 +1,6 @@
 /* mcp_server.h -- programs as tools of the Model Context Protocol: one message in, at most one out.
- * Over HTTP (POST /mcp) without sessions, or over standard input and output, one message per line.
- * Private to serve.
+ * The transport is HTTP (POST /mcp) without sessions, or standard input and output with one message
+ * per line. Private to serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,14 +9,14 @@
 
 #include "serve/form.h"
 
-/* Handles a message of a client (taken); x: its HTTP request, NULL: it came as a line. */
+/* Handles a message of a client (taken); x is its HTTP request, NULL when it came as a line. */
 void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
-/* Text that is not JSON. */
+/* Refuses text that is not JSON. */
 void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
-/* POST /mcp */
+/* Answers POST /mcp. */
 void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
 
-/* mcp_stdio.c: lines on two descriptors. Error: io (they cannot be waited for). */
+/* mcp_stdio.c: starts to read lines from two descriptors. Error: io (they cannot be polled). */
 PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
 /* Sends a message; takes v. */
 void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v);

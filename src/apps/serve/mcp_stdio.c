@@ -1,5 +1,5 @@
-/* mcp_stdio.c -- see mcp_server.h: messages as lines. Answers that the client does not read are
- * buffered up to a size; then no further lines are read.
+/* mcp_stdio.c -- messages as lines on two descriptors; see mcp_server.h. Answers that the client
+ * does not read are buffered up to a size; then no further lines are read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { FULL = 1 << 20, AT_ONCE = 4096 /* a pipe that is ready takes as much without a wait */ };
+enum { FULL = 1 << 20, AT_ONCE = 4096 /* a pipe that is ready accepts as much without blocking */ };
 
 struct stdio {
     pdl_serve *s;
@@ -24,7 +24,7 @@ struct stdio {
     pdl_watch *reads, *writes;
     pdl_lines lines;
     pdl_buf unsent;
-    size_t sent; /* of unsent */
+    size_t sent; /* bytes of unsent that were written */
     bool over;   /* the client has closed its end */
 };
 
@@ -44,7 +44,7 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
     return true;
 }
 
-/* The input is over, or cannot be read on. */
+/* Ends the input, after its end or a failure to read. */
 static void end_input(struct stdio *t) {
     t->over = true;
     pdl_watch_stop(t->reads);
@@ -73,7 +73,7 @@ static void on_writable(void *user, int events) {
     (void)events;
     ssize_t n = write(t->out, t->unsent.p + t->sent, left < AT_ONCE ? left : AT_ONCE);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n < 0) { /* the reader has closed */
+    if (n < 0) { /* the reader has closed its end */
         t->sent = t->unsent.len;
         pdl_serve_stop(t->s);
     } else

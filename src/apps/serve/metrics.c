@@ -1,4 +1,4 @@
-/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. Labels have few
+/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. A label has few
  * values: the path is that of a route, the model one of the offered ones; a client must not be able
  * to create many.
  *
@@ -20,17 +20,18 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MOST_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MOST_KINDS = 64, /* of errors: there are fewer names */
+    MOST_KINDS = 64, /* kinds of errors; there are fewer names */
 };
 
 typedef struct histogram {
-    uint64_t at_most[MOST_BOUNDS]; /* values up to each bound, above the previous one */
+    /* number of values up to each bound and above the previous one */
+    uint64_t at_most[MOST_BOUNDS];
     uint64_t n;
     double sum;
 } histogram;
 
 typedef struct counter {
-    const route *route; /* NULL: unknown path */
+    const route *route; /* NULL for an unknown path */
     int status;
     uint64_t n;
 } counter;
@@ -127,7 +128,7 @@ static void put_number(pdl_buf *b, double v) {
     pdl_buf_put(b, (pdl_str){number, n});
 }
 
-/* A line of a histogram without the value; model.p NULL: it has no label. */
+/* Writes a line of a histogram without the value; model.p is NULL when it has no such label. */
 static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str model,
                        const double *bound, bool last) {
     pdl_buf_putf(b, "%s%s", name, suffix);

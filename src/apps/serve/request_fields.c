@@ -1,5 +1,5 @@
-/* request_fields.c -- fields of a request for a completion: their types and ranges as in OpenAI's
- * interface. An error names the field (param) and has OpenAI's code, so that clients can
+/* request_fields.c -- checks the fields of a request for a completion: their types and ranges as in
+ * OpenAI's interface. An error names the field (param) and has OpenAI's code, so that clients can
  * distinguish it from errors of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,8 @@
 
 enum { AS_BOOL = 1, AS_INT = 2, AS_NUMBER = 4, AS_TEXT = 8, AS_LIST = 16, AS_OBJECT = 32 };
 
-/* null and absent fields are always valid. min and max apply to numbers; INFINITY: no limit. */
+/* Types and ranges of the fields. null and absent fields are always valid. min and max apply to
+ * numbers; INFINITY: no limit. */
 static const struct {
     const char *name;
     int types;

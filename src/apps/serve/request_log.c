@@ -1,4 +1,4 @@
-/* request_log.c -- see request_log.h.
+/* request_log.c -- the log of requests, one line of JSON each; see request_log.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,9 @@
 
 #include "base/banned.h"
 
-enum { CLIENT_HAS_GONE = 499 }; /* as in the logs of other servers: no answer was sent */
+enum { CLIENT_HAS_GONE = 499 }; /* other servers log this status when no answer was sent */
 
-/* Fit for headers, logs and shells. */
+/* Returns true for a text that is safe in headers, logs and shells. */
 static bool is_plain(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -79,7 +79,7 @@ static void put_begin(pdl_buf *b, const char *peer) {
     pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
 }
 
-/* One object per line. Paths and methods are the client's text: secrets of this process are
+/* Writes one object as a line. Paths and methods are the client's text: secrets of this process are
  * replaced, and the length is bounded. */
 static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status,
                        double seconds) {

@@ -1,6 +1,6 @@
 /* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
- * thoughts, function calls. Here are the response as an object, its items, and the responses that
- * are kept; response_stream.c has the events of a stream.
+ * thoughts, function calls. This file makes the response as an object and its items, and stores
+ * responses; response_stream.c has the events of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +14,11 @@
 
 #include "base/banned.h"
 
-enum { PREFIX = 5 }; /* of ids, "resp_" */
+enum { PREFIX = 5 }; /* length of "resp_", with which ids begin */
 
 /* --- the object ------------------------------------------------------------------------------- */
 
-/* Fields that repeat the request, with their values when absent. */
+/* The fields that repeat the request, with the values that they have when absent. */
 static const struct {
     const char *name;
     enum { AS_NULL, AS_TEXT, AS_LIST, AS_DICT, AS_TRUE } other;
@@ -145,7 +145,7 @@ static bool is_kept(const work *w) {
     return !pdl_is_bool(store) || pdl_bool_of(store);
 }
 
-/* Keeps the whole response, and the messages without the instructions, which apply to one request
+/* Stores the whole response, and the messages without the instructions, which apply to one request
  * only. */
 void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     if (!is_kept(w)) return;
@@ -153,7 +153,7 @@ void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     bool instructed = pdl_is_str(pdl_dict_getz(w->body, "instructions"));
     pdl_val messages = instructed ? pdl_list_remove(pdl_keep(all), 0) : pdl_keep(all);
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
-    /* what the answer came from is known in the requests that continue it, too */
+    /* the sources of the answer stay known in the requests that continue it */
     pdl_label from = pdl_label_of(pdl_run_result(w->choices[0].run));
     pdl_label label = pdl_label_built(pdl_label_origins(from));
     m = pdl_dict_putz(m, "content", pdl_with_label(pdl_text(text), label));
@@ -173,7 +173,7 @@ bool pdl_serve_is_function(pdl_vref call) {
 
 static size_t n_items(const work *w) { return pdl_list_len(w->output); }
 
-/* Takes item. */
+/* Adds an item to the output. Takes item. */
 static void add_item(work *w, pdl_val item) { w->output = pdl_list_push(w->output, item); }
 
 static void add_calls(work *w, pdl_vref calls) {

@@ -1,8 +1,8 @@
 /* response.h -- the form of a response: /v1/responses. Private to response*.c.
  *
  * The makers of items serve both a whole answer and a stream, so that the last event of a stream
- * repeats what the answer would have been. Ids of items are made of that of the response and of i,
- * the position of the item in the output.
+ * repeats what the whole answer would have been. The id of an item is made from that of the
+ * response and from i, the position of the item in the output.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,32 +11,33 @@
 
 #include "serve/form.h"
 
-/* response_input.c: the request as a chat. */
+/* response_input.c. Returns the request as a chat. */
 bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
 
-/* response.c: the object. error: {code, message}, taken; absent: none. */
+/* response.c. Makes the response as an object. error: {code, message}, taken, or absent. */
 pdl_val pdl_serve_response_of(const work *w, const char *status, pdl_val error);
 const char *pdl_serve_response_status(const work *w);
-/* Why it is incomplete; NULL: it is not. */
+/* Returns why the response is incomplete, NULL when it is complete. */
 const char *pdl_serve_response_reason(const work *w);
-/* Keeps the whole response, and the messages without the instructions, which apply to one request
+/* Stores the whole response, and the messages without the instructions, which apply to one request
  * only. */
 void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text);
 
-/* Items, and what they consist of; owned. */
-pdl_val pdl_serve_typed(const char *type); /* {type} */
+/* Make items and their parts; owned. */
+pdl_val pdl_serve_typed(const char *type); /* makes {type} */
 pdl_val pdl_serve_item_id(const work *w, const char *prefix, size_t i);
 pdl_val pdl_serve_text_part(pdl_str text, pdl_vref logprobs);
 pdl_val pdl_serve_refusal_part(pdl_vref refusal);
-/* part: its only part, taken; absent: none yet. */
+/* Makes an item of a message. part: its only part, taken; absent when there is none yet. */
 pdl_val pdl_serve_message_item(const work *w, size_t i, const char *status, pdl_val part);
-pdl_val pdl_serve_reasoning_item(const work *w, size_t i, pdl_vref text); /* absent: none yet */
+/* text is absent when there is none yet */
+pdl_val pdl_serve_reasoning_item(const work *w, size_t i, pdl_vref text);
 pdl_val pdl_serve_call_item(const work *w, size_t i, const char *status, pdl_vref id, pdl_vref name,
                             pdl_vref arguments);
 /* Returns true for a well-formed function call; programs may return anything. */
 bool pdl_serve_is_function(pdl_vref call);
 
-/* response_stream.c: form.h. */
+/* response_stream.c. The functions of form.h for a stream. */
 void pdl_serve_response_begin(work *w, pdl_buf *out);
 void pdl_serve_response_text(choice *c, pdl_str text, pdl_buf *out);
 void pdl_serve_response_extra(choice *c, pdl_vref extra, pdl_buf *out);
@@ -44,7 +45,7 @@ void pdl_serve_response_end(choice *c, const answer *a, pdl_buf *out);
 void pdl_serve_response_finish(work *w, pdl_buf *out);
 void pdl_serve_response_fail(work *w, pdl_str message, const char *type, const char *code,
                              pdl_buf *out);
-/* Frees what a stream keeps of its items. */
+/* Frees the items of a stream. */
 void pdl_serve_response_fini(work *w);
 
 #endif

@@ -41,7 +41,7 @@ static pdl_val file_part(pdl_vref part) {
     return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("file")), "file", d);
 }
 
-/* A part in the form of a chat; parts that are equal in both are kept. */
+/* Returns a part in the form of a chat; parts that are equal in both forms are kept. */
 static pdl_val part_of(pdl_vref part) {
     pdl_vref type = at(part, "type");
     if (is_text_part(part)) {
@@ -54,7 +54,7 @@ static pdl_val part_of(pdl_vref part) {
     return pdl_keep(part);
 }
 
-/* A text, or parts: a list of texts only becomes one text. */
+/* Returns a text, or a list of parts. A list of texts only becomes one text. */
 static pdl_val content_of(pdl_vref content) {
     if (!pdl_is_list(content)) return pdl_keep(content);
     size_t n = pdl_list_len(content), texts = 0;
@@ -85,7 +85,7 @@ static pdl_val call_of(pdl_vref item) {
     return pdl_dict_putz(c, "function", f);
 }
 
-/* Calls of one turn are in one message, with the text before them. Takes messages. */
+/* Adds a call. Calls of one turn are in one message, with the text before them. Takes messages. */
 static pdl_val add_call(pdl_val messages, pdl_vref item) {
     size_t n = pdl_list_len(messages);
     pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();
@@ -116,7 +116,7 @@ static bool wrong_item(pdl_exchange *x, size_t i, const char *why) {
 static bool add_item(pdl_exchange *x, pdl_val *messages, pdl_vref item, size_t i) {
     pdl_vref type = at(item, "type");
     if (!pdl_is_dict(item)) return wrong_item(x, i, "expected an object");
-    if (pdl_text_is(type, "reasoning")) return true; /* thoughts are not sent back */
+    if (pdl_text_is(type, "reasoning")) return true; /* thoughts are not sent to models again */
     if (pdl_text_is(type, "function_call")) {
         if (!is_call(item))
             return wrong_item(x, i,
@@ -160,8 +160,8 @@ static bool add_input(pdl_exchange *x, pdl_val *messages, pdl_vref input) {
 
 /* --- other fields ----------------------------------------------------------------------------- */
 
-/* {type: function, name, ...} -> {type: function, function: {name, ...}}; other kinds of tools stay
- * as they are. */
+/* Turns {type: function, name, ...} into {type: function, function: {name, ...}}; other kinds of
+ * tools stay as they are. */
 static pdl_val tool_of(pdl_vref tool) {
     static const char *const names[] = {"name", "description", "parameters", "strict"};
     if (!pdl_text_is(at(tool, "type"), "function") || pdl_is_dict(at(tool, "function")))
@@ -182,7 +182,7 @@ static pdl_val tools_of(pdl_vref tools) {
     return list;
 }
 
-/* The format of a text as response_format; absent: it is plain. */
+/* Returns the format of a text as response_format; absent when it is plain. */
 static pdl_val format_of(pdl_vref text) {
     static const char *const names[] = {"name", "description", "schema", "strict"};
     pdl_vref format = at(text, "format");
@@ -208,7 +208,7 @@ static pdl_val nothing(pdl_vref v) {
 
 static const struct {
     const char *name, *in_chat;
-    pdl_val (*value)(pdl_vref v); /* owned; absent: the field is left out */
+    pdl_val (*value)(pdl_vref v); /* result is owned; absent when the field is left out */
 } renamed[] = {
     {"max_output_tokens", "max_completion_tokens", same},
     {"tools", "tools", tools_of},
@@ -245,7 +245,7 @@ static pdl_val other_fields(pdl_vref body) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Adds the earlier messages; false when they are not stored any more. */
+/* Adds the earlier messages. Returns false when they are not stored any more. */
 static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vref id) {
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;

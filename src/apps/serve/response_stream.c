@@ -1,9 +1,9 @@
-/* response_stream.c -- the events of a response in a stream: numbered, they report each item's
- * begin, growth and end, and the last one repeats the whole response.
+/* response_stream.c -- the events of a response in a stream: they are numbered, report the
+ * beginning, growth and end of each item, and the last one repeats the whole response.
  *
- * Items open when their first bytes arrive, which fixes their place in the output. Thoughts are
- * complete when another item opens. A message and calls are not: models mix text and calls, and the
- * arguments of several calls, so these are closed at the end, in the order of their places.
+ * An item is opened when its first bytes arrive, which fixes its place in the output. Thoughts are
+ * complete when another item opens. A message and calls are not, because models mix text and calls,
+ * and the arguments of several calls; these are closed at the end, in the order of their places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* Takes d, the fields besides type and number. */
+/* Writes an event. Takes d, the fields besides type and number. */
 static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
     pdl_val e = pdl_dict_putz(pdl_serve_typed(type), "sequence_number", pdl_int(w->n_events++));
     e = pdl_dict_merge(e, d);
@@ -25,11 +25,11 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Words of the events of each kind of item. */
+/* The words in the events of each kind of item. */
 static const struct {
-    const char *prefix; /* of its id */
-    const char *growth; /* "response.X.delta" and "response.X.done" */
-    const char *whole;  /* field of the latter */
+    const char *prefix; /* prefix of its id */
+    const char *growth; /* events are "response.X.delta" and "response.X.done" */
+    const char *whole;  /* field of the second event with the whole text */
     bool has_parts;
 } words[] = {
     [ITEM_MESSAGE] = {"msg", "output_text", "text", true},
@@ -48,7 +48,7 @@ static void put_growth(work *w, const response_item *i, const char *suffix, pdl_
     pdl_buf_fini(&type);
 }
 
-/* {item_id, output_index}, content_index where the item has parts, and one field (taken). */
+/* Returns {item_id, output_index}, content_index when the item has parts, and one field (taken). */
 static pdl_val at_item(const work *w, const response_item *i, const char *name, pdl_val v) {
     size_t place = place_of(w, i);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "item_id",
@@ -64,7 +64,7 @@ static void put_item(work *w, const response_item *i, const char *type, pdl_vref
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* The part of a message; empty: as it begins. */
+/* Returns the part of a message; empty: as at its beginning. */
 static pdl_val part_of(const response_item *i, bool empty) {
     pdl_str text = empty ? PDL_STR("") : pdl_buf_str(&i->text);
     if (i->kind == ITEM_MESSAGE) {
@@ -119,7 +119,8 @@ static void close_thoughts(work *w, pdl_buf *out) {
     if (last->kind == ITEM_REASONING) close_item(w, last, out);
 }
 
-/* Takes id and name, of a call; else absent. Valid until the next one opens. */
+/* Opens an item. Takes id and name of a call; both are absent for other items. The result is valid
+ * until the next item opens. */
 static response_item *open_item(work *w, response_item_kind kind, pdl_val id, pdl_val name,
                                 pdl_buf *out) {
     close_thoughts(w, out);
@@ -138,7 +139,7 @@ static response_item *open_item(work *w, response_item_kind kind, pdl_val id, pd
     return i;
 }
 
-/* The open item of that kind, which grows; opened when there is none. */
+/* Returns the open item of that kind, and opens one when there is none. */
 static response_item *item_to_grow(work *w, response_item_kind kind, pdl_buf *out) {
     for (size_t i = w->items.n; i-- > 0;)
         if (w->items.p[i].kind == kind && pdl_is_absent(w->items.p[i].done)) return &w->items.p[i];
@@ -180,7 +181,7 @@ void pdl_serve_response_text(choice *c, pdl_str text, pdl_buf *out) {
     grow(c->work, item_to_grow(c->work, ITEM_MESSAGE, out), text, out);
 }
 
-/* Tokens that came after their text: they are sent with an empty piece of it. */
+/* Sends tokens that arrived after their text, with an empty piece of it. */
 static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     pdl_vref list = pdl_is_dict(logprobs) ? pdl_dict_getz(logprobs, "content") : pdl_absent();
     if (!pdl_is_list(list) || !pdl_list_len(list)) return;
@@ -190,8 +191,8 @@ static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     put_growth(w, i, "delta", pdl_dict_putz(d, "logprobs", pdl_keep(list)), out);
 }
 
-/* The places of calls in the output, by their index; 0: the call is not of a function and is left
- * out, else the place and one. */
+/* Opens a call. The places of calls in the output are stored by their index: 0 for a call that is
+ * not of a function and is left out, else the place + 1. */
 static void open_call(work *w, pdl_vref call, pdl_buf *out) {
     pdl_vref f = pdl_dict_getz(call, "function");
     size_t place = 0;

@@ -1,8 +1,9 @@
-/* route.c -- which clients may use which paths: a table.
+/* route.c -- the table of paths, and which clients may use them.
  *
- * Without a token only programs of this machine are served. A page in a browser is such a program
- * too: any web site could use the server through its visitor. So requests that carry the origin of
- * another page (Origin), or another host name than ours (Host, against DNS rebinding), are refused.
+ * Without a token only programs of this machine are served. A page in a browser is such a program,
+ * too: any web site could use the server through its visitor. So requests with the origin of
+ * another page (Origin), or with another hostname than ours (Host, against DNS rebinding), are
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@ static void put_error_at(pdl_str message, const char *type, const char *param, c
                          pdl_buf *out) {
     pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
-    pdl_utf8_repair(&whole, message); /* clients read JSON, so it must be UTF-8 */
+    pdl_utf8_repair(&whole, message); /* clients read JSON, so the text must be UTF-8 */
     pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text_of_buf(&whole));
     e = pdl_dict_putz(e, "type", pdl_textz(type));
     e = pdl_dict_putz(e, "param", param ? pdl_textz(param) : pdl_null());
@@ -79,9 +80,9 @@ void pdl_serve_answer_json(pdl_exchange *x, pdl_val v) {
     pdl_drop(v);
 }
 
-/* --- who -------------------------------------------------------------------------------------- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
-/* Without its port: "127.0.0.1:8000", "[::1]:8000". */
+/* Returns the host without its port, for example of "127.0.0.1:8000" or "[::1]:8000". */
 static pdl_str host_of(pdl_str s) {
     size_t bracket = pdl_str_rfind(s, PDL_STR("]")), colon = pdl_str_rfind(s, PDL_STR(":"));
     if (colon == PDL_NOT_FOUND || (bracket != PDL_NOT_FOUND && colon < bracket)) return s;
@@ -111,7 +112,7 @@ static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
     return bearer && is_same(pdl_str_trim(pdl_str_sub(said, 7, said.n)), s->opt.token);
 }
 
-/* From a program of this machine, under a name of this machine. */
+/* Returns true for a request from a program of this machine, under a name of this machine. */
 static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
     pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
     if (!pdl_serve_is_loopback(host_of(host))) return false;
@@ -134,7 +135,7 @@ static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
     return false;
 }
 
-/* --- what ------------------------------------------------------------------------------------- */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 static pdl_val model_card(const pdl_served *m) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "id", pdl_text(m->name));
@@ -164,8 +165,9 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
-/* HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A path that ends
- * with a slash is followed by a name; the others may be asked with a slash at their end. */
+/* The routes. HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A
+ * path that ends with a slash is followed by a name; the others may be requested with a slash at
+ * their end. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
@@ -206,7 +208,7 @@ static bool takes_method(const route *r, pdl_str method) {
            (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
-/* NULL: no route. *any: a route of the path for another method. */
+/* Finds the route, NULL when there is none. *any: a route of the path for another method. */
 static const route *find_route(const pdl_exchange *x, const route **any) {
     const route *found = NULL;
     *any = NULL;
@@ -218,7 +220,8 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
     return found;
 }
 
-/* The client's request, for messages. That of a HEAD is as long as that of a GET. */
+/* Appends method and path of a request, for messages. A HEAD is answered with the length of a GET,
+ * so it is named as one. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
     pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);
@@ -247,7 +250,7 @@ static void answer_no_route(pdl_exchange *x, bool other_methods) {
     pdl_buf_fini(&b);
 }
 
-/* Bodies are taken as they are. */
+/* Returns true when the body has no content encoding that would have to be undone. */
 static bool is_readable(pdl_exchange *x) {
     pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
     if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;
@@ -268,18 +271,19 @@ void pdl_serve_head(void *user, pdl_exchange *x) {
     else if (!pdl_exchange_has_body(x))
         return;
     else if (strcmp(r->method, "POST") != 0)
-        r->answer(s, x); /* its body is ignored */
+        r->answer(s, x); /* a body is ignored */
     else
         (void)is_readable(x);
 }
 
 void pdl_serve_route(void *user, pdl_exchange *x) {
     const route *any, *r = find_route(x, &any);
-    if (r) r->answer(user, x); /* pdl_serve_head has checked it */
+    if (r) r->answer(user, x); /* pdl_serve_head has checked that there is a route */
 }
 
 void pdl_serve_over(void *user, pdl_exchange *x) {
-    if (pdl_exchange_get(x)) pdl_serve_record_error(x, "client_gone"); /* it is not answered */
+    /* the exchange ended without an answer */
+    if (pdl_exchange_get(x)) pdl_serve_record_error(x, "client_gone");
     pdl_serve_chat_over(x);
     pdl_serve_record_end(user, x);
 }

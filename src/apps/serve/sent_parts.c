@@ -1,4 +1,5 @@
-/* sent_parts.c -- see sent_parts.h.
+/* sent_parts.c -- counts what was sent while an answer arrives, and computes the rest at its end;
+ * see sent_parts.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +20,13 @@ static pdl_val or_absent(pdl_val d) {
     return pdl_absent();
 }
 
-/* --- while it comes --------------------------------------------------------------------------- */
+/* --- while the answer arrives ----------------------------------------------------------------- */
 
 static void count_text(pdl_vref v, size_t *n) {
     if (pdl_is_str(v)) *n += pdl_str_get(v).n;
 }
 
-/* Calls come in the order of their indexes. */
+/* Counts calls, which arrive in the order of their indexes. */
 static void count_calls(sent *s, pdl_vref calls) {
     for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
         pdl_vref call = pdl_list_at(calls, i), f = pdl_dict_getz(call, "function");
@@ -37,7 +38,7 @@ static void count_calls(sent *s, pdl_vref calls) {
     }
 }
 
-/* Tokens are of use where the client sees exactly the model's text. */
+/* Returns true when the client sees exactly the model's text; only then are tokens of use. */
 static bool takes_logprobs(const choice *c) {
     return !c->sent.has_other_text && !c->cut.why && !pdl_serve_cutoff_has_stops(&c->cut);
 }
@@ -49,8 +50,8 @@ static void count_logprobs(sent *s, pdl_vref logprobs) {
     }
 }
 
-/* Of the calls those that the order allows: one that is known late, after a later one, is sent at
- * the end with all that follow it. */
+/* Returns true when the order of indexes allows these calls now. A call that is known late, after a
+ * later one, is sent at the end with all that follow it. */
 static bool is_in_order(const sent *s, pdl_vref calls) {
     size_t next = s->calls.n;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
@@ -86,7 +87,7 @@ pdl_val pdl_serve_sent_add(choice *c, pdl_vref extra) {
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* The text from its n-th byte; absent: there is no more. */
+/* Returns the text from its n-th byte, absent when there is no more. */
 static pdl_val rest_of_text(pdl_vref v, size_t n) {
     if (!pdl_is_str(v)) return n ? pdl_absent() : pdl_keep(v);
     pdl_str s = pdl_str_get(v);
@@ -109,8 +110,8 @@ static pdl_val rest_of_said(const sent *s, pdl_vref said) {
     return d;
 }
 
-/* A call with its index; of one that was begun the rest of its arguments, absent when there is
- * none. */
+/* Returns a call with its index; of one that was begun the rest of its arguments; absent when there
+ * is none. */
 static pdl_val rest_of_call(const sent *s, pdl_vref call, size_t i) {
     if (i >= s->calls.n) return pdl_dict_putz(pdl_keep(call), "index", pdl_int((int64_t)i));
     pdl_vref f = pdl_dict_getz(call, "function");

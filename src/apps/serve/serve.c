@@ -1,4 +1,5 @@
-/* serve.c -- see serve.h: the loop, and what lives as long as the server.
+/* serve.c -- the loop of the server, and everything that lives as long as the server; see
+ * serve.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@ enum {
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
     RUN_MS = 600000,
-    TURN_NS = 10000000,       /* of runs that compute, between two polls of the sockets */
+    TURN_NS = 10000000, /* computing time of runs between two polls of the sockets */
     POLLS = 4,
     SPARE_CONNECTIONS = 1024, /* in addition to those with open requests */
 };
@@ -80,13 +81,13 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* One turn; afterwards the work is the last in the list, unless it has ended. A step ends no other
- * work, and starts none. */
+/* Gives a work one turn; afterwards it is the last in the list, unless it has ended. A step ends no
+ * other work, and starts none. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);
     if (s->going.last == w)
-        w->computes = pdl_serve_chat_is_ready(w); /* it has nothing to wait for */
+        w->computes = pdl_serve_chat_is_ready(w); /* it does not wait for anything */
 }
 
 /* Gives turns to the works that are runnable; returns true when one is runnable at once again.
@@ -106,15 +107,15 @@ static bool step_all(pdl_serve *s) {
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
         if (!pdl_serve_chat_is_ready(w)) continue;
-        if (any && pdl_clock_ns() >= end) break; /* one at least has a turn */
+        if (any && pdl_clock_ns() >= end) break; /* at least one has had a turn */
         any = true;
         step_one(s, w);
     }
     return any;
 }
 
-/* After a long turn those that arrived meanwhile are served first: a connection takes one poll to
- * be accepted, one to be read, and what it waits for (a disk, a worker) another. */
+/* Polls the loop. After a long turn the requests that arrived meanwhile are served first: a
+ * connection takes one poll to be accepted, one to be read, and its disk or worker another. */
 static void poll_all(pdl_serve *s, bool is_ready) {
     int n = is_ready && s->was_slow ? POLLS : 1;
     s->was_slow = false;

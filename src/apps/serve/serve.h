@@ -21,48 +21,50 @@ enum { PDL_SERVE_MAX_RUNS = 1024 };
 typedef struct pdl_served {
     pdl_str name;         /* the name that clients use for the model */
     pdl_str dir;          /* directory of the program */
-    pdl_program *program; /* loaded without errors */
-    int64_t created;      /* seconds since the epoch */
+    pdl_program *program; /* it was loaded without errors */
+    int64_t created;      /* creation time in seconds since the epoch */
 } pdl_served;
 
-/* All-zero apart from session, models and host is the default. Borrowed for the life of the
+/* Options that may be zero, except session, models and host. Borrowed for the life of the
  * server. */
 typedef struct pdl_serve_options {
     pdl_session *session;
-    const pdl_served *models; /* n_models, names differ */
+    const pdl_served *models; /* n_models of them; their names differ */
     size_t n_models;
-    const char *host; /* where to listen */
-    uint16_t port;    /* 0: any that is free */
-    /* token that requests must carry; empty: none, and only clients of this machine are served */
+    const char *host; /* address to listen on */
+    uint16_t port;    /* 0: any free port */
+    /* The token that requests must have. When it is empty there is none, and only clients of this
+     * machine are served. */
     pdl_str token;
-    pdl_vref variables;   /* of every run; dict or absent */
-    uint32_t max_runs;    /* at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */
-    uint32_t max_waiting; /* requests that may wait for a slot; 0: none, they are refused */
+    pdl_vref variables; /* variables that every run gets; dict or absent */
+    uint32_t max_runs;  /* runs at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */
+    /* requests that may wait for a slot; 0: a request without a slot is refused */
+    uint32_t max_waiting;
     pdl_durable *journal; /* requests with an Idempotency-Key are durable runs; NULL: none is */
-    bool provisional; /* their pieces are sent before they are kept */
-    uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
-    /* Origins of pages that may send requests and read answers, separated by commas; * is any;
-     * empty: only those of this server. */
+    bool provisional;     /* pieces of durable runs are sent before they are stored */
+    uint64_t run_ms;      /* time limit for answering a request; 0: 10 minutes */
+    /* Origins of pages that may send requests and read answers, separated by commas; * is any
+     * origin; empty: only those of this server. */
     pdl_str origins;
-    /* called with one line of JSON per request; NULL: not called */
+    /* Called with one line of JSON per request; may be NULL. */
     void (*log)(void *user, pdl_str line);
     void *log_user;
     /* Programs are tools of a client that speaks MCP on these descriptors, and there is no HTTP. 0:
-     * over HTTP */
+     * MCP is served over HTTP. */
     int mcp_in, mcp_out;
     const pdl_debug *debug;
 } pdl_serve_options;
 
-/* Error: io (cannot listen), runtime (default parameters of models). */
+/* Starts the server. Error: io (cannot listen), runtime (default parameters of models). */
 PDL_MUST bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err);
 uint16_t pdl_serve_port(const pdl_serve *s);
 /* Serves until pdl_serve_stop is called (from a callback of the loop). */
 void pdl_serve_run(pdl_serve *s);
 void pdl_serve_stop(pdl_serve *s);
-/* Ends all requests. NULL is fine. */
+/* Ends all requests. s may be NULL. */
 void pdl_serve_free(pdl_serve *s);
 
-/* Is this a name or address of the machine itself? */
+/* Returns true for a name or address of the machine itself. */
 bool pdl_serve_is_loopback(pdl_str host);
 
 #endif

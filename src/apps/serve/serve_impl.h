@@ -1,4 +1,4 @@
-/* serve_impl.h -- private to serve: a request while it is being handled.
+/* serve_impl.h -- the requests of a server while they are handled. Private to serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,63 +14,64 @@
 struct form;
 struct keyed;
 
-/* What of an answer, besides its text, was sent while it came: sent_parts.h. */
+/* Counts of what was sent of an answer, besides its text, while it arrived: sent_parts.h. */
 typedef struct sent {
     size_t reasoning, refusal; /* bytes */
-    size_t logprobs[2];        /* tokens, of its content and of its refusal */
-    PDL_VEC(size_t) calls;     /* of each, bytes of its arguments */
-    bool has_other_text;       /* text that is not of the model: offsets of tokens are unknown */
+    size_t logprobs[2];        /* tokens of its content, and of its refusal */
+    PDL_VEC(size_t) calls;     /* for each call, the bytes of its arguments */
+    /* text that is not the model's was sent, so offsets of tokens are unknown */
+    bool has_other_text;
 } sent;
 
 /* response_stream.c: an item of a response in a stream. */
 typedef enum { ITEM_MESSAGE, ITEM_REFUSAL, ITEM_REASONING, ITEM_CALL } response_item_kind;
 typedef struct response_item {
     response_item_kind kind;
-    pdl_buf text;     /* so far; of a call its arguments */
-    pdl_val logprobs; /* list: of its tokens */
-    pdl_val id, name; /* of a call */
+    pdl_buf text;     /* the text so far; of a call its arguments */
+    pdl_val logprobs; /* list: logprobs of its tokens */
+    pdl_val id, name; /* id and name of a call */
     pdl_val done;     /* the whole item; absent while it grows */
 } response_item;
 
 /* One of the answers to a request: one run of the program. */
 typedef struct choice {
     struct work *work;
-    pdl_run *run; /* NULL: it waits for a slot */
+    pdl_run *run; /* NULL while it waits for a slot */
     uint32_t index, slot;
-    bool fresh; /* not stepped yet */
-    bool over;  /* run has its result */
+    bool fresh; /* the run was not stepped yet */
+    bool over;  /* the run has its result */
     cutoff cut; /* where its text ends */
     sent sent;
-    int64_t n_characters; /* completion.c: of its tokens that were sent */
+    int64_t n_characters; /* completion.c: characters of the tokens that were sent */
 } choice;
 
 /* A request that runs a program. It waits in the queue of the server (no choice has a run), then
  * all its choices run concurrently. */
 typedef struct work {
     struct pdl_serve *s;
-    pdl_exchange *x; /* NULL: answered, or the client has disconnected */
+    pdl_exchange *x; /* NULL after the answer, or after the client has disconnected */
     const pdl_served *model;
     const struct form *form;
     pdl_val body;  /* the request as it was received */
-    pdl_val asked; /* the same as a chat: form.h */
+    pdl_val asked; /* the request as a chat: form.h */
     /* response*.c */
-    pdl_val output;     /* list of items, absent before the end */
-    const char *finish; /* finish_reason; NULL: it continues */
+    pdl_val output;     /* list of items, absent until the end */
+    const char *finish; /* finish_reason; NULL while the response continues */
     uint32_t n_events;
-    PDL_VEC(response_item) items; /* of a stream, in the order of the output */
+    PDL_VEC(response_item) items; /* items of a stream, in the order of the output */
     PDL_VEC(size_t) call_places;
-    bool waits; /* for its turn */
-    size_t n_bytes; /* of its body, while it waits */
+    bool waits;     /* it is in the queue */
+    size_t n_bytes; /* size of its body, while it waits */
     choice *choices;
     uint32_t n, n_over;
-    struct keyed *keyed; /* it has an Idempotency-Key and is durable: keyed.h; NULL: not so */
-    pdl_timer *limit;   /* of the whole request */
-    pdl_timer *silence; /* of an answer in pieces */
+    struct keyed *keyed; /* set for a durable request with an Idempotency-Key: keyed.h */
+    pdl_timer *limit;    /* time limit of the whole request */
+    pdl_timer *silence;  /* for an answer in pieces */
     char id[40];
     int64_t created;
     bool stream, wants_usage;
     bool begun;    /* the answer in pieces has begun */
-    bool late;     /* its time is up */
+    bool late;     /* its time limit has passed */
     bool computes; /* its last turn ended without a wait */
     struct work *prev, *next;
 } work;
@@ -83,79 +84,82 @@ struct pdl_serve {
     pdl_serve_options opt;
     pdl_loop *loop;
     pdl_httpd *httpd;
-    pdl_code **codes;    /* of the models */
-    uint8_t *slowness;   /* of the models; 0: a turn of its runs is short */
-    bool was_slow;       /* a turn was, since the sockets were polled */
+    pdl_code **codes; /* code of the models, by their index */
+    /* slowness of the models, by their index; 0: a turn of its runs is short */
+    uint8_t *slowness;
+    bool was_slow;       /* a turn was slow, since the sockets were polled */
     struct tool *tools;  /* the models as tools */
-    struct stdio *stdio; /* a client that speaks MCP in lines; NULL: none */
+    struct stdio *stdio; /* a client that speaks MCP in lines; NULL when there is none */
     pdl_val variables;   /* variables that every run begins with */
     struct conversations *conversations;
     works going, waiting;
     uint32_t n_waiting;
-    size_t bytes_waiting; /* of their bodies */
-    uint32_t *slots;      /* the n_slots free ones */
+    size_t bytes_waiting; /* size of the bodies of waiting requests */
+    uint32_t *slots;      /* numbers of the n_slots free slots */
     uint32_t n_slots;
     uint64_t ids; /* generator of ids */
     struct metrics *metrics;
-    struct keyed *keyed; /* of all works that have one */
+    struct keyed *keyed; /* list of all durable requests */
     bool stopping;
 };
 
-/* route.c: which clients may use which paths. */
+/* A path and the function that answers it; route.c. */
 typedef struct route {
     const char *method, *path; /* a path that ends with a slash is followed by a name */
-    bool open; /* for everybody; else with the token, or for programs of this machine */
+    /* any client may use it; otherwise it needs the token, or is a program of this machine */
+    bool open;
     void (*answer)(pdl_serve *s, pdl_exchange *x);
     const char *doc;
 } route;
-/* Callbacks of the HTTP server: the headers have arrived; the whole request has; the exchange has
- * ended. */
+/* Callbacks of the HTTP server: when the headers have arrived, when the whole request has arrived,
+ * and when the exchange has ended. */
 void pdl_serve_head(void *user, pdl_exchange *x);
 void pdl_serve_route(void *user, pdl_exchange *x);
 void pdl_serve_over(void *user, pdl_exchange *x);
-/* {"error": {message, type, param, code}}; code NULL: null. */
+/* Answers {"error": {message, type, param, code}}; code NULL becomes null. */
 void pdl_serve_answer_error(pdl_exchange *x, int status, const char *type, const char *code,
                             pdl_str message);
 #define SERVE_INVALID "invalid_request_error" /* type of most errors */
-/* 400 for a field of the request. */
+/* Answers 400 for a field of the request. */
 void pdl_serve_answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message);
 void pdl_serve_put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void pdl_serve_answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
-/* ask.c: the content of a request. */
+/* The content of a request; ask.c. */
 typedef struct request {
-    pdl_val body, chat; /* the request, and the same as a chat; owned */
+    pdl_val body, chat; /* the request, and the request as a chat; owned */
     const pdl_served *model;
-    uint32_t n; /* number of choices */
-    struct keyed *keyed; /* NULL: none */
+    uint32_t n;          /* number of choices */
+    struct keyed *keyed; /* NULL without a key */
 } request;
 /* Returns false when the request is wrong; it was then answered. */
 bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
-/* The model of that name; NULL when it does not exist, which was then answered. */
+/* Returns the model of that name; NULL when it does not exist, which was then answered. */
 const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
 /* request_fields.c: checks types and ranges of the fields. Returns false when one is wrong, which
  * was then answered. */
 bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body);
 bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list);
 bool pdl_serve_ask_is_true(pdl_vref d, const char *key);
-/* The variables of a run for the request: an owned dict. */
+/* Returns the variables of a run for the request: an owned dict. */
 pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
 
-/* chat.c: a request as runs. */
+/* chat.c. Starts a request as runs. */
 void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
-/* Takes the content of r. x NULL: the form sends the answer elsewhere. */
+/* Starts the runs of a request that was read. Takes the content of r. x NULL: the form sends the
+ * answer elsewhere. */
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
 void pdl_serve_chat_step(work *w); /* w may be freed afterwards */
 bool pdl_serve_chat_is_ready(const work *w);
-/* True when one of the last turns of its program was long: an expression over a large text is one
- * turn. */
+/* Returns true when one of the last turns of its program was long: an expression over a large text
+ * is one turn. */
 bool pdl_serve_chat_is_slow(const work *w);
 /* Starts the waiting requests for which there are slots. */
 void pdl_serve_chat_admit(pdl_serve *s);
 void pdl_serve_chat_over(pdl_exchange *x);
 void pdl_serve_chat_free(work *w);
 void pdl_serve_works_move_last(works *l, work *w);
-/* The prefix and sixteen hex digits that no other id of this server has. */
+/* Writes the prefix and sixteen hex digits that no other id of this server has. */
 void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
 
 #endif

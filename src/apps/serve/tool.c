@@ -1,4 +1,5 @@
-/* tool.c -- see tool.h. A function is called by a three-line program that includes it.
+/* tool.c -- makes the description of a program as a tool, and the variables of a call; see tool.h.
+ * A function is called by a three-line program that includes it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +20,8 @@
 
 /* Collects names as the schema of an object. */
 typedef struct tool_inputs {
-    pdl_val properties; /* dict of empty schemas: any value */
-    pdl_val required;   /* dict of names */
+    pdl_val properties; /* dict of empty schemas, which allow any value */
+    pdl_val required;   /* dict whose keys are the names */
 } inputs;
 
 static void add_input(void *user, pdl_str name, bool optional) {
@@ -35,15 +36,16 @@ static pdl_val object_schema(pdl_val properties, pdl_val required) {
     return pdl_dict_putz(d, "required", required);
 }
 
-/* A model block without `input` sends the messages of the context. C depth follows the YAML
- * source. */
+/* Finds a model block without `input`, which sends the messages of the context. C depth follows the
+ * YAML source. */
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     *found = *found || (b->kind == PDL_BLOCK_model && !PDL_AS(model, b)->input);
     if (!*found) pdl_block_each_child(b, find_model, found);
 }
 
-/* Does the program need a context to begin with? What it includes or calls is not examined. */
+/* Returns true when the program needs a context to begin with. The files that it includes or calls
+ * are not examined. */
 static bool reads_context(const pdl_program *p) {
     bool found = pdl_str_find(p->source->text, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
     find_model(&found, p->main);
@@ -58,7 +60,7 @@ static pdl_val question_schema(bool required) {
     return object_schema(pdl_dict_putz(pdl_dict_new(1), "question", q), names);
 }
 
-/* The schema of the undefined variables that the program uses. */
+/* Returns the schema of the undefined variables that the program uses. */
 static pdl_val schema_of_names(const pdl_serve *s, const pdl_served *m) {
     inputs i = {pdl_dict_new(4), pdl_dict_new(4)};
     pdl_finder finder = {.file = m->program->source->name};
@@ -107,7 +109,8 @@ static pdl_val card_of(const pdl_serve *s, const pdl_served *m) {
     return pdl_dict_putz(d, "inputSchema", f ? schema_of_function(f) : schema_of_names(s, m));
 }
 
-/* A program that calls the function of a file of its folder with the variable pdl_arguments. */
+/* Returns a program that calls the function of a file of its folder with the variable
+ * pdl_arguments. */
 static pdl_program *wrapper_of(const pdl_served *m) {
     pdl_buf text = PDL_BUF;
     bool ok = false;

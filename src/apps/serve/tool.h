@@ -8,24 +8,24 @@
 
 #include "serve/serve_impl.h"
 
-/* Parameters are those of a program that is a function; else the variables that a program uses and
- * does not define; those that it tests with `default` or `is defined` are optional. A program
- * without any takes `question`, the user's message. */
+/* A tool. Its parameters are those of a program that is a function; else the variables that the
+ * program uses and does not define, where those that it tests with `default` or `is defined` are
+ * optional. A program without any takes `question`, the user's message. */
 typedef struct tool {
     pdl_val card; /* {name, description?, inputSchema} */
-    /* Owned: the program that calls the function; NULL: the program is not a function. */
+    /* The program that calls the function, owned; NULL when the program is not a function. */
     pdl_program *wrapper;
     pdl_code *code; /* the code that runs */
 } tool;
 
-/* One for each program, owned; the code borrows s. */
+/* Makes one tool for each program, owned; the code borrows s. */
 tool *pdl_serve_tools_new(pdl_serve *s);
-void pdl_serve_tools_free(pdl_serve *s); /* with the programs that were not all made, too */
+void pdl_serve_tools_free(pdl_serve *s); /* t may be incomplete */
 
 /* Checks that the required arguments are present and that there are no others, which could set
  * variables of the interpreter. Returns false with the reason in why. */
 bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
-/* Variables of a run with these arguments, owned. */
+/* Returns the variables of a run with these arguments, owned. */
 pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments);
 
 #endif

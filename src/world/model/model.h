@@ -65,7 +65,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 /* Returns the number of open effects. */
 size_t pdl_model_world_open(const pdl_world *w);
 
-/* What the environment says about a provider. Borrowed for the call. */
+/* The settings of a provider in the environment. Borrowed for the call. */
 typedef struct pdl_provider_facts {
     const char *prefix;
     pdl_str key;          /* the variable that holds its key; empty when none is set */

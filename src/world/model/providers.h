@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* What a provider does differently from OpenAI (spec providers 4.1, 4.3). */
+/* Differences of a provider from OpenAI (spec providers 4.1, 4.3). */
 enum {
     PDL_Q_KEY = 1u << 0,          /* a key is required */
     PDL_Q_OPENAI_NAMES = 1u << 1, /* o-series and gpt-5 rules */

@@ -1,12 +1,12 @@
-/* approvals.c -- effects that wait until a person has said whether they may be done.
+/* approvals.c -- effects that wait until a person has approved or refused them.
  *
- * A rule may say `approve`. The question goes to the next world as an effect of its own, so that a
- * journal keeps its answer, and the effect waits here with what was judged: after the answer the
- * next sink is examined, and none a second time. What the person was shown is what is decided
- * about, although the files that a rule looks at may be others by then.
+ * A rule may say `approve`. The question goes to the next world as a separate effect, so that a
+ * journal keeps its answer, and the effect waits here together with its judgement: after the answer
+ * the next sink is examined, and no sink a second time. The answer decides about what the person
+ * was shown, even if the files that a rule reads have changed by then.
  *
- * The same question is asked once: who asks it meanwhile waits for the same answer, who asks it
- * later gets it at once.
+ * The same question is asked once: an effect that asks it meanwhile waits for the same answer, a
+ * later one gets it at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +20,14 @@ typedef policy_room room;
 typedef struct pending {
     room *room;
     judging judged; /* owned, with its effect */
-    pdl_val key;    /* what is asked for, as a text */
-    uint32_t id;    /* of the question; 0: another pending one asks the same */
+    pdl_val key;    /* the question, as a text */
+    uint32_t id;    /* id of the question; 0 when another pending effect asks the same */
     struct pending *link;
 } pending;
 
 static const pdl_policy_ask *ask_of(const judging *j) { return &j->asks.asks.p[j->next]; }
 
-/* The same sink, name and arguments are one question. */
+/* Makes the key of a question: questions with the same sink, name and arguments are the same. */
 static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_buf_putf(&b, "%s %zu %.*s", pdl_sink_name(ask->sink), ask->name.n, PDL_FMT(ask->name));
@@ -47,7 +47,7 @@ static pending *find_same(const room *r, pdl_vref key) {
     return p;
 }
 
-/* What was judged goes back to the caller. */
+/* Removes p and returns its judgement. */
 static judging take_out(pending *p) {
     pending **at = &p->room->pending;
     while (*at != p) at = &(*at)->link;
@@ -89,7 +89,7 @@ static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_free(why);
 }
 
-/* The question of p goes out; its answer is for all that ask the same. */
+/* Sends the question of p; its answer is for all effects that ask the same. */
 static void put_question(room *r, pending *p) {
     const pdl_effect *e = p->judged.e;
     p->id = r->opt.first_id + ++r->next_id;
@@ -102,7 +102,7 @@ static void put_question(room *r, pending *p) {
     r->next->ops->start(r->next, question);
 }
 
-/* Takes what j holds, and key. */
+/* Lets the effect wait. Takes what j holds, and key. */
 static void wait_for_answer(room *r, const judging *j, pdl_val key) {
     bool is_asked = find_same(r, key) != NULL;
     pending *p = PDL_NEW(pending);
@@ -140,7 +140,7 @@ bool pdl_policy_approve(room *r, judging *j) {
     return false;
 }
 
-/* Others may wait for the same answer: then one of them asks in place of the one that is gone. */
+/* Cancels a waiting effect. When others wait for the same answer, one of them asks instead. */
 static void cancel_pending(room *r, pending *p) {
     uint32_t id = p->id;
     pdl_val key = pdl_keep(p->key);

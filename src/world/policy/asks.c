@@ -1,8 +1,8 @@
-/* asks.c -- which sinks an effect would reach, and with what: the table of sinks
- * (spec trust 3).
+/* asks.c -- finds the sinks that an effect would reach, and the values that would reach them: the
+ * table of sinks (spec trust 3).
  *
- * A value in a container has its own labels and those that the container has as a whole
- * (pdl_label_of_part); an argument is examined as a whole and in its parts, so that a rule may be
+ * A value in a container has its own labels and those of the container as a whole
+ * (pdl_label_of_part). An argument is examined as a whole and in its parts, so that a rule may be
  * for `message` or for `message.body`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,7 +19,7 @@
 
 enum { MOST_NESTED = 16, MOST_PARTS = 20000 };
 
-/* named: the labels of the name. */
+/* Begins an ask. named: the labels of the name. */
 static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_label named, pdl_str folder) {
     *pdl_vec_push(&a->asks) =
         (pdl_policy_ask){.sink = sink, .name = name, .name_label = named, .folder = folder};
@@ -30,7 +30,7 @@ static void add(ask_list *a, pdl_str name, pdl_vref v, pdl_label label) {
     *pdl_vec_push(&a->args) = (pdl_argument){.name = name, .value = v, .label = label};
 }
 
-/* The same, with a name that the request holds. */
+/* Adds an argument whose name comes from the request. */
 static void add_named(ask_list *a, pdl_str name, pdl_label named, pdl_vref v, pdl_label label) {
     *pdl_vec_push(&a->args) = (pdl_argument){name, v, label, named};
 }
@@ -45,8 +45,9 @@ static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
     return s;
 }
 
-/* Together the parts may be more than bounded, although each of them is (types/bounds.c): then the
- * container says so, and none of its parts is bounded here. */
+/* Returns the labels that a container has and none of its parts. Together the parts may be more
+ * than bounded, although each of them is (types/bounds.c); the container then has a label that says
+ * so. */
 static pdl_label beyond_parts(pdl_vref v) {
     pdl_label parts = 0;
     for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++)
@@ -56,17 +57,17 @@ static pdl_label beyond_parts(pdl_vref v) {
     return pdl_label_of(v) & ~parts & (pdl_label)PDL_LABEL_FREE;
 }
 
-/* A value that is examined with its parts: its name, the labels of that, and those that the value
- * has of what it is in. */
+/* A value that is examined with its parts: its name, the labels of the name, and the labels that it
+ * has from the containers around it. */
 typedef struct deep {
     pdl_str path;
     pdl_label named, outer;
     unsigned depth;
 } deep;
 
-/* v and, when it is made of parts, these. Parts that are too deep or too many are seen as one. Of a
- * list or dict of arguments (depth 0) each is examined by itself: that there are several counts
- * inside of one argument only. */
+/* Adds v or, when it is made of parts, these. Parts that are too deep or too many are added as one.
+ * Each argument of a list or dict of arguments (depth 0) is examined separately: the number of
+ * parts matters only inside one argument. */
 static void add_deep(ask_list *a, deep at, pdl_vref v) {
     pdl_label whole = at.outer | pdl_label_of_part(v);
     pdl_label together = pdl_is_dict(v) || pdl_is_list(v) ? beyond_parts(v) : 0;
@@ -120,8 +121,8 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     }
 }
 
-/* What is done with an object of the code worker: the name of what is called is code, the rest is
- * handed in; which object is called may be chosen, too. */
+/* Adds what happens to a remote object: the name that is called is code, the arguments are data;
+ * the object may also be chosen by a value. */
 static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     begin(a, PDL_SINK_code, PDL_STR("object"), 0, folder);
     for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {
@@ -162,7 +163,7 @@ static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     tool_use u = pdl_tool_use_of(e);
     if (u.lists) return;
     begin(a, PDL_SINK_tool, pdl_subject_of(e, a->arena), u.label, folder);
-    /* which tool it is matters as much as what it gets */
+    /* the choice of the tool matters as much as its arguments */
     size_t before = a->args.n;
     pdl_label chosen = outer | u.label;
     bool empty = pdl_is_dict(u.arguments) && !pdl_dict_len(u.arguments);
@@ -175,7 +176,7 @@ static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
             add_deep(a, (deep){text_of(key), named, chosen | named, 0},
                      pdl_dict_val_at(u.rest, i));
     }
-    /* which one is called, though it gets nothing */
+    /* the choice counts even when the tool gets no arguments */
     pdl_label choice = chosen | e->chosen;
     if (a->args.n == before || pdl_label_origins(choice))
         add(a, PDL_STR("name"), pdl_is_absent(u.name) ? get(e, "method") : u.name, choice);
@@ -200,7 +201,7 @@ static bool is_role(pdl_str s) {
            pdl_str_is(s, "tool");
 }
 
-/* Messages by role; others than the four known ones are examined by their own name. */
+/* Adds messages by role; a role other than the four known ones is examined under its own name. */
 static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
     pdl_label all = outer;
     for (size_t i = 0, n = pdl_is_list(messages) ? pdl_list_len(messages) : 0; i < n; i++) {
@@ -215,7 +216,7 @@ static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
     return all;
 }
 
-/* The host of an address that the program names. */
+/* Returns the hostname of an address in the program. */
 static pdl_str host_of(pdl_str url) {
     size_t scheme = pdl_str_find(url, PDL_STR("://"), 0);
     pdl_str rest = scheme == PDL_NOT_FOUND ? url : pdl_str_sub(url, scheme + 3, url.n);
@@ -243,7 +244,7 @@ static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl
     pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
 }
 
-/* Of all parameters but the tools. */
+/* Returns the labels of all parameters but the tools. */
 static pdl_label label_beside_tools(pdl_vref parameters) {
     pdl_label label = pdl_label_of_part(parameters);
     for (size_t i = 0, n = pdl_is_dict(parameters) ? pdl_dict_len(parameters) : 0; i < n; i++) {
@@ -254,7 +255,7 @@ static pdl_label label_beside_tools(pdl_vref parameters) {
     return label;
 }
 
-/* The headers that a request is sent with, wherever the program gives them. */
+/* Adds the headers of a request, wherever the program gives them. */
 static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
     static const char *const names[] = {"extra_headers", "headers"};
     for (size_t i = 0; pdl_is_dict(holder) && i < sizeof names / sizeof names[0]; i++) {
@@ -264,7 +265,8 @@ static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
     }
 }
 
-/* What every call of a model has. own: as below; named: of what chose the name. */
+/* Adds the address and the headers of a model call. own: see ask_one_model; named: labels of the
+ * value that chose the name. */
 static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_label named) {
     pdl_vref parameters = get(e, "parameters");
     pdl_label outer = e->control | pdl_label_of_part(e->request);
@@ -275,8 +277,8 @@ static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_
         ask_headers(a, pdl_dict_getz(parameters, "generate_inputs"), outer);
 }
 
-/* What one model would get. `tools` asks about the context that a call with tools has; what is in
- * their definitions is a parameter like others. */
+/* Adds what one model would get. `tools` asks about the context of a call with tools; the
+ * definitions of the tools are a parameter like others. */
 static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
@@ -301,13 +303,15 @@ static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
 /* --- all models of a call ---------------------------------------------------------------------
  *
  * The request goes to another model when the first one fails, and to another service when
- * `custom_llm_provider` names it: a rule for a name is for what would be used. */
+ * `custom_llm_provider` names it. A rule for a name applies to the model and service that would be
+ * used. */
 
 static pdl_vref member(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
 }
 
-/* own: the entry of a fallback, whose parameters win; absent: the first model. */
+/* Adds one model of a call. own: the entry of a fallback, whose parameters take precedence; absent
+ * for the first model. */
 static void ask_one_model(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_label outer,
                           pdl_str folder) {
     pdl_vref parameters = get(e, "parameters"), inner = member(parameters, "generate_inputs");
@@ -353,8 +357,8 @@ pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
     return all;
 }
 
-/* What is examined is what would be lost: the labels that stay are judged later. The
- * reason is the author's words. */
+/* Adds an endorsement. The labels that it would remove are examined; those that stay are judged
+ * later. The reason is the author's text. */
 static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_str folder) {
     pdl_vref arguments = get(e, "arguments");
     pdl_vref value = pdl_dict_getz(arguments, "value"), why = pdl_dict_getz(arguments, "why");

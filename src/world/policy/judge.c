@@ -1,8 +1,8 @@
-/* judge.c -- the verdict on a call (spec trust 3): for each argument the first rule that
- * fits decides; of arguments, and of policies, the strictest verdict counts.
+/* judge.c -- the verdict on a call (spec trust 3). For each argument the first rule that fits
+ * decides; the strictest verdict of all arguments and policies counts.
  *
- * Each policy looks only at the labels that it knows: a built-in one has no opinion on `secret`,
- * which somebody else's file names.
+ * Each policy considers only the labels that it names: a built-in policy has no opinion on
+ * `secret`, which the user's policy defines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,8 @@ static bool any_fits_tool(const policy *p, pdl_str tool) {
     return false;
 }
 
-/* Policies that were given all have to say so: none of them can be loosened by another. */
+/* Returns true when every policy that the user gave says so, since a policy must not loosen another
+ * one. */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     bool any = false;
     for (size_t i = 0; i < p->all.n; i++) {
@@ -46,7 +47,8 @@ bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     return any;
 }
 
-/* Names as people mean them: a word is a command in any folder, and python is both kinds of it. */
+/* Compares names as people mean them: a word is a command in any folder, and `python` is both kinds
+ * of Python block. */
 static bool word_fits(pdl_sink_id sink, pdl_str pattern, pdl_str name) {
     if (pdl_glob_fits(pattern, name, PDL_GLOB_ONE)) return true;
     size_t slash = pdl_str_rfind(name, PDL_STR("/"));
@@ -64,7 +66,7 @@ static bool name_fits(const rule *r, pdl_str name, pdl_str folder) {
     return word_fits(r->sink, r->name, name);
 }
 
-/* "to" is for "to.address" too. */
+/* Returns true when the rule is for the argument; "to" includes "to.address". */
 static bool argument_fits(const rule *r, pdl_str name) {
     if (!r->argument.p) return true;
     if (pdl_str_eq(r->argument, name)) return true;
@@ -72,13 +74,13 @@ static bool argument_fits(const rule *r, pdl_str name) {
            name.p[r->argument.n] == '.';
 }
 
-/* An address has its host as another name. */
+/* Returns true for a rule about the host of an address, which is a second name of it. */
 static bool is_of_host(const rule *r) {
     return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
 }
 
-/* Is the value one of those that the rule is for? A list of recipients in one text is none of them:
- * the stars of a pattern fit no separators. */
+/* Returns true when the rule is for this value. A list of recipients in one text does not fit,
+ * because the stars of a pattern match no separators. */
 static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask, pdl_vref value) {
     static const char separators[] = " \t\r\n,;|<>\"'\\";
     bool host = is_of_host(r);
@@ -104,8 +106,8 @@ static bool in_force(const policy *p, uint64_t modules) {
 
 static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p->folder : folder; }
 
-/* The rule that decides. *otherwise: its values are others, and what it says of them counts: at
- * once where it says so, else when no later rule is for this value. */
+/* Finds the rule that decides. *otherwise: the rule is for other values, and its `otherwise`
+ * counts: at once when the rule has one, else when no later rule is for this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
                             const pdl_argument *a, bool *otherwise) {
     const rule *other = NULL;
@@ -124,7 +126,7 @@ static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_
     return other;
 }
 
-/* --- what it says ----------------------------------------------------------------------------- */
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 static bool passes(const rule *r, pdl_label origins, pdl_label whole) {
     if (!r->has_allow || !(origins & ~r->allow)) return true;
@@ -175,7 +177,7 @@ pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask
     return worst;
 }
 
-/* --- what is asked of all of them ------------------------------------------------------------- */
+/* --- questions to all policies ---------------------------------------------------------------- */
 
 size_t pdl_policies_count(const pdl_policies *p) { return p->all.n; }
 pdl_str pdl_policies_name(const pdl_policies *p, size_t i) { return p->all.p[i]->name; }
@@ -212,7 +214,8 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) 
     return NULL;
 }
 
-/* Such sinks have no `otherwise`: what no rule names is shown. */
+/* Returns the labels that the sink does not show. Such sinks have no `otherwise`: a label that no
+ * rule names is shown. */
 pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink) {
     pdl_label mask = 0;
     for (size_t i = 0; i < p->all.n; i++) {
@@ -255,8 +258,9 @@ static bool trusts(const policy *p, pdl_effect_kind kind, pdl_str subject, pdl_s
     return false;
 }
 
-/* A label is given by either form of a path, with its links followed or not; trust by the real one
- * alone, and only when every policy that was given trusts it. */
+/* Returns the label of a subject. A label is given by either form of a path, with its links
+ * followed or not; trust is given only by the real path, and only when every policy that the user
+ * gave trusts it. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str from, uint64_t modules, bool *is_trusted) {
     pdl_label label = 0;
@@ -297,7 +301,8 @@ static bool whole_name_fits(const rule *r, pdl_str name) {
     return !name.p || name_fits(r, name, (pdl_str){0});
 }
 
-/* The part of the pattern before the first slash; without one it is for servers and tools alike. */
+/* Returns true when the rule is for tools of the server. The part of the pattern before the first
+ * slash is compared; without a slash the pattern is for servers and tools alike. */
 static bool server_fits(const rule *r, pdl_str server) {
     if (!r->name.p) return true;
     size_t slash = pdl_str_find(r->name, PDL_STR("/"), 0);
@@ -305,7 +310,7 @@ static bool server_fits(const rule *r, pdl_str server) {
                          server, PDL_GLOB_ONE);
 }
 
-/* The rule's argument is one that the call has, or may have as a part of it. */
+/* Returns true when the call has, or may have, the rule's argument or a part of it. */
 static bool is_for_argument(const rule *r, const pdl_policy_ask *call) {
     if (!r->argument.p) return true;
     for (size_t i = 0; i < call->n; i++) {
@@ -317,7 +322,8 @@ static bool is_for_argument(const rule *r, const pdl_policy_ask *call) {
     return false;
 }
 
-/* call: used are those of its arguments; NULL: all that fit. */
+/* Returns true when there is a rule for the name. With call, rules for arguments of the call are
+ * marked as used; with NULL, all rules that fit. */
 static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,
                       bool (*fits)(const rule *r, pdl_str name), const pdl_policy_ask *call) {
     size_t n = 0;

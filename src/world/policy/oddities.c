@@ -1,10 +1,10 @@
-/* oddities.c -- rules that do nothing, as far as the policy alone shows it: for `pdl policy check`
- * and `pdl check --policy`. They are no mistakes: a policy with them is kept as it is written.
- * Rules that no name can fit are mistakes, which the reader asks for.
+/* oddities.c -- finds rules without any effect, as far as the policy alone shows it, for `pdl
+ * policy check` and `pdl check --policy`. They are not errors: a policy with them is valid. Rules
+ * that no name can fit are errors, which the reader of policies reports.
  *
- * The first rule that fits decides, so a rule never does when one before it is for the same or for
- * more. Whether a pattern is for all that another is for is decided for stars alone, and only where
- * it is certain: a star takes any text, so it takes the stars of the other pattern, too.
+ * The first rule that fits decides, so a rule has no effect when a rule before it is for the same
+ * or for more. Whether one pattern includes another is decided for stars alone, and only where it
+ * is certain: a star matches any text, so it also matches the stars of the other pattern.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,8 @@ const char *pdl_policy_rule_fits_nothing(const rule *r) {
     return NULL;
 }
 
-/* Is every path of the narrow pattern one of the wide one? "a/" and two stars: all below a. */
+/* Returns true when every path of the narrow pattern fits the wide one. "a/" and two stars: all
+ * paths below a. */
 static bool path_covers(pdl_str wide, pdl_str narrow) {
     if (!pdl_str_ends(wide, PDL_STR("/**")) || has(narrow, "..")) return false;
     pdl_str folder = pdl_str_sub(wide, 0, wide.n - 2);
@@ -80,12 +81,12 @@ static bool argument_covers(const rule *wide, const rule *narrow) {
 }
 
 static bool covers(const rule *wide, const rule *narrow) {
-    if (wide->matches.p || wide->in_list) return false; /* it is for some values alone */
+    if (wide->matches.p || wide->in_list) return false; /* the wide rule is for some values alone */
     return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
            name_covers(wide, narrow) && argument_covers(wide, narrow);
 }
 
-/* The rules of these sinks are all asked, one by one or together. */
+/* Returns true when the first rule alone decides; at the other sinks all rules are considered. */
 static bool is_first_alone(const rule *r) {
     return pdl_sink_rows[r->sink].traits != TRAIT_MASKED && r->sink != PDL_SINK_endorse;
 }

@@ -1,5 +1,5 @@
-/* path_glob.c -- which path is meant by a name: links, "..", and the folder that a pattern belongs
- * to. Which path fits a pattern is decided by base/glob.h.
+/* path_glob.c -- finds the path that a name means: links, "..", and the folder that a pattern
+ * belongs to. base/glob.h decides which path fits a pattern.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Adds the parts of a path to one that is clean. */
+/* Adds the parts of a path to a normalized one. */
 static void add_parts(pdl_buf *out, pdl_str path) {
     for (size_t from = 0; from < path.n;) {
         size_t slash = pdl_str_find(path, PDL_STR("/"), from),
@@ -31,23 +31,23 @@ static void add_parts(pdl_buf *out, pdl_str path) {
     }
 }
 
-/* The real path of the first n bytes; false: there is no such file. */
+/* Stores the real path of the first n bytes; returns false when there is no such file. */
 static bool resolve(char *path, size_t n, char *real) {
     char found[PATH_MAX], c = path[n];
     path[n] = 0;
-    bool ok = realpath(path, found) != NULL; /* which writes into `found` also where it fails */
+    bool ok = realpath(path, found) != NULL; /* realpath writes into `found` also when it fails */
     path[n] = c;
     if (ok) memcpy(real, found, strlen(found) + 1);
     return ok;
 }
 
-/* The longest beginning that exists, with its links followed; the rest as it is. Of a path that
- * exists each beginning does, so the place is found by halving: who chooses the path may give it
- * many thousand parts, and each attempt takes a system call for each of them. */
+/* Replaces the longest beginning that exists by its real path; the rest stays. When a path exists,
+ * all its beginnings exist, so the end of the beginning is found by binary search: an attacker may
+ * give a path with many thousand parts, and each attempt takes a system call for each of them. */
 static void follow_links(pdl_buf *path) {
     char *all = pdl_str_dup(pdl_buf_str(path)), real[PATH_MAX];
-    size_t n = strlen(all), exist = 0; /* exist: so many beginnings do */
-    PDL_VEC(size_t) ends = {0};        /* of all beginnings */
+    size_t n = strlen(all), exist = 0; /* exist: number of beginnings that exist */
+    PDL_VEC(size_t) ends = {0};        /* the ends of all beginnings */
     for (size_t i = 1; i <= n; i++)
         if (i == n || all[i] == '/') *pdl_vec_push(&ends) = i;
     for (size_t missing = ends.n; exist < missing;) {
@@ -76,20 +76,21 @@ void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out)
     if (!absolute) pdl_buf_putf(&all, "/%.*s", PDL_FMT(folder));
     pdl_buf_putc(&all, '/');
     pdl_buf_put(&all, path);
-    if (real) follow_links(&all); /* before "..", which leads out of where a link leads to */
+    if (real) follow_links(&all); /* before "..", because it leaves the target of a link */
     add_parts(out, pdl_buf_str(&all));
     pdl_buf_fini(&all);
     if (!out->len) pdl_buf_putc(out, '/');
 }
 
-/* Paths of effects begin at the working directory, patterns at the folder of the program. */
+/* Returns true when the path fits. Paths of effects are relative to the working directory, patterns
+ * to the folder of the program. */
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real) {
     pdl_buf want = PDL_BUF, have = PDL_BUF;
     size_t wild = pdl_str_find(pattern, PDL_STR("*"), 0);
     pdl_str fixed = pdl_str_sub(pattern, 0, wild == PDL_NOT_FOUND ? pattern.n : wild);
     size_t slash = pdl_str_rfind(fixed, PDL_STR("/"));
     size_t cut = slash == PDL_NOT_FOUND ? 0 : slash + 1;
-    /* only folders before the first star are followed */
+    /* only the links of folders before the first star are followed */
     pdl_policy_full_path(folder, pdl_str_sub(pattern, 0, cut), real, &want);
     if (want.len > 1) pdl_buf_putc(&want, '/');
     pdl_buf_put(&want, pdl_str_sub(pattern, cut, pattern.n));

@@ -1,5 +1,5 @@
-/* policy_read.c -- the text of a policy (spec trust 3) -> rules. All problems are named at once,
- * each with its place and what was perhaps meant: a policy must be understood as a whole.
+/* policy_read.c -- reads the text of a policy (spec trust 3) into rules. All problems are reported
+ * at once, each with its place and a suggestion, because a policy must be understood as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,11 +17,11 @@
 
 enum { MOST_PROBLEMS = 100, MOST_RULES = 10000 };
 
-/* A message, and where it belongs. Keys are read in the order in which they need each other, so
- * problems are put into the order of the lines at the end. */
+/* A message and its place. Keys are read in the order in which they need each other, so the
+ * problems are sorted by line at the end. */
 typedef struct policy_problem {
     pdl_loc at;
-    size_t number; /* in the order of reading */
+    size_t number; /* position in the order of reading */
     char *text;    /* owned */
 } problem;
 
@@ -178,7 +178,8 @@ static void read_label(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
         unknown(r, n, "no label", name, known, known_labels(r, shapes, known));
 }
 
-/* A list of labels, or one. to: takes bounded and shaped; NULL: they are no labels here. */
+/* Reads a list of labels, or one. to: the rule for which `bounded` and `shaped` are set; NULL:
+ * these are not labels here. */
 static void read_labels(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
     if (n->kind == PDL_NODE_SEQ)
         for (uint32_t i = 0; i < n->n; i++) read_label(r, n->items[i], to, out);
@@ -196,7 +197,7 @@ static bool is_name(pdl_str s) {
     return ok;
 }
 
-/* The label of a name, a new one if need be. */
+/* Finds the label of a name, and makes a new one when there is none. */
 static bool name_label(reader *r, const pdl_node *at, pdl_str name, pdl_label *out) {
     pdl_label taken;
     if (!is_name(name) || pdl_str_is(name, "bounded") || pdl_str_is(name, "shaped") ||
@@ -228,7 +229,7 @@ static const struct {
 };
 enum { N_SOURCE_WORDS = sizeof source_words / sizeof source_words[0] };
 
-/* {read: PATTERN}. only: the one kind that may be named; PDL_EFFECT_COUNT: any */
+/* Reads {read: PATTERN}. only: the kind that may be named; PDL_EFFECT_COUNT: any kind. */
 static bool read_source(reader *r, const pdl_node *n, pdl_effect_kind only, source_pattern *out) {
     pdl_str known[N_SOURCE_WORDS];
     if (n->kind != PDL_NODE_MAP || n->n != 1) {
@@ -296,7 +297,7 @@ static void read_named(reader *r, const pdl_node *n) {
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* "tool mail/send": the sink, and a pattern of its names. */
+/* Reads "tool mail/send": the sink, and a pattern of its names. */
 static bool read_sink(reader *r, const pdl_node *n, rule *to) {
     pdl_str text, known[PDL_SINK_COUNT];
     if (!is_text(r, n, "sink", &text)) return false;
@@ -317,7 +318,7 @@ static bool read_sink(reader *r, const pdl_node *n, rule *to) {
     return true;
 }
 
-/* A rule about an argument that its sink never has would let everything pass in silence. */
+/* Refuses a rule about an argument that its sink never has: it would allow everything silently. */
 static void check_argument(reader *r, const pdl_node *n, const rule *to) {
     enum { MOST = 10 };
     const sink_row *row = &pdl_sink_rows[to->sink];
@@ -372,7 +373,7 @@ static const char *const rule_keys[] = {"sink",      "argument",  "model",   "al
                                         "read_only", "durable",   "matches", "in"};
 enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
 
-/* {in: NAME} of a rule. */
+/* Reads {in: NAME} of a rule. */
 static void read_in(reader *r, const pdl_node *n, rule *to) {
     enum { MOST_SHOWN = 20 };
     pdl_str name, known[MOST_SHOWN];
@@ -394,7 +395,7 @@ static void read_texts(reader *r, const pdl_node *n, value_list *out) {
     }
 }
 
-/* {NAME: [TEXT, ...], NAME: {read: FILE}} */
+/* Reads {NAME: [TEXT, ...], NAME: {read: FILE}}. */
 static void read_lists(reader *r, const pdl_node *n) {
     if (n->kind != PDL_NODE_MAP) {
         wrong(r, n, "lists should be a mapping from names to lists of texts, or to {read: FILE}");
@@ -452,7 +453,7 @@ static void read_model_name(reader *r, const pdl_node *n, rule *to) {
         is_text(r, n, "model", &to->name);
 }
 
-/* What rules for all sinks have in common; without a sink the rest cannot be judged. */
+/* Reads a key that the rules of all sinks have. Without a sink the other keys cannot be judged. */
 static bool read_common_key(reader *r, pdl_str key, const pdl_node *n, rule *to) {
     if (pdl_str_is(key, "allow")) {
         to->has_allow = true;
@@ -498,7 +499,7 @@ static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
     }
 }
 
-/* reported: a key about which something was said; NULL: none. */
+/* Reads the keys of a rule without a sink. reported: a key that already has a problem, or NULL. */
 static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node *reported,
                                    rule *to) {
     for (uint32_t i = 0; i < n->n; i++) {
@@ -515,7 +516,8 @@ static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node 
 
 static bool same_name(pdl_str a, pdl_str b) { return !a.p == !b.p && pdl_str_eq(a, b); }
 
-/* A rule after another one for the same thing never decides: one of them is a mistake. */
+/* Reports a rule that follows another one for the same subject: it never decides, so one of them is
+ * a mistake. */
 static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     pdl_label both = new_one->allow & new_one->deny;
     if (both) {
@@ -538,8 +540,8 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     }
 }
 
-/* {sink: endorse, labels: [a]}: those labels are what the rule is about; the rest passes. Such a
- * rule without labels is about all of them. */
+/* Completes a rule such as {sink: endorse, labels: [a]}: it is about those labels, and all others
+ * may be endorsed. Such a rule without labels is about all of them. */
 static void finish_endorse(rule *to) {
     if (to->sink != PDL_SINK_endorse || !to->deny) return;
     to->allow = (pdl_label)PDL_LABEL_ORIGINS & ~to->deny;
@@ -547,7 +549,7 @@ static void finish_endorse(rule *to) {
     to->deny = 0;
 }
 
-/* Returns the key that was perhaps meant; NULL: none. */
+/* Reports a missing sink. Returns the key that was probably meant, or NULL. */
 static const pdl_node *miss_sink(reader *r, const pdl_node *n) {
     const pdl_str sink = PDL_STR("sink");
     for (uint32_t i = 0; i < n->n; i++) {
@@ -661,7 +663,7 @@ static void read_lock(reader *r, const pdl_node *n) {
     is_text(r, n, "lock, the path of a lock file,", &r->p->lock);
 }
 
-/* Labels first: rules name them. */
+/* The keys of a policy. Labels come first, because rules name them. */
 static const struct {
     const char *key;
     void (*read)(reader *r, const pdl_node *n);
@@ -676,7 +678,7 @@ static const struct {
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
-/* Of a key that is written twice one would not count. */
+/* Reports a key that is written twice, since one of them would be ignored. */
 static void check_repeats(reader *r, const pdl_node *n) {
     if (n->kind == PDL_NODE_MAP && n->repeats)
         wrong(r, n->pairs[n->n].key, "the key '%.*s' is written twice",
@@ -738,7 +740,7 @@ bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built
     const pdl_node *root;
     if (!pdl_yaml_source(all->arena, name, bytes, &src, err) ||
         !pdl_yaml_load(all->arena, src, &root, err)) {
-        pdl_err_detach(err); /* the policies may be freed before it is printed */
+        pdl_err_detach(err); /* the policies may be freed before the error is printed */
         return false;
     }
     return add_node(all, name, root, bytes, built_in, err);

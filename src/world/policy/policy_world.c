@@ -8,9 +8,9 @@
  * It comes before journals, so a replay is judged again by the same rules and its questions are
  * answered by the recording.
  *
- * What a process may remember is counted here too: a code worker (process_labels.c) and the file
- * system forget nothing, so what comes out of them, and out of a process that may have read a file,
- * has the labels of all that went in.
+ * This file also counts what processes may remember: a code worker (process_labels.c) and the file
+ * system forget nothing, so a value that comes out of them, or out of a process that may have read
+ * a file, has the labels of everything that was put in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,8 @@ static room *of(pdl_world *w) { return (room *)(void *)w; }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* asker: who is told of it; the sink of an effect that went on is not the asker's any more. */
+/* Reports a decision to asker. It is a parameter because the sink of an effect that was passed on
+ * may have been replaced. */
 static void report_to(room *r, pdl_effect_sink asker, const pdl_effect *e,
                       const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
     pdl_label any = 0;
@@ -53,7 +54,7 @@ void pdl_policy_refuse(room *r, judging *j, const char *outcome, const char *why
     pdl_effect_refuse(j->e, &err);
 }
 
-/* Is the file another one than when the run began, or not there? */
+/* Returns true when the file has changed since the run began, or is missing. */
 static bool has_changed(const room *r, pdl_str path) {
     struct stat st;
     char *z = pdl_str_dup(path);
@@ -63,7 +64,7 @@ static bool has_changed(const room *r, pdl_str path) {
            (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
 }
 
-/* --- what remembers --------------------------------------------------------------------------- */
+/* --- labels in processes and files ------------------------------------------------------------ */
 
 static pdl_val full_path(pdl_str path) {
     pdl_buf b = PDL_BUF;
@@ -82,7 +83,7 @@ static void note_write(room *r, const pdl_effect *e) {
     r->in_files |= label;
 }
 
-/* A file that was written here, or that a process may have written. */
+/* Returns the labels of a file that was written here, or that a process may have written. */
 static pdl_label label_of_file(room *r, const pdl_effect *e) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     if (!pdl_is_str(path)) return r->from_files;
@@ -105,7 +106,7 @@ static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
 }
 
-/* What went into a process may be in a file afterwards. */
+/* Notes that the labels of a process may be in a file afterwards. */
 static void note_process(room *r, const pdl_effect *e, pdl_label label) {
     if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
 }
@@ -140,7 +141,7 @@ static void watch_code(room *r, pdl_effect *e) {
     e->sink.reply = code_reply;
     e->sink.decided = NULL;
     note_code(r, e, f, pdl_label_of(e->request) | e->control);
-    /* an object may be of any session */
+    /* a remote object may belong to any session */
     e->added_labels |=
         e->kind == PDL_EFFECT_object ? m->in_objects : m->processes.p[process].holds;
     e->added_labels |= r->in_files | r->from_files;
@@ -148,14 +149,15 @@ static void watch_code(room *r, pdl_effect *e) {
 
 /* --- files that become programs --------------------------------------------------------------- */
 
-/* A file that the run wrote is a computed program: what a model wrote into it would otherwise run
- * as the author's words. Processes may have written any file, so those that changed since the run
- * began count as written by them; of a run that is resumed the beginning is not known. */
+/* Returns true for a file that the run may have written. Such a file is a computed program: text
+ * that a model wrote into it would otherwise run as the author's. Processes may have written any
+ * file, so files that changed since the run began count as written by them; the beginning of a
+ * resumed run is not known, so every file does. */
 static bool may_be_written(const room *r, pdl_str path) {
     return r->opt.began_earlier || has_changed(r, path);
 }
 
-/* The text of a file that was searched for is {path, text}. */
+/* Returns the path of a program: a file that was searched for has the reply {path, text}. */
 static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
     pdl_vref path = pdl_member(pdl_is_dict(found) ? found : e->request, "path");
     return pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){"", 0};
@@ -172,7 +174,7 @@ static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref f
     return pdl_label_built(label);
 }
 
-/* Judges the text of a program; no question is asked about it. */
+/* Judges the text of a program, without asking a question. */
 static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_policy_ask *ask,
                        const char *why, pdl_err *err) {
     ask->n = 1;
@@ -185,7 +187,7 @@ static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_
     return ok;
 }
 
-/* A program from a file that the run may have written is judged like one that was computed. */
+/* Judges a program from a file that the run may have written, like one that was computed. */
 static bool may_file_be_run(room *r, const pdl_effect *e, pdl_vref found, pdl_label label,
                             pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
@@ -205,7 +207,7 @@ static void program_reply(void *user, const pdl_effect *e, const pdl_reply *repl
     pdl_label label = reply->err.kind ? 0 : label_of_program(r, e, reply->value);
     pdl_reply refused = {.value = pdl_absent()};
     forget_flight(f);
-    own->sink = asker; /* which hears of the decision */
+    own->sink = asker; /* the decision is reported to the asker */
     own->added_labels |= label;
     bool ok = !label || may_file_be_run(r, own, reply->value, label, &refused.err);
     if (asker.reply) asker.reply(asker.user, e, ok ? reply : &refused);
@@ -226,7 +228,7 @@ bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref tex
     return may_be_run(r, f ? f->asker : (pdl_effect_sink){0}, code, &ask, "code made it", err);
 }
 
-/* Replies come to `reply` first, whose user is a flight. */
+/* Replaces the sink of e by `reply`, whose user is a flight. */
 static void watch(room *r, pdl_effect *e,
                   void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
     flight *f = PDL_NEW(flight);
@@ -239,25 +241,26 @@ static void watch(room *r, pdl_effect *e,
 }
 
 static void watch_program(room *r, pdl_effect *e) {
-    if (!r->from_files && !r->in_files) return; /* nothing untrusted is in a file */
+    if (!r->from_files && !r->in_files) return; /* no file has an untrusted value */
     watch(r, e, program_reply);
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
 
-/* The labels that the reply will have beside those of its kind and request. */
+/* Sets the labels that the reply will have besides those of its kind and request. */
 static void set_labels(room *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
                                             r->opt.folder, e->modules, &is_trusted);
-    /* a path is trusted for what was there: not for what somebody copied to it meanwhile */
+    /* a path is trusted for the content that it had when the run began, not for a file that was
+     * copied there later */
     if (e->kind == PDL_EFFECT_read && is_trusted)
         is_trusted = !has_changed(r, pdl_subject_of(e, arena));
     pdl_arena_free(arena);
     if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
-        /* a lock leaves only definitions that a person has looked at; names that a policy gives to
-         * what tools say are not for what their server says of them */
+        /* With a lock, a person has approved the definitions; names that a policy gives to the
+         * replies of tools do not apply to definitions. */
         is_trusted = is_trusted || pdl_policies_have_locks(r->opt.policies);
         named = 0;
     }
@@ -273,7 +276,7 @@ static void set_labels(room *r, pdl_effect *e) {
         e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
 }
 
-/* What went into the server, from this call or another one, before it answers. */
+/* Adds the labels that the server has got from this call or others before it answers. */
 static void add_server(room *r, pdl_effect *e, pdl_label label) {
     pdl_vref server = pdl_dict_getz(e->request, "server");
     if (pdl_is_str(server))
@@ -304,7 +307,7 @@ void pdl_policy_forward(room *r, pdl_effect *e) {
     r->next->ops->start(r->next, e);
 }
 
-/* Refuses what a durable journal must not hold. */
+/* Refuses values that a durable journal must not hold. */
 static bool may_last(room *r, pdl_effect *e) {
     pdl_label label = pdl_effect_label(e);
     if (pdl_policies_allow_durable(r->opt.policies, label)) return true;
@@ -333,7 +336,8 @@ static void let_pass(room *r, pdl_effect *e) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* A server is examined until it may be started: then it runs. */
+/* Returns true when the examined ask is the start of a server that was allowed before: it runs
+ * already. */
 static bool is_started(const room *r, const pdl_policy_ask *ask) {
     return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }
@@ -420,7 +424,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
-    clock_gettime(CLOCK_REALTIME_COARSE, &r->began); /* that of the times of files */
+    clock_gettime(CLOCK_REALTIME_COARSE, &r->began); /* the clock that the times of files use */
     r->most_questions = MOST_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;

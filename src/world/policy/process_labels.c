@@ -1,13 +1,13 @@
-/* process_labels.c -- what the processes of code blocks and tool servers remember, for all runs
- * that may share them.
+/* process_labels.c -- the labels of all values that processes of code blocks and tool servers have
+ * got, for all runs that may share them.
  *
- * A process forgets nothing, so its label is the join of all that went in. It also outlives runs:
- * rows of a batch, requests of a server, and tasks of an engine reach the same one. A list for each
- * policy world lost the labels of earlier runs; so there is one for all that ask the same policies,
- * and it numbers the processes. Each effect of code has the numbers of its process, and whoever
- * starts processes goes by them alone: what is remembered here and what is alive there cannot
- * differ, whatever a journal between them answers. Runs under other policies have other processes,
- * since a label that a policy names means nothing to another one.
+ * A process forgets nothing, so its label is the join of all that it got. It also outlives runs:
+ * rows of a batch, requests of a server, and tasks of an engine reach the same process. With a list
+ * in each policy world the labels of earlier runs were lost; so there is one list for all runs that
+ * ask the same policies, and it numbers the processes. Each effect of code has the numbers of its
+ * process, and the room that starts processes uses only those: the list here and the processes that
+ * are alive cannot differ, whatever a journal between them answers. Runs under other policies have
+ * other processes, since a label that one policy names has no meaning in another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,8 @@ void pdl_policy_memories_free(pdl_policy_memories *all) {
     pdl_free(all);
 }
 
-/* A text that is equal for the same policies in the same order, which numbers their names. */
+/* Returns a text that is equal for the same policies in the same order, in which their names are
+ * numbered. */
 static pdl_val key_of(const pdl_policies *p) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < pdl_policies_count(p); i++)
@@ -49,7 +50,7 @@ static pdl_val key_of(const pdl_policies *p) {
     return pdl_text_of_buf(&b);
 }
 
-/* Empty processes in place of those that were. */
+/* Replaces all processes by empty ones. */
 static void begin_again(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) {
         m->processes.p[i].holds = 0;
@@ -60,7 +61,8 @@ static void begin_again(pdl_policy_memory *m) {
     m->servers = pdl_dict_new(0);
 }
 
-/* The bits of sources are those of one world; others could not name them. */
+/* The labels without the bits of sources, which belong to one world and have no meaning in
+ * others. */
 static const pdl_label WITHOUT_SOURCES = ((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1;
 
 static void forget_sources(pdl_policy_memory *m) {
@@ -76,7 +78,7 @@ static void forget_sources(pdl_policy_memory *m) {
     m->servers = kept;
 }
 
-/* An unused one, where there are many; its processes begin again. */
+/* Returns an unused list when there are many; its processes begin again. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     for (size_t i = 0; all->all.n >= MOST_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];

@@ -1,9 +1,9 @@
-/* questions.c -- what people are told: why something is refused, and what they are asked.
+/* questions.c -- texts for people: why an effect is refused, and the questions of approvals.
  *
- * A question is shown outside of the program's output. What an attacker wrote may be in it, so
- * nothing of a value controls the terminal or looks like a part of the question: each value is
- * one line between quotes, its control characters visible, its middle cut, and marked when it is
- * not trusted.
+ * A question is shown outside the program's output. An attacker may have written a part of it, so
+ * no value controls the terminal or looks like a part of the question: each value is one line
+ * between quotes, its control characters visible, its middle cut, and marked when it is not
+ * trusted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,12 +19,13 @@ enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-/* The text of a refusal. What the policies hide wherever it is shown is left out of it: a message
- * that has it would be hidden as a whole, and the user could not see what was refused. */
+/* The text of a refusal. Values that the policies redact wherever they are shown are left out of
+ * it: otherwise the whole message would be redacted, and the user could not see what was
+ * refused. */
 typedef struct refusal {
     const pdl_policies *p;
     pdl_mask mask;
-    pdl_label label; /* of what is in the text */
+    pdl_label label; /* labels of the text */
     pdl_buf text;
 } refusal;
 
@@ -41,7 +42,7 @@ static void put_part(refusal *r, pdl_str text, pdl_label label) {
     r->label |= label;
 }
 
-/* "argument to of sink tool mail/send" */
+/* Appends "argument to of sink tool mail/send". */
 static void put_argument(refusal *r, const pdl_policy_ask *ask, const pdl_argument *arg) {
     if (arg && arg->name.n) {
         PDL_PUT(&r->text, "argument ");
@@ -140,7 +141,7 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
     pdl_buf_fini(&from);
 }
 
-/* What is not shown may still be what the person would not have wanted. */
+/* Reports that more arguments exist than are shown, since one of them may be a reason to refuse. */
 static void put_rest(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                      pdl_buf *out) {
     pdl_argument rest = {.value = pdl_absent()};
@@ -152,7 +153,7 @@ static void put_rest(const pdl_policies *p, const source_log *s, const pdl_polic
 
 static void put_question(const pdl_policies *p, const source_log *s, const char *what,
                          const pdl_policy_ask *ask, pdl_buf *out) {
-    /* who approves a definition has to see all of it */
+    /* whoever approves a definition has to see all of it */
     size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
@@ -206,7 +207,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
                                const pdl_policy_ask *ask, bool with_values) {
     pdl_val list = pdl_list_new(ask->n);
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
-        /* of an endorsement the reason, which is the author's own text */
+        /* the reason of an endorsement is shown, which is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
         list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown));
     }
@@ -216,7 +217,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
-    pdl_label label = ask->name_label; /* a recording hides what its policy says */
+    pdl_label label = ask->name_label; /* a recording redacts what its policy says */
     for (size_t i = 0; i < ask->n; i++) label |= pdl_label_origins(ask->args[i].label);
     put_question(p, s, what, ask, &text);
     pdl_policy_put_visible(ask->name, true, &name);

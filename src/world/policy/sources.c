@@ -1,6 +1,6 @@
-/* sources.c -- which effects a value came from. A run has 16 bits for its sources, which travel
- * with the labels (label.h): each source takes the next bit, so the first 16 are distinguished
- * exactly, and later ones share a bit with older ones of the same place in the count.
+/* sources.c -- finds the effects that a value came from. A run has 16 bits for its sources, which
+ * travel with the labels (label.h): each source takes the next bit, so the first 16 are
+ * distinguished exactly, and a later one shares its bit with every 16th source before it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 enum {
-    MOST_KEPT = 1024, /* sources; of a run that has more the newest */
+    MOST_KEPT = 1024, /* number of sources; the newest are kept */
     MOST_SHOWN = 4,
     MOST_SUBJECT = 120
 };

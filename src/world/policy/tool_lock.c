@@ -1,10 +1,10 @@
-/* tool_lock.c -- definitions of tools against lock files (spec trust 3).
+/* tool_lock.c -- compares definitions of tools with lock files (spec trust 3).
  *
  * The definition of a tool is text that a server wrote, and the model reads it as instructions: a
- * server that was checked once may say something else tomorrow. A lock file holds the hash of
- * each definition that its user has seen. Whatever lists the tools of a server gets those alone
- * that are locked, or that a person has approved just now; nothing else can be called. A call that
- * comes before any list asks for one.
+ * server that was checked once may send something else tomorrow. A lock file holds the hash of each
+ * definition that its user has seen. A list of the server's tools contains only those that are
+ * locked, or that a person has approved just now; no other tool can be called. A call that comes
+ * before any list requests one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,13 +24,14 @@ typedef struct listing {
     room *room;
     pdl_effect *e;
     pdl_val server;
-    uint32_t id;       /* of the list or the question in progress; 0: another listing is */
-    pdl_val tools;     /* as the server describes them; absent: not yet */
-    pdl_val passed;    /* those that are locked or approved */
-    pdl_val left_out;  /* the others: name -> why, as a part of a sentence */
-    size_t next;       /* the one that is examined */
-    bool looks, again; /* look_on runs; a question was answered while it did */
-    char hash[65];     /* its */
+    /* id of the list or the question in progress; 0 while another listing requests it */
+    uint32_t id;
+    pdl_val tools;     /* the tools as the server describes them; absent before the list */
+    pdl_val passed;    /* the tools that are locked or approved */
+    pdl_val left_out;  /* the other tools: name -> reason, as a part of a sentence */
+    size_t next;       /* index of the tool that is examined */
+    bool looks, again; /* look_on is running; a question was answered while it ran */
+    char hash[65];     /* hash of the examined definition */
     double seconds;
     struct listing *link;
 } listing;
@@ -55,7 +56,7 @@ static bool is_lock(pdl_vref servers) {
     return true;
 }
 
-/* A later form may mean something else by the same words. */
+/* Returns true for a known version. In a later format the same words may mean something else. */
 static bool is_version(pdl_vref lock) {
     int64_t n;
     return pdl_is(lock, PDL_V_INT) && pdl_int_get(lock, &n) && n == 1;
@@ -106,7 +107,8 @@ bool pdl_policies_have_locks(const pdl_policies *p) {
     return false;
 }
 
-/* NULL: every lock has this definition. Else what is wrong with it, and by which lock. */
+/* Returns NULL when every lock has this definition; otherwise the reason, and in *lock the name of
+ * the lock. */
 static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str tool,
                                const char *hash, pdl_str *lock) {
     for (size_t i = 0; i < p->all.n; i++) {
@@ -122,7 +124,7 @@ static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str to
     return NULL;
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- uses that wait --------------------------------------------------------------------------- */
 
 static pdl_vref get(const pdl_effect *e, const char *key) {
     return pdl_is_dict(e->request) ? pdl_dict_getz(e->request, key) : pdl_absent();
@@ -147,8 +149,8 @@ static bool is_under_way(const room *r, pdl_vref server) {
     return false;
 }
 
-/* Uses of the same server that came meanwhile, until one of them makes a listing again. Takes
- * server. */
+/* Continues the uses of the same server that came meanwhile, until one of them requests a list
+ * again. Takes server. */
 static void wake_others(room *r, pdl_val server) {
     for (listing *l = r->listings; l && !is_under_way(r, server);) {
         if (!pdl_val_eq(l->server, server)) {
@@ -158,7 +160,7 @@ static void wake_others(room *r, pdl_val server) {
         pdl_effect *e = l->e;
         drop_listing(l);
         if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
-        l = r->listings; /* what was started may have changed the list */
+        l = r->listings; /* the use that continued may have changed the list */
     }
     pdl_drop(server);
 }
@@ -236,7 +238,7 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     r->next->ops->start(r->next, question);
 }
 
-/* Whoever wants the tool has to learn why it is not there, and what helps. */
+/* Leaves out a tool, with a message about the reason and the remedy for whoever wants to use it. */
 static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
     pdl_str server = pdl_str_get(l->server);
     pdl_val reason = pdl_textf("its definition %s (%.*s) and was not approved; `pdl policy lock "
@@ -246,7 +248,7 @@ static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
     l->next++;
 }
 
-/* True: the answer is known, and the next tool may be examined. */
+/* Examines one tool. Returns true when the answer is known, and the next tool may be examined. */
 static bool look_at_tool(listing *l) {
     room *r = l->room;
     pdl_err err = {0};
@@ -254,7 +256,7 @@ static bool look_at_tool(listing *l) {
     pdl_str tool = name_of(definition), lock = {"", 0};
     if (!pdl_tool_hash(definition, l->hash, &err)) {
         pdl_err_fini(&err);
-        l->next++; /* no JSON: no lock can have it */
+        l->next++; /* no lock can have a definition that is not JSON */
         return true;
     }
     const char *why = why_unknown(r->opt.policies, pdl_str_get(l->server), tool, l->hash, &lock);
@@ -285,7 +287,8 @@ static bool look_at_tool(listing *l) {
     return answered;
 }
 
-/* What is left out has no definition here, so it is no tool for whoever reads the list. */
+/* Adds the tools that were left out, without their definitions, so that readers of the list do not
+ * take them for tools. */
 static pdl_val with_left_out(pdl_val passed, pdl_vref left_out) {
     for (size_t i = 0; i < pdl_dict_len(left_out); i++) {
         pdl_val d =
@@ -307,7 +310,8 @@ static void finish(listing *l) {
     r->accepted = pdl_dict_put(r->accepted, pdl_keep(server), names);
     drop_listing(l);
     if (is_list(e)) {
-        bool raw = !pdl_text_is(get(e, "op"), "list"); /* the request of the protocol, all pages */
+        /* a request of the protocol, which is answered with all pages */
+        bool raw = !pdl_text_is(get(e, "op"), "list");
         pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed)
                            : with_left_out(passed, left_out);
         pdl_effect_answer(e, list, seconds);
@@ -319,7 +323,8 @@ static void finish(listing *l) {
     wake_others(r, server);
 }
 
-/* A question may be answered at once, before ask_person returns: then the loop continues. */
+/* Examines the tools one after the other. A question may be answered at once, before ask_person
+ * returns: then the loop continues. */
 static void look_on(listing *l) {
     l->looks = true;
     while (l->next < pdl_list_len(l->tools)) {
@@ -369,7 +374,8 @@ static void begin(room *r, pdl_effect *e) {
     r->next->ops->start(r->next, list);
 }
 
-/* known: why, as finish writes it; absent: the server has not named such a tool. */
+/* Refuses a call. known: the reason, as finish writes it; absent: the server has not named such a
+ * tool. */
 static void refuse_unlocked(pdl_effect *e, pdl_vref tool, pdl_vref known) {
     pdl_err err = {0};
     pdl_str name = pdl_is_str(tool) ? pdl_str_get(tool) : (pdl_str){"", 0};

@@ -59,7 +59,7 @@ pdl_str pdl_message_role(pdl_vref message) {
 
 /* --- chat ------------------------------------------------------------------------------------- */
 
-/* What the service requires of the messages. */
+/* Requirements of the service. */
 typedef struct wish {
     unsigned quirks;
     bool developer;

@@ -57,7 +57,7 @@ typedef enum {
 } pdl_param_to;
 
 typedef struct pdl_param_rule {
-    const char *name, *as; /* as: name on the wire; NULL: the same name */
+    const char *name, *as; /* name; name on the wire (NULL: the same) */
     pdl_param_to to;
     bool list; /* a single value becomes a list of one */
 } pdl_param_rule;

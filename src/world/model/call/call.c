@@ -38,7 +38,7 @@ enum { MOCK_PIECE_CP = 3 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* What a call may hold. SLOT: it waits for a rate slot; TURN: its request occupies a slot. */
+/* The things that a call may hold. SLOT: it waits for a rate slot; TURN: its request has one. */
 enum { HTTP = 1, TIMER = 2, TOKEN = 4, SLOT = 8, TURN = 16, ALL = 31 };
 
 #define TO(state) (1u << PDL_CALL_##state)

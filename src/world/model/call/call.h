@@ -30,7 +30,7 @@ typedef struct pdl_embeddings {
     size_t n_numbers;     /* numbers in known */
 } pdl_embeddings;
 
-/* What all calls share. */
+/* State that all calls share. */
 typedef struct pdl_calls {
     pdl_world world;
     pdl_loop *loop;
@@ -71,11 +71,11 @@ typedef enum pdl_call_state {
     PDL_CALL_AWAITS_RETRY, /* waits until the request is sent again */
     /* the answer is not needed; the call is released when in_callback is over */
     PDL_CALL_CANCELLED,
-    PDL_CALL_ENDED,        /* the effect is about to be answered, refused or freed */
+    PDL_CALL_ENDED, /* the effect is about to be answered, refused or freed */
     PDL_CALL_STATES
 } pdl_call_state;
 
-/* What is done at most once in a call. */
+/* Steps that a call does at most once. */
 enum {
     PDL_TRIED_LONG_MODEL = 1, /* tried the model for longer prompts */
     PDL_TRIED_FALLBACK = 2,   /* tried a model other than the first */
@@ -88,7 +88,7 @@ typedef struct pdl_call_stream {
     pdl_reply_builder builder;
     pdl_sse sse;
     pdl_eventstream frames;
-    pdl_buf one_body; /* in the state ONE_BODY */
+    pdl_buf one_body;  /* in the state ONE_BODY */
     uint64_t moved_ns; /* when the latest part of the answer was received; 0 before the first */
 } pdl_call_stream;
 
@@ -102,7 +102,7 @@ struct pdl_call {
     pdl_call_state state; /* set only by pdl_call_enter */
     /* a sink of the effect runs or may run, so the call must not be released */
     bool in_callback;
-    unsigned tried;       /* PDL_TRIED_... */
+    unsigned tried; /* PDL_TRIED_... */
     /* --- the question --- */
     pdl_val model; /* str: as the program wrote it, or the fallback in turn */
     pdl_val given; /* dict: parameters of the program, or with those of the fallback */
@@ -129,8 +129,8 @@ struct pdl_call {
     pdl_buf wire_text; /* text of a stream, for the log */
     /* --- the answer --- */
     pdl_call_stream *stream; /* NULL until a part of a stream was received */
-    pdl_fault fault;  /* found inside the reply */
-    pdl_job job;      /* its get is set while the call polls for a job */
+    pdl_fault fault;         /* found inside the reply */
+    pdl_job job;             /* its get is set while the call polls for a job */
     uint64_t job_progress_ns;
     unsigned n_polls;
     size_t job_shown;   /* bytes of the job's text that were shown */

@@ -68,7 +68,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
 
 /* --- the decision ----------------------------------------------------------------------------- */
 
-/* What follows a failure. */
+/* The step that follows a failure. */
 typedef struct decision {
     pdl_next next;
     uint64_t wait_ms; /* the wait before a retry */

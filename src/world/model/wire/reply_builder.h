@@ -21,14 +21,14 @@ typedef struct pdl_reply_builder_tool {
     pdl_buf args;
     /* arguments that arrived with the name: they are used when no others follow */
     pdl_buf whole;
-    unsigned depth;     /* depth of open brackets in args */
+    unsigned depth;       /* depth of open brackets in args */
     bool quoted, escaped; /* args end inside a string; after a backslash in it */
-    bool object;        /* args begin with { */
-    bool ended;         /* args are one whole object */
-    bool made;          /* the service gave no id, so we made one */
-    bool begun;         /* pdl_reply_builder_extra has passed on its id and name */
-    bool grows;         /* it is in the list of calls that the last events changed */
-    size_t sent;        /* bytes of args that pdl_reply_builder_extra has passed on */
+    bool object;          /* args begin with { */
+    bool ended;           /* args are one whole object */
+    bool made;            /* the service gave no id, so we made one */
+    bool begun;           /* pdl_reply_builder_extra has passed on its id and name */
+    bool grows;           /* it is in the list of calls that the last events changed */
+    size_t sent;          /* bytes of args that pdl_reply_builder_extra has passed on */
 } pdl_reply_builder_tool;
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
@@ -38,27 +38,27 @@ typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further fields of the deltas, last value wins */
     pdl_val role, finish, usage, logprobs; /* each may be absent */
-    pdl_val finish_message; /* what the service says about the reason of the end, or absent */
+    pdl_val finish_message; /* the service's explanation of the end, or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
     /* index of the service (see reply_tools.c) -> place of its latest call in tools, + 1 */
     pdl_idmap tool_places;
-    pdl_val tool_ids;      /* dict: id -> place in tools, or absent */
-    pdl_buf schema;        /* input of the schema tool that arrived with its name, as `whole` */
-    pdl_val function;      /* name in a function_call, the older form of a call, or absent */
+    pdl_val tool_ids; /* dict: id -> place in tools, or absent */
+    pdl_buf schema;   /* input of the schema tool that arrived with its name, as `whole` */
+    pdl_val function; /* name in a function_call, the older form of a call, or absent */
     pdl_buf function_args;
-    size_t mark;           /* for dialects: where the current thought begins in reasoning */
-    pdl_think think;       /* <think> at the start of the content */
-    pdl_buf held;          /* text that may be the beginning of a tag */
-    pdl_buf piece;         /* text to show that arrived since the caller last cleared it */
-    pdl_val error;         /* error that the server sent instead of an event, or absent */
-    size_t arrived;        /* bytes and other parts of the answer; an event may add none */
-    bool done;             /* the stream announced its end */
-    pdl_half half;         /* first half of a character whose other half may follow */
-    bool begun;            /* a choice, or a part of the answer, was received */
-    bool closed;           /* a service that does not use [DONE] sent it: the rest is ignored */
-    bool quiet;            /* the text may turn out to be a call, so it is not shown */
+    size_t mark;     /* for dialects: where the current thought begins in reasoning */
+    pdl_think think; /* <think> at the start of the content */
+    pdl_buf held;    /* text that may be the beginning of a tag */
+    pdl_buf piece;   /* text to show that arrived since the caller last cleared it */
+    pdl_val error;   /* error that the server sent instead of an event, or absent */
+    size_t arrived;  /* bytes and other parts of the answer; an event may add none */
+    bool done;       /* the stream announced its end */
+    pdl_half half;   /* first half of a character whose other half may follow */
+    bool begun;      /* a choice, or a part of the answer, was received */
+    bool closed;     /* a service that does not use [DONE] sent it: the rest is ignored */
+    bool quiet;      /* the text may turn out to be a call, so it is not shown */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
     size_t reasoning_sent, refusal_sent;
