@@ -1,7 +1,7 @@
-/* config.h -- what a user wants of rules: --rule, PDL_RULES and pdl.toml.
+/* config.h -- the levels that a user sets for rules: --rule, PDL_RULES and pdl.toml.
  *
  * pdl.toml has levels of rules and folders for imports, and nothing else: no policy, sandbox, key
- * or address, since a program that somebody sends may bring one along.
+ * or URL, because a pdl.toml may come with a program that was received from others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,16 +11,16 @@
 #include "check/check.h"
 
 typedef struct pdl_check_config {
-    uint8_t levels[PDL_RULE_COUNT]; /* a pdl_rule_level each */
+    uint8_t levels[PDL_RULE_COUNT]; /* a pdl_rule_level for each rule */
     PDL_VEC(pdl_str) import;        /* folders, in the arena */
-    pdl_arena *arena;               /* of the caller */
+    pdl_arena *arena;               /* the caller's */
 } pdl_check_config;
 
-/* "NAME=LEVEL,NAME=LEVEL". Error: usage, with what would be right. */
+/* Reads "NAME=LEVEL,NAME=LEVEL". Error: usage, with what would be right. */
 PDL_MUST bool pdl_check_config_rules(pdl_check_config *c, pdl_str text, pdl_err *err);
 
-/* The text of a pdl.toml; folder: the one that holds it, to which `import` is relative. Error:
- * syntax or usage, at the line. */
+/* Reads the text of a pdl.toml. folder: the one that contains it, to which `import` is relative.
+ * Error: syntax or usage, at the line. */
 PDL_MUST bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                                     pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* infer.h -- private to check: the parts of the inference of types in expressions.
+/* infer.h -- the parts of the inference of types in expressions. Private to check.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +7,11 @@
 
 #include "check/checker.h"
 
-/* An expression that is being looked at. */
+/* An expression that is being examined. */
 typedef struct pdl_infer {
     pdl_checker *c;
     const pdl_expr *e;
-    const pdl_node *node; /* the scalar that holds it, or NULL */
+    const pdl_node *node; /* the scalar that contains it, or NULL */
     pdl_loc loc;
     bool lenient; /* a Jinja block: undefined values print as nothing */
 } pdl_infer;
@@ -21,30 +21,31 @@ PDL_PRINTF(4, 5)
 pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode *x, const char *fmt,
                          ...);
 pdl_loc pdl_infer_loc(const pdl_infer *in, const pdl_xnode *x);
-/* The value is used: it is an error when it is undefined. Returns t, or any after an error. */
+/* Checks a value that is used: it is an error when it is undefined. Returns t, or any after an
+ * error. */
 const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
-/* infer.c: the type of a tree. */
+/* Returns the type of a tree (infer.c). */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
-/* The rule of a text that cannot be read: an unknown filter or test, or `other`. */
+/* Returns the rule for a text that cannot be read: an unknown filter or test, or `other`. */
 pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other);
 
-/* jinja.c: a statement of a template. */
+/* Checks a statement of a template (jinja.c). */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x);
 
-/* operators.c */
+/* These are in operators.c. */
 const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a);
 const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b);
-/* One comparison of a chain. */
+/* Returns the type of one comparison of a chain. */
 const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
                                 const pdl_ty *b);
 const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
-/* uncalled.c: reports the call of a method that hides a function of the object. */
+/* Reports the call of a method that hides a function of the object (uncalled.c). */
 void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 
-/* calls.c */
+/* These are in calls.c. */
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 const pdl_ty *pdl_infer_test(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);

@@ -1,4 +1,4 @@
-/* report.h -- diagnostics as people and programs read them: text, JSON, SARIF, GitHub annotations.
+/* report.h -- writes diagnostics for people and programs: as text, JSON, SARIF, GitHub annotations.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,28 +9,29 @@
 
 typedef enum {
     PDL_REPORT_TEXT,
-    PDL_REPORT_JSON,  /* an object a line */
+    PDL_REPORT_JSON,  /* one object on each line */
     PDL_REPORT_SARIF, /* SARIF 2.1.0, one document */
     PDL_REPORT_GITHUB /* workflow commands: ::error file=... */
 } pdl_report_form;
 
-/* False: there is no such form. */
+/* Returns false when there is no such form. */
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out);
 
-/* A diagnostic as an owned dict: file, line, column, end_line, end_column, severity, code, message;
- * hint when asked for, related and fix when there are any. file: of a diagnostic without a source.
+/* Returns a diagnostic as an owned dict: file, line, column, end_line, end_column, severity, code,
+ * message; hint when requested, related and fix when there are any. file: the file of a diagnostic
+ * without a source.
  */
 pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint);
 
 /* A report of several files. */
 typedef struct pdl_check_report {
     pdl_report_form form;
-    pdl_val results; /* SARIF: list, owned; absent before */
+    pdl_val results; /* SARIF: owned list; absent before the first result */
 } pdl_check_report;
 
-/* Adds a diagnostic; what can be written at once is appended to out. */
+/* Adds a diagnostic; appends to out what can be written at once. */
 void pdl_report_add(pdl_check_report *r, const pdl_diag *d, pdl_str file, pdl_buf *out);
-/* What follows the last one; releases the content of r. */
+/* Appends what follows the last one; releases the content of r. */
 void pdl_report_end(pdl_check_report *r, pdl_buf *out);
 
 #endif

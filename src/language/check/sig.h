@@ -1,5 +1,5 @@
-/* sig.h -- calls of filters, tests, methods and global functions: are the arguments right, and what
- * is the result? Private to check.
+/* sig.h -- checks the arguments of filters, tests, methods and global functions, and finds the type
+ * of the result. Private to check.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "check/ty.h"
 #include "native/native.h"
 
-/* Arguments of a call; those of `*x` and `**x` are not known (open). The first is the receiver or
- * the piped value, where there is one. */
+/* The arguments of a call. Those of `*x` and `**x` are unknown (open). A receiver or piped value is
+ * the first one. */
 typedef struct pdl_sig_args {
     const pdl_ty *const *pos;
     size_t n_pos;

@@ -1,10 +1,10 @@
 /* ty.h -- pdl_ty: what is known of a value before the program runs.
  *
  * A type is a set of kinds, refined where more is known: the value itself, the type of items, the
- * fields of an object, the function. It is what a value may be, so that "unknown" is the set of all
+ * fields of an object, the function. It says what a value may be, so "unknown" is the set of all
  * kinds, and a problem is reported only when no kind of the set works. Types are immutable, live in
- * the arena of a check (or are static) and share parts; a literal is its value, whose parts are
- * examined when somebody asks, so that a large one costs nothing.
+ * the arena of a check (or are static) and share parts. The type of a literal is its value, whose
+ * parts are examined on demand, so that a large one costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "lang/program.h"
 
-/* The kinds: one bit each, so that a set of them is a number. What a program cannot tell apart
- * (dates, bytes, objects of Python) is one kind, of which nothing is known. */
+/* The kinds have one bit each, so that a set of them is a number. Values that a program cannot
+ * distinguish (dates, bytes, objects of Python) are one kind, of which nothing is known. */
 enum {
     PDL_TY_NULL = 1,
     PDL_TY_BOOL = 2,
@@ -47,39 +47,40 @@ typedef struct pdl_ty_field {
 
 /* Why a value is undefined. */
 typedef struct pdl_ty_missing {
-    pdl_str why;  /* as Python says it; empty: nothing is known */
-    pdl_str hint; /* what may be meant */
+    pdl_str why;  /* Python's words for it; empty: nothing is known */
+    pdl_str hint; /* the name that may be meant */
 } pdl_ty_missing;
 
-/* What a value may be. All members besides kinds refine one kind, and are zero where nothing more
- * is known. Each literal and call makes one: 64 bytes are one line of a cache. */
+/* The values that are possible. All members besides kinds refine one kind, and are zero when
+ * nothing more is known. Each literal and call makes one, so it has 64 bytes, one line of a
+ * cache. */
 struct pdl_ty {
     uint32_t kinds;    /* never empty */
-    bool has_value;    /* it is this value; borrowed from the program */
+    bool has_value;    /* the value is known; borrowed from the program */
     bool closed;       /* DICT: it has no other fields */
     bool sized;        /* LIST: it has `least` items, not more */
-    bool is_choice;    /* it is null or one of the values of the list `choices`: an enum */
-    uint32_t n_fields; /* DICT */
-    uint32_t least;    /* LIST: it has so many items, or more; of a value not set */
+    bool is_choice;    /* null, or one of the values of the list `choices`: an enum */
+    uint32_t n_fields; /* used by DICT */
+    uint32_t least;    /* LIST: it has so many items, or more; unset for a value */
     pdl_vref value;
     pdl_vref choices;   /* borrowed from the program */
-    const pdl_ty *item; /* LIST, TUPLE: of items; NULL: unknown */
+    const pdl_ty *item; /* LIST, TUPLE: type of items; NULL: unknown */
     const pdl_ty_field *fields;
-    /* of a type that is this kind alone, NULL of every other: read by the functions below */
+    /* Set when the type is this kind alone, else NULL. The functions below read it. */
     union {
-        const struct pdl_ty_function *function; /* FUNC, when it is known which */
-        const struct pdl_native *native;        /* NATIVE */
-        const pdl_ty_missing *missing;          /* UNDEFINED */
+        const struct pdl_ty_function *function; /* FUNC: the function, when it is known */
+        const struct pdl_native *native;        /* used by NATIVE */
+        const pdl_ty_missing *missing;          /* used by UNDEFINED */
     } one;
-    const pdl_ty *receiver; /* NATIVE: of a method */
+    const pdl_ty *receiver; /* NATIVE: receiver of a method */
 };
 
 /* A function of the program. */
 typedef struct pdl_ty_function {
-    pdl_str name; /* or empty */
+    pdl_str name; /* may be empty */
     const pdl_b_function *block;
     const pdl_ty *result;
-    bool is_assumed; /* the result's type follows from the types of parameters */
+    bool is_assumed; /* the result's type depends on the types of parameters */
 } pdl_ty_function;
 
 extern const pdl_ty pdl_ty_any, pdl_ty_str, pdl_ty_int, pdl_ty_float, pdl_ty_bool, pdl_ty_null,
@@ -95,44 +96,45 @@ static inline pdl_ty_missing pdl_ty_missing_of(const pdl_ty *t) {
     return t->kinds == PDL_TY_UNDEFINED && t->one.missing ? *t->one.missing : (pdl_ty_missing){0};
 }
 
-/* t in the arena. */
+/* Copies t to the arena. */
 static inline pdl_ty *pdl_ty_new(pdl_arena *a, pdl_ty t) {
     pdl_ty *x = pdl_arena_raw(a, sizeof *x);
     *x = t;
     return x;
 }
 
-/* Makers; those without an arena are static. */
+/* These make types; those without an arena are static. */
 const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
 const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
-/* The same with n items; exact: with not more of them. */
+/* Makes the type of a list with n items; exact: with no more of them. */
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact);
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint);
-/* Either of the two. */
+/* Returns the type of either of the two. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
-/* What it is when it is of this one of its kinds. */
+/* Returns the type of a value that has this one of its kinds. */
 const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind);
-/* The same without what is known beyond the kinds: after something may have changed it. */
+/* Returns the type with its kinds alone, after something may have changed the value. */
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t);
 
 static inline bool pdl_ty_is_unknown(const pdl_ty *t) { return t->kinds == PDL_TY_ANY; }
-/* Nothing else than these kinds. */
+/* Returns true when t has no other kinds than these. */
 static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t->kinds & ~kinds); }
 
-/* What iteration over it gives. */
+/* Returns the type of the items when it is iterated over. */
 const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t);
-/* May it equal the value, as far as an enum says? */
+/* Returns true when a value of the type may equal v, as far as an enum says. */
 bool pdl_ty_may_be(const pdl_ty *t, pdl_vref v);
-/* The field of an object type; *known false: it may have one that is not known. NULL: it has none
- * or it is not known. */
+/* Returns the field of an object type, or NULL. *known false: the object may have such a field, of
+ * an unknown type. */
 const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool *known);
 
-/* "integer", "string or null", "{a: string}": for messages and hover. */
+/* Appends "integer", "string or null", "{a: string}": for messages and hover. */
 void pdl_ty_show(const pdl_ty *t, pdl_buf *out);
 
-/* Could a value of the type fit the spec? False: never; *problem (may be NULL) says why. */
+/* Returns true when a value of the type could fit the spec. On false, *problem (may be NULL) says
+ * why it never fits. */
 bool pdl_ty_may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_buf *problem);
 
 #endif

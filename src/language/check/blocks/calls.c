@@ -1,9 +1,9 @@
 /* calls.c -- calls: of functions of the program by `call:` and from expressions, of methods and
  * functions of templates, of filters and tests.
  *
- * `call:` checks its arguments against the types of the parameters before the body runs, so that a
- * wrong one is an error. A call from an expression does not: there a wrong argument is a warning,
- * and only too many of them are an error.
+ * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
+ * one is an error. A call from an expression does not: there a wrong argument is a warning, and
+ * only a wrong number of them is an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ enum { MAX_ARGS = 64 };
 
 /* --- methods, filters, tests ------------------------------------------------------------------ */
 
-/* Types of arguments, after a receiver or piped value when there is one. */
+/* The types of the arguments; a receiver or piped value comes first. */
 typedef struct argument_types {
     const pdl_ty *pos[MAX_ARGS], *kw[MAX_ARGS];
     pdl_sig_args sig;
@@ -51,7 +51,7 @@ static bool are_known(const pdl_sig_args *args) {
     return true;
 }
 
-/* What it gives when all arguments are known; NULL: nothing is. */
+/* Returns the result when all arguments are known; NULL: it is unknown. */
 static const pdl_ty *computed(pdl_infer *in, const pdl_native *row, const argument_types *args,
                               pdl_buf *problem) {
     if (!are_known(&args->sig)) return NULL;
@@ -76,7 +76,8 @@ static const pdl_ty *call_row(pdl_infer *in, const pdl_xnode *x, const pdl_nativ
     return known ? known : t;
 }
 
-/* `l.append(1)` changes the value that a variable holds, or a part of it. */
+/* Forgets the value of a receiver: `l.append(1)` changes the value that a variable holds, or a part
+ * of it. */
 static void change_receiver(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xnode *root = x->u.call.obj;
     while (root && (root->kind == PDL_X_ATTR || root->kind == PDL_X_ITEM))
@@ -93,7 +94,8 @@ static void hint_unknown(pdl_infer *in, pdl_diag *d, pdl_str name, bool filter) 
     pdl_buf_fini(&b);
 }
 
-/* A text in the place of a filter or test: map('upper'), select('odd'). Reports an unknown one. */
+/* Checks a text in the place of a filter or test: map('upper'), select('odd'). Reports an unknown
+ * one and then returns false. */
 static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xargs *a = &x->u.filter.args;
     pdl_str filter = x->u.filter.name, name;
@@ -161,20 +163,22 @@ static pdl_str name_of(const pdl_ty_function *f) {
     return f->name.n ? f->name : PDL_STR("the function");
 }
 
-/* near: the parameter that is most like name, unless it has its value already; empty: none. */
+/* Suggests near, the parameter that is most like name, unless it has its value already; empty:
+ * there is none. */
 static void suggest_param(pdl_checker *c, pdl_diag *d, pdl_str near, pdl_loc at, pdl_str name) {
     if (!d || !near.n || !pdl_checker_may_suggest(c)) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (at.src && at.end - at.start == name.n) pdl_program_edit(c->p, d, at, near);
 }
 
-/* The value for a parameter: what is wrong with it is appended to problem. */
+/* Checks the value for a parameter. What is wrong with it is appended to problem. */
 static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, const pdl_ty *t,
                        pdl_buf *problem) {
     return pdl_ty_may_fit(pdl_checker_arena(c), t, f->block->params.types[i], problem);
 }
 
-/* The span of a keyword, whose name is a part of the expression's source; else that of the call. */
+/* Returns the span of a keyword, whose name is a part of the expression's source; else that of the
+ * call. */
 static pdl_xnode keyword_node(const pdl_infer *in, const pdl_xnode *call, pdl_str name) {
     const pdl_str source = in->e->source;
     if (name.p < source.p || name.p + name.n > source.p + source.n)
@@ -257,7 +261,8 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
     return result;
 }
 
-/* `join: {reduce: f}` calls f with two values each time; with one value it does not. */
+/* Checks `join: {reduce: f}`, which calls f with two values each time; with one value it does
+ * not. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
     const pdl_tree *t = join->reduce;
     const pdl_ty *f = pdl_checker_tree(c, t);
@@ -283,7 +288,7 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
 
 /* --- call: ------------------------------------------------------------------------------------ */
 
-/* The node of an argument's key, or of the whole field. */
+/* Returns the node of an argument's key, or of the whole field. */
 static pdl_loc arg_loc(const pdl_b_call *b, pdl_str name, bool key) {
     const pdl_pair *pair = NULL;
     const pdl_node *args = b->args ? b->args->node : NULL;
@@ -359,7 +364,7 @@ static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *
     return d;
 }
 
-/* `call: f` is the text "f". */
+/* Reports `call: f`, where f is the text "f". */
 static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
     bool native = t->kinds == PDL_TY_NATIVE;
     pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call",
@@ -382,7 +387,7 @@ static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t)
     pdl_buf_fini(&text);
 }
 
-/* Kinds that `args` refuses; null is as good as none. */
+/* The kinds that `args` refuses; null counts as absent. */
 enum { NO_ARGS = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_NUMBER | PDL_TY_RANGE };
 
 static void not_arguments(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {

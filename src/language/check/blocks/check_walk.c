@@ -1,5 +1,5 @@
-/* check_walk.c -- see check.h: a walk over all blocks in the order of execution, with what all
- * kinds of blocks have in common: definitions, attempts and fallback, contributions.
+/* check_walk.c -- see check.h: a walk over all blocks in the order of execution, and the checks
+ * that all kinds of blocks have in common: definitions, attempts and fallback, contributions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* Computing it again, or not at all, makes no difference: it calls nothing. C depth follows the
- * YAML source. */
+/* Returns true when computing t again, or not at all, makes no difference, because it calls
+ * nothing. The C stack is as deep as the YAML source. */
 static bool is_pure_tree(const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return true;
     if (t->kind == PDL_TREE_EXPR) return !pdl_tree_expr(t)->has_call;
@@ -28,7 +28,7 @@ static bool is_pure(const pdl_block *b) {
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* The key of the i-th entry of a mapping of blocks. */
+/* Returns the key of the i-th entry of a mapping of blocks. */
 static pdl_loc entry_loc(const pdl_block *b, const char *field, uint32_t i, pdl_str name) {
     const pdl_node *n = pdl_node_find(b->node, pdl_str_of(field), NULL);
     if (n && n->kind == PDL_NODE_MAP && i < n->n && pdl_str_eq(n->pairs[i].key->text, name))
@@ -36,7 +36,7 @@ static pdl_loc entry_loc(const pdl_block *b, const char *field, uint32_t i, pdl_
     return pdl_field_loc(b, field);
 }
 
-/* What a definition defines inside ends with it. */
+/* Checks definitions. The scope inside of each ends with it. */
 static PDL_NOINLINE void check_defs(pdl_checker *c, const pdl_block *b) {
     const pdl_blocks *defs = &b->rare->defs;
     for (uint32_t i = 0; i < defs->n; i++) {
@@ -64,7 +64,7 @@ static void check_exception(pdl_checker *c, pdl_vref v, const pdl_node *n, pdl_l
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Names of errors that are written as text; others are known when it runs. */
+/* Checks names of errors that are written as text; others are only known in a run. */
 static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
     if (t->kind == PDL_TREE_LIST)
         for (uint32_t i = 0; i < t->n; i++) check_exceptions(c, t->items[i]);
@@ -79,7 +79,7 @@ static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
         check_exception(c, pdl_list_at(t->value, i), placed ? t->node->items[i] : t->node, t->loc);
 }
 
-/* A negative number of tries is no bound, as in the reference. */
+/* Reports a negative number of tries, which is no bound, as in the reference. */
 static void report_tries(pdl_checker *c, pdl_loc loc, const pdl_node *n) {
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, loc, n ? pdl_node_loc(n) : loc,
                                    "`retry` is negative: it is tried again without end");
@@ -92,7 +92,7 @@ static void check_tries(pdl_checker *c, const pdl_tree *part, const pdl_ty *t) {
     if (number && pdl_num_to_double(t->value) < 0) report_tries(c, part->loc, part->node);
 }
 
-/* What the numbers of `retry` may be; of others nothing is known. */
+/* The kinds that the numbers of `retry` may have. */
 enum { COUNTS = PDL_TY_NUMBER | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL };
 
 static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
@@ -140,7 +140,7 @@ static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *bu
     }
 }
 
-/* The result that is checked has a name in the check alone. */
+/* Checks `endorse`. Only the check has a name for the result that it tests. */
 static PDL_NOINLINE void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
     size_t mark = pdl_scope_mark(&c->scope);
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_value"), &pdl_ty_any, (pdl_loc){0});
@@ -170,7 +170,7 @@ static PDL_NOINLINE const pdl_ty *attempt(pdl_checker *c, const pdl_block *b, pd
     return t;
 }
 
-/* Either the attempt or the fallback defines what follows. */
+/* Joins both results: either the attempt or the fallback defines what follows. */
 static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block *b, pdl_str self) {
     pdl_branches branches;
     bool sure = c->sure;
@@ -183,7 +183,7 @@ static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block 
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_error"), &pdl_ty_any, (pdl_loc){0});
     const pdl_ty *other = pdl_checker_block(c, b->rare->fallback, (pdl_str){0});
     if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
-        c->caught++; /* seldom run, often a value that says so: no error */
+        c->caught++; /* rarely run, and often a value that is meant to fail: no error */
         other = pdl_checker_fitted(c, b, other);
         c->caught--;
     }
@@ -220,7 +220,7 @@ static void check_target(pdl_checker *c, const pdl_contribute *k) {
     pdl_buf_fini(&shown);
 }
 
-/* A value that is computed without any effect and goes nowhere. */
+/* Reports a value that is computed without any effect and not used. */
 static void check_lost(pdl_checker *c, const pdl_block *b) {
     const pdl_contributes *k = &b->contribute;
     if (!k->given || k->n || b->def.s.p || !is_pure(b)) return;
@@ -271,7 +271,8 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     return b->contribute.given && !b->contribute.result ? &pdl_ty_str : t;
 }
 
-/* A program that did not load: a missing field whose key is misspelt is one problem. */
+/* Removes consequences in a program that did not load: a missing field whose key is misspelt is one
+ * problem. */
 static void leave_causes(pdl_program *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

@@ -1,4 +1,5 @@
-/* code_blocks.c -- code blocks and calls of models: what can be said of them without running them.
+/* code_blocks.c -- code blocks and calls of models, as far as they can be checked without running
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +10,7 @@
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-/* The text of the code when it is written in the program; NULL: it is computed. */
+/* Returns the text of the code when it is written in the program; NULL: it is computed. */
 static const pdl_tree *literal_code(const pdl_b_code *b) {
     if (!b->code || b->code->kind != PDL_BLOCK_scalar) return NULL;
     const pdl_tree *t = PDL_AS(scalar, b->code)->value;
@@ -37,7 +38,7 @@ void pdl_checker_use_words(pdl_checker *c, pdl_str text) {
 
 /* --- `scope`: the variables of the code ------------------------------------------------------- */
 
-/* It is an object whose fields are all known. */
+/* Returns true for an object whose fields are all known. */
 static bool is_complete(const pdl_ty *scope) {
     return scope->kinds == PDL_TY_DICT && (scope->closed || scope->has_value);
 }
@@ -49,7 +50,8 @@ static bool has_variable(pdl_checker *c, const pdl_ty *scope, pdl_str name) {
            pdl_ty_field_of(pdl_checker_arena(c), scope, name, &known) != NULL;
 }
 
-/* What a template reads is in `scope`; of variables of the program nothing is known there. */
+/* Defines the names that a template reads, from `scope`; nothing is known of the program's
+ * variables there. */
 static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr *e) {
     for (uint32_t i = 0; i < e->n_free; i++) {
         bool known;
@@ -64,7 +66,7 @@ static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr
     }
 }
 
-/* NULL: the code sees the variables of the program. */
+/* Returns the type of `scope`; NULL: the code sees the variables of the program. */
 static const pdl_ty *scope_of(pdl_checker *c, const pdl_b_code *b) {
     bool quiet = c->quiet;
     if (!b->scope) return NULL;
@@ -76,7 +78,7 @@ static const pdl_ty *scope_of(pdl_checker *c, const pdl_b_code *b) {
 
 /* --- templates -------------------------------------------------------------------------------- */
 
-/* False: they are not known, or wrong. */
+/* Reads the options. Returns false when they are unknown or wrong. */
 static bool read_options(pdl_checker *c, const pdl_b_code *b, pdl_xoptions *out) {
     bool quiet = c->quiet;
     pdl_err err = {0};
@@ -94,7 +96,7 @@ static bool read_options(pdl_checker *c, const pdl_b_code *b, pdl_xoptions *out)
     return ok;
 }
 
-/* Literal text of a Jinja block whose options are known is read as it will be. */
+/* Reads the literal text of a Jinja block whose options are known as the run will. */
 static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     pdl_xoptions options = {0};
     if (!read_options(c, b, &options) || !t) {
@@ -129,7 +131,8 @@ static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t
                      PDL_FMT(pdl_buf_str(&r->message)));
 }
 
-/* A name that is read in a function, which perhaps nothing calls, or in a branch: a warning. */
+/* Reports a name as a warning when it is read in a branch, or in a function that may never be
+ * called. */
 static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
                         const pdl_ty *scope, pdl_vref row) {
     pdl_str name = pdl_str_get(pdl_list_at(row, 0));
@@ -186,7 +189,7 @@ const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* The name of the model when it is known. */
+/* Returns the name of the model when it is known. */
 static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
     bool quiet = c->quiet;
     c->quiet = true;
@@ -195,7 +198,7 @@ static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
     return type->has_value && pdl_is_str(type->value) ? pdl_str_get(type->value) : (pdl_str){0};
 }
 
-/* Fields of blocks that no service has a parameter for, whatever it lets through. */
+/* Returns true for fields of blocks, for which no service has a parameter, whatever it accepts. */
 static bool is_block_field(pdl_str key) {
     static const char *const fields[] = {"fallback", "retry", "parser", "spec",
                                          "def",      "defs",  "budget", "contribute"};
@@ -216,7 +219,7 @@ static void report_parameter(pdl_checker *c, const pdl_node *key, pdl_str model,
     if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), near);
 }
 
-/* Values of parameters, as far as they are known. */
+/* Checks the values of parameters, as far as they are known. */
 static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, pdl_str model) {
     bool quiet = c->quiet, entries = t->kind == PDL_TREE_MAP && t->n == n->n;
     for (uint32_t i = 0; i < n->n; i++) {
@@ -234,7 +237,7 @@ static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, p
     }
 }
 
-/* Parameters, as far as they are written. */
+/* Checks parameters, as far as they are written. */
 static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
     const pdl_node *n = b->parameters ? b->parameters->node : NULL;
     if (!n || n->kind != PDL_NODE_MAP) return;

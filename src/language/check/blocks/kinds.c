@@ -1,5 +1,5 @@
-/* kinds.c -- what a check does for each kind of block: the order in which its parts run, what they
- * define, and the type of the result.
+/* kinds.c -- the check of each kind of block: the order in which its parts run, what they define,
+ * and the type of the result.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@ static pdl_str no_name(void) { return (pdl_str){0}; }
 
 typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 
-/* Only of expressions without variables: one with a constant value is a setting, which somebody may
- * change. type: of the condition. */
+/* Returns the truth of a condition without variables. One with a constant variable is a setting,
+ * which may be changed. type: of the condition. */
 static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     if (!t) return UNKNOWN_TRUTH;
     if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;
@@ -26,7 +26,7 @@ static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     return pdl_val_truth(type->value) ? ALWAYS : NEVER;
 }
 
-/* Before the names that the condition may read are known. */
+/* Returns the truth of a condition before the names that it may read are known. */
 static truth constant_truth(pdl_checker *c, const pdl_tree *t) {
     bool quiet = c->quiet;
     if (!t || (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->n_free)) return UNKNOWN_TRUTH;
@@ -47,7 +47,7 @@ static void narrow(pdl_checker *c, const pdl_tree *t) {
     if (e && e->root) pdl_checker_narrow(c, e->root);
 }
 
-/* One way through a block: certain when the condition is known to hold. */
+/* Checks one branch of a block, which surely runs when the condition is known to hold. */
 static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *b,
                                                const pdl_tree *cond, truth holds) {
     bool sure = c->sure, dead = c->dead;
@@ -87,7 +87,8 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
-/* `for: {i: range(3)}` goes through the characters of the text: meant is its value. */
+/* Reports `for: {i: range(3)}`, which takes the characters of the text although its value is
+ * meant. */
 static void look_at_text(pdl_checker *c, const pdl_tree *list) {
     if (c->quiet || c->opt->no_lint || list->kind != PDL_TREE_CONST || !pdl_is_str(list->value))
         return;
@@ -116,7 +117,7 @@ static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
     return &pdl_ty_any;
 }
 
-/* The number of items, when it is known; else -1. */
+/* Returns the number of items, when it is known; else -1. */
 static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     if (list->kind == PDL_TREE_LIST) return list->n;
     if (t->has_value && pdl_is_list(t->value)) return (int64_t)pdl_list_len(t->value);
@@ -124,7 +125,8 @@ static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     return t->kinds == PDL_TY_LIST && t->sized ? (int64_t)t->least : -1;
 }
 
-/* Sets *least to the number of iterations that the lists allow, -1: unknown or no lists. */
+/* Checks the lists of `for`. Sets *least to the number of iterations that they allow, -1: unknown
+ * or no lists. */
 static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *least) {
     *least = -1;
     if (!f || !f->n) return;
@@ -147,7 +149,7 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *
                                pdl_ty_items(pdl_checker_arena(c), types[i]),
                                name->node ? pdl_node_loc(name->node) : name->loc);
         else
-            c->open_ended = true; /* the name is known when it runs */
+            c->open_ended = true; /* the name is only known in a run */
     }
 }
 
@@ -155,7 +157,7 @@ static void check_bound(pdl_checker *c, const pdl_tree *max) {
     if (!max) return;
     const pdl_ty *t = pdl_checker_tree(c, max);
     if (t->kinds & (PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
-    /* a text is read as an expression or a number by the loader; what is left is no number */
+    /* The loader reads a text as an expression or a number; this one is neither. */
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
     pdl_checker_diag(
@@ -173,13 +175,13 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* What is known of a condition holds in every iteration, since what the body defines is unknown at
- * its start. */
+/* Returns the truth of a condition in every iteration. It is known only if it does not depend on
+ * the body, whose definitions are unknown at its start. */
 static truth truth_known(const pdl_tree *cond, const pdl_ty *t) {
     return !cond || !t->has_value ? UNKNOWN_TRUTH : pdl_val_truth(t->value) ? ALWAYS : NEVER;
 }
 
-/* A loop without any bound, or with conditions that nothing in it changes. */
+/* Reports a loop without any bound, or with conditions that nothing in it changes. */
 static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree *max,
                            truth continues, truth ends) {
     bool always = continues == ALWAYS, never = ends == NEVER;
@@ -194,8 +196,8 @@ static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree
                      "nothing ends this loop: %s", why);
 }
 
-/* The next iteration may read what an iteration defines, and what is known before the loop holds
- * for the first one alone: so nothing is known of what the body defines. */
+/* Checks a loop. The next iteration may read what an iteration defines, and what is known before
+ * the loop holds for the first one alone, so nothing is known of what the body defines. */
 static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool sure = c->sure, dead = c->dead;
     const pdl_tree *max = b->max ? b->max : b->num;
@@ -263,7 +265,7 @@ static const pdl_ty *function_type(pdl_checker *c, const pdl_b_function *b, pdl_
     return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_FUNC, .one.function = f});
 }
 
-/* Without its argument an optional parameter is undefined. */
+/* Defines the parameters. An optional one is undefined without its argument. */
 static void define_params(pdl_checker *c, const pdl_b_function *b) {
     const pdl_params *p = &b->params;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -312,14 +314,14 @@ static PDL_NOINLINE const pdl_ty *check_function(pdl_checker *c, const pdl_b_fun
 
 /* --- lists of blocks -------------------------------------------------------------------------- */
 
-/* Blocks that run in order; returns the type of the last one, null without any. */
+/* Checks blocks that run in order. Returns the type of the last one, null without any. */
 static const pdl_ty *check_last(pdl_checker *c, const pdl_blocks *items) {
     const pdl_ty *last = &pdl_ty_null;
     for (uint32_t i = 0; i < items->n; i++) last = pdl_checker_block(c, items->p[i], no_name());
     return last;
 }
 
-/* A text that is one text of the program is known. */
+/* Checks `text`, whose value is known when it is one text of the program. */
 static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
     const pdl_ty *t = &pdl_ty_null;
     for (uint32_t i = 0; i < b->items.n; i++) {
@@ -331,7 +333,7 @@ static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
     return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
 }
 
-/* The same, but the join of all. *last: that of the last one. */
+/* Checks blocks and returns the join of their types. *last: the type of the last one. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
     *last = NULL;
@@ -406,8 +408,8 @@ static void check_child(void *user, const pdl_block *child) {
     x->last = pdl_checker_block(x->c, child, no_name());
 }
 
-/* Fields of kinds without a special order: trees and blocks in the order of the table. Returns the
- * type of the last block, NULL without any. */
+/* Checks the fields of kinds without a special order: trees and blocks in the order of the table.
+ * Returns the type of the last block, NULL without any. */
 static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *b) {
     children x = {.c = c};
     size_t n;
@@ -422,7 +424,7 @@ static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *
     return x.last;
 }
 
-/* Definitions of the parts of these blocks end with them. */
+/* Checks fields of blocks whose definitions end with them. */
 static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b) {
     size_t mark = pdl_scope_mark(&c->scope);
     const pdl_ty *t = check_fields(c, b);
@@ -430,7 +432,7 @@ static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b
     return t;
 }
 
-/* What is written below `data`, or NULL. */
+/* Returns what is written below `data`, or NULL. */
 static const pdl_node *data_of(const pdl_block *b) {
     const pdl_tree *t = b && b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data : NULL;
     return t ? t->node : NULL;
@@ -445,7 +447,7 @@ static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model 
     if (b->response.s.p)
         pdl_checker_define(c, PDL_DEF_RESPONSE, b->response.s, &pdl_ty_any,
                            pdl_checker_value_loc(&b->head, "modelResponse"));
-    return &pdl_ty_any; /* text, mostly; an object when it is asked for scores or tools */
+    return &pdl_ty_any; /* text, mostly; an object when scores or tools were requested */
 }
 
 static PDL_NOINLINE const pdl_ty *check_code(pdl_checker *c, const pdl_block *b) {
@@ -472,8 +474,8 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
     return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
 }
 
-/* Flat switch over the kinds of blocks; of others the fields are examined, in the order of the
- * table. */
+/* Checks a block by a flat switch over the kinds. For others the fields are checked in the order of
+ * the table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
     switch ((int)b->kind) {

@@ -1,4 +1,4 @@
-/* lint.c -- constructs that run but are seldom intended: a function for each, which examines one
+/* lint.c -- constructs that run but are rarely intended: a function for each, which examines one
  * block (spec syntax 1.4, 2.2, 7.1).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -9,9 +9,10 @@
 
 #include "base/banned.h"
 
-enum { MOST_FIXES = 50 }; /* old names of one type: each examines all of them */
+/* old names of one type whose fixes are made: each examines all of them */
+enum { MOST_FIXES = 50 };
 
-/* A string in a condition is a string: true unless it is empty. */
+/* Reports a string in a condition, which is true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
     pdl_str s = pdl_str_get(t->value);
@@ -36,7 +37,7 @@ static void lint_conditions(pdl_checker *c, const pdl_block *b) {
     for (uint32_t i = 0; i < cases->n; i++) literal_condition(c, "if", cases->p[i].cond);
 }
 
-/* `then: no` is the boolean false. */
+/* Reports `then: no`, which is the boolean false. */
 static void lint_norway(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = b->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL || n->style != PDL_STYLE_PLAIN)
@@ -81,18 +82,18 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
                               pdl_checker_value_loc(b, "role"));
 }
 
-/* The names of types in a spec that are old, in the order of its text. */
+/* The old names of types in a spec, in the order of its text. */
 typedef struct old_types {
     pdl_checker *c;
     pdl_loc loc;
-    const pdl_node *spec; /* NULL: it is not in the text */
+    const pdl_node *spec; /* NULL: the text does not have it */
     const pdl_node *found;
     const char *looks_for;
-    size_t n_before, n_seen; /* of the same name: before this one; in the text */
+    size_t n_before, n_seen; /* number of the same name: before this one; in the text */
 } old_types;
 
-/* The scalars of a spec that are the name; the one after n_before others is kept. C depth is that
- * of the YAML source. */
+/* Counts the scalars of a spec that are the name, and keeps the one after n_before others. The C
+ * stack is as deep as the YAML source. */
 static void find_name(old_types *o, const pdl_node *n) {
     if (n->kind == PDL_NODE_SCALAR) {
         if (!pdl_str_is(n->text, o->looks_for)) return;
@@ -121,7 +122,8 @@ typedef struct old_use {
     PDL_VEC(const char *) before; /* names that were reported, the first MOST_FIXES */
 } old_use;
 
-/* Mends the name where each scalar of that text is a type: others could be values of an enum. */
+/* Adds a fix of the name where each scalar of that text is a type: others could be values of an
+ * enum. */
 static void old_type(void *user, const char *old, const char *now) {
     old_use *u = user;
     old_types *o = u->o;
@@ -146,7 +148,7 @@ static void found_old(void *user, const char *old, const char *now) {
     *(bool *)user = true;
 }
 
-/* Most types have no old names, and need no places. */
+/* Returns true when a type has old names. Most have none, and need no places. */
 static bool has_old(const pdl_type *t) {
     bool found = false;
     pdl_type_deprecated(t, found_old, &found);
@@ -220,7 +222,7 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     pdl_checker_fix(c, d, loc, PDL_STR("maxIterations"));
 }
 
-/* What this interpreter has beyond the reference. */
+/* Reports fields that this interpreter has beyond the reference. */
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     static const pdl_str own[] = {
         {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
@@ -236,7 +238,7 @@ static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     }
 }
 
-/* A plain scalar that YAML reads as a date is seldom intended as one. */
+/* Reports a plain scalar that YAML reads as a date, which is rarely intended. */
 static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (!PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
@@ -246,7 +248,7 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
-/* A text that the block prints nowhere when it is in a list before another. */
+/* Returns true for a text that the block prints nowhere when it precedes another one in a list. */
 static bool is_text(const pdl_block *b) {
     const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value
                         : b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data
@@ -257,7 +259,7 @@ static bool is_text(const pdl_block *b) {
     return t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) && pdl_str_get(t->value).n;
 }
 
-/* A block whose work may read the messages before it. C depth follows the YAML source. */
+/* Finds a block that may read the messages before it. The C stack is as deep as the YAML source. */
 static void find_reader(void *user, const pdl_block *b) {
     static const bool reads[PDL_BLOCK_COUNT] = {
         [PDL_BLOCK_model] = true,   [PDL_BLOCK_call] = true,   [PDL_BLOCK_code] = true,
@@ -275,8 +277,9 @@ static void find_reading(void *user, const pdl_block *b, const char *key, const 
              pdl_str_find(t->text->source, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
 }
 
-/* `- a` above `- b` is not "a" above "b": the result of a list is that of its last block. A program
- * that has anything which may read the context is left alone, its texts may be meant for it. */
+/* Reports `- a` above `- b`, whose result is that of the last block and not "a" above "b". A
+ * program with anything that may read the context is skipped, because its texts may be meant for
+ * that. */
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     const pdl_block *lost = NULL;
     bool reads = false;
@@ -291,10 +294,10 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_list_program, lost->loc,
                                    lost->node ? pdl_node_loc(lost->node) : lost->loc,
                                    "of a list only the last result is printed");
-    pdl_checker_hint(c, d, "write text: in front of the list, which joins its results");
+    pdl_checker_hint(c, d, "write text: before the list, which joins its results");
 }
 
-/* `no: 1` in data has the key 'no', not false as in other readers of YAML. */
+/* Reports `no: 1` in data, which has the key 'no', not false as in other readers of YAML. */
 static void lint_key(pdl_checker *c, const pdl_node *key) {
     if (key->kind != PDL_NODE_SCALAR) return;
     if (!pdl_node_is_word(key)) {
@@ -314,8 +317,8 @@ static void lint_key(pdl_checker *c, const pdl_node *key) {
     pdl_buf_fini(&quoted);
 }
 
-/* C depth follows the YAML source. What an alias names was examined where it is written, or is not
- * examined: aliases may multiply. */
+/* Checks the keys of data. The C stack is as deep as the YAML source. An alias is skipped, since
+ * aliases may multiply; its target was examined where it is written. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     if (!n || n->shared) return;
     if (n->kind == PDL_NODE_SCALAR) {
@@ -340,8 +343,8 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-/* Every block comes here, and of most nothing is to be examined: a rule is called for the kinds and
- * fields that it is about. */
+/* Calls the rules for a block. Every block comes here, and most have nothing to examine, so a rule
+ * is only called for the kinds and fields that it is about. */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     const pdl_block_rare *rare = b->rare;
     if (c->quiet || c->opt->no_lint) return;

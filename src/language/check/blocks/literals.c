@@ -1,8 +1,7 @@
-/* literals.c -- code that is written in the program and read by something else than Python:
- * commands and programs of PDL. Both fail each time that they are executed, and could be known
- * before.
+/* literals.c -- code that is written in the program and not read by Python: commands and programs
+ * of PDL. A fault in either makes every execution fail, so it can be found before.
  *
- * What is computed is not known: the text is complete only when it has no expression.
+ * Computed code is unknown: the text is complete only when it has no expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +20,7 @@ static bool count_word(void *user, pdl_str word) {
     return true;
 }
 
-/* t: the text of `code`, NULL when it is computed or there is none. */
+/* Checks a command. t: the text of `code`, NULL when it is computed or absent. */
 void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     pdl_err err = {0};
     size_t n = 0;
@@ -49,8 +48,8 @@ static void report_at(pdl_checker *c, pdl_rule_id rule, const pdl_b_code *b, con
     if (d->hint.n) pdl_checker_hint(c, own, "%.*s", PDL_FMT(d->hint));
 }
 
-/* Old forms are old in a text, too. The variables of such a program and what it does are those of
- * where it runs, so nothing else is said of it. */
+/* Reports old forms in the text of a program. Its variables and effects depend on where it runs, so
+ * nothing else is reported. */
 static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
                              pdl_program *inner) {
     static const pdl_rule_id old[] = {PDL_RULE_num_iterations, PDL_RULE_type_deprecated,
@@ -80,7 +79,7 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
                 report_at(c, old[k], b, t, &inner->diags.p[i], "");
 }
 
-/* The first error of a program whose text is t, at its place in the text. */
+/* Reports the first error of a program whose text is t, at its place in the text. */
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     bool ok;
     if (c->quiet) return;

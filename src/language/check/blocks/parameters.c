@@ -1,7 +1,8 @@
-/* parameters.c -- values of parameters of models: what no service takes.
+/* parameters.c -- values of parameters of models that no service accepts.
  *
- * A service decides itself, and a mock takes everything: so it is a warning, and only what is wrong
- * for all of them is reported. The table of parameters (model/ask/params.def) says what they take.
+ * A service decides itself, and a mock accepts everything, so it is a warning, and only a value
+ * that is wrong for all services is reported. The table of parameters (model/ask/params.def) says
+ * what they accept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +33,7 @@ static uint32_t kinds_of(pdl_str word) {
     return PDL_TY_ANY;
 }
 
-/* Kinds that "string|list" names. */
+/* Returns the kinds that "string|list" names. */
 static uint32_t kinds_of_words(pdl_str words) {
     uint32_t kinds = OPAQUE;
     while (words.n) {
@@ -44,7 +45,7 @@ static uint32_t kinds_of_words(pdl_str words) {
     return kinds;
 }
 
-/* A text is converted where it is a number or a boolean. */
+/* Converts a text that is a number or a boolean. */
 static pdl_val converted(pdl_vref v) {
     pdl_val out;
     pdl_err err = {0};
@@ -70,7 +71,7 @@ static void refuse(pdl_checker *c, const pdl_node *value, pdl_str name, const pd
     pdl_buf_fini(&shown);
 }
 
-/* "0..1", "1..": a number outside of it is refused. */
+/* Refuses a number outside of "0..1", "1..". */
 static void check_bounds(pdl_checker *c, const pdl_node *value, pdl_str name, double x,
                          pdl_str takes) {
     size_t dots = pdl_str_find(takes, PDL_STR(".."), 0);
@@ -82,7 +83,7 @@ static void check_bounds(pdl_checker *c, const pdl_node *value, pdl_str name, do
                      (int)dots, from, *to ? " to " : "", to);
 }
 
-/* A call with another time limit fails before it is made. */
+/* Refuses a time limit that makes the call fail before it is sent. */
 static void check_seconds(pdl_checker *c, const pdl_node *value, pdl_str name, const pdl_ty *t) {
     double x = 0;
     bool known = t->has_value && !pdl_is_null(t->value), ok = true;

@@ -1,11 +1,11 @@
 /* sent_objects.c -- objects that are sent to services as they are: messages, tools, forms of
  * answers.
  *
- * A service decides itself what it takes, and many have tools and forms of their own. So only what
- * all of them refuse is reported, as a warning: a key that is nearly one of the known ones where
- * that one is absent, a part that no form works without, a value of another kind. Known is an
- * object that is written in the program, in place or in a variable; the place is that of the value
- * which the block names, or nearer where the object is written there.
+ * A service decides itself what it accepts, and many have special tools and forms. So only what all
+ * of them refuse is reported, as a warning: a key that is nearly one of the known ones while that
+ * one is absent, a missing part that every form needs, a value of the wrong kind. An object is
+ * checked when it is written in the program, in the block or in a variable. A problem is reported
+ * at the value that the block names, or inside of the object when it is written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,10 +18,10 @@
 
 enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL, MAX_ITEMS = 64 };
 
-/* A value and where it is written. */
+/* A value, and where it is written. */
 typedef struct outgoing {
     const pdl_ty *t;
-    const pdl_node *n; /* NULL: elsewhere */
+    const pdl_node *n; /* NULL: not in the block */
     pdl_loc loc;
 } outgoing;
 
@@ -33,7 +33,7 @@ static outgoing make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
     return (outgoing){t, n, n ? pdl_node_loc(n) : loc};
 }
 
-/* False: there is certainly no such key, or nothing is known. */
+/* Finds a key. Returns false when there is certainly no such key, or nothing is known. */
 static bool find(pdl_checker *c, const outgoing *s, const char *key, outgoing *out) {
     bool known;
     const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), s->t, pdl_str_of(key), &known);
@@ -74,7 +74,7 @@ static pdl_diag *report(pdl_checker *c, pdl_rule_id rule, const outgoing *s, con
     return pdl_checker_diag(c, rule, s->loc, s->loc, "%s", what);
 }
 
-/* A value that has none of the kinds. */
+/* Reports a value that has none of the kinds. */
 static bool refuse(pdl_checker *c, pdl_rule_id rule, const outgoing *s, uint32_t kinds,
                    const char *what, const char *wanted) {
     if (s->t->kinds & (kinds | OPAQUE)) return false;
@@ -88,10 +88,10 @@ static bool refuse(pdl_checker *c, pdl_rule_id rule, const outgoing *s, uint32_t
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* The words that an object may have for keys. */
+/* The keys that an object may have. */
 typedef struct keys {
     pdl_rule_id rule;
-    const char *what; /* "a message" */
+    const char *what; /* name for messages: "a message" */
     const char *const *names;
     size_t n;
 } keys;
@@ -111,7 +111,7 @@ static bool check_key(pdl_checker *c, const keys *k, const outgoing *s, pdl_str 
     return true;
 }
 
-/* Returns true when a key is misspelt: what is missing is that one. */
+/* Reports misspelt keys. Returns true when there is one, since it may be the missing one. */
 static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
     bool found = false;
     const pdl_ty *t = s->t;
@@ -128,7 +128,7 @@ static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
 
 static void check_message(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"role", "content", "tool_calls", "tool_call_id"};
-    /* one of them is what the message says */
+    /* The content of a message is one of these. */
     static const char *const says[] = {"content", "tool_calls", "function_call", "images", "parts",
                                        "audio",   "thinking",   "reasoning",     "refusal"};
     static const keys all = {PDL_RULE_message, "a message", names, 4};
@@ -168,7 +168,7 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* No service takes names with other characters. */
+/* Returns true for a name that services accept; none accepts other characters. */
 static bool is_name(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char ch = s.p[i];
@@ -179,7 +179,7 @@ static bool is_name(pdl_str s) {
     return s.n > 0;
 }
 
-/* {name, description, parameters}: what `function` of a tool is. */
+/* Checks {name, description, parameters}, which is the `function` of a tool. */
 static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing *tool) {
     static const char *const names[] = {"name",   "description", "parameters",
                                         "strict", "run",         "tool_api"};
@@ -204,7 +204,8 @@ static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing 
         report(c, PDL_RULE_parameter_value, &type, "`parameters` of a tool are of type object");
 }
 
-/* A text that names a function of the program means the function. */
+/* Reports a text in place of a tool. One that names a function of the program means the
+ * function. */
 static bool refuse_text(pdl_checker *c, const outgoing *s, bool in_list) {
     pdl_str text = text_of(s);
     if (!text.n) return false;
@@ -217,7 +218,8 @@ static bool refuse_text(pdl_checker *c, const outgoing *s, bool in_list) {
     return true;
 }
 
-/* An object without `function` and `name` is a tool of the service, which knows its form. */
+/* Checks a tool. An object without `function` and `name` is a tool of the service, which knows its
+ * form. */
 static void check_tool(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"type", "function"};
     static const keys all = {PDL_RULE_parameter_value, "a tool", names, 2};
@@ -247,7 +249,7 @@ static void check_tool(pdl_checker *c, const outgoing *s) {
         report(c, PDL_RULE_parameter_value, s, "a tool of type function has no `function`");
 }
 
-/* Items of a list that is written in place may be expressions. */
+/* Checks tools. Items of a list that is written in the block may be expressions. */
 static void check_tools(pdl_checker *c, const pdl_tree *tree, const outgoing *s) {
     pdl_arena *a = pdl_checker_arena(c);
     const pdl_node *list = written(s->n, PDL_NODE_SEQ);
@@ -302,7 +304,7 @@ static void check_format(pdl_checker *c, const outgoing *s) {
     }
 }
 
-/* One tool without a list around it. */
+/* Reports one tool without a list around it. */
 static bool refuse_one(pdl_checker *c, const outgoing *s) {
     if (s->t->kinds != PDL_TY_FUNC) return refuse_text(c, s, false);
     pdl_diag *d = report(c, PDL_RULE_parameter_value, s, "'tools' takes a list, not one function");

@@ -1,10 +1,10 @@
 /* check_scope.c -- see check_scope.h.
  *
- * Each expression asks for its names, so that finding one is the most frequent thing in a check. A
+ * Each expression looks up its names, so finding one is the most frequent operation in a check. A
  * scope has some dozens of names, for which hashing all bytes and growing a table take longer than
- * everything else: names hang in chains by their length and three of their bytes. Somebody may
- * choose names that hang in the same chain: from the ninth of a chain on all names are in a map,
- * too, and nobody looks further than that along a chain.
+ * everything else. So names are in chains, chosen by their length and three of their bytes. A
+ * hostile program may choose names that are all in one chain: from the ninth of a chain on all
+ * names are in a map as well, and a search leaves the chain there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 enum {
     LONGEST_CHAIN = 8,
     EXPECTED_NAMES = 64,
-    FEW_NAMES = 16 /* of branches: they are searched one by one */
+    FEW_NAMES = 16 /* names of branches that are searched one by one */
 };
 
 void pdl_scope_state_fini(pdl_scope_state *s) {
@@ -32,7 +32,7 @@ static inline size_t chain_of(pdl_str name) {
     return (u[0] * 31u + u[name.n - 1] * 7u + u[name.n / 2] * 3u + name.n) % PDL_SCOPE_CHAINS;
 }
 
-/* 1 + index of the name in names, or 0: along the chain that goes on with entry k. */
+/* Returns 1 + index of the name in names, or 0. Searches the chain from entry k. */
 PDL_APART static uint32_t find_along(const pdl_scope_state *s, pdl_str name, uint32_t k) {
     for (unsigned steps = 0; k; k = s->names.p[k - 1].next) {
         pdl_str other = s->names.p[k - 1].name;
@@ -42,7 +42,7 @@ PDL_APART static uint32_t find_along(const pdl_scope_state *s, pdl_str name, uin
     return 0;
 }
 
-/* The newest of a chain is the one that is looked for, mostly. */
+/* Finds a name, mostly the newest of its chain. */
 static inline uint32_t find_name(const pdl_scope_state *s, pdl_str name, size_t chain) {
     uint32_t k = s->chains[chain];
     if (!k) return 0;
@@ -63,7 +63,7 @@ static uint32_t add_name(pdl_scope_state *s, pdl_str name, size_t chain) {
         pdl_vec_expect(&s->names, EXPECTED_NAMES);
         pdl_vec_expect(&s->log, EXPECTED_NAMES);
     }
-    size_t first = s->many.n; /* of those that the map does not have */
+    size_t first = s->many.n; /* index of the first name that the map does not have */
     bool map = first || is_full(s, chain);
     *pdl_vec_push(&s->names) = (pdl_scope_name){name, NULL, s->chains[chain]};
     s->chains[chain] = (uint32_t)s->names.n;

@@ -1,7 +1,7 @@
-/* check_scope.h -- private to check: names in scope, with what is known of their values.
+/* check_scope.h -- names in scope, with what is known of their values. Private to check.
  *
  * A table has the binding of each name; a log has what each definition replaced. Leaving a scope,
- * or going back to try another branch, undoes the log down to a mark, so that neither costs more
+ * or returning to try another branch, undoes the log down to a mark, so that neither costs more
  * than what was defined in between. After branches the bindings that any of them changed are
  * joined.
  *
@@ -18,34 +18,34 @@ typedef struct pdl_binding {
     pdl_name_def def;
     bool is_used;
     bool is_local;                /* it cannot be read outside of its scope */
-    bool is_assumed;              /* its type comes from that of a parameter */
+    bool is_assumed;              /* its type depends on that of a parameter */
     bool is_narrowed;             /* replaces another one below a condition that tests it */
     bool is_mixed;                /* its value may be that of the binding that it replaces */
-    unsigned epoch;               /* of pdl_scope_state.epoch when it was made */
-    struct pdl_binding *original; /* is_narrowed: the one that it replaces */
+    unsigned epoch;               /* pdl_scope_state.epoch when it was made */
+    struct pdl_binding *original; /* is_narrowed: the binding that it replaces */
 } pdl_binding;
 
 typedef struct pdl_scope_entry {
     size_t at;           /* the name: index in names */
-    pdl_binding *before; /* NULL: it was not defined */
+    pdl_binding *before; /* NULL: it was undefined */
 } pdl_scope_entry;
 
 typedef struct pdl_scope_name {
     pdl_str name;
-    pdl_binding *now; /* NULL: not defined any more */
+    pdl_binding *now; /* NULL: it is undefined now */
     uint32_t next;    /* 1 + index of the next name with these bytes, or 0 */
 } pdl_scope_name;
 
 enum { PDL_SCOPE_CHAINS = 256 };
 
 typedef struct pdl_scope_state {
-    pdl_arena *arena;              /* of bindings and types */
+    pdl_arena *arena;              /* arena of bindings and types */
     PDL_VEC(pdl_scope_name) names; /* in the order of their first definition */
-    /* By some bytes of a name: 1 + index of the newest one in names, or 0. */
+    /* 1 + index of the newest name of each chain, or 0. */
     uint32_t chains[PDL_SCOPE_CHAINS];
-    pdl_map many; /* to 1 + index; empty, or of all names: see check_scope.c */
+    pdl_map many; /* maps to 1 + index; empty, or of all names: see check_scope.c */
     PDL_VEC(pdl_scope_entry) log;
-    unsigned epoch; /* grows when code ran that may change lists and objects in place */
+    unsigned epoch; /* incremented after code ran that may change lists and objects in place */
 } pdl_scope_state;
 
 void pdl_scope_state_fini(pdl_scope_state *s);
@@ -53,35 +53,36 @@ void pdl_scope_state_fini(pdl_scope_state *s);
 /* Defines a name. Returns its binding. */
 pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str name,
                               const pdl_ty *type, pdl_loc loc);
-/* The binding of a name, NULL when it is not defined. */
+/* Returns the binding of a name, NULL when it is undefined. */
 pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name);
-/* What is known of a value now: less after code that may have changed it. */
+/* Returns what is known of a value now: less after code that may have changed it. */
 const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
-/* Nothing is known of the value of a name any more. */
+/* Forgets what is known of the value of a name. */
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
-/* The value of a name was changed in place: only its kind is known. Holds in all branches. */
+/* Records that the value of a name was changed in place: only its kind is known. Holds in all
+ * branches. */
 void pdl_scope_changed(pdl_scope_state *s, pdl_str name);
 
-/* The binding now of the name that log entry i defined. */
+/* Returns the current binding of the name that log entry i defined. */
 pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i);
 
 size_t pdl_scope_mark(const pdl_scope_state *s);
 void pdl_scope_back(pdl_scope_state *s, size_t mark);
 
-/* Branches: begin, then for each branch its definitions followed by pdl_branches_next, then end. A
- * branch that changes nothing counts as well. */
+/* Handles branches: begin, then for each branch its definitions followed by pdl_branches_next, then
+ * end. A branch that changes nothing counts as well. */
 typedef struct pdl_branch_name {
     pdl_name_def def;
-    size_t at;      /* the name: index in pdl_scope_state.names */
-    unsigned count; /* branches that changed it */
-    unsigned last;  /* the branch that was counted last */
+    size_t at;      /* index of the name in pdl_scope_state.names */
+    unsigned count; /* number of branches that changed it */
+    unsigned last;  /* branch that was counted last */
     bool is_used;
 } pdl_branch_name;
 typedef struct pdl_branches {
     size_t mark;
     unsigned n;
     PDL_VEC(pdl_branch_name) names;
-    pdl_map many; /* to 1 + index of names; empty while they are few */
+    pdl_map many; /* maps to 1 + index of names; empty while they are few */
 } pdl_branches;
 void pdl_branches_begin(const pdl_scope_state *s, pdl_branches *b);
 void pdl_branches_next(pdl_scope_state *s, pdl_branches *b);

@@ -1,9 +1,9 @@
 /* foreign.c -- texts that have a variable as other template languages write it: {{ name }}, {name}
  * or $name; and statements of Jinja, {% if ... %}.
  *
- * PDL leaves all of them as they are: a model is asked about "{{ name }}" without a notice. Such
- * texts are legal, and common in JSON, LaTeX, shell scripts and prompts about templates. Therefore
- * only a name that is a variable of the program at this place is reported, and nothing in code.
+ * PDL leaves all of them as they are, so a model may get "{{ name }}" unnoticed. Such texts are
+ * legal, and common in JSON, LaTeX, shell scripts and prompts about templates. Therefore a name is
+ * reported only when it is a variable of the program at this place, and never in code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-enum { MOST_FORMS = 3 }; /* of one text */
+enum { MOST_FORMS = 3 }; /* reports for one text */
 
 typedef struct foreign_form {
-    size_t end;   /* after it; 0: there is none here */
+    size_t end;   /* offset after it; 0: there is none here */
     pdl_str name; /* the variable */
-    pdl_str expr; /* what ${ } would hold; empty: a statement */
+    pdl_str expr; /* the content of the right ${ }; empty: a statement */
 } foreign_form;
 
 static bool is_name_start(char ch) {
@@ -33,7 +33,7 @@ static pdl_str name_at(pdl_str s, size_t at) {
     return pdl_str_sub(s, at, end);
 }
 
-/* {{ name }}, {{ name.part }}, {{ name | filter }}, and {name} with one pair of braces. */
+/* Reads {{ name }}, {{ name.part }}, {{ name | filter }}, and {name} with one pair of braces. */
 static foreign_form braces(pdl_str s, size_t at) {
     size_t open = at + 1 < s.n && s.p[at + 1] == '{' ? 2 : 1, from = at + open;
     while (open == 2 && from < s.n && s.p[from] == ' ') from++;
@@ -47,7 +47,7 @@ static foreign_form braces(pdl_str s, size_t at) {
     return (foreign_form){to + open, name, expr};
 }
 
-/* {% if ... %} and the other statements that texts are written with. */
+/* Reads {% if ... %} and the other statements that texts have. */
 static foreign_form statement(pdl_str s, size_t at) {
     static const char *const words[] = {"if", "for", "set", "else", "elif", "endif", "endfor"};
     size_t from = at + 2, end = pdl_str_find(s, PDL_STR("%}"), from);
@@ -58,7 +58,7 @@ static foreign_form statement(pdl_str s, size_t at) {
     return (foreign_form){0};
 }
 
-/* $name, but neither $a$ of a formula nor a price or an escaped dollar. */
+/* Reads $name, but neither $a$ of a formula nor a price or an escaped dollar. */
 static foreign_form dollar(pdl_str s, size_t at) {
     if (at && (is_name_byte(s.p[at - 1]) || pdl_byte_in(s.p[at - 1], PDL_STR("$\\"))))
         return (foreign_form){0};
@@ -68,7 +68,8 @@ static foreign_form dollar(pdl_str s, size_t at) {
     return (foreign_form){to, name, name};
 }
 
-/* The end of the formula $a + b$ whose first dollar is at from; 0: none ends on the line. */
+/* Returns the end of the formula $a + b$ whose first dollar is at from; 0: none ends on the
+ * line. */
 static size_t formula_end(pdl_str s, size_t from) {
     for (size_t i = from + 1; i < s.n && s.p[i] != '\n'; i++)
         if (s.p[i] == '$' && !(i + 1 < s.n && (is_name_byte(s.p[i + 1]) || s.p[i + 1] == '{')))
@@ -76,7 +77,7 @@ static size_t formula_end(pdl_str s, size_t from) {
     return 0;
 }
 
-/* The end of the expression ${ } that begins at from. */
+/* Returns the end of the expression ${ } that begins at from. */
 static size_t expression_end(pdl_str s, size_t from) {
     size_t open = 0, i = from;
     for (; i < s.n; i++) {
@@ -86,7 +87,8 @@ static size_t expression_end(pdl_str s, size_t from) {
     return i;
 }
 
-/* Some names are only there for the interpreter; one that has no place in a source is an input. */
+/* Returns true for a variable of the program. Some names are only there for the interpreter; one
+ * that has no place in a source is an input. */
 static bool is_variable(const pdl_checker *c, pdl_str name) {
     const pdl_binding *b = pdl_scope_binding(&c->scope, name);
     return b && b->def.kind != PDL_DEF_PREDEFINED;
@@ -112,12 +114,12 @@ static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at,
     pdl_buf_fini(&fixed);
 }
 
-/* What begins at a byte; without a name: nothing that is reported, up to its end. */
+/* Returns what begins at a byte. Without a name it is nothing to report, up to its end. */
 static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
     char next = at + 1 < s.n ? s.p[at + 1] : '\0';
     foreign_form f = {0};
     if (s.p[at] == '$' && next == '{') return (foreign_form){.end = expression_end(s, at + 1)};
-    if (s.p[at] == '{' && next == '%') { /* one is reported, and only the first examined */
+    if (s.p[at] == '{' && next == '%') { /* one is reported, and only the first is examined */
         if (!*has_tag) f = statement(s, at);
         *has_tag = true;
         return f;
@@ -129,7 +131,7 @@ static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *ha
     return end ? (foreign_form){.end = end} : f;
 }
 
-/* The next byte that a form may begin with. */
+/* Returns the next byte that a form may begin with. */
 static size_t next_form(pdl_str s, size_t i) {
     while (i < s.n && s.p[i] != '{' && s.p[i] != '$') i++;
     return i;
@@ -151,7 +153,7 @@ static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t) {
     if (!t || c->quiet || c->opt->no_lint || c->in_code) return;
     if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) find_forms(c, t, pdl_str_get(t->value));
-    /* a text that is one ${ } has nothing around it */
+    /* A text that is one ${ } has nothing around it. */
     if (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->form != PDL_X_NATIVE)
         find_forms(c, t, t->text->source);
 }

@@ -72,7 +72,7 @@ static void define_tests(void *user, const pdl_xnode *x) {
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-/* A part that may not be executed. */
+/* Infers a part that may not be executed. */
 static void infer_unsure(pdl_infer *in, const pdl_xnode *x) {
     bool sure = in->c->sure;
     in->c->sure = false;
@@ -94,7 +94,7 @@ static void infer_if(pdl_infer *in, const pdl_xnode *x) {
     pdl_scope_back(&in->c->scope, mark);
 }
 
-/* Kinds that a loop of a template goes through; an undefined value has no items. */
+/* The kinds that a loop of a template iterates over; an undefined value has no items. */
 enum {
     ITERABLE = PDL_TY_ANY & ~(PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_FUNC)
 };
@@ -109,7 +109,8 @@ static const pdl_ty *iterated(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t
     return &pdl_ty_any;
 }
 
-/* What is known before a loop holds for its first round alone, unless nothing in it is set. */
+/* Infers a loop. What is known before it holds for its first round alone, unless nothing in it is
+ * set. */
 static void infer_for(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
     const pdl_xnode *target = x->u.loop.target;
@@ -126,7 +127,7 @@ static void infer_for(pdl_infer *in, const pdl_xnode *x) {
     infer_unsure(in, x->u.loop.otherwise);
 }
 
-/* Nothing is known of how often it is called, or whether. */
+/* Infers a macro, which may be called any number of times or never. */
 static void infer_macro(pdl_infer *in, const pdl_xnode *x) {
     bool dead = in->c->dead;
     for (uint32_t i = 0; i < x->u.macro.n_defaults; i++) infer_unsure(in, x->u.macro.defaults[i]);
@@ -136,7 +137,7 @@ static void infer_macro(pdl_infer *in, const pdl_xnode *x) {
     in->c->dead = dead;
 }
 
-/* Flat switch over the statements. */
+/* A flat switch over the statements. */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_IF: infer_if(in, x); return;

@@ -1,16 +1,17 @@
 /* modules.c -- programs that a program includes or imports: each is found, loaded and searched for
  * definitions once.
  *
- * Why the check reads them: an `include` defines names in the scope of the program that includes
- * it, so that without the file any name after it might be defined. A module is loaded once under
- * its name and checked once; its problems are reported in that file, with the place of the first
- * include as related information. Further uses take the definitions, which keeps a diamond of
- * includes linear. While a module is being walked it is `busy`: meeting it again is a
- * cycle. Where files cannot be opened the check no longer reports undefined names (`open_ended`).
+ * The check reads them because an `include` defines names in the scope of the program that includes
+ * it: without the file any name after it might be defined. A module is loaded once under its name
+ * and checked once; its problems are reported in that file, with the place of the first include as
+ * related information. Further uses take the definitions, which keeps a diamond of includes linear.
+ * While a module is being walked it is `busy`: meeting it again is a cycle. Where files cannot be
+ * opened the check no longer reports undefined names (`open_ended`).
  *
  * The standard library depends on nothing around it, and reading it takes as long as checking a
- * large program: who checks several programs keeps it (pdl_check_library). Its types are in the
- * arena of its program, which each checked program holds, since problems may point into it.
+ * large program, so a caller that checks several programs keeps it (pdl_check_library). Its types
+ * are in the arena of its program, which each checked program keeps alive, since problems may point
+ * into it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@
 
 #include "base/banned.h"
 
-/* Programs that diagnostics point into live as long as the one that was checked. */
+/* Ends the modules. Programs that diagnostics point into live as long as the checked one. */
 void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked) {
     for (size_t i = 0; i < m->all.n; i++) {
         *pdl_vec_push(&checked->others) = m->all.p[i]->program;
@@ -42,7 +43,7 @@ static bool is_defined_here(const pdl_binding *b) {
     return b && b->def.kind != PDL_DEF_PREDEFINED && b->def.kind != PDL_DEF_OUTSIDE;
 }
 
-/* The names that the module leaves in scope. */
+/* Keeps the names that the module leaves in scope. */
 static void keep_definitions(pdl_checker *inner, pdl_module *m) {
     const pdl_scope_state *s = &inner->scope;
     m->defines = pdl_arena_new_n(pdl_checker_arena(inner), pdl_name_def, s->names.n + 1);
@@ -54,8 +55,8 @@ static void keep_definitions(pdl_checker *inner, pdl_module *m) {
     }
 }
 
-/* Checks the module, and keeps what it leaves in scope. An included file sees the names of those
- * that include it, which are not known here. */
+/* Checks the module, and keeps the names that it leaves in scope. An included file sees the names
+ * of those that include it, which are unknown here. */
 static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_checker inner = {.p = m->program,
                          .opt = c->opt,
@@ -80,8 +81,8 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_vec_fini(&inner.spine);
 }
 
-/* The problems of the module, each with the place that includes it; of an imported file errors:
- * its warnings are for those who write it. */
+/* Reports the problems of the module, each with the place that includes it. Of an imported file
+ * only errors are reported: its warnings are for its authors. */
 static void forward(pdl_checker *c, pdl_module *m, pdl_loc loc, bool import) {
     pdl_diags *diags = &m->program->diags;
     pdl_program_sort_diags(m->program);
@@ -128,7 +129,7 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
                          PDL_FMT(d->text));
 }
 
-/* What an import gives: an object of the names of the file. */
+/* Returns the type of an import: an object of the names of the file. */
 static const pdl_ty *type_of_import(pdl_arena *a, const pdl_module *m) {
     static const pdl_ty_field always[] = {
         {{"pdl_context", 11}, &pdl_ty_any, false},
@@ -149,7 +150,7 @@ static const pdl_ty *type_of_import(pdl_arena *a, const pdl_module *m) {
                                   .n_fields = (uint32_t)(m->n_defines + N)});
 }
 
-/* Nothing is reported of it. */
+/* Reads the standard library, without reports about it. */
 static void read_library(pdl_check_library *l, pdl_str text) {
     static const pdl_check_options nothing = {0};
     pdl_modules none = {0};
@@ -177,7 +178,8 @@ const pdl_ty *pdl_checker_stdlib(pdl_checker *c) {
     return l->type;
 }
 
-/* The file runs in the scope of the program that includes it. */
+/* Takes the definitions of an included file, which runs in the scope of the program that includes
+ * it. */
 static void take_definitions(pdl_checker *c, const pdl_module *m) {
     for (size_t i = 0; i < m->n_defines; i++)
         pdl_scope_define(&c->scope, PDL_DEF_INCLUDED, m->defines[i].name, m->defines[i].type,
@@ -185,7 +187,7 @@ static void take_definitions(pdl_checker *c, const pdl_module *m) {
     c->open_ended = c->open_ended || m->open_ended;
 }
 
-/* Without the file nothing is known of what it defines. */
+/* Returns the type of a module whose file is missing: its definitions are unknown. */
 static const pdl_ty *unknown_module(pdl_checker *c, bool import) {
     c->p->uses_unread = true;
     c->open_ended = c->open_ended || !import;

@@ -1,9 +1,9 @@
 /* names.c -- which names an expression reads, and whether something may have defined them before.
  * Definitions are followed in the order of execution; what may have run counts as run.
  *
- * Why so lenient: a warning about a name that turns out to be defined costs more trust than a
- * missed one. Branches that may not run, loops that may run zero times and handlers that may not be
- * reached therefore define their names. Only a name that no path defines is reported.
+ * The check is lenient because a warning about a name that turns out to be defined costs more trust
+ * than a missed one. Branches that may not run, loops that may run zero times and handlers that may
+ * not be reached therefore define their names. Only a name that no path defines is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,9 @@
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* `stdlib` and `pdl_usage` are always the interpreter's own; inside of ${ } the reference reads
- * `range` and the like as Jinja's functions, whatever the program defines. */
+/* Reports a definition without effect: `stdlib` and `pdl_usage` are always the interpreter's, and
+ * inside of ${ } the reference reads `range` and the like as Jinja's functions, whatever the
+ * program defines. */
 static void check_shadow(pdl_checker *c, pdl_str name, pdl_loc loc) {
     bool own = pdl_str_is(name, "stdlib") || pdl_str_is(name, "pdl_usage");
     if (c->quiet || (!own && !pdl_global_find(name))) return;
@@ -65,7 +66,7 @@ void pdl_checker_leave(pdl_checker *c, size_t mark) {
         pdl_binding *b = pdl_scope_logged(&c->scope, i);
         if (!b || b->is_used || !b->is_local || !b->def.loc.src) continue;
         if (b->def.name.n && b->def.name.p[0] == '_') continue;
-        b->is_used = true; /* reported once */
+        b->is_used = true; /* it is reported once */
         pdl_checker_diag(c, PDL_RULE_name_unused, b->def.loc, b->def.loc,
                          "nothing reads '%.*s', which ends with the function or iteration",
                          PDL_FMT(b->def.name));
@@ -81,7 +82,7 @@ static void loosen(pdl_checker *c, pdl_str name) {
         pdl_scope_forget(&c->scope, name, false);
     else
         pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, name, &pdl_ty_any, (pdl_loc){0});
-    pdl_scope_binding(&c->scope, name)->is_used = true; /* by the next iteration, perhaps */
+    pdl_scope_binding(&c->scope, name)->is_used = true; /* the next iteration may read it */
 }
 
 static void loosen_pattern(pdl_checker *c, const pdl_pattern *p) {
@@ -123,7 +124,7 @@ void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, loosen_child, c);
 }
 
-/* `l.append(x)` anywhere in a tree. */
+/* Forgets the value of l at `l.append(x)` anywhere in a tree. */
 static void loosen_changed(void *user, const pdl_xnode *x) {
     pdl_checker *c = user;
     const pdl_xnode *f = x->kind == PDL_X_CALL ? x->u.call.obj : NULL;
@@ -142,13 +143,14 @@ static void loosen_tree(pdl_checker *c, const pdl_tree *t) {
     for (uint32_t i = 0; i < t->n; i++) loosen_tree(c, t->items[i]);
 }
 
-/* The name at the root of x.y.z, or NULL. */
+/* Returns the name at the root of x.y.z, or NULL. */
 static const pdl_xnode *root_name(const pdl_xnode *x) {
     while (x && (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM)) x = x->u.access.obj;
     return x && x->kind == PDL_X_NAME ? x : NULL;
 }
 
-/* `x is defined`, `x | default(1)` and the like accept a name that nothing defines. */
+/* Returns the name that `x is defined`, `x | default(1)` and the like accept without a
+ * definition. */
 static const pdl_xnode *guarded(const pdl_xnode *x) {
     static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {
                                                                                  "default", "d"};
@@ -169,7 +171,7 @@ static void add_guarded(void *user, const pdl_xnode *x) {
     pdl_scope_define(&c->scope, PDL_DEF_OUTSIDE, name->u.name, &pdl_ty_any, (pdl_loc){0});
 }
 
-/* A condition says something about what it tests, compares with null or takes for true. */
+/* Narrows the name that a condition tests, compares with null or uses as a truth value. */
 static void narrow_one(void *user, const pdl_xnode *x) {
     pdl_checker *c = user;
     const pdl_xnode *name = NULL;
@@ -217,7 +219,7 @@ static void find_name(void *user, const pdl_xnode *x) {
     if (x->kind == PDL_X_NAME && !s->found && pdl_str_eq(x->u.name, s->wanted)) s->found = x;
 }
 
-/* The name in scope that is most like one that is not. */
+/* Suggests the name in scope that is most like one that is not. */
 void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
     if (!d || !pdl_checker_may_suggest(c)) return;
     PDL_VEC(pdl_str) names = {0};
@@ -231,11 +233,12 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }
 
-/* Instead of a function of another language, as len(x), or of a misspelt name. */
+/* Suggests what to write instead of a function of another language, such as len(x), or of a
+ * misspelt name. */
 static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pdl_str name) {
     pdl_buf other = PDL_BUF;
     pdl_loc where;
-    if (!d || !pdl_checker_may_suggest(c)) return; /* each goes through the program */
+    if (!d || !pdl_checker_may_suggest(c)) return; /* each walks through the program */
     unsigned used = pdl_xnode_uses(s->e->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &other);
     if (pdl_program_sets_later(c->p, name, s->loc, &where))
@@ -262,7 +265,8 @@ static void undefined(seen *s, pdl_str name) {
     suggest(c, s, d, mark, name);
 }
 
-/* Index of the first free name of e from i on that is not in scope; n_free: none. */
+/* Returns the index of the first free name of e from i on that is not in scope; n_free: there is no
+ * such name. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
     while (i < e->n_free &&
            (pdl_checker_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))

@@ -1,9 +1,10 @@
-/* texts.c -- what is written as if it were no YAML: a key without a blank after its colon, a text
- * that a # cuts, times and numbers with a leading zero, commands with the signs of a shell.
+/* texts.c -- texts that are written as if they were not YAML: a key without a blank after its
+ * colon, a text that a # cuts, times and numbers with a leading zero, commands with the signs of a
+ * shell.
  *
- * YAML accepts all of them, and means something else. Each rule examines how the text is written,
- * not at what it became; the limits of each are drawn where correct programs begin to have the form
- * (`#` before a blank is a remark; a URL has a colon without a blank, too).
+ * YAML accepts all of them, and reads something else. Each rule examines how the text is written,
+ * not what YAML made of it. Its limits are drawn where correct programs begin to have the same
+ * form: `#` before a blank is a remark, and a URL has a colon without a blank as well.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@ static bool is_word_byte(char ch) {
 
 /* --- a key without a blank after its colon ---------------------------------------------------- */
 
-/* A key that a block may begin with. */
+/* Returns true for a key that a block may begin with. */
 static bool is_field(pdl_str word) {
     size_t n, n_rows;
     const pdl_field *own = pdl_fields(&n);
@@ -37,14 +38,14 @@ static bool is_field(pdl_str word) {
     return false;
 }
 
-/* Nothing but blanks and dashes is before it on its line. */
+/* Returns true when only blanks and dashes are before it on its line. */
 static bool begins_line(const pdl_node *n) {
     size_t at = n->start;
     while (at && pdl_byte_in(n->src->text.p[at - 1], PDL_STR(" -"))) at--;
     return at == 0 || n->src->text.p[at - 1] == '\n';
 }
 
-/* `text:hi` and `text = hi` in the place of a block. */
+/* Reports `text:hi` and `text = hi` in the place of a block. */
 static void check_key(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = b->node;
     if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN || n->shared || !n->src) return;
@@ -63,7 +64,7 @@ static void check_key(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "a key is followed by a colon and a blank: %.*s: ...", PDL_FMT(key));
 }
 
-/* {x:1} is an object with the key "x:1". */
+/* Reports {x:1}, an object with the key "x:1". */
 static void check_flow_key(pdl_checker *c, const pdl_pair *pair) {
     const pdl_node *key = pair->key;
     if (!pdl_node_is_str(key) || key->style != PDL_STYLE_PLAIN || !pdl_node_is_null(pair->value))
@@ -80,7 +81,7 @@ static void check_flow_key(pdl_checker *c, const pdl_pair *pair) {
 
 /* --- a text that # cuts ----------------------------------------------------------------------- */
 
-/* `issue #5`, `#tag`: the # of a remark is followed by a blank or another #. */
+/* Reports `issue #5` and `#tag`: the # of a remark is followed by a blank or another #. */
 static void check_cut(pdl_checker *c, const pdl_node *n) {
     bool empty = pdl_node_is_null(n) && !n->text.n;
     if (n->style != PDL_STYLE_PLAIN || !n->src || n->shared || !(empty || pdl_node_is_str(n)))
@@ -113,7 +114,7 @@ static void report_number(pdl_checker *c, const pdl_node *n) {
     pdl_drop(v);
 }
 
-/* 12:30 is 750, 010 is 8; also in data. */
+/* Reports 12:30, which is 750, and 010, which is 8; also in data. */
 static void check_number(pdl_checker *c, const pdl_node *n) {
     if ((n->type != PDL_NT_INT && n->type != PDL_NT_FLOAT) || n->style != PDL_STYLE_PLAIN) return;
     pdl_str s = n->text;
@@ -130,7 +131,7 @@ void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-/* The end of ${ ... } or of what is in quotes, from its first byte; the next byte otherwise. */
+/* Returns the end of ${ ... } or of a quoted text, from its first byte; the next byte otherwise. */
 static size_t after(pdl_str s, size_t at) {
     size_t open = 0, i = at + 1;
     if (s.p[at] == '\'' || s.p[at] == '"') {
@@ -146,7 +147,7 @@ static size_t after(pdl_str s, size_t at) {
     return s.n;
 }
 
-/* What a shell would do with a word of a command; NULL: nothing. */
+/* Returns what a shell would do with a word of a command; NULL: nothing. */
 static const char *shell_word(pdl_str w) {
     static const char *const signs[] = {"|",  "||", "&&", ">",    ">>", "<",
                                         "<<", "&",  ";",  "2>&1", "2>", "&>"};
@@ -158,12 +159,14 @@ static const char *shell_word(pdl_str w) {
     return pdl_str_starts(w, PDL_STR("~/")) ? "stays as it is" : NULL;
 }
 
-/* A line of a text with | ends here, and no \\ continues it. Those of > are one line. */
+/* Returns true when a line of a text with | ends here, and no \\ continues it. The lines of > are
+ * one line. */
 static bool is_end(const pdl_node *n, size_t at) {
     return at && n->style == PDL_STYLE_LITERAL && n->text.p[at - 1] != '\\';
 }
 
-/* Lines of a command are no commands: the second one is more arguments of the first. */
+/* Reports a second line in a command: lines are not commands, and its words are more arguments of
+ * the first. */
 static void second_line(pdl_checker *c, const pdl_b_code *b, size_t from, size_t to) {
     const pdl_node *n = b->code->node;
     pdl_diag *d = pdl_checker_diag(
@@ -173,11 +176,11 @@ static void second_line(pdl_checker *c, const pdl_b_code *b, size_t from, size_t
                      "write args: [sh, -c, '...'] in place of `code`; a long command follows >");
 }
 
-/* The first word that a shell is needed for is reported: a command has none. */
+/* Reports the first word that needs a shell, which a command does not have. */
 static void check_command(pdl_checker *c, const pdl_b_code *b) {
     const pdl_node *n = b->code ? b->code->node : NULL;
     if (!n || !pdl_node_is_str(n) || !pdl_str_eq_nocase(b->lang.s, PDL_STR("command"))) return;
-    bool ended = false; /* a line with words */
+    bool ended = false; /* a line with words has ended */
     for (size_t i = 0; i < n->text.n;) {
         size_t from = i;
         while (i < n->text.n && !pdl_byte_in(n->text.p[i], PDL_STR(" \n\t"))) i = after(n->text, i);
@@ -199,7 +202,7 @@ static void check_command(pdl_checker *c, const pdl_b_code *b) {
     }
 }
 
-/* Quotes of books around all of a text; inside of one they are meant. */
+/* Reports typographic quotes around all of a text; inside of a text they are meant. */
 static void check_quotes(pdl_checker *c, const pdl_node *n) {
     static const char *const quotes[][2] = {{"\u201c", "\u201d"}, {"\u2018", "\u2019"}};
     if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return;
@@ -214,7 +217,7 @@ static void check_quotes(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-/* A name that is no name in an expression: my-var, my var, ${ x }. */
+/* Reports a name that is not a name in an expression: my-var, my var, ${ x }. */
 void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark) {
     bool ok = s.n && !is_digit(s.p[0]);
     for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));
@@ -228,7 +231,8 @@ void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark)
                           : "a name has letters, digits and _, and begins with no digit");
 }
 
-/* 1_000 is 1000: in data for those who write it so, in a text against what is written. */
+/* Reports 1_000, which is 1000. Some people write it so in data, but in a text it is another
+ * text. */
 static void check_grouped(pdl_checker *c, const pdl_node *n) {
     for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
         if (n->items[i]->kind == PDL_NODE_SCALAR) check_grouped(c, n->items[i]);

@@ -1,7 +1,7 @@
-/* uncalled.c -- functions and methods that stand where what they give is meant.
+/* uncalled.c -- functions and methods that are not called although their result is meant.
  *
- * A field of an object that has the name of a method (`items`, `get`, `keys`) is hidden by it:
- * x.items is the method, as in the reference.
+ * A method hides a field of an object that has its name (`items`, `get`, `keys`): x.items is the
+ * method, as in the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
     if (!pdl_checker_is_function(t)) return;
     const pdl_ty_function *f = pdl_ty_function_of(t);
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_function_text, loc, mark,
-                                   "a function stands here, not what it gives");
+                                   "this is a function, not its result");
     if (!d) return;
     if (f && f->name.n)
         pdl_checker_hint(c, d, "write ${ %.*s(%s) }", PDL_FMT(f->name),
@@ -46,7 +46,7 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
         pdl_checker_hint_method(c, d, t);
 }
 
-/* `utils.get(x)` of an object with a function `get` calls the method of objects. */
+/* Reports `utils.get(x)` for an object with a function `get`: it calls the method of objects. */
 void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
     pdl_str name;
     bool known;

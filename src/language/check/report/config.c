@@ -1,5 +1,5 @@
-/* config.c -- see config.h. Of TOML it reads what the file may hold: comments, one table, strings,
- * and lists of strings on one line or several. Everything else is refused with its line.
+/* config.c -- see config.h. It reads the part of TOML that the file may have: comments, one table,
+ * strings, and lists of strings on one line or several. Everything else is refused with its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ typedef struct toml_reader {
     pdl_str file, folder, text;
     size_t at;
     unsigned line;
-    bool seen[PDL_RULE_COUNT], has_folders; /* TOML gives a key once */
+    bool seen[PDL_RULE_COUNT], has_folders; /* a key may be given once */
     pdl_err *err;
 } toml_reader;
 
@@ -77,7 +77,7 @@ PDL_PRINTF(2, 3) static bool refuse(toml_reader *r, const char *fmt, ...) {
 
 static char peek(const toml_reader *r) { return r->at < r->text.n ? r->text.p[r->at] : '\0'; }
 
-/* Blanks and a comment, and with lines also line ends. */
+/* Skips blanks and a comment, and with `lines` also line ends. */
 static void skip(toml_reader *r, bool lines) {
     for (; r->at < r->text.n; r->at++) {
         char ch = r->text.p[r->at];
@@ -96,7 +96,7 @@ static bool accept(toml_reader *r, char ch) {
     return true;
 }
 
-/* A string in single or double quotes; escapes are not needed for what the file holds. */
+/* Reads a string in single or double quotes, without escapes, which the file does not need. */
 static bool read_string(toml_reader *r, pdl_str *out) {
     char quote = peek(r);
     size_t from = r->at + 1, to = from;
@@ -166,7 +166,7 @@ static bool read_rule(toml_reader *r, pdl_str name) {
     return false;
 }
 
-/* [rules] */
+/* Reads [rules]. */
 static bool read_header(toml_reader *r, bool *rules) {
     pdl_str name;
     if (!read_key(r, &name)) return false;

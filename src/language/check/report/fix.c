@@ -1,7 +1,7 @@
-/* fix.c -- pdl_program_fix: edits of diagnostics applied to the bytes of a file.
+/* fix.c -- pdl_program_fix: applies the edits of diagnostics to the bytes of a file.
  *
- * Places count bytes of the source, which has no byte order mark and LF line ends; the file keeps
- * both. So a cursor walks through the bytes and the source at the same time, edit by edit.
+ * Places count bytes of the source, which has LF line ends and no byte order mark, while the file
+ * keeps both. So a cursor walks through the bytes and the source at the same time, edit by edit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,12 +26,12 @@ static int by_place(const void *a, const void *b) {
 
 typedef struct cursor {
     pdl_str bytes;
-    size_t at;    /* in bytes */
-    uint32_t off; /* of the same place in the source */
-    bool crlf;    /* the last line end that was passed was CR LF */
+    size_t at;    /* offset in the bytes */
+    uint32_t off; /* offset of the same place in the source */
+    bool crlf;    /* the last line end before it was CR LF */
 } cursor;
 
-/* Moves to a place of the source; returns what was passed. */
+/* Moves to a place of the source. Returns the bytes that were passed. */
 static pdl_str advance(cursor *c, uint32_t off) {
     size_t from = c->at;
     while (c->off < off && c->at < c->bytes.n) {
@@ -52,7 +52,7 @@ static void put_edit(const cursor *c, pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Sure fixes of the program's own text. */
+/* Returns true for sure fixes of the program's own text. */
 static bool is_applied(const pdl_program *p, const pdl_diag *d) {
     if (!d->fix_is_sure || !d->n_edits) return false;
     for (uint32_t i = 0; i < d->n_edits; i++)
@@ -60,7 +60,7 @@ static bool is_applied(const pdl_program *p, const pdl_diag *d) {
     return true;
 }
 
-/* Leaves out diagnostics with an edit that overlaps one before it. The changes are sorted. */
+/* Drops diagnostics with an edit that overlaps an earlier one. The changes are sorted. */
 static void drop_overlaps(const change *all, size_t n, bool *dropped) {
     uint32_t end = 0;
     for (size_t i = 0; i < n; i++) {

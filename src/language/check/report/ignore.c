@@ -1,12 +1,12 @@
-/* ignore.c -- what a user does not want to hear: levels of rules, and comments in the text.
+/* ignore.c -- applies what switches rules off: levels of rules, and comments in the text.
  *
  *   text: ${ x }   # pdl: ignore name-undefined
  *   # pdl: ignore norway, date
  *   then: no
  *
- * A comment is about its line, or, when it has the line for itself, about the next line that is
- * more than a comment. Without names it is about every rule. The loader's errors are never ignored.
- * A source is searched only when something was found in it.
+ * A comment applies to its line or, when the line has nothing else, to the next line that is more
+ * than a comment. Without names it applies to every rule. The loader's errors are never ignored. A
+ * source is searched only when something was found in it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 typedef struct ignored {
     const pdl_source *src;
     uint32_t line;
-    pdl_str names; /* as written; blank: all */
+    pdl_str names; /* the written text; blank: all */
 } ignored;
 
 /* The comments of a source are all.p[from..to), in the order of their lines. */
@@ -32,14 +32,15 @@ typedef struct searched {
 typedef struct ignores {
     PDL_VEC(searched) sources;
     PDL_VEC(ignored) all;
-    uint32_t first, target; /* of a run of lines that are comments, and the line after it */
+    /* first line of a run of lines that are comments, and the line after the run */
+    uint32_t first, target;
 } ignores;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 static bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
 
-/* Where `pdl: ignore` is in the comment that this # begins, or PDL_NOT_FOUND. */
+/* Returns where `pdl: ignore` is in the comment that this # begins, or PDL_NOT_FOUND. */
 static size_t words_after(pdl_str text, size_t hash) {
     size_t at = hash + 1;
     if (hash > 0 && !is_blank(text.p[hash - 1]) && text.p[hash - 1] != '\n') return PDL_NOT_FOUND;
@@ -48,8 +49,8 @@ static size_t words_after(pdl_str text, size_t hash) {
     return pdl_str_starts(rest, PDL_STR(WORDS)) ? at : PDL_NOT_FOUND;
 }
 
-/* The line that a comment with this # is about. A run of lines that are comments is walked through
- * once. */
+/* Returns the line that a comment with this # applies to. A run of lines that are comments is
+ * walked through once. */
 static uint32_t line_of(ignores *g, const pdl_source *src, size_t hash) {
     uint32_t line = pdl_source_line(src, (uint32_t)hash);
     pdl_str before = pdl_source_line_text(src, line);
@@ -161,7 +162,7 @@ static bool is_wanted(ignores *g, pdl_diag *d, const uint8_t *levels) {
     return !is_ignored_at(g, d->loc, d->code) && !is_ignored_at(g, d->mark, d->code);
 }
 
-/* Takes g. */
+/* Applies g to the diagnostics. Takes g. */
 static void settle(pdl_program *p, ignores *g, const uint8_t *levels) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

@@ -1,4 +1,4 @@
-/* problems.c -- diagnostics of the checker: their severity at this place, hints, fixes.
+/* problems.c -- diagnostics of the checker: their severity at their place, hints, fixes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* A message is one line. */
+/* Makes one line of a message. */
 static void make_one_line(pdl_str s) {
     for (char *p = (char *)(uintptr_t)s.p; p < s.p + s.n; p++)
         if (*p == '\n') *p = ' ';
@@ -37,7 +37,8 @@ void pdl_checker_soften(pdl_diag *d) {
     d->certain = false;
 }
 
-/* Each compares a word with all names of its place; more of them are never read. */
+/* Limits suggestions, each of which compares a word with all names of its place; more of them are
+ * never read. */
 bool pdl_checker_may_suggest(pdl_checker *c) {
     enum { MAX_NEAR = 100 };
     return c->n_near++ < MAX_NEAR;

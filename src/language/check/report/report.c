@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Where the pages of rules are on the web is not known: the name of the page is. */
+/* The page of rules by its name, because its URL is unknown. */
 #define PAGE "docs/manual/rules.md#"
 
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out) {
@@ -30,12 +30,12 @@ static const char *severity_word(const pdl_diag *d) {
 
 static pdl_loc place_of(const pdl_diag *d) { return d->mark.src ? d->mark : d->loc; }
 
-/* A problem in a file that was included says which file. */
+/* Returns the file of a problem, which may be in an included file. */
 static pdl_str file_of(pdl_loc at, pdl_str file) {
     return at.src && at.src->name.n ? at.src->name : file;
 }
 
-/* Names of files are bytes, and messages name files. What is not UTF-8 is replaced: JSON and
+/* Makes text of a name of a file, which is bytes. What is not UTF-8 is replaced, because JSON and
  * the lines of GitHub are UTF-8. */
 static pdl_val text_of(pdl_str s) {
     pdl_buf b = PDL_BUF;
@@ -97,7 +97,8 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* The name of the rule is that of its section in the manual, and of `# pdl: ignore NAME`. */
+/* Appends the text. The name of the rule is that of its section in the manual, and of `# pdl:
+ * ignore NAME`. */
 static void put_text(const pdl_diag *d, pdl_buf *out) {
     pdl_buf after = PDL_BUF;
     pdl_buf_putf(&after, " [%s]", d->code);
@@ -121,7 +122,7 @@ static void put_json(pdl_val v, bool pretty, pdl_buf *out) {
 
 /* --- GitHub ----------------------------------------------------------------------------------- */
 
-/* Bytes that end a property or a line of a workflow command are percent-encoded. */
+/* Percent-encodes bytes that end a property or a line of a workflow command. */
 static void put_escaped(pdl_str text, const char *special, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, text);
@@ -155,7 +156,7 @@ static void put_github(const pdl_diag *d, pdl_str file, pdl_buf *out) {
 
 /* --- SARIF ------------------------------------------------------------------------------------ */
 
-/* A path is no URI reference as it is: blanks and letters outside of ASCII are escaped, and so is a
+/* Returns a path as a URI reference: blanks and letters outside of ASCII are escaped, and so is a
  * colon, before which a scheme would be read; an absolute path gets the scheme of files. */
 static pdl_val sarif_uri(pdl_str path) {
     pdl_buf b = PDL_BUF;

@@ -48,7 +48,7 @@ static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     return true;
 }
 
-/* An array fits lists of its length. */
+/* Returns true when an array may fit a list of the type: it fits lists of its length. */
 static bool array_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     if (!(t->kinds & SEQUENCES)) return false;
     if (t->kinds != PDL_TY_LIST) return true;
@@ -93,7 +93,7 @@ static bool is_always(const pdl_case *k) {
     return !k->cond && (!k->pattern || k->pattern->kind == PDL_PAT_ANY);
 }
 
-/* Does every value that the constant is equal to fit the pattern? */
+/* Returns true when every value that the constant is equal to fits the pattern. */
 static bool takes(const pdl_pattern *p, pdl_vref value) {
     if (p->kind == PDL_PAT_CONST) return pdl_val_eq(p->value, value);
     for (uint32_t i = 0; p->kind == PDL_PAT_ANYOF && i < p->n; i++)
@@ -101,7 +101,7 @@ static bool takes(const pdl_pattern *p, pdl_vref value) {
     return p->kind == PDL_PAT_ANY;
 }
 
-/* An earlier case takes every value that k fits. */
+/* Returns true when an earlier case takes every value that this one fits. */
 static bool is_taken(const pdl_cases *cases, uint32_t at) {
     const pdl_case *k = &cases->p[at];
     for (uint32_t i = at > MAX_COMPARED ? at - MAX_COMPARED : 0; i < at; i++) {
@@ -114,7 +114,7 @@ static bool is_taken(const pdl_cases *cases, uint32_t at) {
     return false;
 }
 
-/* `case: '> 5'` is a text. */
+/* Returns true for `case: '> 5'`, which is a text. */
 static bool is_comparison(pdl_str s) {
     size_t at = 1;
     if (!s.n || !pdl_byte_in(s.p[0], PDL_STR("<>=!"))) return false;
@@ -129,7 +129,7 @@ static bool hint_comparison(pdl_checker *c, pdl_diag *d, pdl_str s) {
     return true;
 }
 
-/* `case: _` fits the text "_" alone, `case: ${ x }` that text. */
+/* Reports `case: _`, which fits the text "_" alone, and `case: ${ x }`, which fits that text. */
 static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     static const char *const words[] = {"_", "*", "default", "else", "otherwise"};
     const pdl_pattern *p = cases->p[i].pattern;
@@ -154,7 +154,7 @@ static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     return true;
 }
 
-/* The value of an enum that is most like the text of a pattern. */
+/* Suggests the value of an enum that is most like the text of a pattern. */
 static void suggest_choice(pdl_checker *c, pdl_diag *d, const pdl_pattern *p, const pdl_ty *t) {
     pdl_str names[MAX_COMPARED];
     size_t n = 0;
@@ -167,7 +167,7 @@ static void suggest_choice(pdl_checker *c, pdl_diag *d, const pdl_pattern *p, co
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Parts of {anyOf: [...]} that are no value of the enum, where others are. */
+/* Reports parts of {anyOf: [...]} that are no value of the enum, where others are. */
 static void check_parts(pdl_checker *c, const pdl_pattern *p, const pdl_ty *t) {
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
@@ -203,14 +203,16 @@ static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, co
     }
 }
 
-/* Something that is no value of the enum, and perhaps a misspelt one. */
+/* Returns true when the pattern has a text that is no value of the enum, and may be a misspelt
+ * one. */
 static bool has_stranger(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     for (uint32_t i = 0; p->kind == PDL_PAT_ANYOF && i < p->n; i++)
         if (!may_fit(a, p->items[i], t)) return true;
     return !may_fit(a, p, t);
 }
 
-/* Who names most values of an enum one by one means all of them. */
+/* Reports missing values of an enum when most of its values are named one by one: then all of them
+ * are probably meant. */
 static void check_coverage(pdl_checker *c, const pdl_b_match *b, const pdl_ty *t) {
     size_t n = pdl_list_len(t->choices), missed = 0;
     pdl_buf list = PDL_BUF;
@@ -236,7 +238,7 @@ static void check_coverage(pdl_checker *c, const pdl_b_match *b, const pdl_ty *t
     pdl_buf_fini(&list);
 }
 
-/* `match: {data: [1]}` compares the mapping, not the value of the block. */
+/* Reports `match: {data: [1]}`, which compares the mapping, not the value of the block. */
 static void check_subject(pdl_checker *c, const pdl_b_match *b) {
     const pdl_node *n = b->value ? b->value->node : NULL;
     size_t n_rows;

@@ -1,8 +1,8 @@
 /* constants.c -- see constants.h.
  *
- * Why limits by size: a check may not take longer because `"a" * 1000000000` is in the text, nor
- * may a chain of operations grow its result step by step. An operand is used when it is small, and
- * a result is kept when it is; natives get no integer that could be a width or a count of millions.
+ * Sizes are limited, because a check must not take longer when the text has `"a" * 1000000000`, nor
+ * may a chain of operations grow its result step by step. An operand is used only when it is small,
+ * and so is a result; natives get no integer that could be a width or a count of millions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,9 @@
 #include "base/banned.h"
 
 enum {
-    MOST_PARTS = 256, /* items of an operand, and of what is in it */
+    MOST_PARTS = 256, /* items of an operand and of its parts */
     MOST_BYTES = 1024,
-    MOST_COUNT = 1000, /* integers that may be widths and counts */
+    MOST_COUNT = 1000, /* largest integer that may be a width or a count */
     MOST_WIDTH = 3,    /* digits of a width in a format */
     MOST_DEPTH = 20
 };
@@ -26,7 +26,7 @@ enum {
 
 typedef struct weight {
     size_t parts, bytes;
-    bool counts; /* integers are limited, too */
+    bool counts; /* integers are limited as well */
 } weight;
 
 static bool is_small_int(pdl_vref v) {
@@ -34,7 +34,7 @@ static bool is_small_int(pdl_vref v) {
     return pdl_int_get(v, &i) && i <= MOST_COUNT && i >= -MOST_COUNT;
 }
 
-/* A long number in a text may be a width: '%1000000000d'. */
+/* Returns true for a long number in a text, which may be a width: '%1000000000d'. */
 static bool has_wide_number(pdl_str s) {
     size_t digits = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -96,7 +96,7 @@ static bool is_usable(const pdl_ty *t, bool counts) {
 
 static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
 
-/* The type of a computed value, which lives as long as the arena. Takes v. */
+/* Returns the type of a computed value, which lives as long as the arena. Takes v. */
 static const pdl_ty *keep(pdl_arena *a, pdl_val v) {
     if (!is_small(v, false)) {
         pdl_drop(v);
@@ -145,13 +145,14 @@ const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const 
         ok = pdl_val_in(x->value, y->value, &out, &err);
     else
         ok = pdl_val_order(x->value, y->value, orders[op], &out, &err);
-    pdl_err_fini(&err); /* the kinds do not fit: reported as such */
+    pdl_err_fini(&err); /* the kinds do not fit, which is reported elsewhere */
     return ok ? keep(a, pdl_bool(op == PDL_XOP_NOTIN ? !out : out)) : NULL;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Changes of a receiver are computed for what they refuse: their results are not known. */
+/* Natives that are not computed. Those that change a receiver are: they may refuse the change, but
+ * their results are unknown. */
 enum { NOT_COMPUTED = PDL_N_IMPURE | PDL_N_EFFECT | PDL_N_RAW };
 
 static bool are_usable(const pdl_sig_args *args) {

@@ -1,9 +1,9 @@
-/* constants.h -- private to check: operators and calls whose operands are known are computed, by
- * the code of a run.
+/* constants.h -- operators and calls whose operands are known are computed, by the code of a run.
+ * Private to check.
  *
- * What the tables of types cannot say (`"%d" % "a"`, `[1, "a"] | sort`, `range(1, 5, 0)`) fails in
- * the check as it would fail in the run, with the words of the run; and the results are known for
- * what follows. Large operands are left alone, so that a check of a hostile program stays short.
+ * What the tables of types cannot express (`"%d" % "a"`, `[1, "a"] | sort`, `range(1, 5, 0)`) fails
+ * in the check as it would fail in the run, with the same words, and its results are known for what
+ * follows. Large operands are not computed, so that a check of a hostile program stays short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,18 +13,19 @@
 #include "check/sig.h"
 #include "expr/expr.h"
 
-/* Each returns the type of the result, with its value; NULL when it is not known, and when it
- * fails: then err is set. */
+/* Each returns the type of the result, with its value; NULL when it is unknown, and when it fails:
+ * then err is set. */
 const pdl_ty *pdl_fold_unary(pdl_arena *a, pdl_xop op, const pdl_ty *x, pdl_err *err);
 const pdl_ty *pdl_fold_binary(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y,
                               bool lenient, pdl_err *err);
 const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y);
 const pdl_ty *pdl_fold_call(pdl_arena *a, const pdl_native *row, const pdl_sig_args *args,
                             bool lenient, pdl_err *err);
-/* NULL: not known, or none; *missing is then the undefined value, owned, or absent. */
+/* Returns NULL when the item is unknown or absent; *missing is then the undefined value, owned, or
+ * absent. */
 const pdl_ty *pdl_fold_item(pdl_arena *a, const pdl_ty *x, pdl_vref key, pdl_val *missing);
 
-/* Literals of expressions; NULL when a part is not known. */
+/* These make literals of expressions; NULL when a part is unknown. */
 const pdl_ty *pdl_fold_sequence(pdl_arena *a, const pdl_ty *const *items, size_t n, bool tuple);
 const pdl_ty *pdl_fold_object(pdl_arena *a, const pdl_ty *const *keys, const pdl_ty *const *values,
                               size_t n);

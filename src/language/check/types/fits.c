@@ -1,5 +1,5 @@
-/* fits.c -- can a value of a type satisfy a spec? A value that is known is checked as a run checks
- * it; of others the kinds, fields and items are compared.
+/* fits.c -- decides whether a value of a type can satisfy a spec. A known value is checked as in a
+ * run; for others the kinds, fields and items are compared.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 40, MAX_CHOICES = 64 };
 
-/* Kinds that no spec can tell: objects of Python may be anything. */
+/* The kinds that no spec can exclude: objects of Python may be anything. */
 enum {
     OPAQUE = PDL_TY_TUPLE | PDL_TY_CONTEXT | PDL_TY_RANGE | PDL_TY_AGGREGATOR | PDL_TY_NATIVE |
              PDL_TY_OTHER | PDL_TY_UNDEFINED
@@ -83,7 +83,7 @@ static bool fields_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_
     return true;
 }
 
-/* Items of a list that may be empty may be of any type. */
+/* Returns true when the items may fit. Items of a list that may be empty may be of any type. */
 static bool items_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str path,
                       pdl_buf *problem, unsigned depth) {
     if (!t->least || !t->item) return true;
@@ -94,7 +94,7 @@ static bool items_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_s
     return ok;
 }
 
-/* One value of an enum does. */
+/* Returns true when a value of an enum fits. */
 static bool choice_fits(pdl_arena *a, const pdl_ty *t, const pdl_type *spec) {
     size_t n = pdl_list_len(t->choices);
     if (n > MAX_CHOICES || t->kinds & PDL_TY_NULL) return true;

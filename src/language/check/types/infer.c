@@ -1,10 +1,10 @@
-/* infer.c -- types of expressions. What an expression computes is followed from its parts: a name
- * has the type of its binding, an operator one for each pair of kinds that it takes, a filter or
- * method that of its row. A problem is reported where no kind of an operand works.
+/* infer.c -- types of expressions. The type of an expression follows from its parts: a name has the
+ * type of its binding, an operator has one for each pair of kinds that it accepts, a filter or
+ * method has that of its row. A problem is reported when no kind of an operand works.
  *
- * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep: `spine` holds the operators
- * whose left operand is being looked at, so that C recursion follows nesting alone, which the
- * reader of expressions bounds.
+ * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep: `spine` has the operators
+ * whose left operand is being examined, so that C recursion follows nesting alone, which the reader
+ * of expressions bounds.
  *
  * Below `and`, `or` and conditional expressions a problem is not certain, and nothing is known of
  * the names that the condition is about: `x is mapping and x.a` is right for every x.
@@ -37,7 +37,7 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
     return d;
 }
 
-/* The value must be there, also in a template. Returns t, or any after an error. */
+/* Requires a value, also in a template. Returns t, or any after an error. */
 static const pdl_ty *needed(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds != PDL_TY_UNDEFINED) return t;
     pdl_ty_missing m = pdl_ty_missing_of(t);
@@ -121,12 +121,13 @@ static bool is_constant(const pdl_xnode *x, bool truth) {
     return x->kind == PDL_X_CONST && pdl_val_truth(x->u.value) == truth;
 }
 
-/* a if c else (b if d else e): the chain of `else` is walked in a loop. */
+/* Infers a if c else (b if d else e): the chain of `else` is walked in a loop. */
 static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_arena *a = pdl_checker_arena(c);
     size_t mark = pdl_scope_mark(&c->scope);
-    bool sure = c->sure, dead = c->dead, decided = dead; /* by a constant: the rest never runs */
+    /* decided by a constant: the rest never runs */
+    bool sure = c->sure, dead = c->dead, decided = dead;
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         const pdl_xnode *test = x->u.cond.test;
@@ -146,7 +147,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     return t;
 }
 
-/* Flat switch over the kinds of nodes without a left operand. */
+/* A flat switch over the kinds of nodes without a left operand. */
 static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
     switch ((int)x->kind) {
@@ -195,7 +196,8 @@ static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pd
     return x->u.compare.n == 1 ? t : &pdl_ty_bool;
 }
 
-/* The right operand of and, or: what the left one tests is not known, or it is never executed. */
+/* Infers the right operand of and, or. What the left one tests is unknown in it, or it is never
+ * executed. */
 static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_ty *left) {
     bool dead = in->c->dead;
     pdl_infer_used(in, x->u.op.a, left);
@@ -207,7 +209,7 @@ static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_
     return pdl_ty_join(pdl_checker_arena(in->c), left, right);
 }
 
-/* The type of x, whose left operand has the type t. */
+/* Returns the type of x, whose left operand has the type t. */
 static const pdl_ty *type_after(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     switch ((int)x->kind) {
     case PDL_X_ATTR: return pdl_infer_attr(in, x, needed(in, x->u.access.obj, t));
@@ -252,7 +254,8 @@ const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x) {
 
 /* --- texts of programs ------------------------------------------------------------------------ */
 
-/* Filters and tests that do not exist, in branches where the reader lets them pass. */
+/* Infers the text, with filters and tests that do not exist in branches, which the reader
+ * accepts. */
 static const pdl_ty *type_of_text(pdl_infer *in) {
     const pdl_expr *e = in->e;
     const pdl_ty *t = pdl_infer_type(in, e->root);

@@ -1,7 +1,7 @@
-/* operators.c -- what operators, attributes and items give for each kind of operand.
+/* operators.c -- the types of operators, attributes and items for each kind of operand.
  *
- * The table of `pair` says for two kinds what an operator gives, or nothing when it must fail. Of a
- * set of kinds an operator works as soon as one pair does.
+ * The table of `pair` has for two kinds the result of an operator, or nothing when it must fail. An
+ * operator works on a set of kinds as soon as one pair works.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +14,11 @@
 
 enum {
     NUMBER = PDL_TY_NUMBER,
-    /* kinds of which operators are not known */
+    /* The kinds whose operators are unknown. */
     OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_CONTEXT | PDL_TY_AGGREGATOR
 };
 
-/* The least bit of a set, which is taken out of it. */
+/* Takes the least bit out of a set and returns it. */
 static uint32_t take(uint32_t *set) {
     uint32_t bit = *set & (0u - *set);
     *set &= ~bit;
@@ -37,7 +37,8 @@ static bool is_sequence(uint32_t kind) {
 
 static bool is_count(uint32_t kind) { return (kind & (PDL_TY_INT | PDL_TY_BOOL)) != 0; }
 
-/* The kind of `a op b` of two single kinds; 0: it fails. Flat switch over the operators. */
+/* Returns the kind of `a op b` for two single kinds; 0: it fails. A flat switch over the
+ * operators. */
 static uint32_t pair(pdl_xop op, uint32_t a, uint32_t b) {
     if ((a | b) & OPAQUE) return PDL_TY_ANY;
     bool numbers = a & NUMBER && b & NUMBER;
@@ -85,7 +86,7 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
     pdl_buf_fini(&right);
 }
 
-/* What the operands give when both are known; NULL: nothing is. */
+/* Returns the result when both operands are known; NULL: it is unknown. */
 static const pdl_ty *computed(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b) {
     pdl_err err = {0};
     const pdl_ty *t =
@@ -145,7 +146,7 @@ const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a
     return &pdl_ty_any;
 }
 
-/* Can these two kinds be put in order? */
+/* Returns true when values of these two kinds can be ordered. */
 static bool has_order(uint32_t a, uint32_t b) {
     if ((a | b) & OPAQUE) return true;
     return (a & NUMBER && b & NUMBER) || (a == b && is_sequence(a));
@@ -177,7 +178,7 @@ const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, c
 
 /* --- attributes and items --------------------------------------------------------------------- */
 
-/* A value of the kind, whose attributes are those of all; absent: none is known. Owned. */
+/* Returns a value of the kind, whose attributes are those of all; absent: none is known. Owned. */
 static pdl_val example(uint32_t kind) {
     switch (kind) {
     case PDL_TY_NULL: return pdl_null();
@@ -191,7 +192,7 @@ static pdl_val example(uint32_t kind) {
     }
 }
 
-/* The undefined value that v is, as a type with its reason; NULL: it is another value, or absent.
+/* Returns the undefined value v as a type with its reason; NULL: v is another value, or absent.
  * Takes v. */
 static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
     const pdl_ty *t = NULL;
@@ -209,7 +210,7 @@ static const pdl_ty *method_of(pdl_arena *a, const pdl_native *row, const pdl_ty
     return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_NATIVE, .one.native = row, .receiver = receiver});
 }
 
-/* t.name where t is of this kind; an undefined type when there is none. */
+/* Returns the type of t.name for a t of this kind; an undefined type when there is none. */
 static const pdl_ty *attr_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, pdl_str name) {
     pdl_err err = {0};
     bool known;
@@ -233,7 +234,7 @@ static const pdl_ty *item_of_value(pdl_arena *a, const pdl_ty *t, pdl_vref key) 
     return item ? item : if_undefined(a, missing);
 }
 
-/* An index that a list of a known length does not have. */
+/* Returns the type of an index that a list of a known length does not have. */
 static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) {
     int64_t i;
     if (!t->sized || !pdl_int_get(key, &i)) return NULL;
@@ -245,7 +246,7 @@ static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) 
     return missing;
 }
 
-/* t[key] for a key that is known. */
+/* Returns the type of t[key] for a known key. */
 static const pdl_ty *item_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, pdl_vref key) {
     bool number = pdl_is_int(key) || pdl_is_bool(key), known;
     if (t->has_value && kind & (PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_STR)) {
@@ -272,7 +273,7 @@ static const pdl_ty *item_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, 
     return missing ? missing : &pdl_ty_any;
 }
 
-/* Joins what the kinds of t give. Undefined only when all of them do. */
+/* Joins the results of the kinds of t. Undefined only when all of them are. */
 static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl_vref key) {
     pdl_arena *a = pdl_checker_arena(in->c);
     const pdl_ty *all = NULL;
@@ -284,7 +285,7 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
         all = all ? pdl_ty_join(a, all, x) : x;
     }
     if (!all || all->kinds != PDL_TY_UNDEFINED || pdl_ty_missing_of(all).why.n) return all;
-    pdl_buf why = PDL_BUF; /* each of its kinds has its own reason */
+    pdl_buf why = PDL_BUF; /* each kind has a different reason */
     pdl_ty_show(t, &why);
     pdl_buf_putf(&why, pdl_is_absent(key) ? " has no attribute '%.*s'" : " has no such item",
                  PDL_FMT(name));
@@ -293,9 +294,9 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     return all;
 }
 
-enum { MOST_FIELDS = 1000 }; /* that a misspelt one is compared with */
+enum { MOST_FIELDS = 1000 }; /* fields with which a misspelt one is compared */
 
-/* The field of an object that is most like the name. */
+/* Returns the field of an object that is most like the name. */
 static pdl_str near_field(const pdl_ty *t, pdl_str name) {
     PDL_VEC(pdl_str) names = {0};
     for (uint32_t i = 0; i < t->n_fields; i++) *pdl_vec_push(&names) = t->fields[i].name;
@@ -308,8 +309,8 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
     return near;
 }
 
-/* A field that an object does not have, or a method, may be misspelt, or come from another
- * language. The first kind of t decides: what else it may be is mostly null. */
+/* Suggests a field for one that an object does not have, or a method, which may be misspelt or of
+ * another language. The first kind of t decides: its other kinds are mostly null. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
                                    pdl_str name, bool method) {
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))

@@ -1,4 +1,4 @@
-/* results.c -- what becomes of the result of a block: parser, spec, join.
+/* results.c -- what a block makes of its result: parser, spec, join.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,12 @@
 
 enum {
     OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED,
-    MAX_PARSED = 65536 /* bytes of a literal that is parsed at once */
+    MAX_PARSED = 65536 /* bytes of a literal that is parsed in the check */
 };
 
 /* --- parser ----------------------------------------------------------------------------------- */
 
-/* A regex that cannot be compiled fails whenever it is used. */
+/* Reports a regex that cannot be compiled, which fails whenever it is used. */
 static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     pdl_regex *re = NULL;
     pdl_err err = {0};
@@ -34,7 +34,7 @@ static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     return true;
 }
 
-/* Names of the spec that no group of the pattern has fail as soon as it matches. */
+/* Reports names of the spec that no group of the pattern has: they fail as soon as it matches. */
 static bool has_groups(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     bool named = p->kind == PDL_PARSE_REGEX && p->compiled && p->has_object_spec &&
                  p->mode != PDL_PM_SPLIT && p->mode != PDL_PM_FINDALL;
@@ -82,7 +82,7 @@ static const pdl_ty *type_of_parser(pdl_arena *a, const pdl_parser *p) {
 
 static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
 
-/* A literal is parsed as the run will do it. */
+/* Parses a literal as the run will. */
 static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl_parser *p,
                                    pdl_vref text) {
     pdl_arena *a = pdl_checker_arena(c);
@@ -90,7 +90,7 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        /* a spec may be about one of several values */
+        /* The spec may be about one of several values. */
         bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
                        pdl_json_is_several(pdl_str_get(text));
         return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);
@@ -136,8 +136,8 @@ static bool has_schema(const pdl_type *t, unsigned depth) {
     return false;
 }
 
-/* A broken JSON Schema fails at the first check of any value. NULL: it is not broken, else the
- * problem. */
+/* Reports a broken JSON Schema, which fails at the first check of any value. Returns NULL when it
+ * is intact, else the problem. */
 static pdl_diag *check_schema(pdl_checker *c, const pdl_type *t, pdl_loc loc, pdl_loc mark) {
     pdl_problems found;
     pdl_err err = {0};
@@ -157,7 +157,8 @@ static bool is_valid(pdl_checker *c, const pdl_block *b) {
                          pdl_checker_value_loc(b, "spec"));
 }
 
-/* Only calls by `call` check arguments, and perhaps there is none: warnings. */
+/* Checks the types of parameters. Problems are warnings: only calls by `call` check arguments, and
+ * there may be none. */
 void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         bool pair = p->node && p->node->kind == PDL_NODE_MAP && i < p->node->n;
@@ -167,7 +168,7 @@ void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     }
 }
 
-/* What the type says beyond the spec is kept. */
+/* Returns the spec as a type, with what the type says beyond it. */
 static const pdl_ty *refined(pdl_checker *c, const pdl_ty *t, const pdl_type *spec) {
     pdl_type_kind kind = pdl_type_kind_of(spec);
     bool detailed = t->has_value || t->item || t->n_fields;

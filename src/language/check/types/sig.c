@@ -1,7 +1,7 @@
 /* sig.c -- see sig.h. The number and the names of arguments are judged by the code that binds them
- * in a run, with a function in place of the native that does nothing: so the words of the problem
- * are those of the run; calls that are right in the usual way are seen to be before. Their types
- * are compared with the column `type` of the tables of natives.
+ * in a run, with a function in place of the native that does nothing, so that the words of a
+ * problem are those of the run. Calls that are right in the usual way are recognised before. The
+ * types are compared with the column `type` of the tables of natives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ enum {
 
 /* --- the column `type` ------------------------------------------------------------------------ */
 
-/* The next part of text up to a byte of `ends`, blanks trimmed. */
+/* Returns the next part of text up to a byte of `ends`, with blanks trimmed. */
 static pdl_str next_part(pdl_str *text, char end) {
     size_t i = 0;
     while (i < text->n && text->p[i] != end) i++;
@@ -51,7 +51,7 @@ static uint32_t kinds_of_word(pdl_str word) {
     return PDL_TY_ANY;
 }
 
-/* Kinds that "a|b" accepts. */
+/* Returns the kinds that "a|b" accepts. */
 static uint32_t accepted(pdl_str type) {
     uint32_t kinds = 0;
     if (!type.n) return PDL_TY_ANY;
@@ -63,7 +63,7 @@ static uint32_t accepted(pdl_str type) {
 
 enum { MAX_RESULTS = 2, N_KEPT = 64 };
 
-/* What the word of a result stands for. */
+/* The meaning of the word for a result. */
 typedef enum { R_KINDS, R_ITEM, R_SAME, R_ARG1, R_ARG2 } result_word;
 
 typedef struct result_part {
@@ -76,15 +76,16 @@ typedef struct result_part {
 /* The columns `type` and `params` of a row. */
 typedef struct signature {
     const pdl_native *row;
-    uint32_t takes[MAX_POS]; /* kinds, by parameter */
+    uint32_t takes[MAX_POS]; /* accepted kinds of each parameter */
     struct {
         uint16_t at, n;
-    } names[MAX_POS]; /* parts of row->params */
+    } names[MAX_POS]; /* these are parts of row->params */
     uint8_t n_params, n_results;
     result_part results[MAX_RESULTS];
 } signature;
 
-/* Kinds of a result are exact: what takes an integer also takes true, but gives an integer. */
+/* Reads the word for a result, whose kinds are exact: a parameter that accepts an integer also
+ * accepts true, but a result is an integer. */
 static result_part read_result(pdl_str word) {
     static const struct {
         const char *word;
@@ -105,7 +106,7 @@ static result_part read_result(pdl_str word) {
     return r;
 }
 
-/* Where the types of parameters end: at ->, whose - no word has. */
+/* Returns where the types of parameters end: at ->. No word has a -. */
 static size_t arrow_of(pdl_str type) {
     const char *dash = memchr(type.p, '-', type.n);
     return dash ? (size_t)(dash - type.p) : type.n;
@@ -129,9 +130,9 @@ static void read_row(const pdl_native *row, signature *s) {
     }
 }
 
-/* The columns are texts, which the manual and hover show as they are, and reading them takes longer
- * than what a check does with them: each thread keeps those that it asked for last. The result is
- * valid until the next call. */
+/* Returns the columns of a row as a struct. They are texts, which the manual and hover show as they
+ * are, and reading them takes longer than the check itself, so each thread keeps those that it used
+ * last. The result is valid until the next call. */
 static const signature *signature_of(const pdl_native *row) {
     static _Thread_local signature kept[N_KEPT];
     signature *s = &kept[(uintptr_t)row / sizeof *row % N_KEPT];
@@ -149,7 +150,7 @@ static const pdl_ty *argument(const pdl_sig_args *args, size_t i) {
     return i < args->n_pos ? args->pos[i] : NULL;
 }
 
-/* The named or second argument, which is a default. */
+/* Returns the type of the named or second argument, which is a default. */
 static const pdl_ty *second(const pdl_sig_args *args) {
     if (args->open) return &pdl_ty_any;
     return args->n_pos > 1 ? args->pos[1] : args->n_kw ? &pdl_ty_any : NULL;
@@ -194,7 +195,7 @@ static bool accept(const pdl_native_env *env, const pdl_val *argv, size_t argc, 
     return true;
 }
 
-/* A value of the first kind, for messages that name its type. Owned. */
+/* Returns a value of the first kind, for messages that name its type. Owned. */
 static pdl_val example_of(const pdl_ty *t) {
     if (t && t->kinds == PDL_TY_STR) return pdl_text((pdl_str){0});
     if (t && t->kinds == PDL_TY_LIST) return pdl_list_new(0);
@@ -204,8 +205,8 @@ static pdl_val example_of(const pdl_ty *t) {
     return pdl_null();
 }
 
-/* A call that is right as most are: each keyword names another parameter that has no argument yet,
- * or any name is taken, and none that is needed is absent. */
+/* Returns true for a call that is right as most are: each keyword names another parameter that has
+ * no argument yet, or any name is accepted, and no required one is absent. */
 static bool binds_plainly(const signature *s, const pdl_sig_args *args) {
     const pdl_native *row = s->row;
     bool any_name = row->flags & PDL_N_KWARGS, any_number = row->flags & PDL_N_VARARGS;
@@ -247,10 +248,10 @@ static bool binds(const signature *s, const pdl_sig_args *args, pdl_buf *problem
 /* --- types of arguments ----------------------------------------------------------------------- */
 
 static bool is_taken(const pdl_ty *t, uint32_t kinds) {
-    return !t || (t->kinds & kinds) || t->kinds == PDL_TY_UNDEFINED; /* reported as such */
+    return !t || (t->kinds & kinds) || t->kinds == PDL_TY_UNDEFINED; /* reported elsewhere */
 }
 
-/* The type of the i-th parameter, as it is written. */
+/* Returns the type of the i-th parameter, as it is written. */
 static pdl_str type_at(const pdl_native *row, size_t i) {
     pdl_str type = pdl_str_of(row->type), types = {type.p, arrow_of(type)};
     pdl_str part = next_part(&types, ',');
@@ -266,7 +267,7 @@ static void refuse(const signature *s, size_t i, const pdl_ty *t, pdl_buf *probl
     pdl_ty_show(t, problem);
 }
 
-/* The index of the first argument whose type its parameter does not take, or -1. */
+/* Returns the index of the first argument whose type its parameter does not accept, or -1. */
 static int wrong_argument(const signature *s, const pdl_sig_args *args, pdl_buf *problem) {
     for (size_t i = 0; i < s->n_params && (args->n_kw || i < args->n_pos); i++) {
         if (i < args->n_pos && !is_taken(args->pos[i], s->takes[i])) {

@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* Parts of a literal that are examined, and fields that a join compares: what is larger is known
- * by its kind alone. Types share parts, so that one may be exponentially larger than the text that
- * it comes from: a join examines MAX_JOINED pairs of types. */
+/* Limits: parts of a literal that are examined, and fields that a join compares; a larger one is
+ * known by its kind alone. Types share parts, so one may be exponentially larger than its source
+ * text: a join examines MAX_JOINED pairs of types. */
 enum { MAX_PARTS = 64, MAX_DEPTH = 40, MAX_JOINED = 64 };
 
 #define TY(name, k) const pdl_ty name = {.kinds = (k)}
@@ -34,7 +34,7 @@ const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds) {
     return pdl_ty_new(a, (pdl_ty){.kinds = kinds});
 }
 
-/* Flat switch over the tags of values. */
+/* A flat switch over the tags of values. */
 static uint32_t kind_of_tag(pdl_tag tag) {
     switch (tag) {
     case PDL_V_NULL: return PDL_TY_NULL;
@@ -96,7 +96,8 @@ const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint) {
 
 static const pdl_ty *of_spec(pdl_arena *a, const pdl_type *t, unsigned depth);
 
-/* A function passes where an object is wanted. JSON Schema takes 1.0 for an integer. */
+/* Returns the kinds that a base type accepts. A function is accepted in place of an object, and
+ * JSON Schema accepts 1.0 as an integer. */
 static uint32_t kinds_of_base(pdl_base_type base) {
     switch (base) {
     case PDL_BASE_null: return PDL_TY_NULL;
@@ -120,8 +121,8 @@ static uint32_t kinds_of_word(pdl_vref word) {
     return PDL_TY_ANY;
 }
 
-/* Of a JSON Schema the kinds and the values of `enum`: its other keywords are judged when there is
- * a value. */
+/* Returns the type for a JSON Schema: its kinds and the values of `enum`. Other keywords are judged
+ * when there is a value. */
 static const pdl_ty *of_schema(pdl_arena *a, pdl_vref s) {
     pdl_vref choices = pdl_dict_getz(s, "enum"), words = pdl_dict_getz(s, "type");
     uint32_t by_value = pdl_is_list(choices) ? 0 : PDL_TY_ANY, by_type = PDL_TY_ANY;
@@ -179,7 +180,7 @@ static const pdl_ty *items_of_value(pdl_arena *a, pdl_vref list) {
     return t;
 }
 
-/* Of a list: the type of its items; NULL: not known. */
+/* Returns the type of a list's items; NULL: unknown. */
 static const pdl_ty *item_of(pdl_arena *a, const pdl_ty *t) {
     if (t->has_value && pdl_is_list(t->value)) return items_of_value(a, t->value);
     return t->item;
@@ -220,7 +221,8 @@ const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool 
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* The fields of an object type; those of a value are made. *n UINT32_MAX: too many. */
+/* Returns the fields of an object type; those of a value are made. *n UINT32_MAX: there are too
+ * many. */
 static const pdl_ty_field *fields_of(pdl_arena *a, const pdl_ty *t, uint32_t *n) {
     *n = t->n_fields;
     if (!t->has_value) return t->fields;
@@ -246,7 +248,8 @@ static const pdl_ty_field *find_field(const pdl_ty_field *f, uint32_t n, pdl_str
     return NULL;
 }
 
-/* A field of one side alone may be absent; of an open side it may have any type. */
+/* Joins two objects. A field of one side alone may be absent; on an open side it may have any
+ * type. */
 static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty *y,
                        unsigned *left) {
     uint32_t nx, ny;
@@ -374,7 +377,7 @@ static void show_function(const pdl_ty_function *f, pdl_buf *out, unsigned depth
     show(f->result, out, depth + 1);
 }
 
-/* Number of kinds that are shown as one word. */
+/* Writes the kinds, several of which are shown as one word. */
 static void show_kinds(const pdl_ty *t, pdl_buf *out, unsigned depth) {
     static const struct {
         uint32_t kind;
