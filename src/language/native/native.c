@@ -1,5 +1,5 @@
-/* native.c -- see native.h: finding rows, binding arguments as Python does, bound methods as
- * values.
+/* native.c -- see native.h: finds rows, binds arguments as Python does, and makes values of bound
+ * methods.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The order of a name and that of a row: bytes are compared here, since they differ early and rows
- * would have to be measured first. */
+/* Compares a name with that of a row. Bytes are compared here, since they differ early and the
+ * length of a row's name would have to be counted first. */
 static inline int compare(pdl_str name, const char *z) {
     size_t i = 0;
     while (i < name.n && z[i] && name.p[i] == z[i]) i++;
@@ -42,7 +42,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     return NULL;
 }
 
-enum { MAX_NEAR = 80 }; /* more than the longest table has rows */
+enum { MAX_NEAR = 80 }; /* more than the rows of the longest table */
 
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name) {
     pdl_str names[MAX_NEAR];
@@ -121,7 +121,7 @@ pdl_native_table pdl_native_table_at(size_t i) {
 
 /* --- wording of wrong calls ------------------------------------------------------------------- */
 
-/* The i-th name of "a, b, c". */
+/* Returns the i-th name of "a, b, c". */
 static pdl_str param_at(const char *params, size_t i) {
     const char *p = params;
     for (;; p++) {
@@ -139,7 +139,7 @@ typedef struct {
     pdl_err *err;
 } call;
 
-/* "do_round", "str.upper", "append". */
+/* Appends "do_round", "str.upper", "append". */
 static void put_name(const call *c, bool with_type, pdl_buf *b) {
     if (!c->row->py_name && with_type && c->n_pos) pdl_buf_putf(b, "%s.", pdl_type_name(c->pos[0]));
     pdl_buf_put(b, pdl_str_of(c->row->py_name ? c->row->py_name : c->row->name));
@@ -153,7 +153,7 @@ static bool fail_with(const call *c, pdl_buf *b) {
 
 static size_t hidden(const call *c) { return c->row->style == PDL_NS_ENV ? 1 : 0; }
 
-/* What the receiver of a method does not count for. */
+/* Returns 1 for the receiver of a method, which the counts of arguments leave out, else 0. */
 static size_t receiver(const call *c) { return c->row->py_name ? 0 : 1; }
 
 static void put_too_many(const call *c, pdl_buf *b) {
@@ -167,7 +167,7 @@ static void put_too_many(const call *c, pdl_buf *b) {
     pdl_buf_putf(b, " but %zu %s given", n, n == 1 ? "was" : "were");
 }
 
-/* Number of positional arguments is outside of the row's range, worded for functions written in
+/* Appends the error for a wrong number of positional arguments, worded as for functions written in
  * C. */
 static void put_count(const call *c, pdl_buf *b) {
     size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c),
@@ -245,7 +245,7 @@ static bool given_twice(const call *c, pdl_str name) {
     return fail_with(c, &b);
 }
 
-/* --- binding ---------------------------------------------------------------------------------- */
+/* Returns the index of a parameter, or PDL_NOT_FOUND. */
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 
@@ -253,7 +253,7 @@ static bool takes_no_keywords(const pdl_native *row) {
     return row->style >= PDL_NS_NONE && row->style <= PDL_NS_SUB && !(row->flags & PDL_N_KWARGS);
 }
 
-/* Index of a parameter, or PDL_NOT_FOUND. */
+/* Binds keywords to their places of argv, or to *extra. */
 static size_t param_index(const pdl_native *row, pdl_str name) {
     if (takes_no_keywords(row)) return PDL_NOT_FOUND;
     for (size_t i = 0; i < n_params(row); i++)
@@ -273,7 +273,7 @@ static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, co
         } else if (!pdl_is_absent(argv[at])) {
             return given_twice(c, names[i]);
         } else {
-            argv[at] = kw[i]; /* borrowed, as all of argv */
+            argv[at] = kw[i]; /* borrowed, like all of argv */
         }
     }
     return true;
@@ -305,7 +305,7 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
     return true;
 }
 
-/* Binds fewer arguments than parameters, too many, or named ones. */
+/* Binds arguments of a call that has fewer than parameters, too many, or named ones. */
 static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
                           size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                           pdl_val *out, pdl_err *err) {
@@ -335,8 +335,8 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
-/* A comparison inside of the native may have been cancelled: its result, which this takes, is then
- * invalid. */
+/* Checks for a cancelled comparison inside of the native, whose result would be invalid. Takes
+ * out. */
 static inline bool with_result(bool ok, pdl_val out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)

@@ -1,7 +1,7 @@
 /* native.h -- C functions that PDL programs call: filters, tests, globals, Python-style methods.
  *
  * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound
- * to the row's parameters: argv[i] is the ith parameter or absent. Natives never wait and never
+ * to the row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never
  * re-enter the machine, so that they can be plain C; their arguments hold no unfilled promise (the
  * machine resolves first) unless the row has PDL_N_RAW.
  *
@@ -17,41 +17,44 @@
 typedef struct pdl_native_env {
     bool autoescape;
     bool lenient; /* undefined prints as nothing (Jinja blocks) */
-    /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
+    /* Returns a number uniform in [0, 1) from the run's generator; NULL: natives that need it
+     * fail. */
     double (*random)(void *user);
-    /* prints at once, besides result and context; NULL: natives that need it fail */
+    /* Prints at once, besides result and context; NULL: natives that need it fail. */
     void (*show)(void *user, pdl_str text, pdl_label label);
-    /* checks v against a type written as a value. Error: schema (no such type), type (v does not
-     * fit). NULL: natives that need it fail */
+    /* Checks v against a type written as a value. Error: schema (no such type), type (v does not
+     * fit). NULL: natives that need it fail. */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
-    /* v, which fits the type, with the labels of what it can be (pdl_type_bound). Takes v. NULL
-     * where check is */
+    /* Returns v, which fits the type, with the labels of what it can be (pdl_type_bound). Takes v.
+     * NULL where check is NULL. */
     pdl_val (*bound)(void *user, pdl_vref type, pdl_val v);
-    /* a variable, borrowed, absent when undefined; NULL: natives that need it fail */
+    /* Returns a variable, borrowed, absent when undefined; NULL: natives that need it fail. */
     pdl_vref (*variable)(void *user, pdl_str name);
     void *user;
 } pdl_native_env;
 
-/* argv: parameters in order of the row; extra positional ones (rows with PDL_N_VARARGS) follow in
- * argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS rows) or absent. Result
- * owned. */
+/* The function of a native. argv: parameters in order of the row; extra positional ones (rows with
+ * PDL_N_VARARGS) follow in argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS
+ * rows) or absent. The result is owned. */
 typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                            pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
 enum {
-    PDL_N_VARARGS = 1, /* more positional arguments than parameters */
-    PDL_N_KWARGS = 2,  /* unknown keywords */
+    PDL_N_VARARGS = 1, /* accepts more positional arguments than parameters */
+    PDL_N_KWARGS = 2,  /* accepts unknown keywords */
     PDL_N_RAW = 4,     /* takes promises as they are */
-    /* accepts undefined values (default, defined, ...); others fail on them before the call */
+    /* Accepts undefined values (default, defined, ...); others fail on them before the call. */
     PDL_N_UNDEFINED = 8,
     PDL_N_IMPURE = 16, /* not folded at compile time (random, lipsum) */
-    /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
+    /* A method that changes its receiver: the result is a tuple (new receiver, value of the
+     * call). */
     PDL_N_MUTATES = 32,
-    /* the result is a tuple (kind of an effect, its request): the value of the call is the answer
-     * of the effect. The request may hold promises: the native is called again when they are filled
+    /* The result is a tuple (kind of an effect, its request). The value of the call is the answer
+     * of the effect. The request may hold promises: the native is called again when they are
+     * filled.
      */
     PDL_N_EFFECT = 64,
-    /* the labels of the result are its own work: those of its arguments are not joined */
+    /* The native sets the labels of the result: those of its arguments are not joined. */
     PDL_N_LABELS = 128,
 };
 
@@ -63,27 +66,29 @@ typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, s
 typedef struct pdl_native {
     const char *name;
     pdl_native_fn *fn;
-    /* "value, d, attribute": parameter names; the receiver or piped value is first */
+    /* "value, d, attribute": parameter names; the receiver or piped value is first. */
     const char *params;
     uint8_t n_min,
-        n_max; /* arguments, the first included; n_max is the number of names in params */
+        n_max; /* number of arguments with the first; n_max is the number of names in params */
     uint8_t flags;
-    const char *doc; /* one sentence for the manual and hover */
+    /* Name of the Python function in messages ("do_round"); NULL: made from the type
+     * ("str.upper"). */
+    const char *doc;
     /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
     const char *py_name;
-    uint8_t style; /* how the host words wrong arguments: a pdl_native_style */
+    uint8_t style; /* Python's words for wrong arguments: a pdl_native_style */
     /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
      * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
-     * sized (has a length), iterable, or several with | between. A parameter has a type only where
-     * values of other types fail whatever they are; further ones are any. Of the result alone: item
-     * (of the first argument), same (as the first argument), [T] (a list), arg1, arg2 (when given).
-     * What the checker knows of calls comes from here. */
+     * sized (has a length), iterable, or several with | between. A parameter has a type only if
+     * values of all other types fail; further parameters are any. Only a result may be item (of the
+     * first argument), same (as the first argument), [T] (a list), arg1 or arg2 (when given). The
+     * checker knows calls from this. */
     const char *type;
 } pdl_native;
 
 typedef enum {
     PDL_NS_DEF,  /* "do_round() takes from 1 to 3 positional arguments but 4 were given" */
-    PDL_NS_ENV,  /* the same, with one hidden leading argument that the counts include */
+    PDL_NS_ENV, /* like DEF, with one hidden leading argument that the counts include */
     PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
     PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
     PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
@@ -94,20 +99,21 @@ typedef enum {
 
 enum { PDL_NATIVE_MAX_ARGS = 16 };
 
-/* NULL: no such row. Rows are static. */
+/* These return a row, which is static, or NULL when there is no such row. */
 const pdl_native *pdl_filter_find(pdl_str name);
 const pdl_native *pdl_test_find(pdl_str name);
 const pdl_native *
 pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace */
-/* A method of values of this kind: "upper" of a string. NULL: no such attribute. */
+/* Returns a method of values of this kind: "upper" of a string. NULL: there is no such
+ * attribute. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
-bool pdl_is_dict_method(pdl_str name); /* x.name of an object is never its item then */
+bool pdl_is_dict_method(pdl_str name); /* for an object, x.name is then never its item */
 
-/* Tables for docs and completion: rows in order; *n their number. */
+/* These return tables for docs and completion: rows in order; *n is their number. */
 const pdl_native *pdl_filters(size_t *n);
 const pdl_native *pdl_tests(size_t *n);
 const pdl_native *pdl_globals(size_t *n);
-/* Every table, for the page of builtins: filters, tests, globals, methods by type, natives of
+/* One of all tables, for the page of builtins: filters, tests, globals, methods by type, natives of
  * stdlib. */
 typedef struct pdl_native_table {
     const char *title;
@@ -115,20 +121,21 @@ typedef struct pdl_native_table {
     size_t n;
 } pdl_native_table;
 enum { PDL_NATIVE_TABLES = 13 };
-/* The ith table, i < PDL_NATIVE_TABLES. */
+/* Returns the i-th table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
-/* The filter or test that a word is meant for, also a word of another language (native_advice.c);
+/* Returns the filter or test that a word means, also a word of another language (native_advice.c);
  * empty: none is known. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* What to write in place of a filter that there is not. out stays empty when it is not known. */
+/* Appends what to write in place of a filter that does not exist. out stays empty when that is
+ * unknown. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
-/* What to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name that is
- * neither is mostly one of a variable. */
+/* Appends what to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name
+ * that is neither is mostly a variable's. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
-/* What to write in place of x.name (`x.push`); x is a text or a list, which has no fields; what an
- * operator or filter says that fails. Empty: not known. */
+/* These return what to write in place of x.name (`x.push`), where x is a text or a list, which has
+ * no fields; and for what a failed operator or filter says. Empty: unknown. */
 pdl_str pdl_attribute_advice(pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
@@ -141,80 +148,82 @@ PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, 
                               size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                               pdl_val *out, pdl_err *err);
 
-/* The writer for a filter that is called with n arguments, the piped value included, none of them
- * by name. NULL: none; use pdl_native_call. */
+/* Returns the writer for a filter that is called with n arguments, the piped value included, none
+ * of them by name. NULL: there is none; pdl_native_call is used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
-/* pdl_native_call for such a filter, outside of autoescape. On an error out may hold a part of the
- * text. */
+/* Works as pdl_native_call for such a filter, outside of autoescape. On an error out may hold a
+ * part of the text. */
 PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                const pdl_native_env *env, const pdl_val *argv, size_t argc,
                                struct pdl_buf *out, pdl_err *err);
 
-/* Bound method or global as a value: prints as Python does ("<built-in method upper of str object
- * ...>" without address), callable by the machine. Takes receiver (absent for a global). */
+/* Makes a value of a bound method or a global: it prints as in Python ("<built-in method upper of
+ * str object ...>" without address), and the machine can call it. Takes receiver (absent for a
+ * global). */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
-const pdl_native *pdl_native_row(pdl_vref v); /* of a PDL_V_NATIVE */
+const pdl_native *pdl_native_row(pdl_vref v); /* v has the tag PDL_V_NATIVE */
 pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
 
 /* --- attribute and item access (spec syntax 4.3) ---------------------------------------------- */
 
-/* x.name: attribute or method first, then item; an undefined value with Python's explanation when
- * missing. */
+/* Returns x.name: attribute or method first, then item; an undefined value with Python's
+ * explanation when missing. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
-/* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
+/* Returns x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
-/* The undefined value that says that x has no such item. */
+/* Returns the undefined value that says that x has no such item. */
 pdl_val pdl_no_element(pdl_vref x, pdl_vref key);
-/* The argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi "a.0,b"
- * is [["a", 0], ["b"]]. */
+/* Reads the argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi
+ * "a.0,b" is [["a", 0], ["b"]]. */
 pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);
-/* x[from:to:step]; null or absent bounds. Lists, tuples, strings, ranges, bytes, contexts. */
+/* Returns x[from:to:step]; bounds may be null or absent. Lists, tuples, strings, ranges, bytes,
+ * contexts. */
 PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out,
                         pdl_err *err);
-/* Error of using an undefined value: UndefinedError with its explanation. Always false. */
+/* Sets the error of using an undefined value: UndefinedError with its explanation. Always false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
 /* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class:
  * every class used with these two tags is the first member of a pdl_attr_class. attr returns an
- * owned value, false when there is no such name; it may be NULL. */
+ * owned value, or false when there is no such name; it may be NULL. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
 } pdl_attr_class;
 
-/* How Jinja names the type of x in messages: "dict object", "None", "datetime.date object". */
+/* Appends Jinja's name of the type of x in messages: "dict object", "None", "datetime.date
+ * object". */
 void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 
 /* --- cells: objects of templates with state (namespace, cycler, joiner) ----------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
-/* Takes x; refuses x that holds a namespace. */
+/* Sets a name of a namespace. Takes x; refuses x that holds a namespace. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
-/* Calls a cell: joiner() returns text. *handled false when it is not callable. */
+/* Calls a cell: joiner() returns text. *handled: false when the cell cannot be called. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
 /* --- formatting (percent_format.c) ------------------------------------------------------------ */
 
-/* '%s' % x. lenient: undefined values print as empty text. */
+/* Computes '%s' % x. lenient: undefined values print as empty text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
                                  pdl_err *err);
-/* The same of a tuple of args, appended. */
+/* Appends the result for a tuple of args. */
 PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient,
                                      struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                                 pdl_val *out, pdl_err *err);
-/* format(x, spec): the mini-language "{:>5}". */
+/* Computes format(x, spec): the mini-language "{:>5}". */
 PDL_MUST bool pdl_format_value(pdl_vref x, pdl_str spec, pdl_val *out, pdl_err *err);
 
-/* str(x) as the piped-text filters see it; safe text stays safe when they say so. Escapes for
- * autoescape. */
-/* Markup.escape: safe text unchanged; result is safe */
+/* Does what Markup.escape does: safe text is unchanged, and the result is safe. */
 PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 
 /* --- tools (tools.c) -------------------------------------------------------------------------- */
 
-/* The list as services take it: PDL functions become their signatures, records with a function in
- * `run` lose it, an imported tool server becomes its tools; the rest stays. */
+/* Returns the list of tools as services accept it: PDL functions become their signatures, records
+ * with a function in `run` lose it, an imported tool server becomes its tools; the rest is
+ * unchanged. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

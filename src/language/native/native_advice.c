@@ -1,5 +1,6 @@
-/* native_advice.c -- what people write who know Python, JavaScript or other template languages, and
- * what it is called here. A misspelt word is near to one of these as often as to a word of ours.
+/* native_advice.c -- words that people write who know Python, JavaScript or other template
+ * languages, and what PDL calls them. A misspelt word is as often near to one of these as to a word
+ * of PDL.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +19,13 @@
 #define AS_BOOL       "write `not not x`"
 #define AS_LIST       "write x | list"
 #define AS_SET        "write x | unique | list"
-#define NOTHING       "the value is none: x | default(y, true) is y then"
+#define NOTHING       "the value is null: x | default(y, true) is y then"
 
 typedef struct other_word {
     const char *word, *here;
 } other_word;
 
-/* here: the filter. */
+/* The filters for words of other languages. here: the filter. */
 static const other_word filters[] = {
     {"uppercase", "upper"},   {"upcase", "upper"},          {"toUpperCase", "upper"},
     {"lowercase", "lower"},   {"downcase", "lower"},        {"toLowerCase", "lower"},
@@ -58,10 +59,11 @@ static const other_word no_filters[] = {
     {"ternary", "write `a if condition else b`"},
 };
 
-/* How a name is used: by itself, f(x), x.y or x[y]. Many are good names of variables, too. */
+/* How a name is used: without anything, f(x), x.y or x[y]. Many are good names of variables as
+ * well. */
 enum { BARE = 1, CALLED = 2, DOTTED = 4 };
 
-/* here: what to write. Names that are filters are not in this table. */
+/* Names of other languages. here: what to write. Names that are filters are not in this table. */
 static const struct {
     const char *word;
     unsigned used;
@@ -119,7 +121,7 @@ static const struct {
     {"Object", DOTTED, "write x.keys(), x.values() or x.items()"},
 };
 
-/* here: what to write in place of x.word. */
+/* Attributes of other languages. here: what to write in place of x.word. */
 static const other_word attributes[] = {
     {"length", "write x | length"},
     {"size", "write x | length"},
@@ -156,11 +158,11 @@ static const char *find(const other_word *rows, size_t n, pdl_str word) {
     return NULL;
 }
 
-/* A word of another language that is misspelt is taken for it only when it is long: `test` is as
+/* Letters of a misspelt word of another language that is recognised: `test`, which is short, is as
  * near to `text` as to anything. */
 enum { LONG_WORD = 6 };
 
-/* Exact words first: `size` is nearer to `slice` than to `length`. */
+/* Tries exact words first: `size` is nearer to `slice` than to `length`. */
 pdl_str pdl_filter_near(pdl_str name) {
     pdl_str words[PDL_N_COUNT(filters)];
     size_t n = 0;
@@ -211,7 +213,7 @@ void pdl_name_advise(pdl_str name, bool called, bool dotted, pdl_buf *out) {
         pdl_buf_putf(out, "%.*s is a method: write x.%.*s(...)", PDL_FMT(name), PDL_FMT(name));
 }
 
-/* Messages of operators and filters in Python's words: how they begin. */
+/* The beginnings of messages of operators and filters in Python's words. */
 static const other_word failures[] = {
     {"No first item, sequence was empty.", EMPTY("first")},
     {"No last item, sequence was empty.", EMPTY("last")},
@@ -257,7 +259,7 @@ pdl_str pdl_attribute_advice(pdl_str name) {
     return here ? pdl_str_of(here) : (pdl_str){0};
 }
 
-/* Where in a row of a table the name of a column stands, or -1. */
+/* Returns the index of a column by its name in a row of a table, or -1. */
 static int64_t column_of(pdl_vref row, pdl_str name) {
     enum { MOST_COLUMNS = 1000 };
     if (!pdl_is_list(row)) return -1;

@@ -1,6 +1,6 @@
-/* natives.h -- private to native: what natives share.
+/* natives.h -- declarations that natives share. Private to native.
  *
- * The room holds three libraries and what calls them:
+ * The room holds three libraries and the code that calls them:
  *
  *   native.c    rows, binding of arguments, calls, bound methods; nothing of what natives do
  *   object/     the object model of values: attributes, items, methods of each type, str.format
@@ -9,7 +9,7 @@
  *               with state that only templates make
  *   stdlib/     functions for lib/stdlib.pdl and the pattern library
  *
- * template/ and stdlib/ use object/; object/ takes from template/ only the escaping of HTML and the
+ * template/ and stdlib/ use object/; object/ uses from template/ only the escaping of HTML and the
  * reading of floats.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -31,14 +31,15 @@
         PDL_N_UNUSED size_t argc, PDL_N_UNUSED pdl_vref kwargs, PDL_N_UNUSED pdl_val *out,         \
         PDL_N_UNUSED pdl_err *err
 
-/* The same of a pdl_native_writer. */
+/* Parameters of a pdl_native_writer. */
 #define PDL_WRITES                                                                                 \
     PDL_N_UNUSED const pdl_native_env *env, PDL_N_UNUSED const pdl_val *argv,                      \
         PDL_N_UNUSED size_t argc, PDL_N_UNUSED pdl_buf *out, PDL_N_UNUSED pdl_err *err
 
 #define PDL_N_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Flag of a handle besides those of val.h: a tuple of groupby, with the names `grouper` and `list`.
+/* A flag of handles besides those of val.h: a tuple of groupby, with the names `grouper` and
+ * `list`.
  */
 enum { PDL_F_GROUP = 128 };
 
@@ -49,7 +50,7 @@ typedef struct pdl_rows {
     size_t n;
 } pdl_rows;
 
-/* Tables are sorted by name. */
+/* These return tables, which are sorted by name. */
 pdl_rows pdl_rows_str(void);
 pdl_rows pdl_rows_list(void);
 pdl_rows pdl_rows_tuple(void);
@@ -62,11 +63,11 @@ pdl_rows pdl_rows_time(void);
 pdl_rows pdl_rows_cell(pdl_vref cell); /* methods of a cycler */
 pdl_rows pdl_rows_stdlib(void); /* functions for lib/stdlib.pdl; not listed among the globals */
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
-/* The name of the row that is nearest to the given one; empty when none is near. */
+/* Returns the name of the row that is nearest to the given one; empty when none is near. */
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
 pdl_rows pdl_rows_filters(void);
 
-/* Filters, one function a row of filters.c: filters_value.c, filters_seq.c, filters_pick.c,
+/* Filters, one function for each row of filters.c: filters_value.c, filters_seq.c, filters_pick.c,
  * filters_text.c, filters_html.c. */
 pdl_native_fn pdl_f_abs, pdl_f_attr, pdl_f_default, pdl_f_filesizeformat, pdl_f_float, pdl_f_int,
     pdl_f_length, pdl_f_pprint, pdl_f_random, pdl_f_round, pdl_f_string, pdl_f_sum, pdl_f_tojson;
@@ -79,42 +80,41 @@ pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_
     pdl_f_wordwrap;
 pdl_native_fn pdl_f_json, pdl_f_pylist;
 pdl_native_writer pdl_w_capitalize, pdl_w_format, pdl_w_lower, pdl_w_upper;
-/* Functions of stdlib outside stdlib.c. */
+/* Functions of stdlib outside of stdlib.c. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request,
     pdl_g_tool_result, pdl_g_tool_text;
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode,
     pdl_f_urlize, pdl_f_xmlattr;
 pdl_native_fn pdl_g_nearest;
-/* Methods of text outside methods_str.c. */
+/* Methods of text outside of methods_str.c. */
 pdl_native_fn pdl_m_join, pdl_m_lstrip, pdl_m_partition, pdl_m_rpartition, pdl_m_rsplit,
     pdl_m_rstrip, pdl_m_split, pdl_m_splitlines, pdl_m_strip;
 pdl_native_fn pdl_m_isalnum, pdl_m_isalpha, pdl_m_isascii, pdl_m_isdecimal, pdl_m_isdigit,
     pdl_m_isidentifier, pdl_m_islower, pdl_m_isnumeric, pdl_m_isprintable, pdl_m_isspace,
     pdl_m_istitle, pdl_m_isupper;
 
-/* Attribute or method of x, never an item; false when there is none. */
+/* Returns an attribute or method of x, never an item. Returns false when there is none. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out);
-/* "'list object' has no attribute 'foo'" as an undefined value. */
+/* Returns "'list object' has no attribute 'foo'" as an undefined value. */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* The argument is present and not null. */
+/* Returns true when the argument is present and not null. */
 static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v); }
 
-/* An integer argument ("'str' object cannot be interpreted as an integer"); big ones are clamped.
- * Absent:
- * *out is unchanged. */
+/* Reads an integer argument ("'str' object cannot be interpreted as an integer"); big ones are
+ * clamped. Absent: *out is unchanged. */
 PDL_MUST bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err);
-/* bool(v) with undefined values failing unless env is lenient. */
+/* Computes bool(v); undefined values fail unless env is lenient. */
 PDL_MUST bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err);
-/* str(v), a string (also a safe one) as it is. Undefined: empty, or its error. */
+/* Returns str(v), and a string (also a safe one) as it is. Undefined: empty, or its error. */
 PDL_MUST bool pdl_arg_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
-/* list(v). Undefined: empty, or its error. */
+/* Returns list(v). Undefined: empty, or its error. */
 PDL_MUST bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* Class name as the host's messages spell it: "datetime.date". */
+/* Returns the class name as Python's messages spell it: "datetime.date". */
 const char *pdl_py_type(pdl_vref v);
 bool pdl_is_number(pdl_vref v); /* bool, int, float */
 static inline bool pdl_is_safe(pdl_vref v) {
@@ -122,61 +122,64 @@ static inline bool pdl_is_safe(pdl_vref v) {
 }
 static inline bool pdl_is_seq(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
 
-/* The content of b as text, safe like `like` when that is a safe string. Ends b. Error: limit. */
+/* Makes text of the content of b, safe if `like` is a safe string. Ends b. Error: limit. */
 PDL_MUST bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err);
-/* Piece of a string with the safety of its source. */
+/* Makes a piece of a string, which is safe if its source is. */
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like);
-bool pdl_is_ascii(pdl_vref s); /* one byte a code point */
+bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
 /* --- attributes of items (filters map, sort, groupby...) -------------------------------------- */
 
 /* A parsed "address.city" or "age,name.0": parts with their paths. */
 typedef struct pdl_getter {
     pdl_val paths;  /* list of lists of keys; absent: the item itself */
-    bool multi;     /* result is a list of values, one a path */
+    bool multi;     /* the result is a list with a value for each path */
     bool fold;      /* lower-case strings */
-    pdl_vref deflt; /* borrowed; absent: none */
+    pdl_vref deflt; /* borrowed; absent: there is no default */
     const pdl_native_env *env;
 } pdl_getter;
 
 void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
-/* Its results for each item, as a list. */
+/* Gets the results for each item, as a list. */
 PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
-/* Order of indices of list by keys (a list as long), stable. idx has room for all. */
+/* Orders the indices of a list by keys (a list of the same length), stably. idx has room for
+ * all. */
 PDL_MUST bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
-/* list with its items in the order of keys. */
+/* Returns the list with its items in the order of keys. */
 PDL_MUST bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err);
 
-/* Updates self with a dict or pairs, then keywords (each may be absent). Takes self. Errors as
- * dict(). */
+/* Updates self with a dict or pairs, then keywords (each may be absent). Takes self. Errors are
+ * those of dict(). */
 PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more,
                               pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
 /* --- text ------------------------------------------------------------------------------------- */
 
 void pdl_escape_put(pdl_str s, pdl_buf *out);
-void pdl_unescape_put(pdl_str s, pdl_buf *out); /* html.unescape */
-/* str.join with Python's error for items that are not text. safe: Markup.join, escaping items. */
+void pdl_unescape_put(pdl_str s, pdl_buf *out); /* Python's html.unescape */
+/* Does what str.join does, with Python's error for items that are not text. safe: Markup.join,
+ * which escapes items. */
 PDL_MUST bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out,
                                pdl_err *err);
 pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool right);
-/* Lines as in str.splitlines: each call returns the next line without and with its terminator. */
+/* Reads lines as str.splitlines does: each call returns the next line without and with its
+ * terminator. */
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole);
-/* s in a field of width code points: left and right padding by one fill character. */
+/* Puts s in a field: left and right padding by one fill character. */
 PDL_MUST bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill,
                            pdl_err *err);
-PDL_MUST bool pdl_too_long(pdl_err *err); /* error: text limit */
-/* float(v) of the host: numbers, text ("inf", "1_0.5"). Error as Python's float(). */
+PDL_MUST bool pdl_too_long(pdl_err *err); /* sets the error for the limit of text */
+/* Computes Python's float(v): numbers, text ("inf", "1_0.5"). Errors are Python's. */
 PDL_MUST bool pdl_float_from(pdl_vref v, double *out, pdl_err *err);
-/* round(v, digits) of the host. */
+/* Computes Python's round(v, digits). */
 PDL_MUST bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_err *err);
 
-/* str.format: fields from pos and named (a dict or absent). escape: Markup.format, where unsafe
- * values are escaped. */
+/* Arguments of str.format: fields from pos and named (a dict or absent). escape: Markup.format,
+ * where unsafe values are escaped. */
 typedef struct pdl_format_args {
     const pdl_val *pos;
     size_t n_pos;
@@ -186,26 +189,27 @@ typedef struct pdl_format_args {
 } pdl_format_args;
 PDL_MUST bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *out, pdl_err *err);
 
-/* ascii(x) */
+/* Appends ascii(x). */
 PDL_MUST bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err);
 
 /* --- nearest.c -------------------------------------------------------------------------------- */
 
-/* An item of a list and how well it fits. */
+/* An item of a list, and how well it fits. */
 typedef struct pdl_hit {
     double score;
     size_t index;
 } pdl_hit;
 
-/* [{index, score}] of the k best of n hits, best first, the earlier of equals first. Sorts hits. */
+/* Returns [{index, score}] of the k best of n hits, best first, the earlier of equals first. Sorts
+ * hits. */
 PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pdl_err *err);
 
 /* --- format_spec.c ---------------------------------------------------------------------------- */
 
-/* A double in one of the forms e f g % n with the host's conventions; precision < 0: default. alt:
+/* Appends a double in one of the forms e f g % n as Python does; precision < 0: default. alt:
  * '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
-/* The same for short results with a fixed number of decimals; returns the length, or 0 for all
+/* Does so for short results with a fixed number of decimals. Returns the length, or 0 for all
  * others. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 

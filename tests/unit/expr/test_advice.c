@@ -383,7 +383,7 @@ static const struct {
     {"unsupported operand type(s) for -: 'str' and 'int'", "x | int makes a number"},
     {"'<' not supported between instances of 'str' and 'int'", "x | int makes a number"},
     {"'<' not supported between instances of 'str' and 'list'", ""},
-    {"'<' not supported between instances of 'NoneType' and 'int'", "the value is none"},
+    {"'<' not supported between instances of 'NoneType' and 'int'", "the value is null"},
     {"can only concatenate list (not \"str\") to list", "write x + [item]"},
     {"'int' object is not iterable", ""},
     {"'int' object is not callable", ""},

@@ -19,7 +19,7 @@
 
 /* --- what is missing -------------------------------------------------------------------------- */
 
-/* Types that do not live in Python's builtins are named with their module. */
+/* Appends the name of a type. Types outside of Python's builtins are named with their module. */
 void pdl_object_name(pdl_vref x, pdl_buf *out) {
     const char *module = "";
     pdl_tag t = pdl_tag_of(x);
@@ -46,7 +46,7 @@ pdl_val pdl_no_element(pdl_vref x, pdl_vref key) {
     return pdl_undefined(pdl_text_of_buf(&b));
 }
 
-enum { LONGEST_NAME = 1000 }; /* bytes of one that a message repeats */
+enum { LONGEST_NAME = 1000 }; /* bytes of a name that a message repeats */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name) {
     pdl_buf b = PDL_BUF, type = PDL_BUF;
     pdl_object_name(x, &type);
@@ -79,7 +79,7 @@ static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
-/* The parts of a number that Python shows. */
+/* Returns the parts of a number that Python has as attributes. */
 static bool number_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     bool whole = !pdl_is(x, PDL_V_FLOAT);
     if (pdl_str_is(name, "real") || (whole && pdl_str_is(name, "numerator"))) {
@@ -108,7 +108,7 @@ static bool range_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* The description is in the tool declaration: signature.function.description. */
+/* Returns the description, which is in the tool declaration: signature.function.description. */
 static pdl_vref func_description(const pdl_func *f) {
     if (!pdl_is_dict(f->signature)) return pdl_null();
     pdl_vref inner = pdl_dict_getz(f->signature, "function");
@@ -116,7 +116,7 @@ static pdl_vref func_description(const pdl_func *f) {
     return pdl_is_absent(text) ? pdl_null() : text;
 }
 
-/* All of these are what the server of a tool says. */
+/* Returns attributes of a function, all of which are from the server of a tool. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_about(x);
     pdl_vref v;
@@ -141,7 +141,7 @@ static bool cell_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return cls->attr && cls->attr(x, name, out);
 }
 
-/* Named parts of a group made by groupby. */
+/* Returns the named parts of a group made by groupby. */
 static bool group_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     if (!(pdl_flags_of(x) & PDL_F_GROUP) || pdl_list_len(x) != 2) return false;
     if (pdl_str_is(name, "grouper"))
@@ -164,7 +164,7 @@ static bool plain_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
-/* Attribute or method only; false when there is none. */
+/* Returns an attribute or method only. Returns false when there is none. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_native *row = pdl_method_find(x, name);
     if (row) {
@@ -192,7 +192,8 @@ bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Index into a sequence of n: negative counts from the end. Returns false when out of range. */
+/* Reads an index into a sequence of n, where a negative one counts from the end. Returns false when
+ * it is out of range. */
 static bool index_in(pdl_vref key, size_t n, size_t *out) {
     int64_t i;
     if ((!pdl_is_int(key) && !pdl_is_bool(key)) || !pdl_int_get(key, &i)) return false;
@@ -275,7 +276,7 @@ static bool bound_of(pdl_vref v, int64_t dflt, int64_t *out, pdl_err *err) {
     return pdl_arg_int(v, out, err);
 }
 
-/* Bound moved into the sequence: [0, n] for steps forward, [-1, n-1] backward. */
+/* Moves a bound into the sequence: [0, n] for steps forward, [-1, n-1] backward. */
 static int64_t clamp(int64_t i, int64_t n, bool back) {
     if (i < 0) i = i < -n ? -1 : i + n;
     if (i < 0) return back ? -1 : 0;
@@ -313,7 +314,7 @@ static pdl_val slice_list(pdl_vref x, const span *s) {
     return pdl_is(x, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
 }
 
-/* Text backwards or with gaps: walk once to find the code points. */
+/* Slices text backwards or with gaps, after one walk that finds the code points. */
 static pdl_val slice_text(pdl_vref x, const span *s) {
     pdl_str t = pdl_str_get(x);
     if (s->step == 1) return chars(x, (size_t)s->from, (size_t)s->from + s->count);

@@ -16,16 +16,16 @@ typedef enum { NUMBERS_UNKNOWN, NUMBERS_AUTO, NUMBERS_WRITTEN } numbering;
 typedef struct {
     const pdl_format_args *args;
     numbering numbers;
-    size_t next; /* of automatic numbering */
+    size_t next; /* next automatic number */
     pdl_label label;
     pdl_err *err;
 } formatter;
 
-/* One field as written. */
+/* A field as written. */
 typedef struct {
     pdl_str name, spec;
     uint32_t conversion; /* 0: none */
-    bool nested;         /* spec holds braces */
+    bool nested;         /* spec has braces */
 } field;
 
 static bool fail(formatter *f, const char *what) {
@@ -34,7 +34,7 @@ static bool fail(formatter *f, const char *what) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* End of the name that begins at i: the offset of } : or !. */
+/* Reads the name that begins at i, up to } : or !. */
 static bool read_name(formatter *f, pdl_str s, size_t *i, field *out) {
     size_t from = *i;
     for (; *i < s.n; ++*i) {
@@ -53,7 +53,7 @@ static bool read_name(formatter *f, pdl_str s, size_t *i, field *out) {
     return fail(f, "expected '}' before end of string");
 }
 
-/* The spec from i on to the brace that closes the field. */
+/* Reads the spec from i on to the brace that closes the field. */
 static bool read_spec(formatter *f, pdl_str s, size_t *i, field *out) {
     size_t from = *i, depth = 1;
     for (; *i < s.n; ++*i) {
@@ -69,7 +69,7 @@ static bool read_spec(formatter *f, pdl_str s, size_t *i, field *out) {
     return fail(f, "unmatched '{' in format spec");
 }
 
-/* Field after its opening brace; *i ends after the closing one. */
+/* Reads a field after its opening brace; *i ends after the closing one. */
 static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
     *out = (field){.spec = {"", 0}};
     if (!read_name(f, s, i, out)) return false;
@@ -90,7 +90,7 @@ static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
 
 /* --- the value of a field --------------------------------------------------------------------- */
 
-/* s as an index: digits only; false when it is a key. */
+/* Reads s as an index, which is digits only. Returns false when it is a key. */
 static bool as_index(pdl_str s, int64_t *out) {
     int64_t n = 0;
     if (s.n == 0) return false;
@@ -122,7 +122,7 @@ static bool key_error(formatter *f, pdl_str key) {
     return false;
 }
 
-/* The value of the first part of a name. */
+/* Returns the value of the first part of a name. */
 static bool first_value(formatter *f, pdl_str name, pdl_val *out) {
     int64_t i;
     bool number = as_index(name, &i);
@@ -146,7 +146,7 @@ static bool first_value(formatter *f, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* x[key], failing as Python does. */
+/* Returns x[key], or fails as Python does. */
 static bool item_of(formatter *f, pdl_vref x, pdl_str key, pdl_val *out) {
     int64_t i = 0;
     bool number = as_index(key, &i);
@@ -182,7 +182,7 @@ static bool attr_of(formatter *f, pdl_vref x, pdl_str name, pdl_val *out) {
                         pdl_py_type(x), PDL_FMT(name));
 }
 
-/* One step ".name" or "[key]" of path from *i on. */
+/* Does one step ".name" or "[key]" of path from *i on. */
 static bool step(formatter *f, pdl_str path, size_t *i, pdl_vref x, pdl_val *out) {
     bool item = path.p[*i] == '[';
     if (!item && path.p[*i] != '.')
@@ -211,7 +211,7 @@ static bool value_of(formatter *f, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* !s !r !a; takes x. */
+/* Applies !s !r !a. Takes x. */
 static bool converted(formatter *f, uint32_t how, pdl_val x, pdl_val *out) {
     if (how == 0) {
         *out = x;
@@ -278,7 +278,7 @@ static bool put_format(formatter *f, pdl_str s, unsigned depth, pdl_buf *out) {
         if (!pdl_buf_add(out, pdl_str_sub(s, from, i), f->err)) return false;
         if (i == s.n) break;
         char c = s.p[i++];
-        if (i < s.n && s.p[i] == c) { /* doubled: the brace itself */
+        if (i < s.n && s.p[i] == c) { /* a doubled brace is a brace */
             if (!pdl_buf_add(out, pdl_str_sub(s, i, i + 1), f->err)) return false;
             i++;
             continue;

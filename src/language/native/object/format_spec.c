@@ -1,4 +1,5 @@
-/* format_spec.c -- format(x, spec): [[fill]align][sign][z][#][0][width][grouping][.precision][type]
+/* format_spec.c -- format(x, spec), where spec is
+ * [[fill]align][sign][z][#][0][width][grouping][.precision][type]
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +15,9 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* digits that a number is printed with */
+enum { MAX_PRECISION = 1000000 }; /* digits with which a number is printed */
 
-/* A parsed spec. Zero: not given. */
+/* A parsed spec. Zero members were not given. */
 typedef struct {
     pdl_str fill;
     char align, sign, group, type_ascii;
@@ -48,7 +49,7 @@ static bool invalid(pdl_str s, pdl_vref x, pdl_err *err) {
                         pdl_py_type(x));
 }
 
-/* Fill and alignment. */
+/* Reads fill and alignment. */
 static size_t read_align(pdl_str s, spec *f) {
     if (s.n == 0) return 0;
     size_t n = pdl_utf8_len((unsigned char)s.p[0]);
@@ -83,7 +84,7 @@ static bool read_grouping(pdl_str s, size_t *i, spec *f, pdl_err *err) {
     return true;
 }
 
-/* The grouping goes with the type? */
+/* Returns true when the type allows the grouping. */
 static bool check_grouping(const spec *f, pdl_err *err) {
     if (!f->group || !f->type) return true;
     if (strchr("defgEG%F", f->type_ascii)) return true;
@@ -95,7 +96,7 @@ static bool check_grouping(const spec *f, pdl_err *err) {
                         (unsigned)f->type);
 }
 
-/* default_align of the type is used when none is written. */
+/* Reads a spec. default_align of the type is used when none is written. */
 static bool read_spec(pdl_str s, pdl_vref x, char default_align, spec *f, pdl_err *err) {
     *f = (spec){.fill = PDL_STR(" "), .align = default_align};
     size_t i = read_align(s, f);
@@ -132,17 +133,17 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
 
 /* --- laying out ------------------------------------------------------------------------------- */
 
-/* A number in parts: sign, prefix, digits before the point, the rest. */
+/* The parts of a number: sign, prefix, digits before the point, the rest. */
 typedef struct {
     char sign; /* 0: none */
     pdl_str prefix, digits, rest;
 } parts;
 
-/* How many characters `digits` digits take in groups of `size`. */
+/* Returns how many characters `digits` digits take in groups of `size`. */
 static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
 
-/* Digits in groups of `size`, zeros before them up to min characters, as Python fills: no separator
- * comes first, so the result may be one character longer. */
+/* Appends digits in groups of `size`, with zeros before them up to min characters. As in Python no
+ * separator comes first, so the result may be one character longer. */
 static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out,
                         pdl_err *err) {
     size_t n = digits.n;
@@ -155,7 +156,7 @@ static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_b
     if (n < most) n = most;
     size_t len = grouped_len(n, size), from = out->len, done = 0;
     if (!pdl_buf_fill(out, PDL_STR("0"), len, err)) return false;
-    for (size_t at = from + len; at > from; done++) { /* from the right */
+    for (size_t at = from + len; at > from; done++) { /* goes from the right */
         if (done && done % size == 0) out->p[--at] = sep;
         --at;
         if (done < digits.n) out->p[at] = digits.p[digits.n - 1 - done];
@@ -278,7 +279,7 @@ static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
-/* Every combination needs its own literal format. */
+/* Appends a finite number: every combination needs a literal format. */
 static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
     switch (type) {
     case 'e': alt ? pdl_buf_putf(out, "%#.*e", p, v) : pdl_buf_putf(out, "%.*e", p, v); break;
@@ -312,7 +313,7 @@ void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *ou
         put_finite(v, type, precision, alt, out);
 }
 
-/* "1.500e+10" without the zeros that end its fraction. */
+/* Appends "1.500e+10" without the zeros that end its fraction. */
 static void put_trimmed(pdl_str s, pdl_buf *out) {
     size_t mark = (size_t)((const char *)memchr(s.p, 'e', s.n) - s.p), end = mark;
     if (memchr(s.p, '.', mark)) {
@@ -323,15 +324,15 @@ static void put_trimmed(pdl_str s, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
 }
 
-/* No type but a precision: as 'g', but a number with as many digits as the precision gets the
- * exponent form, and the other form has a digit after the point. */
+/* Appends a number without a type but with a precision: as 'g', but a number with as many digits as
+ * the precision gets the exponent form, and the other form has a digit after the point. */
 static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;
     put_finite(v, 'e', precision - 1, alt, &b);
     long e = strtol(strchr(b.p, 'e') + 1, NULL, 10);
     size_t at = out->len;
-    if (e < -4 || e + 1 > precision - 1) { /* %g takes the exponent form from e == precision on */
+    if (e < -4 || e + 1 > precision - 1) { /* %g uses the exponent form from e == precision on */
         if (alt)
             pdl_buf_put(out, pdl_buf_str(&b));
         else
@@ -343,7 +344,7 @@ static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     pdl_buf_fini(&b);
 }
 
-/* repr; alt: with a point also in "1.e-05". */
+/* Appends the repr; alt: with a point also in "1.e-05". */
 static void put_shortest(double v, bool alt, pdl_buf *out) {
     char t[PDL_NUM_MAX];
     pdl_str s = {t, pdl_num_double(v, t)};
@@ -357,7 +358,7 @@ static void put_shortest(double v, bool alt, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){mark, s.n - (size_t)(mark - s.p)});
 }
 
-/* "-0.00" becomes "0.00". */
+/* Turns "-0.00" into "0.00". */
 static double without_neg_zero(double v, const pdl_buf *printed) {
     for (size_t i = 0; i < printed->len && printed->p[i] != 'e'; i++)
         if (printed->p[i] >= '1' && printed->p[i] <= '9') return v;

@@ -12,7 +12,7 @@
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
-/* Only digits, of any script, at least one: such a part is an index. */
+/* Returns true when the part has only digits, of any script, and at least one: it is an index. */
 static bool all_digits(pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     while (p < end)
@@ -26,7 +26,7 @@ static pdl_val key_of_part(pdl_str part) {
     return pdl_text(part);
 }
 
-/* The piece of s from *pos to the next sep; false after the last. */
+/* Finds the piece of s from *pos to the next sep. Returns false after the last. */
 static bool next_piece(pdl_str s, char sep, size_t *pos, pdl_str *piece) {
     if (*pos > s.n) return false;
     const char *hit = *pos < s.n ? memchr(s.p + *pos, sep, s.n - *pos) : NULL;
@@ -74,7 +74,7 @@ void pdl_getter_fini(pdl_getter *g) {
     g->paths = pdl_absent();
 }
 
-/* Takes v. */
+/* Returns v in lower case if it is text. Takes v. */
 static pdl_val folded(pdl_val v) {
     if (!pdl_is_str(v)) return v;
     pdl_buf b = PDL_BUF;
@@ -138,7 +138,7 @@ bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-/* a < b; undefined values (also inside the lists of several attributes) fail with their
+/* Computes a < b. Undefined values (also inside of the lists of several attributes) fail with their
  * explanation. */
 static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT)) {
@@ -161,7 +161,7 @@ typedef struct {
     bool reverse;
 } order;
 
-/* Merge two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
+/* Merges two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
 static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size_t at[3],
                   pdl_err *err) {
     size_t i = at[0], j = at[1], k = at[0];

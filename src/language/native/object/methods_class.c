@@ -18,10 +18,10 @@ static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
     return true;
 }
 
-/* Title case that is neither: the digraphs. */
+/* Returns true for title case that is not upper case: the digraphs. */
 static bool is_only_title(uint32_t cp) { return pdl_cp_is_title(cp) && !pdl_cp_is_upper(cp); }
 
-/* At least one character of the wanted case, none of the other. */
+/* Returns true for at least one character of the wanted case, and none of the other. */
 static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
@@ -34,8 +34,8 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     return any;
 }
 
-/* Upper and title case letters only after characters without case, lower case only after letters
- * with case. */
+/* Returns true when upper and title case letters only follow characters without case, and lower
+ * case ones only letters with case. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

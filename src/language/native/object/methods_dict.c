@@ -29,7 +29,7 @@ static bool m_copy(PDL_ARGS) {
 }
 
 static bool m_get(PDL_ARGS) {
-    if (pdl_is(argv[1], PDL_V_UNDEFINED) && env->lenient) { /* no dict has it */
+    if (pdl_is(argv[1], PDL_V_UNDEFINED) && env->lenient) { /* no dict has such a key */
         *out = or_null(argv[2]);
         return true;
     }
@@ -85,7 +85,7 @@ static bool m_setdefault(PDL_ARGS) {
                    or_null(argv[2]), out);
 }
 
-/* One pair of update([(k, v), ...]); takes self, which is dropped on failure. */
+/* Puts one pair of update([(k, v), ...]). Takes self, which is dropped on failure. */
 static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_err *err) {
     pdl_val list;
     pdl_err why = {0};
@@ -114,7 +114,7 @@ static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_er
     return ok;
 }
 
-/* self with a dict or pairs, then keywords. Takes self. */
+/* Updates self with a dict or pairs, then keywords. Takes self. */
 bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs,
                      pdl_val *out, pdl_err *err) {
     if (pdl_is(more, PDL_V_UNDEFINED)) {
@@ -180,7 +180,7 @@ static const pdl_native methods[] = {
      PDL_NS_NONE, "object -> tuple"},
     {"setdefault", m_setdefault, "self, key, default", 2, 3, PDL_N_MUTATES,
      "The value of a key, set when it is missing.", NULL, PDL_NS_POS, "object, any, any -> any"},
-    /* the second parameter has no name that a keyword could meet */
+    /* The second parameter has no name that a keyword could equal. */
     {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
      PDL_NS_KW, "object, any -> null"},
     {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE, "object -> list"},

@@ -36,7 +36,8 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
-/* What chose which items are where: after that each item may be another one. Takes self. */
+/* Adds the labels of what chose the order of the items, since each item may be another one after
+ * that. Takes self. */
 static pdl_val chosen_by(pdl_val self, pdl_vref v) {
     return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
 }
@@ -60,7 +61,7 @@ static bool m_pop(PDL_ARGS) {
     return changed(chosen_by(pdl_list_remove(pdl_keep(argv[0]), (size_t)i), argv[1]), x, out);
 }
 
-/* Place of x in v from `from` to `to`; PDL_NOT_FOUND. */
+/* Returns the index of x in v from `from` to `to`, or PDL_NOT_FOUND. */
 static size_t place_of(pdl_vref v, pdl_vref x, size_t from, size_t to) {
     for (size_t i = from; i < to && pdl_walk_may_continue_at(i); i++)
         if (pdl_val_eq(pdl_list_at(v, i), x)) return i;
@@ -162,7 +163,7 @@ pdl_rows pdl_rows_tuple(void) { return (pdl_rows){tuple_methods, PDL_N_COUNT(tup
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-/* Place of a number in a range, PDL_NOT_FOUND. */
+/* Finds the index of a number in a range, or PDL_NOT_FOUND. */
 static bool range_place(pdl_vref range, pdl_vref x, size_t *at) {
     int64_t start, stop, step, v = 0;
     double d = pdl_is(x, PDL_V_FLOAT) ? pdl_float_of(x) : 0;
@@ -210,7 +211,7 @@ static const pdl_native range_methods[] = {
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
 
-/* Groups are flattened in every mode. */
+/* Flattens groups in every mode. */
 static bool m_context_serialize(PDL_ARGS) {
     *out = pdl_context_to_list(argv[0]);
     return true;

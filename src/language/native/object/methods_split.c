@@ -15,14 +15,15 @@ static bool is_blank_at(pdl_str s, size_t i, size_t *n) {
     return blank;
 }
 
-/* The parts of a text so far, perhaps a hundred million of them. */
+/* The parts of a text so far; there may be a hundred million. */
 typedef struct {
     pdl_val list;
     pdl_vref of;
     pdl_err *err;
 } pieces;
 
-/* Each time their number has doubled, checks that there is memory for twice as many. */
+/* Checks, each time that the number of parts has doubled, that there is memory for twice as
+ * many. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
     if (n >= PDL_MAX_RANGE_ITEMS)
@@ -38,8 +39,8 @@ static bool add(pieces *p, pdl_str s) {
     return true;
 }
 
-/* str.split() without separator: words; after max splits the rest is left unchanged, except for
- * blanks at its start. */
+/* Splits as str.split() without separator: into words. After max splits the rest is unchanged,
+ * except for blanks at its start. */
 static bool split_words(pieces *p, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     size_t i = 0, n;
@@ -65,7 +66,7 @@ static bool split_by(pieces *p, pdl_str sep, int64_t max) {
     return add(p, pdl_str_sub(s, from, s.n));
 }
 
-/* Where the last word of s begins. */
+/* Returns where the last word of s begins. */
 static size_t last_word(pdl_str s) {
     size_t from = s.n;
     while (from > 0) {
@@ -77,7 +78,7 @@ static size_t last_word(pdl_str s) {
     return from;
 }
 
-/* Pieces found from the end, the last one first. */
+/* Finds pieces from the end, the last one first. */
 static bool rsplit_words(pieces *p, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     for (;; max--) {
@@ -122,7 +123,7 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     return sep->n || pdl_err_host(err, "ValueError", "empty separator");
 }
 
-/* The pieces as the result, when all were found. */
+/* Makes the result of the pieces, when all were found. */
 static bool take(pieces *p, bool ok, pdl_val *out) {
     if (ok)
         *out = p->list;
@@ -162,7 +163,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
     return take(&p, ok, out);
 }
 
-/* Part before, separator, part after; all text in the first of three when the separator is missing.
+/* Returns the part before, the separator and the part after. Without a separator all text is in the
+ * first of the three.
  */
 static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(argv[1]))

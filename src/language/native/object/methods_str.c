@@ -15,9 +15,8 @@
 static pdl_str self_of(const pdl_val *argv) { return pdl_str_get(argv[0]); }
 
 static bool need_str(pdl_vref v, const char *what, pdl_err *err) {
-    const char *type = pdl_is_null(v) && *what
-                           ? "None"
-                           : pdl_py_type(v); /* with a name: worded by another part of Python */
+    /* Another part of Python words the message that names the argument: it writes None. */
+    const char *type = pdl_is_null(v) && *what ? "None" : pdl_py_type(v);
     return pdl_is_str(v) || pdl_err_host(err, "TypeError", "%smust be str, not %s", what, type);
 }
 
@@ -40,7 +39,7 @@ static bool m_upper(PDL_ARGS) { return recased(argv[0], pdl_utf8_upper, out, err
 
 /* --- searching -------------------------------------------------------------------------------- */
 
-/* The part of a text that start and end (code points, as in a slice) leave. */
+/* The part of a text that start and end (code points, as in a slice) select. */
 typedef struct {
     pdl_str s;
     size_t first; /* code points before it */
@@ -75,7 +74,7 @@ static bool window_of(pdl_vref v, pdl_vref start, pdl_vref end, window *w, pdl_e
     return true;
 }
 
-/* Index in code points of the whole text, -1 when it is not there. */
+/* Finds the index in code points of the whole text, -1 when it is not there. */
 static bool find(const pdl_val *argv, bool last, int64_t *at, pdl_err *err) {
     window w;
     if (!window_of(argv[0], argv[2], argv[3], &w, err) || !need_str(argv[1], "", err)) return false;
@@ -119,7 +118,7 @@ static bool m_count(PDL_ARGS) {
     return true;
 }
 
-/* Begins or ends with a text, or with one of a tuple. */
+/* Returns true when text begins or ends with a text, or with one of a tuple. */
 static bool has_affix(const pdl_val *argv, const char *name, bool (*test)(pdl_str, pdl_str),
                       pdl_val *out, pdl_err *err) {
     window w;
@@ -183,7 +182,7 @@ static bool m_replace(PDL_ARGS) {
     return ok;
 }
 
-/* The fill character of ljust, rjust, center. */
+/* Reads the fill character of ljust, rjust, center. */
 static bool fill_of(pdl_vref v, pdl_str *out, pdl_err *err) {
     *out = PDL_STR(" ");
     if (pdl_is_absent(v)) return true;
@@ -212,7 +211,7 @@ static bool justify_with(const pdl_val *argv, pdl_vref filler, side where, pdl_v
     return ok;
 }
 
-/* Safe text escapes the fill character. */
+/* Justifies text; safe text escapes the fill character. */
 static bool justify(const pdl_val *argv, side where, pdl_val *out, pdl_err *err) {
     if (!pdl_is_safe(argv[0]) || pdl_is_absent(argv[2]))
         return justify_with(argv, argv[2], where, out, err);
@@ -264,7 +263,7 @@ static bool m_expandtabs(PDL_ARGS) {
     return pdl_text_like(&b, argv[0], out, err);
 }
 
-/* Replacement of one code point by the table's value: text, number or null. */
+/* Appends the table's value in place of one code point: text, number or null. */
 static bool put_translated(pdl_str one, pdl_vref to, pdl_buf *b, pdl_err *err) {
     int64_t cp;
     if (pdl_is_absent(to)) return pdl_buf_add(b, one, err);
@@ -278,7 +277,8 @@ static bool put_translated(pdl_str one, pdl_vref to, pdl_buf *b, pdl_err *err) {
     return pdl_buf_add(b, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, err);
 }
 
-/* The entry of a table: of a dict by key, of a sequence by index; absent when there is none. Owned.
+/* Returns the entry of a table: of a dict by key, of a sequence by index; absent when there is
+ * none. Owned.
  */
 static pdl_val entry_of(pdl_vref table, uint32_t cp) {
     if (pdl_is_dict(table)) {
@@ -317,7 +317,7 @@ static bool m_translate(PDL_ARGS) {
     return pdl_text_like(&b, argv[0], out, err);
 }
 
-/* Takes list. */
+/* Appends the code points of text to list. Takes list. */
 static pdl_val with_code_points(pdl_val list, pdl_vref text) {
     pdl_str s = pdl_str_get(text);
     const char *p = s.p, *end = s.p + s.n;
@@ -326,8 +326,8 @@ static pdl_val with_code_points(pdl_val list, pdl_vref text) {
     return list;
 }
 
-/* One entry of a table given as a dict: keys are code points or single characters. Takes d, which
- * is dropped on failure. */
+/* Adds one entry of a table given as a dict, whose keys are code points or single characters. Takes
+ * d, which is dropped on failure. */
 static bool put_entry(pdl_val d, pdl_vref key, pdl_vref to, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(key) && pdl_text_len_cp(key) == 1) {
         const char *p = pdl_str_get(key).p;
@@ -357,8 +357,8 @@ static bool table_of_dict(pdl_vref from, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* A table for translate from one dict, or from two texts of equal length and perhaps a third with
- * characters to delete. */
+/* Makes a table for translate from one dict, or from two texts of equal length and an optional
+ * third with characters to delete. */
 static bool m_maketrans(PDL_ARGS) {
     if (pdl_is_absent(argv[2])) return table_of_dict(argv[1], out, err);
     if (!pdl_is_str(argv[1]))
@@ -388,7 +388,7 @@ static bool m_maketrans(PDL_ARGS) {
 
 /* --- encode ----------------------------------------------------------------------------------- */
 
-/* "UTF_8" and "utf-8" name the same encoding. */
+/* Compares names of encodings: "UTF_8" and "utf-8" are the same. */
 static bool is_encoding(pdl_str name, const char *z) {
     size_t n = strlen(z), k = 0;
     for (size_t i = 0; i < name.n; i++) {

@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* digits that a number is printed with */
+enum { MAX_PRECISION = 1000000 }; /* digits with which a number is printed */
 
-/* One conversion as written. */
+/* A conversion as written. */
 typedef struct {
     bool left, plus, blank, alt, zero;
-    int64_t width, precision; /* -1: none */
+    int64_t width, precision; /* -1: not given */
     uint32_t type;
     size_t at; /* code points before type, for messages */
 } conv;
@@ -25,13 +25,13 @@ typedef struct {
 typedef struct {
     pdl_str s;
     size_t i;
-    pdl_vref args;      /* as given: a tuple of arguments, one argument, a mapping */
+    pdl_vref args;      /* given arguments: a tuple of arguments, one argument, a mapping */
     const pdl_val *pos; /* the arguments; NULL: the items of args */
-    size_t n_pos, next; /* there are, are used */
+    size_t n_pos, next; /* number of arguments, and of used ones */
     bool by_key;        /* a key was used: from then on every field needs one */
     bool fresh;         /* the value of the key was not used yet */
     bool mapping;       /* args can be indexed: unused ones are no error */
-    pdl_val found;      /* by key: owned */
+    pdl_val found;      /* value of the key: owned */
     bool safe;          /* Markup % x */
     bool lenient;       /* undefined values print as empty text */
     pdl_err *err;
@@ -61,7 +61,7 @@ bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* Borrowed. */
+/* The result is borrowed. */
 static bool next_arg(printer *p, pdl_vref *out) {
     if (p->by_key) {
         if (!p->fresh)
@@ -103,7 +103,7 @@ static bool incomplete(printer *p) {
     return pdl_err_host(p->err, "ValueError", "incomplete format");
 }
 
-/* "(key)", with balanced parentheses inside. */
+/* Reads "(key)", with balanced parentheses inside. */
 static bool read_key(printer *p) {
     size_t from = ++p->i, depth = 1;
     for (; p->i < p->s.n; p->i++) {
@@ -132,7 +132,7 @@ static void read_flags(printer *p, conv *c) {
     }
 }
 
-/* Digits or *; *out is unchanged when there is neither. */
+/* Reads digits or *; *out is unchanged when there is neither. */
 static bool read_number(printer *p, const char *what, int64_t *out) {
     if (p->i < p->s.n && p->s.p[p->i] == '*') {
         pdl_vref v;
@@ -154,7 +154,7 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
     return true;
 }
 
-/* A length modifier of C, which is ignored. */
+/* Returns true for a length modifier of C, which is ignored. */
 static bool is_length(char ch) { return ch == 'h' || ch == 'l' || ch == 'L'; }
 
 static bool read_conv(printer *p, conv *c) {
@@ -183,7 +183,7 @@ static bool read_conv(printer *p, conv *c) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* sign and prefix, then body, in the field; zeros go between them. */
+/* Puts sign and prefix, then body, into the field; zeros go between them. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number,
                       pdl_buf *out) {
     if (!c->width)
@@ -230,7 +230,7 @@ static pdl_str sign_of(const conv *c, bool negative) {
                       : (pdl_str){"", 0};
 }
 
-/* Whole number of %d and %x. */
+/* Reads the whole number for %d and %x. */
 static bool whole_of(printer *p, const conv *c, pdl_vref x, pdl_val *out) {
     bool decimal = c->type == 'd' || c->type == 'i' || c->type == 'u';
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, p->err);

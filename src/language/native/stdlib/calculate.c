@@ -1,4 +1,4 @@
-/* calculate.c -- value of an arithmetic expression that a model wrote (spec patterns 6).
+/* calculate.c -- computes an arithmetic expression that a model wrote (spec patterns 6).
  *
  * Evaluating a model's text as code would let it do anything, so this is a separate reader. The
  * grammar is that of Python's expressions, so that an expression that is well-formed but not
@@ -21,7 +21,7 @@
 
 enum {
     MAX_DIGITS = 4300,
-    MAX_BITS = 14285, /* of MAX_DIGITS digits */
+    MAX_BITS = 14285, /* bits of MAX_DIGITS digits */
     MAX_DEPTH = 300,  /* nested parentheses (two each), signs and powers: the reader recurses */
     NONE = -1
 };
@@ -33,17 +33,17 @@ typedef enum { N_VALUE, N_BINARY, N_NEGATE, N_REFUSED } node_kind;
 typedef struct {
     node_kind kind;
     char op;         /* BINARY: + - * / p (power) ^ */
-    int left, right; /* BINARY; NEGATE: left */
+    int left, right; /* BINARY; NEGATE uses left */
     pdl_val value;   /* VALUE: a number; owned */
-    const char *why; /* REFUSED */
+    const char *why; /* used by REFUSED */
 } node;
 
 typedef struct {
     pdl_scan s;
     PDL_VEC(node) nodes;
     bool floats;
-    int depth; /* of recursion */
-    int open;  /* brackets: line breaks are blanks inside */
+    int depth; /* depth of the recursion */
+    int open;  /* open brackets: inside of them line breaks are blanks */
 } reader;
 
 static int add(reader *r, node n) {
@@ -85,7 +85,7 @@ static bool is_word(int c) {
     return c == '_' || c >= 0x80 || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* The word at the cursor, not passed: letters and digits. */
+/* Returns the word at the cursor, letters and digits, without passing it. */
 static pdl_str word_at(const reader *r) {
     size_t n = 0;
     while (is_word(scan_peek_at(&r->s, n))) n++;
@@ -113,7 +113,8 @@ static bool is_digit(int c, int base) {
     return d < base;
 }
 
-/* Digits with single `_` between them; false when there are none or a `_` is not between two. */
+/* Skips digits with single `_` between them. Returns false when there are none or a `_` is not
+ * between two. */
 static bool skip_digits(reader *r, int base, bool lead) {
     bool any = false;
     for (;; any = true) {
@@ -135,7 +136,7 @@ static int integer(reader *r, pdl_str text, int base) {
     return add(r, (node){.kind = N_VALUE, .value = v});
 }
 
-/* A float without its `_`. */
+/* Reads a float without its `_`. */
 static int floating(reader *r, pdl_str text) {
     if (!r->floats) return refused_number(r);
     pdl_buf b = PDL_BUF;
@@ -147,7 +148,7 @@ static int floating(reader *r, pdl_str text) {
     return ok ? add(r, (node){.kind = N_VALUE, .value = pdl_float(d)}) : NONE;
 }
 
-/* Fraction and exponent after the digits before the dot. *is_float: there was one. */
+/* Skips fraction and exponent after the digits before the dot. *is_float: there was one. */
 static bool skip_fraction(reader *r, bool digits, bool *is_float) {
     *is_float = scan_accept(&r->s, '.');
     if (*is_float) digits = skip_digits(r, 10, false) || digits;
@@ -184,7 +185,7 @@ static int number(reader *r) {
     return is_float ? floating(r, text) : integer(r, text, 0);
 }
 
-/* A string literal, the cursor at its quote. */
+/* Skips a string literal; the cursor is at its quote. */
 static bool skip_string(reader *r) {
     char quote = (char)scan_next(&r->s), three[3] = {quote, quote, quote};
     bool many = scan_accept_str(&r->s, (pdl_str){three + 1, 2});
@@ -247,7 +248,8 @@ static bool skip_brackets(reader *r, char close) {
 
 static int expression(reader *r);
 
-/* Binary operators; those of the same level associate to the left. Longest spelling first. */
+/* Binary operators; those of the same level associate to the left. The longest spelling is
+ * first. */
 static const struct {
     const char *text;
     int level;
@@ -275,7 +277,7 @@ static const struct {
 };
 enum { LEVELS = 8 };
 
-static int group(reader *r) { /* after "(" */
+static int group(reader *r) { /* called after "(" */
     r->open++;
     int e = NONE;
     if (accept(r, ")")) {
@@ -326,7 +328,7 @@ static int atom(reader *r) {
     return refused(r, "names are not allowed");
 }
 
-/* Atom followed by calls, subscripts, attributes. */
+/* Reads an atom followed by calls, subscripts, attributes. */
 static int primary(reader *r) {
     int e = atom(r);
     while (e != NONE) {
@@ -347,7 +349,7 @@ static int primary(reader *r) {
     return e;
 }
 
-/* Signs and powers: -a ** -b is -(a ** (-b)). */
+/* Reads signs and powers: -a ** -b is -(a ** (-b)). */
 static int factor(reader *r) {
     if (++r->depth > MAX_DEPTH) return NONE;
     int e;
@@ -369,7 +371,8 @@ static int factor(reader *r) {
     return e;
 }
 
-/* The operator at the cursor when it is of this level or above; its row, or the number of rows. */
+/* Returns the row of the operator at the cursor when it is of this level or above, else the number
+ * of rows. */
 static size_t operator_at(reader *r, int level) {
     skip_blanks(r);
     size_t n = PDL_N_COUNT(operators);
@@ -381,7 +384,7 @@ static size_t operator_at(reader *r, int level) {
     return n;
 }
 
-/* `is`, `is not`, `in`, `not in`: passed. */
+/* Passes `is`, `is not`, `in`, `not in`. */
 static bool accept_comparison(reader *r) {
     if (accept_word(r, "is")) {
         (void)accept_word(r, "not");
@@ -394,7 +397,7 @@ static bool accept_comparison(reader *r) {
     return false;
 }
 
-/* Operands joined by operators of the levels from `level` on, by precedence climbing. */
+/* Reads operands joined by operators of the levels from `level` on, by precedence climbing. */
 static int binary(reader *r, int level) {
     int e = factor(r);
     while (e != NONE) {
@@ -419,7 +422,7 @@ static int negation(reader *r) {
     return e == NONE || !nots ? e : refused(r, "operator not is not allowed");
 }
 
-static int choice(reader *r) { /* and, or */
+static int choice(reader *r) { /* reads and, or */
     int e = negation(r);
     while (e != NONE && (accept_word(r, "and") || accept_word(r, "or")))
         e = negation(r) == NONE ? NONE : refused(r, unsupported);
@@ -443,7 +446,7 @@ static int expression(reader *r) {
     return e;
 }
 
-/* Line breaks and comments around the expression. */
+/* Skips line breaks and comments around the expression. */
 static void skip_lines(reader *r) {
     r->open++;
     skip_blanks(r);
@@ -466,7 +469,7 @@ static int whole(reader *r) {
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-/* Returns v (taken) unless it is too large; false: *why. */
+/* Returns v (taken) unless it is too large. Returns false with *why set then. */
 static bool checked(pdl_val v, pdl_val *out, const char **why) {
     if (pdl_is_int(v) && pdl_int_bit_length(v) > MAX_BITS) {
         pdl_drop(v);
@@ -523,10 +526,10 @@ static bool operate(char op, pdl_vref a, pdl_vref b, pdl_val *out, const char **
 
 typedef struct {
     int node;
-    int state; /* operands done */
+    int state; /* number of operands done */
 } visit;
 
-/* A node is reached for the first time: its operands come next. */
+/* Enters a node for the first time: its operands come next. */
 static bool enter(const node *n, pdl_val *value, const char **why) {
     if (n->kind == N_REFUSED)
         *why = n->why;

@@ -1,4 +1,4 @@
-/* nearest.c -- the vectors of a list that are most similar to another one: cosine.
+/* nearest.c -- finds the vectors of a list that are most similar to another one, by cosine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ static bool number_at(pdl_vref v, size_t i, double *out, pdl_err *err) {
     return true;
 }
 
-/* v . w and |v|. */
+/* Computes v . w and |v|. */
 static bool products(pdl_vref v, const double *w, size_t n, double *dot, double *length,
                      pdl_err *err) {
     double x, sum = 0, square = 0;
@@ -51,7 +51,7 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
     return true;
 }
 
-/* As with tfidf, six digits. */
+/* Ranks the vectors by scores of six digits, like tfidf. */
 static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits,
                  pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(vectors); i++) {

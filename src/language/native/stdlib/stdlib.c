@@ -1,14 +1,14 @@
-/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of
- * one's own, text shown at once; and the table of its natives (others: template_slots.c,
- * find_object.c, calculate.c, tfidf.c).
+/* stdlib.c -- functions that lib/stdlib.pdl cannot write in PDL: probabilities of a judge's answer,
+ * an error of the program, text shown at once; and the table of its natives (others:
+ * template_slots.c, find_object.c, calculate.c, tfidf.c).
  *
- * A judge answers `true` or `false`. The raw response says for each token of the answer which
- * others the model weighed:
+ * A judge answers `true` or `false`. The raw response has, for each token of the answer, the other
+ * tokens that the model weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
- * The last token that the answer starts with is the place where the model decided (models put white
- * space and role tokens first). There the two words compete: p(true) / (p(true) + p(false)) (spec
+ * The model decided at the last token that the answer starts with, because models put white space
+ * and role tokens first. There the two words compete: p(true) / (p(true) + p(false)) (spec
  * execution 1.5).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-/* x[key], borrowed. Error: KeyError as the host words it. */
+/* Returns x[key], borrowed. Error: KeyError in Python's words. */
 static bool member(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
     pdl_vref v = pdl_is_dict(x) ? pdl_dict_getz(x, key) : pdl_absent();
     if (pdl_is_absent(v)) return pdl_err_host(err, "KeyError,LookupError", "'%s'", key);
@@ -41,7 +41,7 @@ static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err
     return true;
 }
 
-/* Does text start with the token of this entry? */
+/* Returns true when text starts with the token of this entry. */
 static bool token_starts(pdl_vref entry, pdl_str text, bool *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
@@ -57,8 +57,8 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Probability of word among the candidate tokens: of the first one that is a prefix of it, else of
- * the least likely one. */
+/* Returns the probability of word among the candidate tokens: that of the first one that is a
+ * prefix of it, else of the least likely one. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -73,7 +73,7 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     return true;
 }
 
-/* The tokens weighed where the answer was decided. */
+/* Finds the tokens that were weighed where the answer was decided. */
 static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
     pdl_vref logprobs, content;
     if (!member(choice, "logprobs", &logprobs, err) ||
@@ -87,7 +87,8 @@ static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *er
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* log of the share of `true` (or, if own, of the given answer) in the weight of both words. */
+/* Computes the log of the share of `true` (or, if own, of the given answer) in the weight of both
+ * words. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
@@ -119,7 +120,7 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Did the model give no probabilities? Many have none to give. */
+/* Returns true when the model gave no probabilities; many have none to give. */
 static bool lacks_logprobs(pdl_vref response) {
     pdl_vref choices = pdl_member(response, "choices");
     if (!pdl_is_list(choices) || !pdl_list_len(choices)) return false;
@@ -127,7 +128,8 @@ static bool lacks_logprobs(pdl_vref response) {
     return pdl_is_absent(content) || pdl_is_null(content);
 }
 
-/* The first word of the answer, in any case, is all that there is: 0 for true, -inf for false. */
+/* Judges by the first word of the answer, in any case, because there is nothing else: 0 for true,
+ * -inf for false. */
 static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
@@ -157,8 +159,8 @@ static pdl_err_kind kind_named(pdl_vref name) {
     return kind == PDL_E_expression ? PDL_E_runtime : kind;
 }
 
-/* Not an error of the expression: the text is the whole message. A caught pdl_error is raised again
- * unchanged. */
+/* Fails with the text as the whole message, since it is not an error of the expression. A caught
+ * pdl_error is raised again unchanged. */
 static bool g_fail(PDL_ARGS) {
     pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
              status = pdl_absent();
@@ -212,7 +214,7 @@ static bool are_texts(pdl_vref v) {
     return true;
 }
 
-/* A text or a list of texts to be embedded by a model. */
+/* Embeds a text or a list of texts with a model. */
 static bool g_embed(PDL_ARGS) {
     pdl_vref model = argv[0], input = argv[1],
              params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();

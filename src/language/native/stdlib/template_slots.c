@@ -1,4 +1,4 @@
-/* template_slots.c -- templates whose slots are {name}: their names, and filling them (spec
+/* template_slots.c -- templates whose slots are {name}: lists their names and fills them (spec
  * patterns 1).
  *
  * A name is letters, digits and `_` of any script; any other brace is plain text. One pass:
@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The next slot of s at or after *pos: its name, *at its brace; *pos moves after it. False: no
- * more. */
+/* Finds the next slot of s at or after *pos: its name, *at its brace; *pos moves after it. Returns
+ * false when there are no more. */
 static bool next_slot(pdl_str s, size_t *pos, size_t *at, pdl_str *name) {
     for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND;
          open++) {
@@ -49,7 +49,7 @@ bool pdl_g_slots(PDL_ARGS) {
     return true;
 }
 
-/* The text of a value: a string unchanged, anything else as JSON. */
+/* Appends the text of a value: a string unchanged, anything else as JSON. */
 static bool put_value(pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
     return pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, b, err);
@@ -67,7 +67,7 @@ bool pdl_g_fill(PDL_ARGS) {
     bool ok = true;
     for (size_t pos = 0, at; ok && next_slot(s, &pos, &at, &name);) {
         pdl_vref v = pdl_dict_gets(argv[1], name);
-        if (pdl_is_absent(v)) continue; /* stays as it is written */
+        if (pdl_is_absent(v)) continue; /* the slot stays as it is written */
         ok = pdl_buf_add(&b, pdl_str_sub(s, from, at), err) && put_value(v, &b, err);
         from = pos;
     }

@@ -1,4 +1,5 @@
-/* tfidf.c -- which texts are most similar to a query: TF-IDF weights, cosine (spec patterns 11).
+/* tfidf.c -- finds the texts that are most similar to a query: TF-IDF weights, cosine (spec
+ * patterns 11).
  *
  * Words are runs of two or more word characters of the lower-cased text. Each text is a list of
  * (word, count), sorted by word; weight = count * idf, vectors of length 1.
@@ -27,12 +28,12 @@ typedef struct {
 } text;
 
 typedef struct {
-    pdl_map ids;          /* word -> its number + 1 */
-    PDL_VEC(uint32_t) df; /* by number: texts that have the word */
+    pdl_map ids;          /* maps a word to its number + 1 */
+    PDL_VEC(uint32_t) df; /* by number: in how many texts the word is */
     PDL_VEC(double) idf;
 } vocabulary;
 
-/* The next word of s at or after *pos; false: no more. */
+/* Finds the next word of s at or after *pos. Returns false when there are no more. */
 static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
     const char *p = s.p + *pos, *end = s.p + s.n;
     while (p < end) {
@@ -50,7 +51,7 @@ static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
     return false;
 }
 
-/* Number of a word plus 1; 0: not known and not to be added. */
+/* Returns the number of a word plus 1; 0: it is unknown and is not added. */
 static uint32_t number_of(vocabulary *v, pdl_str word, bool add) {
     uintptr_t id = (uintptr_t)pdl_map_find(&v->ids, word);
     if (id || !add) return (uint32_t)id;
@@ -65,7 +66,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Equal neighbours become one with their number. */
+/* Joins equal neighbours into one with their number. */
 static bool count_terms(text *t, pdl_err *err) {
     size_t n = 0;
     if (!pdl_sort(t->terms.p, t->terms.n, sizeof(term), by_number, err)) return false;
@@ -79,7 +80,7 @@ static bool count_terms(text *t, pdl_err *err) {
     return true;
 }
 
-/* Words of s into t; new ones enter the vocabulary when it is still being made. */
+/* Reads the words of s into t; new ones enter the vocabulary while it is being made. */
 static bool read_text(text *t, pdl_str s, vocabulary *v, bool add, pdl_err *err) {
     pdl_str word;
     t->lower = PDL_BUF;
@@ -103,7 +104,7 @@ static void weigh(text *t, const vocabulary *v) {
     t->length = sqrt(sum);
 }
 
-/* Cosine: terms of both are in the order of their numbers. */
+/* Computes the cosine: terms of both are in the order of their numbers. */
 static double score(const text *a, const text *b, const vocabulary *v) {
     double sum = 0;
     for (size_t i = 0, k = 0; i < a->terms.n && k < b->terms.n;) {
@@ -126,7 +127,7 @@ static bool all_texts(pdl_vref list, pdl_err *err) {
     return true;
 }
 
-/* hits: room for as many as there are texts. */
+/* Ranks the texts. hits: room for as many as there are texts. */
 static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     size_t n = pdl_list_len(texts);
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];

@@ -1,5 +1,5 @@
-/* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers: reading a
- * model's tool call, and the effects of a server's functions (mcp/mcp.h has their requests).
+/* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers: they read a
+ * model's tool call, and make the effects of a server's functions (mcp/mcp.h has their requests).
  *
  * A tool is a PDL function; or a record with `run` or `tool_api`, whose name is in `name`, in
  * `name_for_model` or in `function.name`; or an imported tool server, an object with `tools` and
@@ -23,7 +23,7 @@ static bool is_text_arg(pdl_vref v, const char *name, pdl_err *err) {
            pdl_err_host(err, "TypeError", "%s should be a string, not %s", name, pdl_py_type(v));
 }
 
-/* (tool, {server, op, ...}); takes arguments. */
+/* Makes (tool, {server, op, ...}). Takes arguments. */
 static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pdl_vref name,
                            const char *with, pdl_val arguments) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "server", pdl_keep(server));
@@ -33,7 +33,7 @@ static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pd
     return pdl_tuple_new((pdl_val[]){pdl_textz("tool"), r}, 2);
 }
 
-/* Those of the variables named that there are: a parameter without a value is not sent. */
+/* Returns those of the named variables that exist: a parameter without a value is not sent. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
     pdl_val d = pdl_dict_new(pdl_list_len(names));
@@ -67,7 +67,8 @@ bool pdl_g_tool_request(PDL_ARGS) {
     return true;
 }
 
-/* One part of a content list. A part that is not text is named, so that the model knows of it. */
+/* Appends one part of a content list. A part that is not text is named, so that the model knows of
+ * it. */
 static void put_part(pdl_vref part, pdl_buf *out) {
     pdl_vref resource = pdl_member(part, "resource"),
              about = pdl_is_dict(resource) ? resource : part;
@@ -102,7 +103,7 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     return false;
 }
 
-/* What a direct call gives: the structured content, else what call_tools shows. */
+/* Returns the result of a direct call: the structured content, else what call_tools shows. */
 bool pdl_g_tool_result(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
     pdl_vref structured = pdl_dict_getz(argv[0], "structured");
@@ -132,7 +133,7 @@ bool pdl_g_tool_text(PDL_ARGS) {
 
 /* --- tool calls of models --------------------------------------------------------------------- */
 
-/* The name of a tool for models, empty when it has none. */
+/* Returns the name of a tool for models, empty when it has none. */
 static pdl_str name_of(pdl_vref tool) {
     pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_about(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
@@ -140,14 +141,15 @@ static pdl_str name_of(pdl_vref tool) {
     return qwen.n ? qwen : pdl_member_str(pdl_is_dict(inner) ? inner : d, "name");
 }
 
-/* Functions of the host program are handles; they take the arguments by name. */
+/* Returns true for a handle of a function of the host program, which takes the arguments by
+ * name. */
 static bool is_host_function(pdl_vref v) {
     return pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable;
 }
 
 static bool is_runnable(pdl_vref v) { return pdl_is(v, PDL_V_FUNC) || is_host_function(v); }
 
-/* The function of a record; absent: none. */
+/* Returns the function of a record; absent: it has none. */
 static pdl_vref run_of(pdl_vref record) {
     pdl_vref run = pdl_dict_getz(record, "run");
     return pdl_given(run) ? run : pdl_dict_getz(record, "tool_api");
@@ -187,7 +189,7 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
     return false;
 }
 
-/* Arguments are JSON text, or an object already; nothing is an empty object. */
+/* Reads arguments, which are JSON text, or an object already; an empty text is an empty object. */
 static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
     *out = pdl_absent();
@@ -235,7 +237,7 @@ bool pdl_g_find_tool(PDL_ARGS) {
     return true;
 }
 
-/* Removes "FILE:LINE - " from a message, which is useless to a model. */
+/* Removes "FILE:LINE - " from a message, because it is useless to a model. */
 static pdl_str without_place(pdl_str s) {
     size_t dash = pdl_str_find(s, PDL_STR(" - "), 0), i = dash == PDL_NOT_FOUND ? 0 : dash;
     while (i && s.p[i - 1] >= '0' && s.p[i - 1] <= '9') i--;
@@ -255,7 +257,7 @@ bool pdl_g_tool_error(PDL_ARGS) {
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
-/* The JSON Schema of parameters that are a list of {name, schema or type, required}. */
+/* Makes the JSON Schema of parameters that are a list of {name, schema or type, required}. */
 static pdl_val schema_of(pdl_vref list) {
     pdl_val props = pdl_dict_new(pdl_list_len(list)), required = pdl_list_new(0);
     for (size_t i = 0; i < pdl_list_len(list); i++) {

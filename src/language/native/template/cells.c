@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* One layout for the three. */
+/* All three have this layout. */
 typedef struct {
     pdl_ext ext;
     pdl_val content; /* namespace: dict; cycler: list; joiner: separator */
@@ -44,7 +44,7 @@ static const pdl_attr_class namespace_class = {
     {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
 /* Returns true when v holds a cell at any depth. Values that are nested too deeply count as holding
- * one. The memo has those that hold none. */
+ * one. The memo has those without a cell. */
 static bool search_cell(pdl_memo *m, pdl_vref v, unsigned depth) {
     pdl_vref known;
     if (pdl_is(v, PDL_V_CELL)) return true;

@@ -1,4 +1,4 @@
-/* cells.h -- private to native: making the objects of templates that have state.
+/* cells.h -- makes the objects of templates that have state. Private to native.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* filters_html.c -- filters that write HTML and addresses (urlize is in filters_urlize.c).
+/* filters_html.c -- filters that write HTML and URLs (urlize is in filters_urlize.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* The text of v without its mark. */
+/* Returns the text of v without its mark of safety. */
 static bool plain_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {
     pdl_val s;
     if (!pdl_arg_text(env, v, &s, err)) return false;
@@ -83,7 +83,8 @@ bool pdl_f_safe(PDL_ARGS) {
 
 /* --- tags ------------------------------------------------------------------------------------- */
 
-/* End of the tag or comment that begins at start; PDL_NOT_FOUND when it is not closed. */
+/* Returns the end of the tag or comment that begins at start; PDL_NOT_FOUND when it is not
+ * closed. */
 static size_t tag_end(pdl_str s, size_t start) {
     bool comment = pdl_str_starts(pdl_str_sub(s, start, s.n), PDL_STR("<!--"));
     pdl_str close = comment ? PDL_STR("-->") : PDL_STR(">");
@@ -104,7 +105,7 @@ static void put_without_tags(pdl_str s, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(s, pos, s.n));
 }
 
-/* Words with one blank between them. */
+/* Appends words with one blank between them. */
 static void put_squeezed(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool pending = false, any = false;
@@ -143,7 +144,7 @@ static bool bad_attr_key(pdl_str s) {
     return false;
 }
 
-/* key="value" */
+/* Appends key="value". */
 static bool put_attr(pdl_vref key, pdl_vref value, pdl_buf *b, pdl_err *err) {
     if (!pdl_is_str(key))
         return pdl_err_host(err, "TypeError", "expected string or bytes-like object, got '%s'",
@@ -221,7 +222,7 @@ static bool put_quoted(const pdl_native_env *env, pdl_vref v, bool query, pdl_bu
     return true;
 }
 
-/* Two values in a pair of any kind. */
+/* Reads the two values of a pair of any kind. */
 static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
     size_t n;
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);

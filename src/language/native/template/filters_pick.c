@@ -27,7 +27,7 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
     return false;
 }
 
-/* args[0] is the name, the rest its arguments. */
+/* Starts an action: args[0] is the name, the rest its arguments. */
 static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args,
                         size_t n, pdl_vref kwargs, pdl_err *err) {
     *a = (action){.env = env};
@@ -108,7 +108,7 @@ bool pdl_f_map(PDL_ARGS) {
     bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) &&
                                !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
-    if (!truth) { /* also values that are not sequences */
+    if (!truth) { /* for values that are not sequences as well */
         *out = pdl_list_new(0);
         return true;
     }

@@ -20,7 +20,7 @@ bool pdl_f_json(PDL_ARGS) {
     return ok;
 }
 
-/* "['a', 'b']": each item's text as Python prints it inside of a list. */
+/* Writes "['a', 'b']": each item's text as Python prints it inside of a list. */
 bool pdl_f_pylist(PDL_ARGS) {
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;

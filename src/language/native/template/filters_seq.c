@@ -99,7 +99,7 @@ static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
 }
 
 bool pdl_f_batch(PDL_ARGS) {
-    int64_t size = -1; /* another kind of number equals no length */
+    int64_t size = -1; /* a number of another kind equals no length */
     if (pdl_is_int(argv[1]) || pdl_is_bool(argv[1])) (void)pdl_int_get(argv[1], &size);
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
@@ -161,7 +161,7 @@ bool pdl_f_slice(PDL_ARGS) {
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* The items sorted by g. */
+/* Returns the items sorted by g. */
 static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                        pdl_err *err) {
     pdl_val keys;
@@ -171,8 +171,9 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
     return ok;
 }
 
-/* Each key in a list: lists first look for the item that differs, so equal keys without an order
- * (null, objects) can be sorted. Only after a failure, since most keys have an order. */
+/* Sorts with each key in a list: lists first search for the items that differ, so equal keys
+ * without an order (null, objects) can be sorted. Called only after a failure, since most keys have
+ * an order. */
 static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                         pdl_err *err) {
     pdl_val keys, lists = pdl_list_new(pdl_list_len(items));
@@ -231,7 +232,7 @@ bool pdl_f_dictsort(PDL_ARGS) {
     return ok;
 }
 
-/* Index of the extreme key. */
+/* Finds the index of the extreme key. */
 static bool extreme(pdl_vref keys, char op, size_t *out, pdl_err *err) {
     size_t best = 0;
     for (size_t i = 1; i < pdl_list_len(keys); i++) {
@@ -277,8 +278,8 @@ bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
 /* --- same and different ----------------------------------------------------------------------- */
 
-/* Groups of equal neighbours of sorted, whose keys by g are in keys; the name of a group is the
- * value of show for its first item. */
+/* Groups equal neighbours of sorted, whose keys by g are in keys. The name of a group is the value
+ * of show for its first item. */
 static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out,
                         pdl_err *err) {
     size_t n = pdl_list_len(sorted);
@@ -357,7 +358,7 @@ bool pdl_f_unique(PDL_ARGS) {
 
 /* --- join ------------------------------------------------------------------------------------- */
 
-/* Every item as text; *any_safe: one of them is marked safe. */
+/* Makes text of every item; *any_safe: one of them is marked safe. */
 static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out,
                      bool *any_safe, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(items));

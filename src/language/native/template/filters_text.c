@@ -30,7 +30,7 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
-/* A short text is written directly into out: it grows to three times its size at most. */
+/* Writes a short text directly into out: it grows to three times its size at most. */
 static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
                         pdl_err *err) {
     if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
@@ -58,7 +58,7 @@ static bool splits_words(uint32_t cp) {
     return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || pdl_cp_is_space(cp);
 }
 
-/* Words are the text between the splitting characters. */
+/* Writes the title case. Words are the text between the splitting characters. */
 static void put_title(pdl_buf *out, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     pdl_steps steps = {0};
@@ -127,7 +127,7 @@ static bool not_a_string(pdl_vref v, const char *op_with, pdl_err *err) {
                         pdl_py_type(v));
 }
 
-/* Text of the width argument: itself, or as many blanks. Owned. */
+/* Returns the text of the width argument: itself, or as many blanks. Owned. */
 static bool indentation(pdl_vref width, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(width)) {
         *out = pdl_keep(width);
@@ -207,7 +207,7 @@ bool pdl_f_replace(PDL_ARGS) {
     return ok;
 }
 
-/* s without its last word. */
+/* Returns s without its last word. */
 static pdl_val without_last_word(pdl_val s) {
     pdl_str t = pdl_str_get(s);
     size_t at = pdl_str_rfind(t, BLANK);
@@ -231,7 +231,7 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     return true;
 }
 
-/* A length: a number, of which the whole part counts. */
+/* Reads a length: a number, of which the whole part counts. */
 static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_number(v))

@@ -1,4 +1,4 @@
-/* filters_urlize.c -- urlize: addresses in a text become HTML links.
+/* filters_urlize.c -- urlize: turns URLs in a text into HTML links.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* What counts as an address: a scheme or www. with a domain, a well-known top domain, an IP number;
- * then port and path. */
+/* The pattern of a URL: a scheme or www. with a domain, a well-known top domain, an IP number; then
+ * port and path. */
 static const char web_pattern[] =
     "^((https?://|www\\.)(([\\w%-]+\\.)+)?([a-z]{2,63}|xn--[\\w%]{2,59})"
     "|([\\w%-]{2,63}\\.)+(com|net|int|edu|gov|org|info|mil)"
@@ -21,9 +21,9 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 typedef struct {
     pdl_regex *web, *mail;
-    int64_t limit;      /* of the displayed address in code points; -1: none */
+    int64_t limit;      /* code points of the displayed URL; -1: no limit */
     pdl_buf attributes; /* rel and target, escaped */
-    pdl_val schemes;    /* list of further beginnings, or absent */
+    pdl_val schemes;    /* list of further prefixes, or absent */
     pdl_buf out;
     pdl_err *err;
 } linker;
@@ -40,7 +40,8 @@ static size_t count(pdl_str s, pdl_str what) {
     return n;
 }
 
-/* Length of an opening or closing bracket at the start or end of s; 0 when there is none. */
+/* Returns the length of an opening or closing bracket at the start or end of s; 0 when there is
+ * none. */
 static size_t opening(pdl_str s) {
     if (s.n && (s.p[0] == '(' || s.p[0] == '<')) return 1;
     return pdl_str_starts(s, PDL_STR("&lt;")) ? 4 : 0;
@@ -50,7 +51,7 @@ static size_t closing(pdl_str s) {
     return pdl_str_ends(s, PDL_STR("&gt;")) ? 4 : 0;
 }
 
-/* Closing marks that balance openings inside of the address belong to it. */
+/* Adds closing brackets to the URL that balance openings inside of it. */
 static void balance(word *w, pdl_str open, pdl_str close) {
     size_t opened = count(w->middle, open), more = count(w->tail, close);
     if (opened <= count(w->middle, close)) return;
@@ -168,7 +169,7 @@ static bool put_words(linker *l, pdl_str s) {
     return true;
 }
 
-/* name="value" with the value escaped. */
+/* Appends name="value" with the value escaped. */
 static void put_attribute(linker *l, const char *name, pdl_str value) {
     if (value.n == 0) return;
     pdl_buf_putf(&l->attributes, " %s=\"", name);
@@ -176,7 +177,7 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
     PDL_PUT(&l->attributes, "\"");
 }
 
-/* The words of rel, always including noopener, each once and in order. */
+/* Appends the words of rel, always including noopener, each once and in order. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
     pdl_val text = pdl_absent();
     if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;
@@ -192,7 +193,7 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
         words[n++] = pdl_str_sub(s, 0, k);
         s = pdl_str_sub(s, k, s.n);
     }
-    for (size_t i = 1; i < n; i++) /* few words: insertion */
+    for (size_t i = 1; i < n; i++) /* few words: insertion sort */
         for (size_t k = i; k > 0 && pdl_str_cmp(words[k], words[k - 1]) < 0; k--) {
             pdl_str swap = words[k];
             words[k] = words[k - 1];
@@ -210,7 +211,7 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
     return true;
 }
 
-/* word: then at most two slashes, or an error. */
+/* Checks that each is a word: followed by at most two slashes. */
 static bool check_schemes(linker *l) {
     for (size_t i = 0; i < pdl_list_len(l->schemes); i++) {
         pdl_vref v = pdl_list_at(l->schemes, i);

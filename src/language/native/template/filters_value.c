@@ -20,10 +20,10 @@
 
 /* --- conversion to numbers -------------------------------------------------------------------- */
 
-enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that anybody wrote */
+enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that a person wrote */
 
-/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits are
- * removed. Returns false for characters that no number has. */
+/* Appends the text of a float in ASCII: digits of any script become 0-9, single underscores between
+ * digits are removed. Returns false for characters that no number has. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -73,8 +73,8 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
-/* The text from which a number is read. Bytes are not text: of theirs only ASCII counts, and its
- * separators U+001C to U+001F are not blanks; otherwise the empty text, which is no number. */
+/* Returns the text from which a number is read. In bytes only ASCII counts, and its separators
+ * U+001C to U+001F are not blanks; other bytes give the empty text, which is no number. */
 static pdl_str number_text(pdl_vref v) {
     if (pdl_is_str(v)) return pdl_str_get(v);
     pdl_str s = pdl_bytes_get(v);
@@ -129,7 +129,8 @@ bool pdl_f_float(PDL_ARGS) {
     return true;
 }
 
-/* int(v, base): false when it fails in a way that the second attempt follows. */
+/* Computes int(v, base). Returns false for a failure after which the filter makes a second
+ * attempt. */
 static bool int_from(pdl_vref v, pdl_vref base_arg, pdl_val *out) {
     if (pdl_is_str(v) || pdl_is(v, PDL_V_BYTES)) {
         int64_t base = 10;
@@ -178,12 +179,12 @@ bool pdl_f_abs(PDL_ARGS) {
 }
 
 enum {
-    MAX_DIGITS = 323,      /* no float has a digit after this place */
-    DOUBLE_DECIMALS = 1100 /* all digits of the exact value of a double */
+    MAX_DIGITS = 323,      /* the last decimal place of a float */
+    DOUBLE_DECIMALS = 1100 /* digits of the exact value of a double */
 };
 
-/* x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): nothing or one unit; a tie
- * goes to nothing. */
+/* Rounds x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): to nothing or one
+ * unit; a tie goes to nothing. */
 static double round_first_digit(double x, int e) {
     char t[DOUBLE_DECIMALS + 32];
     (void)snprintf(t, sizeof t, "%.*e", DOUBLE_DECIMALS - 100, fabs(x));
@@ -195,7 +196,7 @@ static double round_first_digit(double x, int e) {
     return copysign(strtod(t, NULL), x);
 }
 
-/* Half to even on the exact binary value. */
+/* Rounds half to even on the exact binary value. */
 static double round_double(double x, int64_t digits) {
     if (!isfinite(x) || x == 0 || digits > MAX_DIGITS) return x;
     if (digits < -MAX_DIGITS) return copysign(0.0, x);
@@ -218,8 +219,8 @@ static double round_double(double x, int64_t digits) {
     return strtod(t, NULL);
 }
 
-/* Integer to a multiple of 10 ** -digits, half to even: v - r, plus the unit when r is past the
- * middle. */
+/* Rounds an integer to a multiple of 10 ** -digits, half to even: v - r, plus the unit when r is
+ * past the middle. */
 static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
     if (digits >= 0) {
         *out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
@@ -271,7 +272,7 @@ bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_er
     return true;
 }
 
-/* math.ceil or math.floor. */
+/* Computes math.ceil or math.floor. */
 static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v)) return round_int(v, 0, out, err);
     if (!pdl_is(v, PDL_V_FLOAT))
@@ -280,7 +281,7 @@ static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
     return int_of_double(up ? ceil(d) : floor(d), out, err);
 }
 
-/* whole(value * 10 ** precision) / 10 ** precision */
+/* Computes whole(value * 10 ** precision) / 10 ** precision. */
 static bool round_towards(pdl_vref v, pdl_vref precision, bool up, pdl_val *out, pdl_err *err) {
     pdl_val unit = pdl_absent(), scaled = pdl_absent(), whole = pdl_absent();
     bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10),
@@ -422,7 +423,7 @@ static void put_htmlsafe(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Is there a dict with a key that is not text, to any depth that can be written? */
+/* Returns true when a dict has a key that is not text, to any depth that can be written. */
 static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     bool dict = pdl_is_dict(v);
     if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(steps))
@@ -473,7 +474,8 @@ static bool list_in_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out,
     return true;
 }
 
-/* v with the keys of all dicts sorted as in Python, which fails for keys of different kinds. */
+/* Returns v with the keys of all dicts sorted as in Python, which fails for keys of different
+ * kinds. */
 static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_vref known;
     if (depth > PDL_MAX_JSON_DEPTH)
@@ -511,9 +513,9 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
     return ok;
 }
 
-enum { MAX_UNIT = 1000 }; /* bytes of indentation a level */
+enum { MAX_UNIT = 1000 }; /* bytes of indentation for each level */
 
-/* The indentation of an argument, a number of blanks or a text, into *unit; owned. */
+/* Reads the indentation of an argument, a number of blanks or a text, into *unit; owned. */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
     if (pdl_is_str(arg)) {
@@ -547,7 +549,7 @@ bool pdl_f_tojson(PDL_ARGS) {
 
 /* --- sum -------------------------------------------------------------------------------------- */
 
-/* acc + x; takes acc. Lists grow in place. */
+/* Computes acc + x. Takes acc. Lists grow in place. */
 static bool add_to(pdl_val acc, pdl_vref x, pdl_val *out, pdl_err *err) {
     if (pdl_is(x, PDL_V_UNDEFINED)) {
         pdl_drop(acc);

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* One line as code points, cut into chunks: runs of blanks, words, parts of hyphenated words. */
+/* A line as code points, cut into chunks: runs of blanks, words, parts of hyphenated words. */
 typedef struct {
     const uint32_t *cp;
     const uint32_t *off; /* byte offset of each code point, n + 1 of them */
@@ -28,15 +28,16 @@ static bool is_word_punct(uint32_t c) {
     return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c));
 }
 
-/* End of a dash of two or more characters at i that a word follows; i when there is none. */
+/* Returns the end of a dash of two or more characters at i that a word follows; i when there is
+ * none. */
 static size_t dash_end(const para *p, size_t i) {
     size_t j = i;
     while (j < p->n && p->cp[j] == '-') j++;
     return j - i >= 2 && j < p->n && is_word(p->cp[j]) ? j : i;
 }
 
-/* A word may be broken after the hyphen at j: two letters, or letter hyphen letter, before it; two
- * letters after. */
+/* Returns true when a word may be broken after the hyphen at j: two letters, or letter hyphen
+ * letter, before it; two letters after. */
 static bool breaks_at_hyphen(const para *p, size_t j) {
     const uint32_t *c = p->cp;
     if (c[j] != '-') return false;
@@ -67,14 +68,14 @@ static size_t chunk_end(const para *p, size_t i) {
     return j;
 }
 
-/* Nothing but blanks in the chunk (also when it is empty). */
+/* Returns true when the chunk has only blanks or is empty. */
 static bool is_empty(const para *p, chunk c) {
     for (size_t i = c.from; i < c.to; i++)
         if (!pdl_cp_is_space(p->cp[i])) return false;
     return true;
 }
 
-/* How much of a chunk that is too long fits on a line with `room` columns left. */
+/* Returns how much of a chunk that is too long fits on a line with `room` columns left. */
 static size_t cut_of(const para *p, chunk c, size_t room) {
     if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
     for (size_t k = room; k-- > 1;) {
@@ -86,8 +87,8 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* The lines of a paragraph: each is a span of neighbouring chunks. next: chunk that was cut, or to
- * be read. */
+/* Writes the lines of a paragraph: each is a span of neighbouring chunks. next: the chunk that was
+ * cut, or the next to read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, after i, or nothing */
     bool any = false;
@@ -123,7 +124,7 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
         }
         size_t to = i;
         if (has && is_empty(p, (chunk){last, i})) to = last;
-        if (to == from) continue; /* no line of this */
+        if (to == from) continue; /* writes no line for an empty one */
         if (any && !pdl_buf_add(out, sep, err)) return false;
         if (!pdl_buf_add(out, pdl_str_sub(p->text, p->off[from], p->off[to]), err)) return false;
         any = true;
@@ -131,7 +132,7 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* One paragraph: decode, wrap. */
+/* Decodes and wraps one paragraph. */
 static bool wrap_line(para *p, pdl_str line, pdl_str sep, pdl_buf *out, pdl_err *err) {
     size_t n = pdl_utf8_count(line), k = 0;
     uint32_t *cp = PDL_NEW_N(uint32_t, n + 1), *off = PDL_NEW_N(uint32_t, n + 1);

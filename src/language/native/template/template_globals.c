@@ -83,13 +83,13 @@ static const char *const words[] = {
     "vitae",      "vivamus",      "viverra",      "volutpat",     "vulputate",
 };
 
-/* Whole number in [lo, hi). */
+/* Draws a whole number in [lo, hi). */
 static int64_t draw(const pdl_native_env *env, int64_t lo, int64_t hi) {
     int64_t k = lo + (int64_t)(env->random(env->user) * (double)(hi - lo));
     return k < hi ? k : hi - 1;
 }
 
-/* One paragraph of n words: sentences with commas, a full stop at the end. */
+/* Writes one paragraph of n words: sentences with commas, a full stop at the end. */
 static void put_paragraph(const pdl_native_env *env, int64_t n, pdl_buf *b) {
     bool capital = true;
     int64_t last_comma = 0, last_stop = 0, last = -1;
@@ -175,7 +175,8 @@ static const pdl_native globals[] = {
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }
 
 const pdl_native *pdl_global_find(pdl_str name) {
-    /* the natives of stdlib all begin so, and most names that are looked for do not */
+    /* The names of all natives of stdlib begin with this, and most names that are searched do
+     * not. */
     bool own = name.n > 4 && memcmp(name.p, "pdl_", 4) == 0;
     return pdl_rows_find(own ? pdl_rows_stdlib() : rows(), name);
 }

@@ -31,7 +31,7 @@ static bool t_mapping(PDL_ARGS) {
     YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->mapping : pdl_is_dict(argv[0]));
 }
 
-/* Jinja's undefined has a __call__, so that calling it fails with its explanation. */
+/* Returns true also for undefined: in Jinja it has a __call__, which fails with its explanation. */
 static bool t_callable(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     bool handle = t == PDL_V_HANDLE && pdl_handle_of(argv[0])->callable;
@@ -48,7 +48,8 @@ static bool t_iterable(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED || pdl_val_len(argv[0], &n));
 }
 
-/* Has a length and items by key: sets and the views of objects have no items. */
+/* Returns true for values with a length and items by key: sets and the views of objects have no
+ * items. */
 static bool t_sequence(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     size_t n;
@@ -57,7 +58,8 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Two values are the same object; Python shares small integers and one-character strings. */
+/* Returns true when two values are the same object; Python shares small integers and one-character
+ * strings. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
@@ -69,12 +71,12 @@ static bool t_sameas(PDL_ARGS) {
     YIELD(pdl_obj_of(a) == pdl_obj_of(b));
 }
 
-/* Remainder of the first by the second argument, as == to a number. */
+/* Compares the remainder of the first by the second argument with a number, as ==. */
 static bool remainder_is(pdl_vref a, pdl_vref b, int64_t want, pdl_val *out, pdl_err *err) {
     pdl_val r;
     if (pdl_is(a, PDL_V_UNDEFINED)) return pdl_undefined_error(a, err);
     if (pdl_is(b, PDL_V_UNDEFINED)) return pdl_undefined_error(b, err);
-    if (pdl_is_str(a)) { /* the operator formats */
+    if (pdl_is_str(a)) { /* for text, % formats */
         pdl_val args[1] = {pdl_keep(b)};
         pdl_val tuple = pdl_tuple_new(args, 1);
         bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false,
@@ -93,7 +95,7 @@ static bool t_odd(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 1, out, e
 static bool t_even(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 0, out, err); }
 static bool t_divisibleby(PDL_ARGS) { return remainder_is(argv[0], argv[1], 0, out, err); }
 
-/* At least one cased letter, and none of the other case. */
+/* Returns true for at least one cased letter, and none of the other case. */
 static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out,
                      pdl_err *err) {
     pdl_val s;
@@ -107,7 +109,7 @@ static bool t_upper(PDL_ARGS) { return is_cased(env, argv[0], pdl_m_isupper, out
 
 static bool t_in(PDL_ARGS) {
     bool r;
-    if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false); /* lenient, and empty */
+    if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false); /* undefined is lenient here, and empty */
     if (!pdl_val_in(argv[0], argv[1], &r, err)) return false;
     YIELD(r);
 }
@@ -127,7 +129,8 @@ static bool t_gt(PDL_ARGS) { return ordered(argv, '>', out, err); }
 static bool t_le(PDL_ARGS) { return ordered(argv, 'l', out, err); }
 static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
-/* Whether a name is in a table; as in a look-up in Python's dict, an unhashable one fails. */
+/* Returns true when a name is in a table; as in a look-up in Python's dict, an unhashable one
+ * fails. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
@@ -175,7 +178,7 @@ static const pdl_native tests[] = {
     {"gt", t_gt, "a, b", 2, 2, 0, "The first is larger.", "gt", PDL_NS_POS, "any, any -> boolean"},
     {"in", t_in, "value, seq", 2, 2, 0, "An item or a part of the argument.", "test_in", PDL_NS_DEF,
      "any, iterable -> boolean"},
-    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are none.",
+    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are not integers.",
      "test_integer", PDL_NS_DEF, "any -> boolean"},
     {"iterable", t_iterable, "value", 1, 1, UNDEF, "Has items to go through.", "test_iterable",
      PDL_NS_DEF, "any -> boolean"},
