@@ -37,6 +37,10 @@ def models_of(t, around=()):
                 yield from models_of(x, around + (t["pdl__id"],) if t.get("kind") == "model" else around)
 
 
+def is_executed(block):
+    return "pdl__timing" in block
+
+
 def expanded(t):
     """The trace with whole lists of messages, by the rule in docs/manual/live-document.md."""
     models = {i: b for i, b, _ in models_of(t)}
@@ -293,13 +297,54 @@ maxIterations: %%d
     assert "pdl__same" not in json.dumps(whole)
 
     def lists(t):
-        return {i: (b.get("pdl__context"), b["pdl__model_input"], b["input"]) for i, b, _ in models_of(t) if "call" not in i.split(".")[0:1]}
+        called = [b for i, b, _ in models_of(t) if "call" not in i.split(".")[0:1]]
+        made = {b["pdl__id"]: b["input"] if is_executed(b["input"]) else None for b in called}
+        return {b["pdl__id"]: (b.get("pdl__context"), b["pdl__model_input"], made[b["pdl__id"]]) for b in called}
     got, want = lists(expanded(short)), lists(whole)
     for place, parts in want.items():
         for a, b in zip(got[place], parts):
+            if a is None and b is not None and parts[2] is b:  # of an `input` that is written messages they are enough
+                continue
             equal(json.loads(NANOS.sub("0", json.dumps(a))), json.loads(NANOS.sub("0", json.dumps(b))), place)
     sizes = [len(pdl.run(folder, program % n)) for n in (40, 80)] if name not in GROW else [1, 1]
     assert sizes[1] < 2.1 * sizes[0], sizes
+
+
+WRITTEN = ['[{role: user, content: "say ${ i }"}]', '{array: [{role: user, content: hi}]}', '{role: user, content: hi}', '{text: [hi, "${ i }"]}',
+           '[{role: system, content: "be brief"}, {role: user, content: {text: ["say ", "${ i }"]}}]']
+
+
+@pytest.mark.parametrize("given", WRITTEN)
+def test_an_input_of_written_messages_is_in_the_trace_once(pdl, folder, given):
+    program = '{repeat: {text: [q, {model: openai/m, input: %s, parameters: {mock_response: r}}]}, index: i, maxIterations: %%d}' % given
+    short, whole = pdl.run(folder, program % 100), pdl.trace(folder, program % 3, args=["--whole"])
+    assert len(short) < 100 * (2000 if "system" not in given else 2200), len(short)  # 2 000 rounds of one short message: 4 MB
+    assert len(pdl.run(folder, program % 200)) < 2.05 * len(short)
+    t = pdl.trace(folder, program % 3)
+    for (_, a, _), (_, b, _) in zip(models_of(expanded(t)), models_of(whole), strict=True):
+        equal(a["pdl__model_input"], b["pdl__model_input"])
+        equal((is_executed(a["input"]), is_executed(b["input"])), (False, True))
+    p = subprocess.run([pdl.pdl, "check", "t.json"], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    equal(p.returncode, 0, p.stdout + p.stderr)
+
+
+MADE = {'[{role: user, content: "${ f() }"}]': "pdl__calls", '[{role: user, content: {model: openai/n, parameters: {mock_response: n}}}]': "openai/n",
+        '[{role: user, content: {data: 7, def: x}}]': "pdl__timing", '[{role: user, content: {lang: jinja, code: a}}]': "pdl__timing",
+        '[{role: user, content: {data: "1", parser: yaml, fallback: b}}]': "pdl__timing", '"say ${ 1 }"': "pdl__timing"}
+
+
+@pytest.mark.parametrize("given", MADE)
+def test_an_input_that_was_made_is_in_the_trace(pdl, folder, given):
+    t = pdl.trace(folder, 'defs: {f: {function: {}, return: {text: [a, b]}}}\ntext: [{model: openai/m, input: %s, parameters: {mock_response: r}}]' % given)
+    assert is_executed(t["text"][0]["input"]) and MADE[given] in json.dumps(t["text"][0]["input"]), t["text"][0]["input"]
+
+
+def test_an_input_that_failed_is_in_the_trace(pdl, folder):
+    program = '{text: [{model: openai/m, input: [{role: user, content: a}, {role: user, content: "${ nope }"}], parameters: {mock_response: r}}]}'
+    t = pdl.trace(folder, program, status=1)
+    assert "nope" in json.dumps(executed(t, "message")) or '"kind": "error"' in json.dumps(t), t
+    t = pdl.trace(folder, '{text: [{model: openai/m, input: [{role: user, content: a}], parameters: "${ nope }"}]}', status=1)
+    assert '"content": "a"' in json.dumps(t), t
 
 
 def test_a_whole_trace_has_only_what_the_reference_writes(pdl, folder):

@@ -83,6 +83,7 @@ typedef struct fold_node {
     bool fell_back; /* its fallback produced the result */
     bool silent;    /* does not show */
     bool in_input;  /* its result is the `input` of a model */
+    bool plain;     /* made of nothing but messages and values; set when it is written */
     bool waits;     /* a model: for its reply */
     bool queued, written;
     bool given_up; /* belongs to an attempt that failed: freed once nothing refers to it */

@@ -149,6 +149,40 @@ bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
     return b->kind == PDL_BLOCK_map && PDL_AS(map, b)->body == child;
 }
 
+static bool may_be_tried_again(const pdl_block *b) {
+    return b->rare->retry || b->rare->fallback || b->rare->expectations.n;
+}
+
+/* Kinds that put values together and call nothing. */
+static bool is_putting_together(pdl_block_kind k) {
+    static const bool kinds[PDL_BLOCK_COUNT] = {
+        [PDL_BLOCK_scalar] = true, [PDL_BLOCK_data] = true,  [PDL_BLOCK_message] = true,
+        [PDL_BLOCK_text] = true,   [PDL_BLOCK_array] = true, [PDL_BLOCK_lastOf] = true,
+        [PDL_BLOCK_object] = true, [PDL_BLOCK_sequence] = true};
+    return kinds[k];
+}
+
+/* Is all that is known of n and its parts what they gave together? */
+static bool is_plain(const pdl_fold *f, const fold_node *n) {
+    const pdl_block *b = n->block;
+    if (f->whole || f->put_label || n->failure || n->part_failed || n->calls.begun) return false;
+    if (!is_putting_together(b->kind) || b->def.s.n || b->rare->defs.n || may_be_tried_again(b))
+        return false;
+    if (pdl_fold_fact(n, "pdl__decisions", 0)) return false;
+    for (const fold_node *c = n->first; c; c = c->next)
+        if (!c->plain) return false;
+    return true;
+}
+
+/* Messages that are written into a program are in `pdl__model_input` as they were sent. The
+ * blocks that made them would be most of the trace of a short call: they are written as those that
+ * were not executed. A text or an expression as `input` is one block, which stays. */
+static bool shows_source(const view_of *v, const fold_node *input) {
+    pdl_block_kind k = input->block->kind;
+    return input->in_input && !v->node->in_input && input->plain && k != PDL_BLOCK_scalar &&
+           k != PDL_BLOCK_data && !pdl_is_absent(fact_of(v->node, "pdl__model_input", 0));
+}
+
 /* A block that was not executed here, in the form of traces; it carries the id of its last
  * execution elsewhere, as in the reference. */
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key,
@@ -158,7 +192,7 @@ static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, cons
     pdl_fold_note_question(
         v->answers,
         (fold_question){.what = FOLD_ASKS_CHILD, .key = key, .index = index, .child = child});
-    pdl_val x = c ? pdl_fold_hole_text(&c->text)
+    pdl_val x = c && !shows_source(v, c) ? pdl_fold_hole_text(&c->text)
                 : child->kind == PDL_BLOCK_scalar
                     ? pdl_absent()
                     : pdl_fold_hole_written(v->fold, child, (pdl_str){0});
@@ -266,12 +300,8 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     return taken ? pdl_bool(true) : pdl_absent();
 }
 
-/* Each attempt has another id. */
-static bool may_be_tried_again(const pdl_block *b) {
-    return b->rare->retry || b->rare->fallback || b->rare->expectations.n;
-}
-
-/* A list of messages in the `input` of a model, which may name that model where its id is known. */
+/* A list of messages in the `input` of a model, which may name that model where its id is known:
+ * each attempt has another one. */
 static pdl_val as_input(const view_of *v, pdl_val x) {
     const fold_node *model = v->node->parent;
     if (!pdl_is_list(x) && !pdl_is(x, PDL_V_CONTEXT)) return as_shown(v->fold, x);
@@ -656,6 +686,7 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
         return;
     }
     if (f->err.kind) return; /* there will be no trace */
+    n->plain = n->in_input && is_plain(f, n);
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
     if (!put_node(f, n) && pdl_err_is_cancel(&f->err)) {
