@@ -114,7 +114,8 @@ void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out) {
 
 /* --- a box in the tree ------------------------------------------------------------------------ */
 
-static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
+static void put_times(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+    const pdl_box *b = &d->boxes.p[i];
     int64_t zero = d->boxes.p[0].start;
     if (!b->start || b->start < zero) return;
     pdl_json_put_int(out, "start", (b->start - zero) / 1000);
@@ -124,6 +125,8 @@ static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
     if (pdl_is(first, PDL_V_INT) && pdl_int_of(first) >= b->start && pdl_int_of(first) <= b->end)
         pdl_json_put_int(out, "answers", (pdl_int_of(first) - b->start) / 1000);
     if (b->end >= b->start) pdl_json_put_int(out, "end", (b->end - zero) / 1000);
+    int64_t waited = pdl_doc_waited(d, i);
+    if (waited) pdl_json_put_int(out, "waited", waited / 1000);
 }
 
 /* What the block says, else its name in defs. */
@@ -149,7 +152,7 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
     if (pdl_box_variable(b).n) pdl_json_put_text(out, "def", pdl_box_variable(b));
     put_member_text(b, "role", "role", out);
     put_member_text(b, "model", "model", out);
-    put_times(d, b, out);
+    put_times(d, i, out);
     if (pdl_box_tokens(b)) pdl_json_put_int(out, "tokens", pdl_box_tokens(b));
     if (s && s->lines[i].first) {
         pdl_json_put_int(out, "line", s->lines[i].first);

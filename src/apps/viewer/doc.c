@@ -246,6 +246,32 @@ pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref 
     return out;
 }
 
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+/* The attempts that failed were on the network, too. */
+static int64_t nanos_of_attempts(pdl_vref list) {
+    double seconds = 0;
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        pdl_vref s = pdl_is_dict(one) ? pdl_dict_getz(one, "seconds") : pdl_absent();
+        bool is_last = pdl_is_dict(one) && pdl_text_is(pdl_dict_getz(one, "next"), "none");
+        if (pdl_is(s, PDL_V_FLOAT) && pdl_float_of(s) > 0 && !is_last) seconds += pdl_float_of(s);
+    }
+    return seconds < 1e9 ? (int64_t)(seconds * 1e9) : 0;
+}
+
+/* The request goes out when its parts have ended, unless it has to wait. */
+int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
+    enum { LEAST_NS = 5000000 };
+    const pdl_box *b = &d->boxes.p[i];
+    int64_t sent = time_of(pdl_box_get(b, "pdl__timing"), "sent_nanos"), ready = b->start;
+    if (!pdl_str_is(b->kind, "model") || !b->start || sent < b->start || sent > b->end) return 0;
+    for (uint32_t k = b->first; k < b->first + b->n_children; k++)
+        if (d->boxes.p[k].end > ready && d->boxes.p[k].end <= sent) ready = d->boxes.p[k].end;
+    int64_t waited = sent - ready - nanos_of_attempts(pdl_box_get(b, "pdl__attempts"));
+    return waited >= LEAST_NS ? waited : 0;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* JSON, or what is certain of its beginning. */

@@ -54,6 +54,10 @@ enum { PDL_DOC_MAX_BOXES = 5000000 };
 PDL_MUST bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err);
 void pdl_doc_free(pdl_doc *d); /* NULL is fine */
 
+/* How long box i, a call of a model, waited for its turn, a rate or another attempt, in
+ * nanoseconds; 0: not noticeably. What is left of its time was spent on the network. */
+int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i);
+
 /* The value of a key of the box's block, or absent; borrowed. */
 pdl_vref pdl_box_get(const pdl_box *b, const char *key);
 /* The messages of v, which is in this member of box i or in a part of it, as a list (owned): a list

@@ -69,6 +69,8 @@ void pdl_doc_lanes(const pdl_doc *d, pdl_buf *out) {
         pdl_json_put_text(out, "kind", d->boxes.p[b->id].kind);
         pdl_json_put_int(out, "start", (b->start - zero) / 1000);
         pdl_json_put_int(out, "end", (b->end - zero) / 1000);
+        int64_t waited = pdl_doc_waited(d, b->id);
+        if (waited) pdl_json_put_int(out, "waited", waited / 1000);
         pdl_json_put_int(out, "lane", (int64_t)lane_of(ends, &lanes, b));
         pdl_buf_putc(out, '}');
     }

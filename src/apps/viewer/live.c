@@ -35,6 +35,7 @@ typedef struct live_box {
     uint32_t asks;                              /* id of the input that it waits for; 0: none */
     bool lines;                                 /* of more than one line */
     int64_t start, end;
+    int64_t waited; /* a call of a model: for its turn, a rate or another attempt */
     size_t change; /* its newest note */
 } live_box;
 
@@ -307,6 +308,7 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
     live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
     b->end = e->nanos;
+    if (e->reply) b->waited += (int64_t)(pdl_reply_waited(e->reply) * 1e9);
     b->failed = e->err != NULL;
     if (b->failed && e->err->msg) set_text(b, pdl_str_of(e->err->msg));
     for (live_box *x = b;; x = l->boxes.p[x->parent]) {
@@ -413,6 +415,7 @@ static void put_box(const pdl_live *l, live_box *b, pdl_buf *out) {
     if (b->tokens) pdl_json_put_int(out, "tokens", b->tokens);
     pdl_json_put_int(out, "start", (b->start - l->zero) / 1000);
     if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
+    if (b->waited >= 1000) pdl_json_put_int(out, "waited", b->waited / 1000);
     if (b->file != PDL_VIEW_NO_FILE) {
         pdl_json_put_int(out, "line", pdl_loc_line(block->loc));
         if (b->file) pdl_json_put_int(out, "file", b->file);

@@ -64,10 +64,12 @@ void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds) {
     deliver(e, &r);
 }
 
-void pdl_effect_refuse(pdl_effect *e, pdl_err *err) {
+void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds) {
     assert(e->sink.reply);
     assert(err->kind != PDL_E_NONE);
-    pdl_reply r = {.value = pdl_absent()};
+    pdl_reply r = {.value = pdl_absent(), .seconds = seconds};
     pdl_err_move(&r.err, err);
     deliver(e, &r);
 }
+
+void pdl_effect_refuse(pdl_effect *e, pdl_err *err) { pdl_effect_refuse_after(e, err, 0); }

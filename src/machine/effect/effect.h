@@ -54,6 +54,9 @@ typedef struct pdl_reply {
     double seconds; /* how long it took; 0 unknown */
 } pdl_reply;
 void pdl_reply_fini(pdl_reply *r);
+/* How many of these seconds a call of a model waited for its turn, a rate or another attempt; what
+ * is left was spent on the network. */
+double pdl_reply_waited(const pdl_reply *r);
 
 /* Receives the answer: both callbacks run on the run's thread, possibly inside of start(). */
 typedef struct pdl_effect_sink {
@@ -219,8 +222,9 @@ struct pdl_world {
 
 /* Deliver the reply of e and release both. Takes value. For worlds. */
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
-/* Deliver a failure; takes the content of err. */
+/* Deliver a failure; takes the content of err. seconds: as in pdl_reply. */
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
+void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds);
 
 /* Answers everything with an error: unit tests, fuzzing. Static lifetime. */
 pdl_world *pdl_null_world(void);

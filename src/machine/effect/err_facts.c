@@ -29,6 +29,26 @@ pdl_val pdl_effect_error_facts(const pdl_err *e) {
     return d;
 }
 
+static double positive(pdl_vref v) {
+    return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) : 0;
+}
+
+/* A failure has the list of its attempts, each with the time before the next one. */
+double pdl_reply_waited(const pdl_reply *r) {
+    double seconds = 0;
+    if (!r->err.kind)
+        return pdl_is_dict(r->value) ? positive(pdl_dict_getz(r->value, "waited")) : 0;
+    if (!r->err.detail) return 0;
+    pdl_val facts = pdl_effect_error_facts(&r->err);
+    pdl_vref list = pdl_dict_getz(facts, "attempts");
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        if (pdl_is_dict(one)) seconds += positive(pdl_dict_getz(one, "wait_seconds"));
+    }
+    pdl_drop(facts);
+    return seconds;
+}
+
 /* Returns false when d has no such number. */
 static bool number_of(pdl_vref d, const char *key, uint32_t *out) {
     int64_t n;

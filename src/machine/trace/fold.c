@@ -299,12 +299,22 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     }
 }
 
-/* The request waits before it goes out, for its turn or for a rate, and so does each further
- * attempt; the reply says for how long. */
-static void note_waiting(fold_node *n, pdl_vref how) {
-    pdl_vref v = pdl_is_dict(how) ? pdl_dict_getz(how, "waited") : pdl_absent();
-    double waited = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) * 1e9 : 0;
-    if (n->sent && waited > 0 && waited < (double)(n->end - n->sent)) n->sent += (int64_t)waited;
+static double nanos_of(pdl_vref dict, const char *key) {
+    pdl_vref v = pdl_is_dict(dict) ? pdl_dict_getz(dict, key) : pdl_absent();
+    return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) * 1e9 : 0;
+}
+
+/* Before the request that was answered went out, the call has waited for its turn, a rate or
+ * another attempt, and has made the attempts that failed. */
+static void note_sent(fold_node *n, const pdl_reply *reply, pdl_vref how) {
+    double before = reply ? pdl_reply_waited(reply) * 1e9 : 0;
+    pdl_vref tried = pdl_is_dict(how) ? pdl_dict_getz(how, "attempts") : pdl_absent();
+    for (size_t i = 0; pdl_is_list(tried) && i < pdl_list_len(tried); i++) {
+        pdl_vref one = pdl_list_at(tried, i);
+        bool is_last = pdl_is_dict(one) && pdl_text_is(pdl_dict_getz(one, "next"), "none");
+        if (!is_last) before += nanos_of(one, "seconds");
+    }
+    if (n->sent && before < (double)(n->end - n->sent)) n->sent += (int64_t)before;
 }
 
 static void on_effect(pdl_fold *f, const pdl_event *e) {
@@ -322,7 +332,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->end = e->nanos;
     n->waits = false;
     note_call(f, n, e->value);
-    note_waiting(n, e->value);
+    note_sent(n, e->reply, e->value);
     if (!e->err || n->failure || n->part_failed) return;
     char **failure = n->over ? &n->failure : &n->answer_failed;
     pdl_free(*failure);

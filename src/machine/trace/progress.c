@@ -69,10 +69,12 @@ static void add_usage(pdl_progress *p, pdl_vref usage) {
     if (cost > 0) p->cost += cost;
 }
 
-static void begin(pdl_progress *p, const pdl_effect *e) {
+static void begin(pdl_progress *p, const pdl_event *event) {
+    const pdl_effect *e = event->effect;
     if (is_question(e)) p->asking++;
     if (!subject_of(e->kind)) return;
     p->open++;
+    pdl_idmap_put(&p->begun, e->id, (void *)(uintptr_t)event->nanos);
     pdl_buf_clear(&p->latest);
     put_call(p, e, &p->latest);
 }
@@ -81,6 +83,10 @@ static bool end(pdl_progress *p, const pdl_event *e) {
     if (is_question(e->effect) && p->asking) p->asking--;
     if (!subject_of(e->effect->kind) || !p->open) return false;
     p->open--;
+    int64_t begun = (int64_t)(uintptr_t)pdl_idmap_find(&p->begun, e->effect->id);
+    pdl_idmap_del(&p->begun, e->effect->id);
+    p->seconds = e->reply->seconds;
+    if (p->seconds <= 0 && begun) p->seconds = (double)(e->nanos - begun) / 1e9;
     if (e->err)
         p->failed++;
     else
@@ -90,7 +96,7 @@ static bool end(pdl_progress *p, const pdl_event *e) {
 
 bool pdl_progress_take(pdl_progress *p, const pdl_event *e) {
     switch ((int)e->kind) {
-    case PDL_EVENT_effect: begin(p, e->effect); return false;
+    case PDL_EVENT_effect: begin(p, e); return false;
     case PDL_EVENT_reply: return end(p, e);
     case PDL_EVENT_usage: add_usage(p, e->value); return false;
     case PDL_EVENT_note: p->retried += e->err != NULL; return false;
@@ -112,13 +118,6 @@ static void put_status(pdl_vref reply, pdl_buf *out) {
         pdl_buf_putf(out, ", exit status %lld", (long long)status);
 }
 
-/* How long a call waited for its turn, a rate or a further attempt; what is left was spent on the
- * network. */
-static double waited_of(pdl_vref reply) {
-    pdl_vref v = pdl_is_dict(reply) ? pdl_dict_getz(reply, "waited") : pdl_absent();
-    return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) : 0;
-}
-
 void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out) {
     pdl_vref arguments = pdl_dict_getz(e->effect->request, "arguments");
     uint32_t line = pdl_loc_line(e->effect->loc);
@@ -130,8 +129,9 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
         pdl_val_show(shown, false, MOST_ARGUMENTS, out);
         pdl_drop(shown);
     }
-    double waited = e->err ? 0 : waited_of(e->reply->value);
-    pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", e->reply->seconds - waited);
+    double waited = e->effect->kind == PDL_EFFECT_model ? pdl_reply_waited(e->reply) : 0;
+    if (waited > p->seconds) waited = p->seconds; /* a clock was set */
+    pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", p->seconds - waited);
     if (waited >= LEAST_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
     if (e->err)
         pdl_buf_putf(out, ": %s", pdl_err_kind_name(e->err->kind));
@@ -161,4 +161,7 @@ void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out) {
 
 void pdl_progress_init(pdl_progress *p) { *p = (pdl_progress){.latest = PDL_BUF}; }
 
-void pdl_progress_fini(pdl_progress *p) { pdl_buf_fini(&p->latest); }
+void pdl_progress_fini(pdl_progress *p) {
+    pdl_idmap_fini(&p->begun);
+    pdl_buf_fini(&p->latest);
+}

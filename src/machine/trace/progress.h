@@ -9,6 +9,7 @@
 #ifndef PDL_TRACE_PROGRESS_H
 #define PDL_TRACE_PROGRESS_H
 
+#include "base/idmap.h"
 #include "trace/event.h"
 
 typedef struct pdl_progress {
@@ -18,6 +19,8 @@ typedef struct pdl_progress {
     int64_t tokens;              /* of prompts and answers */
     double cost;                 /* what the prices are known of */
     pdl_buf latest;              /* the call that began last: "model openai/x" */
+    pdl_idmap begun;             /* effects that are open -> when they began, in nanoseconds */
+    double seconds;              /* how long the call took that ended last */
     /* what of a value may be shown, owned; NULL: all of it */
     pdl_val (*shown)(void *user, pdl_vref v);
     void *shown_user;

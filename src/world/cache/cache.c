@@ -111,9 +111,23 @@ static void forget(miss *m) {
     pdl_free(m);
 }
 
+/* The answer without how it came about: who gets it from here did not wait, nor try again. */
+static pdl_val kept_part(pdl_vref reply) {
+    static const char *const names[] = {"waited", "attempts"};
+    pdl_val v = pdl_keep(reply);
+    for (size_t i = 0; pdl_is_dict(v) && i < sizeof names / sizeof *names; i++) {
+        pdl_val name = pdl_textz(names[i]);
+        if (!pdl_is_absent(pdl_dict_getz(v, names[i]))) v = pdl_dict_del(v, name);
+        pdl_drop(name);
+    }
+    return v;
+}
+
 static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err) {
     pdl_buf reply = PDL_BUF, name = PDL_BUF;
-    bool ok = pdl_effect_encode_reply(e, r->value, m->cache->secrets, &reply, err);
+    pdl_val kept = kept_part(r->value);
+    bool ok = pdl_effect_encode_reply(e, kept, m->cache->secrets, &reply, err);
+    pdl_drop(kept);
     pdl_vref model = pdl_dict_getz(e->request, "model");
     if (pdl_is_str(model)) pdl_hide_text(m->cache->secrets, pdl_str_get(model), &name);
     pdl_cache_row row = {

@@ -312,6 +312,8 @@ void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to) {
 void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts *to) {
     pdl_vref v = r->value;
     pdl_buf *out = to->out;
+    double waited = e->kind == PDL_EFFECT_model ? pdl_reply_waited(r) : 0;
+    if (waited > 0) put_double(out, "pdl.waited_seconds", waited);
     if (r->err.kind) return;
     if (e->kind == PDL_EFFECT_model) {
         put_model_reply(v, pdl_effect_label(e), to);

@@ -1,7 +1,7 @@
 // compare.js -- two runs side by side. Boxes of the same place stand beside each other, words that
 // changed are marked, and a box that the other run does not have says so.
 // SPDX-License-Identifier: Apache-2.0
-import { make, duration, scrollText } from "./dom.js";
+import { make, duration, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
@@ -49,7 +49,7 @@ function aligned(left, right) {
 }
 
 function numbers(box) {
-  const time = box.end > box.start ? duration(box.end - box.start) : "";
+  const time = box.end > box.start ? timeOf(box) : "";
   return make("span", { class: "numbers" }, `${box.tokens ? `${box.tokens} tokens ` : ""}${time}`);
 }
 
@@ -302,7 +302,7 @@ export async function otherRun(runs, side, box, other) {
   const pair = side ? [its, mine] : [mine, its];
   const cells = (title, of) => (pair.some(of) ? make("tr", {}, make("th", { scope: "row" }, title), pair.map((b) => make("td", {}, of(b) || "–"))) : null);
   const usage = (b, name) => String(b.members.find((m) => m.name === "pdl__usage")?.value?.[name] ?? "");
-  const time = (b) => (b.end > b.start ? duration(b.end - b.start) : "");
+  const time = (b) => (b.end > b.start ? timeOf(b) : "");
   const table = make("table", {}, make("tr", {}, make("td"), runs.map((r) => make("th", { scope: "col" }, r.summary.name))),
     cells("Time", time), cells("First token", (b) => duration(b.answers)), cells("Prompt tokens", (b) => usage(b, "prompt_tokens")),
     cells("Answer tokens", (b) => usage(b, "completion_tokens")), cells("Cost", (b) => usage(b, "cost")));

@@ -1,7 +1,7 @@
 // data.js -- where boxes come from: the server, which is asked for what is shown, or the page itself
 // when it is one file. Both give the same answers, as promises.
 //
-// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, tokens,
+// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, waited, tokens,
 // line, to, file, column, width, text, json, cut}: box_json.c writes it and says what each member is.
 // SPDX-License-Identifier: Apache-2.0
 
@@ -105,7 +105,7 @@ export function lanesOf(list, boxOf, most = BARS_AT_MOST) {
       let lane = ends.findIndex((end) => end <= b.start);
       if (lane < 0) lane = ends.length;
       ends[lane] = b.end;
-      return { id: b.id, kind: b.kind, start: b.start, end: b.end, lane };
+      return { id: b.id, kind: b.kind, start: b.start, end: b.end, waited: b.waited, lane };
     });
 }
 

@@ -1,6 +1,6 @@
 // details.js -- everything that is known of the chosen box.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear, duration, saveFile } from "./dom.js";
+import { make, clear, duration, saveFile, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { filesOf, linesOf } from "./code.js";
 import { chat, content, jsonTree, markdown } from "./text.js";
@@ -39,7 +39,7 @@ function facts(box) {
   if (box.def) rows.push(row("Variable", make("code", {}, box.def)));
   if (box.defines.length) rows.push(row("Defines", make("code", {}, box.defines.join(", "))));
   if (box.end !== undefined)
-    rows.push(row("Time", `${duration(box.end - box.start)}, from ${duration(box.start)}`));
+    rows.push(row("Time", `${timeOf(box)}, from ${duration(box.start)}`));
   if (box.answers !== undefined) rows.push(row("First token", `after ${duration(box.answers)}`));
   if (box.tokens) rows.push(row("Tokens", String(box.tokens)));
   return make("dl", {}, rows.flat());

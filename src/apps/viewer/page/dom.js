@@ -27,6 +27,12 @@ export function clear(e) {
   return e;
 }
 
+// The time of a box or bar: of a model that on the network, and apart from it how long the call waited.
+export function timeOf(b) {
+  const time = duration(b.end - b.start - (b.waited ?? 0));
+  return b.waited ? `${time}, waited ${duration(b.waited)}` : time;
+}
+
 // 1234567 microseconds as people read it: 1.23 s.
 export function duration(micros) {
   if (micros === undefined) return "";

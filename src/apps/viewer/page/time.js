@@ -2,7 +2,7 @@
 // run as it was at a moment: what had begun and had no result yet, and what had not begun. Lanes of two
 // runs stand above each other on one scale, from the beginning of each.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear, duration, makeWalkable } from "./dom.js";
+import { make, clear, duration, makeWalkable, timeOf } from "./dom.js";
 
 const LANE = 14;
 
@@ -21,13 +21,14 @@ export class TimePane {
   bar(b, side, total) {
     const e = make("button", {
       type: "button", class: "bar", tabindex: "-1", "data-kind": b.kind, "data-box": b.id,
-      title: `${b.kind}, ${duration(b.end - b.start)}`,
-      "aria-label": `${b.kind}, ${duration(b.end - b.start)}, from ${duration(b.start)}`,
+      title: `${b.kind}, ${timeOf(b)}`,
+      "aria-label": `${b.kind}, ${timeOf(b)}, from ${duration(b.start)}`,
       onclick: () => this.choose(b.id, side),
     });
     e.style.left = `${(100 * b.start) / total}%`;
     e.style.width = `max(3px, ${(100 * (b.end - b.start)) / total}%)`;
     e.style.top = `${b.lane * LANE}px`;
+    if (b.waited) e.style.setProperty("--waited", `${(100 * b.waited) / (b.end - b.start)}%`);
     return e;
   }
 

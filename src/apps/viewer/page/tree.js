@@ -4,7 +4,7 @@
 // One box at a time can be reached with the Tab key; arrows walk the tree as readers of screens
 // expect of a tree: up and down over what is shown, right opens or goes in, left closes or goes out.
 // SPDX-License-Identifier: Apache-2.0
-import { make, duration, scrollText } from "./dom.js";
+import { make, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
@@ -33,7 +33,7 @@ function title(box) {
     box.state !== "done" ? make("strong", { class: "state" }, box.state) : null,
     make("span", { class: "numbers" },
       box.tokens ? `${box.tokens} tokens ` : "",
-      box.end > box.start ? duration(box.end - box.start) : ""));
+      box.end > box.start ? timeOf(box) : ""));
 }
 
 // Of a call of a model the answer is shown also when the box is open, as it is no part of a child.

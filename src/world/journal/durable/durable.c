@@ -81,11 +81,11 @@ static void deliver(pending_effect *o) {
     pdl_effect *e = o->e;
     o->e = NULL;
     if (e && o->err.kind) {
-        pdl_effect_refuse(e, &o->err);
+        pdl_effect_refuse_after(e, &o->err, o->seconds);
     } else if (e) {
         pdl_val v = o->value;
         o->value = pdl_absent();
-        pdl_effect_answer(e, v, 0);
+        pdl_effect_answer(e, v, o->seconds);
     }
     pdl_durable_drop_open(o);
 }
@@ -169,6 +169,7 @@ static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *r
     if (pdl_durable_was_refused(d, o, reply)) return;
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
+    o->seconds = reply->seconds;
     edit_source(d, o->e, &o->value);
     if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
     if (o->rebuilds) {

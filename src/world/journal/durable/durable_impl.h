@@ -59,6 +59,7 @@ typedef struct pending_effect {
     bool rebuilds;  /* runs again for what it leaves in the worker: nothing waits for it */
     pdl_val pieces; /* list of texts */
     pdl_val value;  /* the reply's */
+    double seconds; /* it took, in this process or as recorded; 0: unknown */
     pdl_err err;
     pdl_val expected; /* rebuilds: the result from before */
 } pending_effect;

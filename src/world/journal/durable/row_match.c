@@ -103,6 +103,7 @@ static void take(struct row_search *x, const store_effect *row) {
         return;
     }
     x->o->row = row->id;
+    x->o->seconds = row->end > row->start ? row->end - row->start : 0;
     x->result = MATCH_ANSWERED;
     if (!pdl_durable_read_answer(d, row, x->o->e, x->o, x->err)) x->result = MATCH_FAILED;
     if (row->end > d->clock.seen) d->clock.seen = row->end;

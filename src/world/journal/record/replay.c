@@ -17,6 +17,7 @@ typedef struct replay_answer {
     pdl_val pieces; /* list of texts, or absent */
     pdl_val value;  /* present: the reply; absent: err */
     pdl_err err;
+    double seconds; /* it took, as the row says */
 } answer;
 
 typedef struct replayer {
@@ -68,6 +69,7 @@ static bool on_row(void *user, const db_effect *row) {
         return true;
     pdl_idmap_put(&l->r->used, (uintptr_t)row->id, l->r);
     l->found = true;
+    l->out->seconds = row->seconds;
     l->ok = read_answer(l->r, row, l->out, l->err);
     return false;
 }
@@ -181,9 +183,9 @@ static void deliver(replayer *r, answer a) {
         pdl_err_fini(&a.err);
         pdl_effect_free(a.e);
     } else if (a.err.kind) {
-        pdl_effect_refuse(a.e, &a.err);
+        pdl_effect_refuse_after(a.e, &a.err, a.seconds);
     } else {
-        pdl_effect_answer(a.e, a.value, 0);
+        pdl_effect_answer(a.e, a.value, a.seconds);
     }
 }
 

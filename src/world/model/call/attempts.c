@@ -16,7 +16,9 @@ static const char *const next_names[] = {"retry", "fallback", "without schema", 
 
 void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
                       pdl_next next, uint64_t wait_ms) {
-    double seconds = (double)(pdl_clock_ns() - a->start_ns) / 1e9;
+    double seconds = a->start_ns ? (double)(pdl_clock_ns() - a->start_ns) / 1e9 : 0;
+    a->failed_s += seconds;
+    a->start_ns = 0;
     if (pdl_is_absent(a->list)) a->list = pdl_list_new(2);
     if (pdl_list_len(a->list) >= MOST) return;
     pdl_val d = pdl_dict_putz(pdl_dict_new(7), "model", pdl_keep(model));

@@ -157,7 +157,7 @@ static void answer(pdl_call *c, pdl_val reply) {
     if (!pdl_is_absent(c->attempts.list))
         reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->attempts.list));
     double waited = c->attempts.start_ns > c->start_ns
-                        ? (double)(c->attempts.start_ns - c->start_ns) / 1e9
+                        ? (double)(c->attempts.start_ns - c->start_ns) / 1e9 - c->attempts.failed_s
                         : 0;
     if (waited >= LEAST_WAIT_S && !c->job.get.len)
         reply = pdl_dict_putz(reply, "waited", pdl_float(waited));

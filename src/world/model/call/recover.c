@@ -62,8 +62,9 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_call_advise(c, model, &err);
     pdl_buf_fini(&msg);
     pdl_fault_fini(f);
+    double seconds = (double)(pdl_clock_ns() - c->start_ns) / 1e9;
     pdl_call_release(c);
-    pdl_effect_refuse(e, &err);
+    pdl_effect_refuse_after(e, &err, seconds);
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
