@@ -30,9 +30,9 @@ static const struct {
     const char *name;
     bool sees_context;
     kind_a a;
-    const char *a_name; /* of the flag or enumeration */
+    const char *a_name; /* name of the flag or enumeration */
     kind_c c;
-    const char *emit_name; /* of the type that is pointed to */
+    const char *emit_name; /* name of the type that is pointed to */
 } ops[] = {
 #define OP(name, pops, pushes, flow, sees, a, c, doc) {#name, SEES_##sees, KIND_##a, KIND_##c},
 #include "compile/ops.def"

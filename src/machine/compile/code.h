@@ -1,5 +1,5 @@
 /* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a source place for
- * each instruction. Shared by runs; instructions never change, bodies of functions may be added.
+ * each instruction. Runs share it; instructions never change, but bodies of functions may be added.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,53 +23,56 @@ typedef struct pdl_ins {
     uint32_t c;
 } pdl_ins;
 
-/* The source of an instruction. expr: its text is quoted in "Error during the evaluation of ...".
+/* The source of an instruction. expr: its text is quoted in "Error during the evaluation of
+ * ...".
  */
 typedef struct pdl_srcsite {
     const pdl_expr *expr; /* NULL: a step of a block */
-    const pdl_node *node; /* scalar that holds the text; NULL: unknown */
+    const pdl_node *node; /* the scalar that has the text; NULL: unknown */
     pdl_loc loc;          /* FILE:LINE of errors */
 } pdl_srcsite;
 
 typedef struct pdl_srcspan {
     uint32_t site;
-    uint32_t start, end; /* bytes in the expression's text */
+    uint32_t start, end; /* bytes of the expression's text */
 } pdl_srcspan;
 
-/* Shape of a call, filter, test. */
+/* The call signature of a call, filter or test. */
 typedef struct pdl_callsig {
     uint32_t n_pos; /* positional arguments on the stack (without receiver) */
     uint32_t n_kw;
     pdl_str *kw;
     bool star, starstar;       /* *list and **dict are on the stack after the keywords */
-    pdl_str name;              /* METHOD */
+    pdl_str name;              /* used by METHOD */
     const pdl_native *row;     /* FILTER, TEST; NULL: unknown, fails with `why` */
     pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
     pdl_str why;
-    pdl_name root;   /* METHOD: variable to rebind when the method mutates; 0: none */
-    uint32_t local;  /* its slot in the frame + 1; 0: it is in the scope */
-    uint32_t n_keys; /* METHOD: keys of the path from root, on the stack below the receiver */
+    pdl_name root;  /* METHOD: variable to rebind when the method mutates; 0: none */
+    uint32_t local; /* slot of that variable in the frame + 1; 0: it is in the scope */
+    /* METHOD: number of keys of the path from root, on the stack below the receiver */
+    uint32_t n_keys;
 } pdl_callsig;
 
-/* Where the file of an include or import is searched, in this order: beside the main program,
- * beside the file that names it, and (import only) in the folders of PDL_PATH and of the library.
+/* The places where the file of an include or import is searched, in this order: beside the main
+ * program, beside the file that names it, and (import only) in the folders of PDL_PATH and of the
+ * library.
  */
 typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
 
 /* How the id of a block continues that of its parent (spec execution 14.2). */
 typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_ITER } pdl_seg;
 
-/* What the machine knows of a block at ENTER. */
+/* The facts about a block that the machine needs at ENTER. */
 typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
-    uint32_t index;        /* SEG_INDEX */
+    uint32_t index;        /* used by SEG_INDEX */
     const char *name;      /* SEG_NAME, SEG_DEFS: segment text, in the arena */
     pdl_val role;          /* text, or absent: inherited */
-    bool no_result;        /* contribute has no result */
-    bool adds_no_messages; /* contribute has no context */
+    bool no_result;        /* `contribute` lacks result */
+    bool adds_no_messages; /* `contribute` lacks context */
     bool no_context;       /* its messages are dropped, or cannot be observed */
-    bool silent;           /* parts do not print; the value does, at the end */
+    bool silent;           /* its parts do not print; its value does, at the end */
     bool has_parser;
     bool is_refusable; /* its parts print, and an attempt may be refused after that */
     bool leaf;
@@ -78,13 +81,13 @@ typedef struct pdl_blockinfo {
     const char *kind; /* segment of the kind */
 } pdl_blockinfo;
 
-/* A macro of a template, or a function body. */
+/* name of the kind as a segment */
 typedef struct pdl_macro_info {
     pdl_str name;
     uint32_t n_params, n_defaults;
     pdl_str *params;
     pdl_name *names;
-    uint32_t *defaults; /* entry points, of the last n_defaults */
+    uint32_t *defaults; /* entry points of the last n_defaults parameters */
     uint32_t entry;
     bool uses_caller, uses_varargs, uses_kwargs;
 } pdl_macro_info;
@@ -92,21 +95,21 @@ typedef struct pdl_macro_info {
 /* A field of a block whose value is reported to the trace. */
 typedef struct pdl_field_info {
     const char *key;
-    uint32_t number; /* of a match: number of the case + 1; 0: none */
+    uint32_t number; /* match: number of the case + 1; 0: none */
 } pdl_field_info;
 
-/* What PERMIT asks about. */
+/* The thing that PERMIT asks a policy about. */
 typedef enum { PDL_PERMIT_PDL, PDL_PERMIT_TEMPLATE } pdl_permit_kind;
 
-/* What MESSAGE makes of the result. */
+/* The ways in which MESSAGE uses the result. */
 typedef enum {
     PDL_MESSAGE_PLAIN,
     PDL_MESSAGE_STR,      /* its str() */
     PDL_MESSAGE_UNPLACED, /* without the id of the block */
-    PDL_MESSAGE_SILENT    /* nothing: it is only printed */
+    PDL_MESSAGE_SILENT    /* nothing: the result is only printed */
 } pdl_message_form;
 
-/* Types of what operands point to. */
+/* The types that operands may point to. */
 #define PDL_PTR_TYPES(X)                                                                           \
     X(pdl_callsig)                                                                                 \
     X(pdl_blockinfo)                                                                               \
@@ -124,15 +127,15 @@ typedef enum {
         PDL_PTR_TYPE_COUNT
 } pdl_ptr_type;
 
-/* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
+/* The lists of a loop's `for`, its bound, and the variable that counts. */
 typedef struct pdl_fors_info {
-    uint32_t n;     /* names and lists of `for` */
+    uint32_t n;     /* number of names and lists of `for` */
     bool has_for;   /* `for` is present, perhaps without lists */
     bool has_max;   /* the bound is on the stack, above the lists */
     pdl_name index; /* 0: none */
 } pdl_fors_info;
 
-/* A map: its body is a routine. */
+/* A map, whose body is a routine. */
 typedef struct pdl_map_info {
     const pdl_b_map *block;
     const pdl_blockinfo *info;
@@ -141,9 +144,9 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name; /* its own name, bound in its body; 0: none */
+    pdl_name name; /* name of the map, bound in its body; 0: none */
     pdl_str name_text;
-    uint32_t entry; /* 0: its body has no code yet (pdl_compile_function) */
+    uint32_t entry; /* 0: the body has no code yet (pdl_compile_function) */
     pdl_name *params;
     uint32_t n_params;
 } pdl_func_info;
@@ -151,46 +154,47 @@ typedef struct pdl_func_info {
 typedef struct pdl_code pdl_code;
 struct pdl_code {
     uint32_t refs;
-    pdl_program *program; /* kept; NULL for a bare expression or template */
-    pdl_arena *arena;     /* owned: infos, shapes */
-    pdl_interner *names;  /* kept: those of its runs */
-    /* of a file imported as lib/...: its errors are reported at the call (vm/run/fiber.c) */
+    pdl_program *program; /* kept; NULL for a single expression or template */
+    pdl_arena *arena;     /* owned: infos, call signatures */
+    pdl_interner *names;  /* kept: names of its runs */
+    /* The code of a file that is imported as lib/...: its errors are reported at the call
+     * (vm/run/fiber.c). */
     bool library;
-    bool stdlib; /* it is the standard library, whose errors are those of the program's line */
+    bool stdlib;        /* the standard library: its errors are reported at the program's line */
     pdl_val signatures; /* a tool server: dict from functions to declarations; else absent */
-    /* Labels of the text that the code was made of, when it was computed; constants have them. */
+    /* Labels of the computed text from which the code was made; its constants have them. */
     pdl_label label;
-    /* A module that has a policy: its bit among such modules, and the sandbox profile of the policy
-     * (absent: none). Whoever builds the code sets both. */
+    /* For a module that has a policy: its bit among such modules, and the sandbox profile of the
+     * policy (absent: none). The builder of the code sets both. */
     uint64_t modules;
     pdl_val sandbox;
-    bool sees_context; /* an instruction reads the messages so far or hands them on */
+    bool sees_context; /* an instruction reads the messages so far or passes them on */
     bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
-    bool traced;       /* has the instructions that report the values of fields */
+    bool traced;       /* it has the instructions that report the values of fields */
     PDL_VEC(pdl_func_info *) functions; /* in the order in which their FUNC was emitted */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;
     PDL_VEC(pdl_val) consts;
     PDL_VEC(const void *) operands;
-    PDL_VEC(uint8_t) operand_types; /* pdl_ptr_type, index by index */
+    PDL_VEC(uint8_t) operand_types; /* a pdl_ptr_type for each operand */
 };
 
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* NULL is fine */
 
-/* The code was made of a text with this label: so are its constants. For code that no run has
- * begun. */
+/* Gives the label of the text from which the code was made to its constants. For code that no run
+ * has begun. */
 void pdl_code_relabel(pdl_code *c, pdl_label label);
 
 /* Checks that the instructions agree with ops.def: operands of their kinds, jumps to instructions,
  * one height of the value stack at each. Builds with assertions check all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
-/* How many values the instruction at pc takes from the stack. */
+/* Returns how many values the instruction at pc takes from the stack. */
 size_t pdl_code_operands_at(const pdl_code *c, size_t pc);
 const char *pdl_opcode_name(pdl_opcode op);
 bool pdl_opcode_sees_context(pdl_opcode op);
-/* Listing for `pdl dump --code`. */
+/* Appends a listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
 void pdl_code_dump_at(const pdl_code *c, size_t pc,
                       struct pdl_buf *out); /* one line, without its end */

@@ -43,7 +43,8 @@ pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     return c;
 }
 
-/* Constants of a text that was computed have its label, those of bodies that are added too. */
+/* Adds the body of a function. Constants of a computed text have its label, also those of bodies
+ * that are added. */
 static void add_body(pdl_emit *e, pdl_func_info *info) {
     pdl_code *c = e->code;
     size_t n = c->consts.n;
@@ -62,7 +63,8 @@ uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info) {
 
 void pdl_compile_functions(pdl_code *c) {
     pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
-    for (size_t i = 0; i < c->functions.n; i++) /* grows while it runs: functions in functions */
+    /* the list grows meanwhile: functions in functions */
+    for (size_t i = 0; i < c->functions.n; i++)
         if (!c->functions.p[i]->entry) add_body(&e, c->functions.p[i]);
     end(&e);
 }

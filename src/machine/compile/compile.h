@@ -1,9 +1,9 @@
-/* compile.h -- program -> bytecode. Never fails: code that cannot run compiles to an instruction
+/* compile.h -- makes bytecode of programs. Never fails: code that cannot run becomes an instruction
  * that raises an error.
  *
  * Blocks, expressions and templates become one bytecode, because each of them may have to wait for
- * a model in its middle. A machine that walked the tree would have to keep its way through the tree
- * on the C stack while it waits; here that is an index into the code (vm/fiber.h).
+ * a model in its middle. A machine that walked the tree would have to keep its path through the
+ * tree on the C stack while it waits; here that is an index into the code (vm/fiber.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,24 +12,24 @@
 
 #include "compile/code.h"
 
-/* Code of a whole program; keeps p, which must have a main block. Names are interned in `names`,
+/* Compiles a whole program; keeps p, which must have a main block. Names are interned in `names`,
  * which must outlive the code. trace: adds the instructions that report the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
-/* The same without the bodies of functions, which are compiled when they are first called: who
- * imports a library uses a few of its functions. */
+/* Compiles without the bodies of functions, which are compiled when they are first called: the
+ * importer of a library uses a few of its functions. */
 pdl_code *pdl_compile_module(pdl_program *p, pdl_interner *names, bool trace);
-/* Returns where the body of a function of c begins; compiles it unless that is done. Instructions
- * move in memory. */
+/* Returns where the body of a function of c begins, and compiles it unless that is done.
+ * Instructions move in memory. */
 uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info);
-void pdl_compile_functions(pdl_code *c); /* all of them */
+void pdl_compile_functions(pdl_code *c); /* compiles all of them */
 
-/* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing
- * of e: the arena of e must outlive the code. node, loc: for errors. */
+/* Compiles one expression, which leaves its value. `jinja`: a template (lenient undefined). Keeps
+ * nothing of e: the arena of e must outlive the code. node, loc: for errors. */
 pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,
                            pdl_interner *names);
 
-/* Code of a tree of data (tests). */
+/* Compiles a tree of data (tests). */
 pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names);
 
 #endif

@@ -56,7 +56,7 @@ void pdl_emit_attr(pdl_emit *e, pdl_str name) {
 
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
-/* Ids outlive the code: contexts and traces keep them. */
+/* Copies a segment, because ids outlive the code: contexts and traces keep them. */
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s) {
     return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p;
 }

@@ -1,4 +1,4 @@
-/* emit.h -- building a pdl_code: instructions, source places, jumps, constants. Private to compile.
+/* emit.h -- builds a pdl_code: instructions, source places, jumps, constants. Private to compile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,17 +13,17 @@
 typedef struct pdl_emit {
     pdl_code *code;
     pdl_arena *a;        /* code->arena */
-    uint32_t site;       /* of the next instruction */
+    uint32_t site;       /* site of the next instruction */
     uint32_t start, end; /* span of the next instruction */
     bool trace;
-    PDL_VEC(const pdl_xnode *) spine;         /* scratch of expression chains */
-    PDL_VEC(pdl_name) locals;                 /* variables of the closed loops around, by slot */
+    PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
+    PDL_VEC(pdl_name) locals;         /* variables of the closed loops around it, by slot */
 } pdl_emit;
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
                      size_t c); /* returns its index; called only by emit_OP */
 uint32_t pdl_emit_next_index(const pdl_emit *e);
-void pdl_emit_patch(pdl_emit *e, uint32_t at); /* jump at `at` goes here */
+void pdl_emit_patch(pdl_emit *e, uint32_t at); /* makes the jump at `at` go here */
 void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target);
 void pdl_emit_const(pdl_emit *e, pdl_val v); /* takes v */
 void pdl_emit_text(pdl_emit *e, pdl_str s);
@@ -33,8 +33,8 @@ uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-terminated */
 
-/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER and
- * patched later. Returns the index. */
+/* There is emit_OP(e, operands) for each row of ops.def. It returns the index of the instruction. A
+ * target that is unknown is PDL_LATER and patched later. */
 #define PDL_LATER UINT32_MAX
 #define PARAM_CONST_TYPE        uint32_t
 #define A_NONE                  0
@@ -55,65 +55,67 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
     }
 #include "compile/ops.def"
 
-/* The site of instructions from here on; returns the old one to be restored. */
+/* The site of instructions from here on. Setting it returns the old one, which is restored
+ * later. */
 typedef struct {
     uint32_t site, start, end;
 } emit_place;
 emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
 void pdl_emit_at_place(pdl_emit *e, emit_place p);
-void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x); /* the next instructions are of x */
+/* x is the place of the next instructions */
+void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x);
 
-/* pdl_emit_expr.c: one expression (any form): leaves its value. */
+/* Emits one expression (any form), which leaves its value (emit_expr.c). */
 void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
-/* Template in the current frame, ended by RETURN. */
+/* Emits a template in the current frame, ended by RETURN. */
 void pdl_emit_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x);
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x);
-/* binds `self`, the blocks of a template, when there are any */
+/* Binds `self`, the blocks of a template, when there are any. */
 void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
-    pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
+    pdl_emit *e, const pdl_xnode *t); /* moves the top of the stack to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
 /* Adds SCOPE_RESTORE after the instructions from `from` on. Changes by methods of outer variables
  * (`xs.append(x)`) remain. */
 void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
-/* Do the instructions from `from` on leave variables of theirs in the scope? They are put into
- * bound, unless it is NULL. */
+/* Returns true when the instructions from `from` on leave their variables in the scope. The
+ * variables are put into bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
 bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
-/* FILTER chain whose innermost obj is NULL: filters the value on the stack. */
+/* Filters the value on the stack by a FILTER chain whose innermost obj is NULL. */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
-/* emit_data.c: trees and small leaf blocks. */
+/* These emit trees and small leaf blocks (emit_data.c). */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
-/* The parts of retry, budget or an aggregator in the order of records.def; one that is not given is
- * its default, or absent. base: what the field was read into. */
+/* Emits the parts of retry, budget or an aggregator in the order of records.def; one that is not
+ * given is its default, or absent. base: the struct that the field was read into. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
                       pdl_loc loc); /* errors of its expressions are at loc */
 
-/* pdl_emit_block.c: a block in a position; leaves its result. */
+/* A block in a position; its code leaves its result (emit_block.c). */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
     pdl_str name;
     bool no_context;  /* its messages cannot be observed */
-    pdl_str def_name; /* name of a function block in defs */
+    pdl_str def_name; /* name in defs of a function block */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-/* A block evaluated for its value only: silent, background dropped (input, code, content:
- * background kept in the register). */
+/* Emits a block for its value only: silent, its background dropped (input, code, content: kept in
+ * the register). */
 void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);
 void pdl_emit_trace_field(pdl_emit *e, const char *key);
 void pdl_emit_trace_case(pdl_emit *e, const char *key,
-                         uint32_t number); /* of a case of match, from 1; 0: none */
+                         uint32_t number); /* number of a case of match, from 1; 0: none */
 
-/* bodies by family of kinds */
+/* These emit bodies, by family of kinds. */
 void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info,
                         const pdl_join *join);
-void pdl_emit_reduce(pdl_emit *e); /* function list -> folded value */
+void pdl_emit_reduce(pdl_emit *e); /* pops function and list, pushes the folded value */
 void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos);
 void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_blockinfo *info);
 void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info);
@@ -126,7 +128,7 @@ void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info);
 void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info);
 void pdl_emit_message(pdl_emit *e, const pdl_b_message *b);
 void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
-/* The body of a function, after the code that is there. */
+/* Emits the body of a function, after the code that is there. */
 void pdl_emit_function_body(pdl_emit *e, pdl_func_info *f);
 
 #endif

@@ -1,11 +1,11 @@
-/* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
- * attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
+/* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts
+ * of (body, parser, spec, expectations), fallback, def, contribute, leave.
  *
- * A block hands more than its value to its neighbours: the variables that it defined, the messages
+ * A block gives its neighbours more than its value: the variables that it defined, the messages
  * that it added, its role, whether it may print. These are registers of the fiber (vm/fiber.h).
  * ENTER and LEAVE save and restore those of a block, PART_BEGIN and PART_END those of a part that
  * contributes nothing itself. The compiler places them, because it can see what is not needed: a
- * plain value in a list needs neither. What must stay true: each begin has its end on every way
+ * plain value in a list needs neither. What must stay true: each begin has its end on every path
  * through the code; an error skips the ends, so handlers restore what they recorded
  * (vm/blocks/retry.c).
  *
@@ -32,10 +32,11 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     emit_TRACE_FIELD(e, field);
 }
 
-/* Can there be another attempt? `retry: 0` only numbers the first one. */
+/* Returns true when there can be another attempt. `retry: 0` only numbers the first one. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
 
-/* Does a model write what the block prints, as far as the program says? A function may call one. */
+/* Finds out whether a model writes what the block prints, as far as the program says. A function
+ * may call a model. */
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
@@ -44,8 +45,8 @@ static void find_model(void *user, const pdl_block *b) {
     if (!*found) pdl_block_each_child(b, find_model, user);
 }
 
-/* Does it print before it is known whether `spec` accepts it? (What an expectation alone asks to be
- * better was no failure: it stays, as the conformance kit has it.) */
+/* Returns true when the block prints before it is known whether `spec` accepts it. (An output that
+ * an expectation alone asks to improve was no failure: it stays, as in the conformance kit.) */
 static bool is_refusable(const pdl_block *b) {
     bool has_model = false;
     if (b->rare->parser || !b->rare->spec.type) return false;
@@ -79,7 +80,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     return i;
 }
 
-/* One entry of defs: silent, its own definitions dropped, its result bound to the name. */
+/* Emits one entry of defs: silent, its inner definitions dropped, its result bound to the name. */
 static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit_PART_BEGIN(e, true);
@@ -139,7 +140,7 @@ static void field_retry(pdl_emit *e, const pdl_block *b) {
     emit_RETRY_INIT(e, 6);
 }
 
-/* stdlib.expectations.feedback */
+/* Emits stdlib.expectations.feedback. */
 static void emit_default_feedback(pdl_emit *e) {
     emit_NAME(e, pdl_emit_intern(e, PDL_STR("stdlib")));
     pdl_emit_attr(e, PDL_STR("expectations"));
@@ -189,7 +190,7 @@ static void field_contribute(pdl_emit *e, const pdl_block *b) {
     }
 }
 
-/* The author answers for the result: its check sees it as pdl_value. */
+/* Emits `endorse`: the author answers for the result, whose check sees it as pdl_value. */
 static void emit_endorse(pdl_emit *e, const pdl_block *b) {
     const pdl_endorse_field *endorse = b->rare->endorse;
     if (!endorse) return;
@@ -217,7 +218,7 @@ static void emit_parse_check(pdl_emit *e, const pdl_block *b) {
     emit_endorse(e, b);
 }
 
-/* The value is printed once it was accepted: by `spec`, and by the expectations. */
+/* Emits the printing of a value once it was accepted by `spec` and by the expectations. */
 static void emit_show(pdl_emit *e, const pdl_blockinfo *info) {
     if (info->has_parser || info->silent) {
         emit_UNMUTE(e);
@@ -296,7 +297,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 #undef AFTER
 }
 
-/* A plain value in a list: has no record, only its message and its output. */
+/* Emits a plain value in a list, which has no record, only its message and its output. */
 static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);

@@ -39,7 +39,8 @@ static void emit_command(pdl_emit *e, const pdl_b_code *b, const pdl_blockinfo *
     emit_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
-/* Text that was computed becomes a program or a template only when a policy lets it. */
+/* Emits the question whether computed text may become a program or a template: a policy must allow
+ * it. */
 static void emit_permit_for(pdl_emit *e, pdl_permit_kind kind, uint32_t depth) {
     emit_PERMIT(e, kind, depth);
     emit_AWAIT(e);

@@ -70,7 +70,8 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
 
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
-/* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
+/* Emits the names and lists of `for`, the bound, and the reducing function (deepest on the
+ * stack). */
 static void emit_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
                            const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
@@ -129,8 +130,8 @@ static void emit_loop_finish(pdl_emit *e, const pdl_join *join) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Does t name the background? With by_call, also: could a function that it calls? C depth follows
- * the YAML source. */
+/* Returns true when t names the background; with by_call, also when a function that it calls could.
+ * The C stack is as deep as the YAML source. */
 static bool sees_context(const pdl_tree *t, bool by_call) {
     if (t->kind == PDL_TREE_CONST) return false;
     if (t->kind == PDL_TREE_EXPR) {
@@ -174,12 +175,12 @@ static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     case PDL_HOLDS_BLOCKS: return all_ignore_context(at);
     case PDL_HOLDS_CASES:
     case PDL_HOLDS_EXPECTATIONS:
-    case PDL_HOLDS_PARTS: break; /* of kinds that may read more */
+    case PDL_HOLDS_PARTS: break; /* kinds that may read more */
     }
     return false;
 }
 
-/* A plain block made of values and expressions that cannot see the background. */
+/* Returns true for a plain block of values and expressions that cannot see the background. */
 static bool ignores_context(const pdl_block *b) {
     if (b->rare != &pdl_block_no_rare || b->contribute.given) return false;
     if (!pdl_block_is_neutral(b->kind)) return false;
@@ -225,7 +226,8 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     pdl_emit_block(
         e, b->body,
         (pdl_pos){.seg = PDL_SEG_ITER, .no_context = messages_are_unobservable(b, info, join)});
-    /* `pdl_context` in it is the iteration's; what it calls sees all, as from anywhere else. */
+    /* In `until`, `pdl_context` is the iteration's; a function that it calls sees all messages, as
+     * from anywhere else. */
     bool until_sees = b->until && sees_context(b->until, false);
     if (until_sees) emit_ROUND_KEEP(e);
     emit_CHILD(e);

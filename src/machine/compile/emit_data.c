@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* C depth follows the nesting of the YAML source, which the reader bounds. */
+/* Emits a tree. The C stack is as deep as the YAML source, which the reader bounds. */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t) {
     switch (t->kind) {
     case PDL_TREE_CONST: pdl_emit_const(e, pdl_keep(t->value)); return;
@@ -82,7 +82,7 @@ void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
     emit_AGGREGATOR(e, true);
 }
 
-/* The text of `get` as an expression: `${ TEXT }`. */
+/* Returns the text of `get` as an expression: `${ TEXT }`. */
 static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
     static const pdl_xnames names = {0};
     pdl_buf b = PDL_BUF;
@@ -133,7 +133,7 @@ static void emit_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info)
     emit_DICT(e, b->fields.n);
 }
 
-/* Searches the file in the first n places, one after another; pushes path and text. */
+/* Emits the search for the file in the first n places, one after another; pushes path and text. */
 static void emit_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {
@@ -167,14 +167,14 @@ static void emit_import(pdl_emit *e, const pdl_block *b) {
     else
         emit_STDLIB(e);
     emit_IMPORT(e, b);
-    emit_EMIT(e, false); /* an object that is known was printed when it was made */
+    emit_EMIT(e, false); /* a known object was printed when it was made */
     pdl_emit_patch(e, known);
 }
 
 static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF},
                       array_join = {.kind = PDL_JOIN_ARRAY}, text_join = {.kind = PDL_JOIN_TEXT};
 
-/* Body of a block by kind: the exhaustive switch of the compiler. */
+/* Emits the body of a block by its kind. This is the exhaustive switch of the compiler. */
 void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
     switch (b->kind) {
     case PDL_BLOCK_text: pdl_emit_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;

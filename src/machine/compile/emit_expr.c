@@ -41,7 +41,7 @@ static void emit_name(pdl_emit *e, const pdl_xnode *x) {
         emit_NAME(e, pdl_emit_intern(e, s));
 }
 
-/* Arguments on the stack: positional, keywords, *list, **dict; and their shape. */
+/* Emits arguments: positional, keywords, *list, **dict. Returns their call signature. */
 static pdl_callsig *emit_args(pdl_emit *e, const pdl_xargs *args) {
     pdl_callsig *s = pdl_arena_new(e->a, pdl_callsig);
     s->n_pos = args->n_pos;
@@ -56,8 +56,8 @@ static pdl_callsig *emit_args(pdl_emit *e, const pdl_xargs *args) {
     return s;
 }
 
-/* The variable a chain of attributes and items starts from: receivers of mutating methods are
- * rebound along it. */
+/* Finds the variable that a chain of attributes and items starts from: receivers of mutating
+ * methods are rebound along it. */
 static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     *n_keys = 0;
     while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
@@ -68,7 +68,7 @@ static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     return x->kind == PDL_X_NAME && *n_keys < 32;
 }
 
-/* Keys of the path, outermost first, on the stack. */
+/* Emits the keys of the path, outermost first. */
 static void emit_path_keys(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *chain[32];
     size_t n = 0;
@@ -102,7 +102,7 @@ static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
            path_root(callee->u.access.obj, n_keys);
 }
 
-/* The callee, or the receiver of a method, is on the stack. */
+/* Emits a call when the callee, or the receiver of a method, is on the stack. */
 static pdl_callsig *emit_call_step(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *callee = x->u.call.obj;
     pdl_callsig *s = emit_args(e, &x->u.call.args);
@@ -165,7 +165,7 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
     }
     if (n < 2) return;
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    /* with middle false: drops the operand kept for the next comparison */
+    /* With middle false, this drops the operand that was kept for the next comparison. */
     for (uint32_t i = 0; i + 1 < n; i++) pdl_emit_patch(e, outs[i]);
     emit_SWAP(e);
     emit_POP(e);
@@ -173,7 +173,7 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
 }
 
 static void emit_logic(pdl_emit *e, const pdl_xnode *x) {
-    /* a or b or c reads as ((a or b) or c): unroll the spine. */
+    /* a or b or c reads as ((a or b) or c): this unrolls the spine. */
     size_t base = e->spine.n;
     pdl_xkind kind = x->kind;
     for (; x->kind == kind; x = x->u.op.a) *pdl_vec_push(&e->spine) = x;
@@ -194,8 +194,8 @@ static void emit_undefined(pdl_emit *e, const char *why) {
     emit_UNDEFINED(e, pdl_emit_add_const(e, pdl_textz(why)));
 }
 
-/* a if b else c if d ...: a chain is a loop, however long. Without the last `else` it gives no
- * value, which is an error where a value is needed and empty where it becomes text. */
+/* Emits a if b else c if d ...: a chain is a loop, however long. Without the last `else` it gives
+ * no value, which is an error where a value is needed and empty where it becomes text. */
 static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
     PDL_VEC(uint32_t) overs = {0};
     emit_CHOICE(e);
@@ -226,7 +226,7 @@ static void emit_for_text(pdl_emit *e, const pdl_xnode *x) {
         pdl_emit_xnode(e, x);
 }
 
-/* The items on the stack; how many. */
+/* Emits the items and returns their number. */
 static uint32_t emit_items(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) pdl_emit_xnode(e, x->u.list.p[i]);
     pdl_emit_set_span(e, x);
@@ -255,7 +255,7 @@ static void emit_item_access(pdl_emit *e, const pdl_xnode *x) {
     emit_ITEM(e);
 }
 
-/* One step of a postfix or binary chain, its left operand being on the stack. */
+/* Emits one step of a postfix or binary chain, whose left operand is on the stack. */
 static void emit_step(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
@@ -275,7 +275,7 @@ static void emit_step(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-/* The left operand of a chain step; NULL when x is not a step. */
+/* Returns the left operand of a chain step; NULL when x is not a step. */
 static const pdl_xnode *left_of(const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
@@ -322,7 +322,7 @@ static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     emit_DICT(e, x->u.dict.n);
 }
 
-/* A slice that is not the whole key, x[1:2, 0]: no value has such an item. */
+/* Emits a slice that is not the whole key, x[1:2, 0]: no value has such an item. */
 static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);
@@ -357,7 +357,7 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-/* A text with holes and no statements: its pieces on the stack, joined at once. */
+/* Emits a text with holes and no statements: its pieces go to the stack and are joined at once. */
 static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
         pdl_xkind k = seq->u.list.p[i]->kind;
@@ -384,8 +384,8 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     return true;
 }
 
-/* Operators and displays fail on undefined operands or make a value of their own; only what looks
- * something up may give undefined. */
+/* Returns true when x may be undefined. Operators and displays fail on undefined operands or make a
+ * new value; only look-ups may give undefined. */
 static bool may_be_undefined(const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST:

@@ -1,5 +1,5 @@
-/* emit_function.c -- functions and calls. Bodies follow the code of the program; the list of
- * functions that wait keeps the compiler from recursing into them.
+/* emit_function.c -- functions and calls. Bodies follow the code of the program. A list of
+ * functions whose bodies are not emitted yet keeps the compiler from recursing into them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

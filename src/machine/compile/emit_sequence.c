@@ -15,7 +15,7 @@ void pdl_emit_reduce(pdl_emit *e) {
     pdl_emit_patch(e, end);
 }
 
-/* The results are on the stack, one per child; the join combines them. */
+/* Emits the join of the results on the stack, one for each child. */
 static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
     case PDL_JOIN_TEXT:
@@ -37,7 +37,7 @@ static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Only the last of several prints. */
+/* Emits blocks of which only the last one prints. */
 static void emit_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
     if (!items->n) {
         pdl_emit_const(e, pdl_null());

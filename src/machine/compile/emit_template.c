@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* The top of the stack goes to a target: name, tuple of targets, namespace attribute. */
+/* Moves the top of the stack to a target: name, tuple of targets, namespace attribute. */
 void pdl_emit_target(pdl_emit *e, const pdl_xnode *t) {
     pdl_emit_set_span(e, t);
     if (t->kind == PDL_X_NAME) {
@@ -63,7 +63,7 @@ void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
 }
 
 static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
-    /* elif chains are nested on the right: walk them. */
+    /* elif chains are nested on the right: this walks them. */
     size_t n = 0, count = 0;
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, count);
@@ -97,8 +97,8 @@ static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *f
     if (filter) pdl_emit_filter_on_top(e, filter);
 }
 
-/* Body of a macro or call block as a routine that begins with its defaults; returns the operand of
- * MACRO. */
+/* Emits the body of a macro or call block as a routine that begins with its defaults. Returns the
+ * operand of MACRO. */
 static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) {
     pdl_macro_info *m = pdl_arena_new(e->a, pdl_macro_info);
     m->name = name;
@@ -141,7 +141,7 @@ static void emit_macro(pdl_emit *e, const pdl_xnode *x) {
 static void emit_call_block(pdl_emit *e, const pdl_xnode *x) {
     pdl_macro_info *m = emit_routine(e, x, PDL_STR("caller"));
     const pdl_xnode *call = x->u.macro.call;
-    /* caller travels as one more keyword argument. */
+    /* `caller` is passed as one more keyword argument. */
     pdl_emit_xnode(e, call->u.call.obj);
     const pdl_xargs *args = &call->u.call.args;
     for (uint32_t i = 0; i < args->n_pos; i++) pdl_emit_xnode(e, args->pos[i]);
@@ -171,8 +171,8 @@ static void emit_with(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_scope_restore(e, from);
 }
 
-/* Has the filter that was emitted last something that writes its result? Then it does so at
- * once. */
+/* Makes the filter that was emitted last write its result at once. Returns false when it has no
+ * writer. */
 static bool emit_written(pdl_emit *e) {
     pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
     pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[last->c];
@@ -200,8 +200,8 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The
- * routines are in `self`. */
+/* Emits a block, which sees the template's variables but not those of a loop around it, unless it
+ * is `scoped`. The routines are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
@@ -216,8 +216,8 @@ static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit_OUT(e, false);
 }
 
-/* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of
- * statements, which the reader bounds. */
+/* Pushes name and routine of every block below x. Returns their number. The C stack is as deep as
+ * the nesting of statements, which the reader bounds. */
 static uint32_t emit_block_routines(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return 0;
     uint32_t n = 0;
@@ -260,7 +260,8 @@ static void emit_required(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
-/* Fails when it is executed: include, extends, unknown filters and tests. */
+/* Emits a failure for what fails when it is executed: include, extends, unknown filters and
+ * tests. */
 static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         pdl_emit_xnode(e, x->u.fault.value);
@@ -273,7 +274,7 @@ static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, what));
 }
 
-/* Flat switch over the kinds of statements. */
+/* A flat switch over the kinds of statements. */
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return;
     switch ((int)x->kind) {

@@ -19,8 +19,8 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
     return false;
 }
 
-/* The list of the items that pass the loop's filter, so that loop.length and the like count only
- * them. */
+/* Emits the list of the items that pass the loop's filter, so that loop.length and the like count
+ * only them. */
 static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     pdl_emit_set_span(e, x->u.loop.over);
@@ -47,7 +47,7 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_scope_restore(e, from);
 }
 
-/* The loop object is on top: it knows whether there was an item. */
+/* Emits the `else` of a loop. The loop object is on top: it knows whether there was an item. */
 static void emit_loop_else(pdl_emit *e, const pdl_xnode *x) {
     if (!x->u.loop.otherwise) {
         emit_POP(e);
@@ -70,11 +70,11 @@ static void declare(pdl_emit *e, const pdl_xnode *target) {
         for (uint32_t i = 0; i < target->u.list.n; i++) declare(e, target->u.list.p[i]);
 }
 
-/* iterable on the stack -> nothing */
+/* Emits a loop that takes the iterable from the stack and leaves nothing there. */
 static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
     size_t outer = e->locals.n;
     declare(e, x->u.loop.target);
-    size_t slot = e->locals.n, n = slot + 1 - outer; /* the last is for `loop` */
+    size_t slot = e->locals.n, n = slot + 1 - outer; /* the last slot is for `loop` */
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOCALS_OPEN(e, n);
     if (x->u.loop.test) emit_loop_filter(e, x);
@@ -96,9 +96,9 @@ static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
 
 /* --- open loops: variables in the scope ------------------------------------------------------- */
 
-/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with
- * its text. The target is rebound in place; if the body binds more, that is undone after each
- * iteration. */
+/* Emits a loop that takes the iterable from the stack and leaves nothing there. It is also the body
+ * of loop(...) in a recursive loop, which ends with its text. The target is rebound in place; if
+ * the body binds more, that is undone after each iteration. */
 static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);
@@ -132,9 +132,8 @@ void pdl_emit_for(pdl_emit *e, const pdl_xnode *x) {
         return;
     }
     uint32_t self = 0;
-    if (x->u.loop
-            /* the body as a routine: entered by loop(items) with the items on the stack */
-            .recursive) {
+    if (x->u.loop.recursive) {
+        /* The body is a routine: loop(items) enters it with the items on the stack. */
         uint32_t over = emit_JUMP(e, PDL_LATER);
         self = pdl_emit_next_index(e);
         emit_BUF_PUSH(e);

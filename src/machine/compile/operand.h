@@ -1,10 +1,10 @@
 /* operand.h -- the kinds of operands of instructions as parameters of C functions.
  *
- * A row of ops.def names the kind of each of its two operands. From it two functions are made: the
- * one of the compiler that emits the instruction (compile/emit.h) and the one of the machine that
- * executes it (vm/ops.h). Both take an operand as the same type, but for a constant, which is a
- * number to the compiler and a value to the machine: a user of these macros defines
- * PARAM_CONST_TYPE. Each macro begins with a comma, since other parameters are in front of it.
+ * A row of ops.def names the kind of each of its two operands. Two functions are made from it: the
+ * compiler's, which emits the instruction (compile/emit.h), and the machine's, which executes it
+ * (vm/ops.h). Both take an operand as the same type, except for a constant, which is a number to
+ * the compiler and a value to the machine: a user of these macros defines PARAM_CONST_TYPE. Each
+ * macro begins with a comma, since other parameters precede it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +19,9 @@
 #define PARAM_ENUM(type) , type how
 /* an interned name of a variable */
 #define PARAM_NAME , pdl_name c
-/* a constant of the program */
+/* an instruction of the same routine, or the start of another routine */
 #define PARAM_CONST , PARAM_CONST_TYPE c
-/* an instruction of the same routine; the start of another routine */
+/* a number of values, or of a local variable */
 #define PARAM_TARGET , uint32_t c
 #define PARAM_ENTRY  , uint32_t c
 /* how many values; which local variable */

@@ -1,4 +1,4 @@
-/* verify.c -- checks that instructions agree with ops.def: every way to an instruction leads there
+/* verify.c -- checks that instructions agree with ops.def: every path to an instruction arrives
  * with the same height of the value stack, and operands have the kinds of their row. Walks from all
  * entries: the start, and the routines that operands point to.
  *
@@ -10,17 +10,17 @@
 
 #include "base/banned.h"
 
-/* What an instruction does to the height, and where control continues. */
+/* The effect of an instruction on the height, and where control continues. */
 typedef struct step {
     size_t pops, pushes;
     bool falls_through, jumps;
-    size_t at_target; /* values pushed in place of those popped, when it jumps */
+    size_t at_target; /* values pushed in place of the popped ones, when it jumps */
 } step;
 
 typedef struct verifier {
     const pdl_code *code;
     pdl_err *err;
-    int32_t *heights; /* by instruction; -1: not reached yet */
+    int32_t *heights; /* indexed by instruction; -1: not reached yet */
     PDL_VEC(uint32_t) open;
 } verifier;
 
@@ -43,10 +43,10 @@ static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + in
 #define GOTO      false, true, 0
 #define BRANCH(n) true, true, n
 
-/* Flat switch, a row a case. */
+/* A flat switch with a row for each case. */
 static step step_of(const pdl_code *code, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
-/* The formatter would put the include into the macro. */
+/* Without this the formatter would put the include into the macro. */
 /* clang-format off */
 #define OP(name, pops, pushes, flow, sees, a, c, doc) \
     case PDL_OP_##name: return (step){pops, pushes, flow};
@@ -79,10 +79,10 @@ static bool is_ptr(const verifier *v, uint32_t c, pdl_ptr_type type, bool null_o
 #define OK_C_PTR(type)         is_ptr(v, i->c, PDL_PTR_##type, false)
 #define OK_C_PTR_OR_NULL(type) is_ptr(v, i->c, PDL_PTR_##type, true)
 
-/* Flat switch, a row a case. */
+/* A flat switch with a row for each case. */
 static bool has_its_operands(const verifier *v, const pdl_ins *i) {
     switch (i->op) {
-/* The formatter would put the include into the macro. */
+/* Without this the formatter would put the include into the macro. */
 /* clang-format off */
 #define OP(name, pops, pushes, flow, sees, a, c, doc) \
     case PDL_OP_##name: return OK_A_##a && OK_C_##c;
@@ -100,8 +100,8 @@ static bool wrong(const verifier *v, uint32_t at, const char *what, size_t a, si
                        what, a, b);
 }
 
-/* An instruction is reached with this height: it must be the first time or the same height as
- * before. */
+/* Records that an instruction is reached with this height: it must be the first time or the same
+ * height as before. */
 static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
     if (at >= v->code->ins.n) return wrong(v, from, "leads past the end", at, v->code->ins.n);
     if (v->heights[at] < 0) {
@@ -121,7 +121,7 @@ static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
         return !entry || reach(v, at, entry, 0);
     }
     case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
-    case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1); /* the items */
+    case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1); /* the items are on the stack */
     default: return true;
     }
 }

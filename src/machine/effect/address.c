@@ -1,8 +1,8 @@
-/* address.c -- the addresses that a program names for a call of a model.
+/* address.c -- the URLs that a program names for a call of a model.
  *
  * They are among its parameters, in those of its fallbacks, which are used like its own, and in a
- * processor. Each of them gets the messages, perhaps with a key: policies and sandboxes have to see
- * them all.
+ * processor. Each of them gets the messages, perhaps with a key, so policies and sandboxes have to
+ * see them all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* budget.h -- what a part of a run may use of the outside: a budget, and the enclosing one.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
- * the innermost one to every effect; the world in world/budget, in front of the worlds that answer,
+ * the innermost one to every effect. The world in world/budget, a front world of those that answer,
  * reserves, settles and refuses. Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -26,7 +26,7 @@ typedef enum {
         PDL_BUDGET_COUNT
 } pdl_budget_item;
 
-/* How fast requests go to models, all runs of a session together. 0: as fast as they come. */
+/* How fast requests go to models, for all runs of a session together. 0: without a limit. */
 typedef struct pdl_rate_limits {
     double requests_per_second, tokens_per_minute;
 } pdl_rate_limits;
@@ -38,23 +38,24 @@ const char *pdl_budget_item_doc(pdl_budget_item i);
  * used[turns] is kept where has_turns. */
 typedef struct pdl_budget {
     uint32_t refs;
-    uint32_t depth;                    /* budgets around it */
+    uint32_t depth;                    /* number of budgets around it */
     struct pdl_budget *up;             /* kept; NULL: the outermost */
-    pdl_loc loc;                       /* of the block; all-zero: of the run */
+    pdl_loc loc;                       /* place of the block; all-zero: the run's budget */
     double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
     double used[PDL_BUDGET_COUNT];     /* by effects that have ended; calls: started ones */
     double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
-    double answers, answer_tokens;     /* of calls that ended: how long answers are */
-    uint32_t going;                    /* calls in flight */
-    bool has_turns;                    /* it, or one around it, limits turns */
-    uint64_t start_ns;                 /* monotonic, of pdl_budget_clock_ns */
-    /* how long earlier processes of the run were at work; borrowed; NULL: there were none */
+    /* number and tokens of the calls that ended, for the usual length of answers */
+    double answers, answer_tokens;
+    uint32_t going;    /* calls in flight */
+    bool has_turns;    /* it, or one around it, limits turns */
+    uint64_t start_ns; /* monotonic, of pdl_budget_clock_ns */
+    /* How long earlier processes of the run worked; borrowed; NULL: there were none. */
     const uint64_t *earlier_ns;
 } pdl_budget;
 
-/* up is borrowed and kept. */
+/* Makes a budget inside of up, which is borrowed and kept. */
 pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up, pdl_loc loc);
-/* Its clock, on which earlier_ns counts; set it before anything is asked of b. */
+/* Returns its clock, on which earlier_ns counts; it is set before b is used. */
 uint64_t pdl_budget_clock_ns(const pdl_budget *b);
 void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns);
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */
@@ -64,19 +65,19 @@ void pdl_budget_drop(pdl_budget *b);        /* NULL is fine */
  */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
-/* An error of kind budget records which budget it was about, so that a replay, where nothing is
- * counted, knows it too. Returns true when e is about b or an enclosing budget: trying again inside
- * of b is useless then. */
+/* Returns true when e is about b or an enclosing budget: another attempt inside of b is useless
+ * then. An error of kind budget records which budget it was about, so that a replay, where nothing
+ * is counted, knows it too. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent".
  * Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
-/* The same for its seconds, which are used up. */
+/* Does so for the seconds of b, which are used up. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
-/* Turns of a program that only computes: the machine counts them, since no effect brings them
- * along. Error: budget. NULL is fine. */
+/* Counts turns of a program that only computes. The machine does so itself, since no effect is
+ * made. Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
-/* Is there time left, in b and all around it? Error: budget. NULL is fine. */
+/* Checks that there is time left, in b and all budgets around it. Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);
 
 #endif

@@ -17,7 +17,7 @@ static bool asks_the_same(pdl_str name, bool content) {
            !(content && c == PDL_CONTROL_SHAPES);
 }
 
-/* Parameters of a model without those that do not belong to its identity. */
+/* Returns the parameters of a model that belong to its identity. */
 static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {

@@ -1,4 +1,4 @@
-/* control.h -- private to effect: what control.def says of a parameter of a model call.
+/* control.h -- what control.def says of a parameter of a model call. Private to effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* control.def says what each means. */
+/* control.def explains each. */
 typedef enum {
     PDL_CONTROL_STEERS,
     PDL_CONTROL_SHAPES,

@@ -1,10 +1,10 @@
-/* encode.c -- see effect.h: any value as JSON text and back.
+/* encode.c -- see effect.h: writes any value as JSON text and reads it back.
  *
  * JSON values are written unchanged. Everything else is an object whose first key is "$pdl": its
- * kind; a dict that has such a key itself, or a key that is not a string, is written in that way
- * too, so that reading is unambiguous. Labels are not written, except those of a reply that its
- * reader could not know from its kind and request. A context is its messages in order: independent
- * groups are read back as a sequence.
+ * kind. A dict that has such a key, or a key that is not a string, is written in that way too, so
+ * that reading is unambiguous. Labels are not written, except those of a reply that its reader
+ * could not know from its kind and request. A context is its messages in order: independent groups
+ * are read back as a sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +32,8 @@ typedef struct enc {
     pdl_buf *out;
     int flags;
     const pdl_secrets *secrets;
-    unsigned depth;  /* of the JSON */
-    size_t start;    /* of the value in out */
+    unsigned depth;  /* depth of the JSON */
+    size_t start;    /* where the value begins in out */
     size_t check_at; /* length of out at which room and cancellation are checked */
 } enc;
 
@@ -41,7 +41,7 @@ typedef struct enc {
 
 static bool put(enc *e, pdl_vref v, pdl_err *err);
 
-/* Every text passes here: it is redacted before it is escaped. */
+/* Writes a text, which is redacted before it is escaped. Every text passes here. */
 static bool put_quoted(enc *e, pdl_str text, pdl_err *err) {
     if (!pdl_secrets_any(e->secrets)) return pdl_json_quote_long(text, 0, e->out, err);
     pdl_buf b = PDL_BUF;
@@ -78,7 +78,7 @@ static bool put_owned(enc *e, pdl_val list, pdl_err *err) {
     return ok;
 }
 
-/* {"$pdl": kind, "items": list}. Takes list. */
+/* Writes {"$pdl": kind, "items": list}. Takes list. */
 static bool put_items(enc *e, const char *kind, pdl_val list, pdl_err *err) {
     open_tag(e, kind);
     PDL_PUT(e->out, ",\"items\":");
@@ -101,7 +101,7 @@ static int by_key(const void *a, const void *b) {
     return pdl_str_cmp(((const entry *)a)->key, ((const entry *)b)->key);
 }
 
-/* A dict whose keys are all strings. */
+/* Writes a dict whose keys are all strings. */
 static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
     size_t n = pdl_dict_len(d);
     bool ok = deeper(e, 1, err);
@@ -185,8 +185,8 @@ static void put_bytes(enc *e, pdl_str s) {
     pdl_buf_fini(&shown);
 }
 
-/* An object of the worker: its number and the facts that arrived with it, so that a replay can make
- * the same request again. */
+/* Writes an object of the worker: its number and the facts that arrived with it, so that a replay
+ * can make the same request again. */
 static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     const pdl_handle *h = pdl_handle_of(v);
     open_tag(e, "handle");
@@ -208,7 +208,7 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* Functions and objects of templates: their text. */
+/* Writes functions and objects of templates as their text. */
 static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, err);
@@ -241,7 +241,7 @@ PDL_COLD static bool check_room(enc *e, pdl_err *err) {
     return pdl_buf_check(e->out, err);
 }
 
-/* Flat dispatch over the kinds of values. */
+/* A flat switch over the kinds of values. */
 static bool put(enc *e, pdl_vref v, pdl_err *err) {
     if (PDL_UNLIKELY(e->out->len > e->check_at) && !check_room(e, err)) return false;
     switch (pdl_tag_of(v)) {
@@ -290,7 +290,7 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, p
     return put(&e, v, err);
 }
 
-/* {"$pdl": "labelled", "items": names, "value": v} */
+/* Writes {"$pdl": "labelled", "items": names, "value": v} when there are labels. */
 bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets,
                              pdl_buf *out, pdl_err *err) {
     if (!e->added_labels) return pdl_effect_encode_hidden(reply, secrets, out, err);
@@ -351,7 +351,7 @@ static bool revive_object(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* items revived already -> dict or set; takes list. */
+/* Makes a dict or set of items that are revived already. Takes list. */
 static bool from_items(pdl_val list, bool set, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(pdl_list_len(list));
     bool ok = true;
@@ -502,10 +502,11 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
-    return malformed(kind, err); /* "absent" too: it occurs in requests, never in an answer */
+    return malformed(kind, err); /* for "absent" too: it occurs in requests, never in an answer */
 }
 
-/* Depth is bounded by the JSON reader (PDL_MAX_JSON_DEPTH). */
+/* Makes the value of its JSON form. The depth is bounded by the JSON reader
+ * (PDL_MAX_JSON_DEPTH). */
 static bool revive(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v)) return revive_list(v, out, err);
     if (pdl_is_dict(v)) {

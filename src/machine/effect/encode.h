@@ -1,4 +1,4 @@
-/* encode.h -- private to effect: the tagged JSON form of values with options.
+/* encode.h -- the tagged JSON form of values with options. Private to effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@ enum {
     PDL_ENC_REDACT = 2, /* texts under names of secret parameters are written as [REDACTED] */
 };
 
-/* Removes the secrets of the register (NULL: none) from every text before it is written as JSON. */
+/* Writes v without the secrets of the register (NULL: none), which are removed from every text
+ * before it is written as JSON. */
 PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets,
                                      pdl_buf *out, pdl_err *err);
 

@@ -2,7 +2,7 @@
  * kind.
  *
  * The machine uses answers without further checks: it takes `content` of a model's reply as it is.
- * Worlds that are part of the program follow the table; a file or a host program may hold anything,
+ * Worlds that are part of the program follow the table. A file or a host program may hold anything,
  * so their answers are checked against the table where they enter, and only there.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* Kinds of values, then the demands on their content, then whether it may be left out. */
+/* The kinds of values, then the demands on their content, then whether the field may be missing. */
 enum {
     NONE = 1 << 0,
     FLAG = 1 << 1,
@@ -28,7 +28,8 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    DATA = 1 << 9, /* alone: any kind; with others: one of those, and DATA in all its parts */
+    /* without other kinds: any kind; with others: one of those, and DATA in all its parts */
+    DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,
     PATH = 1 << 12,
@@ -128,8 +129,8 @@ bool pdl_effect_begins_session(const pdl_effect *e) {
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* JSON values only. The depth is that of the text from which v was read, or what a host program has
- * built. */
+/* Returns true for JSON values only. The depth is that of the text from which v was read, or of
+ * what a host program has built. */
 static bool is_data(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(v)) {
@@ -190,7 +191,7 @@ static bool misfit(pdl_effect_kind k, const char *field, pdl_vref v, pdl_err *er
                        pdl_type_name(v));
 }
 
-/* The first field that does not fit, or NULL. */
+/* Returns the first field that does not fit, or NULL. */
 static const form_row *find_misfit(const form_row *rows, size_t n, pdl_effect_kind k, pdl_vref d) {
     for (size_t i = 0; i < n; i++)
         if (rows[i].kind == k && !has_form(pdl_dict_getz(d, rows[i].field), rows[i].forms))
@@ -202,7 +203,8 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
-/* Where the first part of a path from `at` on begins; empty parts and single dots are skipped. */
+/* Returns where the first part of a path from `at` on begins; empty parts and single dots are
+ * skipped. */
 static size_t part_at(pdl_str path, size_t at) {
     for (;; at++) {
         bool dot = at < path.n && path.p[at] == '.' && (at + 1 == path.n || path.p[at + 1] == '/');
@@ -215,9 +217,9 @@ static pdl_str part_from(pdl_str path, size_t at) {
     return pdl_str_sub(path, at, slash == PDL_NOT_FOUND ? path.n : slash);
 }
 
-/* Offset of the part of path below the folder, or PDL_NOT_FOUND. Either may be written with "./" or
- * doubled slashes, because the machine also has folders from file names in the form that messages
- * print. */
+/* Returns the offset of the part of path below the folder, or PDL_NOT_FOUND. Either may be written
+ * with "./" or doubled slashes, because the machine also has folders from file names in the form
+ * that messages print. */
 static size_t below(pdl_str path, pdl_str folder) {
     if (pdl_str_starts(path, PDL_STR("/")) != pdl_str_starts(folder, PDL_STR("/")))
         return PDL_NOT_FOUND;
@@ -231,14 +233,15 @@ static size_t below(pdl_str path, pdl_str folder) {
     return at;
 }
 
-/* The path with the folder replaced by prefix, which ends with a slash or is empty. Owned. */
+/* Returns the path with the folder replaced by prefix, which ends with a slash or is empty.
+ * Owned. */
 static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {
     pdl_str s = pdl_str_get(path);
     size_t at = folder.n ? below(s, folder) : 0;
     if (at == PDL_NOT_FOUND) return pdl_keep(path);
     s = pdl_str_sub(s, at, s.n);
     if (pdl_str_starts(s, PDL_STR("/"))) return pdl_keep(path);
-    if (!s.n && prefix.n) prefix.n--; /* the folder itself */
+    if (!s.n && prefix.n) prefix.n--; /* the path is the folder itself */
     return pdl_with_label(pdl_textf("%.*s%.*s", PDL_FMT(prefix), PDL_FMT(s)), pdl_label_of(path));
 }
 

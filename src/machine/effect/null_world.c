@@ -1,4 +1,4 @@
-/* null_world.c -- see effect.h: refuses everything.
+/* null_world.c -- see effect.h: a world that refuses everything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* script_world.c -- see effect.h: prepared answers, for tests.
+/* script_world.c -- see effect.h: a world with prepared answers, for tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@ typedef struct script {
     size_t next;
     int order;
     PDL_VEC(waiting) open;
-    uint32_t busy;  /* id of the effect being delivered, 0 none */
-    bool cancelled; /* the one being delivered */
+    uint32_t busy;  /* id of the effect being delivered, 0: none */
+    bool cancelled; /* the effect being delivered was cancelled */
 } script;
 
 static script *of(pdl_world *w) { return (script *)(void *)w; }
@@ -33,7 +33,7 @@ static pdl_err_kind kind_named(pdl_str name) {
     return PDL_E_runtime;
 }
 
-/* error: text, or {kind, message, foreign, status}. */
+/* Makes an error of its text, or of {kind, message, foreign, status}. */
 static void fill_error(pdl_vref given, const pdl_effect *e, pdl_err *err) {
     pdl_vref kind = pdl_absent(), msg = given, foreign = pdl_absent(), status = pdl_absent();
     if (pdl_is_dict(given)) {
@@ -52,7 +52,7 @@ static void fill_error(pdl_vref given, const pdl_effect *e, pdl_err *err) {
     }
 }
 
-/* Takes e and line. */
+/* Delivers the answer of a line. Takes e and line. */
 static void deliver(script *s, pdl_effect *e, pdl_val line) {
     pdl_err err = {0};
     pdl_vref want = pdl_is_dict(line) ? pdl_dict_getz(line, "kind") : pdl_absent();

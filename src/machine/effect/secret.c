@@ -1,5 +1,5 @@
-/* secret.c -- see secret.h: the names that mark secrets, and what is registered of a call, a
- * header, an address.
+/* secret.c -- see secret.h: the names that mark secrets, and which parts of a call, a header or a
+ * URL are registered.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +65,8 @@ static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
 }
 #define IS_ONE_OF(name, list) is_one_of((name), (list), sizeof(list) / sizeof(list)[0])
 
-/* The content of a header is the user's business; these are the headers that every client sends. */
+/* Returns false for the headers that every client sends; the user decides about the content of all
+ * others. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
         "Accept",
@@ -91,7 +92,7 @@ bool pdl_is_secret_header(pdl_str name) {
     return !IS_ONE_OF(name, shown);
 }
 
-/* A part of a query that selects what is requested, and is no key. */
+/* Returns true for a part of a query that selects what is requested, and is no key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return IS_ONE_OF(name, shown);
@@ -99,8 +100,8 @@ static bool is_shown_part(pdl_str name) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Parts of an address, borrowed. user: what precedes the @, with colon and password; query: after
- * the question mark; fragment: after the number sign. All empty where the text is no address. */
+/* The parts of a URL, borrowed. user: what precedes the @, with colon and password; query: after
+ * the question mark; fragment: after the number sign. All are empty when the text is no URL. */
 typedef struct address {
     pdl_str scheme, user, rest, query, fragment;
     bool has_user, has_query;
@@ -134,7 +135,7 @@ static address address_of(pdl_str url) {
     return a;
 }
 
-/* The next part of a query, "name=value"; false at its end. */
+/* Finds the next part of a query, "name=value". Returns false at its end. */
 static bool next_part(pdl_str *query, pdl_str *name, pdl_str *value) {
     if (!query->n) return false;
     size_t end = pdl_str_find(*query, PDL_STR("&"), 0);
@@ -189,7 +190,7 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* Registers the user information: as written, the password by itself, and in the form of the
+/* Registers the user information: as written, the password without the user, and in the form of the
  * request's header. A user without a password is a token. */
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
@@ -237,7 +238,7 @@ void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (s && a.has_user) note_user(s, a.user);
 }
 
-/* The values of "a=1; b=2" as well. */
+/* Registers the values of "a=1; b=2" as well. */
 static void note_cookies(pdl_secrets *s, pdl_str text) {
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR(";"), 0),
@@ -247,7 +248,8 @@ static void note_cookies(pdl_secrets *s, pdl_str text) {
     }
 }
 
-/* Length of "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is none. */
+/* Returns the length of "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is
+ * none. */
 static size_t scheme_end(pdl_str value) {
     enum { LONGEST_SCHEME = 10 };
     size_t i = 0;
@@ -273,8 +275,9 @@ static bool is_key_char(char c) {
            c == '.';
 }
 
-/* A name is shown everywhere, so only what services give out as keys counts: they begin like this.
- * Names of models with such a beginning (pplx-70b-chat) are shorter than any key. */
+/* Returns true for a part of a name that is like a key. A name is shown everywhere, so only the
+ * beginnings of keys of known services count. Names of models with such a beginning (pplx-70b-chat)
+ * are shorter than any key. */
 static bool looks_like_key(pdl_str part) {
     static const char *const begin[] = {
         "sk-",  "sk_",  "gsk_", "csk-", "xai-",    "pplx-", "nvapi-",      "hf_",   "r8_",
@@ -306,7 +309,7 @@ static void note_headers(pdl_secrets *s, pdl_vref d) {
     }
 }
 
-/* Credentials that are a file's content: its private parts. */
+/* Registers credentials that are a file's content: its private parts. */
 static void note_credentials(pdl_secrets *s, pdl_vref d) {
     static const char *const parts[] = {"private_key", "client_secret", "refresh_token"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -330,7 +333,7 @@ static bool is_credential(pdl_str name) {
     return false;
 }
 
-/* The path of a file with credentials, not credentials. */
+/* Returns true for the path of a file with credentials, which is not secret itself. */
 static bool is_file(pdl_str name, pdl_vref v) {
     return pdl_str_is(name, "vertex_credentials") &&
            !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));
@@ -355,13 +358,14 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
         note_credentials(s, v);
 }
 
-/* Lists of alternatives are as deep as these names go. */
+/* Registers secret parameters. Lists of alternatives are as deep as these names go. */
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
     enum { DEEPEST = 6 };
     if (depth > DEEPEST) return;
     for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++) {
         pdl_vref item = pdl_list_at(v, i);
-        if (pdl_is_str(item)) pdl_secrets_note_model(s, pdl_str_get(item)); /* a fallback */
+        /* a fallback is a model's name */
+        if (pdl_is_str(item)) pdl_secrets_note_model(s, pdl_str_get(item));
         note_params(s, item, depth + 1);
     }
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++) {

@@ -32,7 +32,7 @@ pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(
     pdl_secrets *s); /* NULL is fine, as for every function here that takes a register */
 bool pdl_secrets_any(const pdl_secrets *s);
-/* Grows with every text that is registered for the first time. */
+/* Returns a number that grows with every text that is registered for the first time. */
 size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- telling what is secret (secret.c) -------------------------------------------------------- */
@@ -44,33 +44,32 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
 /* Registers text unless it is too short, or is the placeholder that manuals of local servers give
  * for a key that is not checked. */
 void pdl_secrets_note(pdl_secrets *s, pdl_str text);
-/* A variable of the environment: registers its value when its name indicates a secret, and user and
- * password of an address. */
+/* Registers the value of an environment variable when its name indicates a secret, and the user and
+ * password of a URL in it. */
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value);
-/* Does its name say that its value is a key? */
+/* Returns true when the name says that the value is a key. */
 bool pdl_is_secret_variable(pdl_str name);
-/* The value of a header, without a first word such as "Bearer", unless headers of that name are
- * shown. */
+/* Registers the value of a header, without a first word such as "Bearer", unless headers of that
+ * name are shown. */
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value);
-/* Registers user and password of an address, and secrets of its query. */
+/* Registers user and password of a URL, and secrets of its query. */
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);
-/* Registers parts of a model's name that look like keys of services: a user took one field for the
- * other. */
+/* Registers parts of a model's name that look like keys of services, which a user put into the
+ * wrong field. */
 void pdl_secrets_note_model(pdl_secrets *s, pdl_str name);
-/* Registers keys, headers and addresses among the parameters of a model, also those of its
- * fallbacks. */
+/* Registers keys, headers and URLs among the parameters of a model, also those of its fallbacks. */
 void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters);
 
 /* --- places that are secret by their name (secret.c) ------------------------------------------ */
 
-/* True for parameters of a model whose value is secret: those of control.def. */
+/* Returns true for parameters of a model whose value is secret: those of control.def. */
 bool pdl_is_secret_parameter(pdl_str name);
-/* True for names of parameters and headers whose values do not belong to the question (api_key,
- * token, ...authorization..., ...key). */
+/* Returns true for names of parameters and headers whose values do not belong to the question
+ * (api_key, token, ...authorization..., ...key). */
 bool pdl_is_secret_key(pdl_str name);
-/* True for all headers except those that every client sends. */
+/* Returns true for all headers except those that every client sends. */
 bool pdl_is_secret_header(pdl_str name);
-/* Appends an address for display: user, password and values of the query are ***. */
+/* Appends a URL for display: user, password and values of the query are ***. */
 void pdl_address_put(pdl_str url, pdl_buf *out);
 
 /* --- hiding (hide.c) -------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ typedef struct pdl_hider {
 } pdl_hider;
 #define PDL_HIDER(secrets) ((pdl_hider){(secrets), PDL_BUF})
 void pdl_hider_feed(pdl_hider *h, pdl_str piece, pdl_buf *out);
-void pdl_hider_end(pdl_hider *h, pdl_buf *out); /* the rest; h is empty again */
+void pdl_hider_end(pdl_hider *h, pdl_buf *out); /* writes the rest; h is empty again */
 
 /* Lines that carry JSON, such as the events of a stream: also hides secrets spread over the texts
  * of several lines, under the same key after the same beginning of the line. Feed takes whole lines

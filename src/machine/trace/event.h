@@ -1,4 +1,4 @@
-/* event.h -- pdl_event: the only report of a run. Borrowed by sinks for the call.
+/* event.h -- pdl_event: the only report of a run. Sinks borrow it during the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@ typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
 
 /* How a block was entered (block_begin). */
 typedef enum {
-    PDL_ENTRY_PART,    /* as a part of the block around it */
-    PDL_ENTRY_DEF,     /* as an entry of its defs */
+    PDL_ENTRY_PART,    /* a part of the block around it */
+    PDL_ENTRY_DEF,     /* an entry of the defs of the block around it */
     PDL_ENTRY_CALL,    /* body of the function that the call block around it calls */
     PDL_ENTRY_INCLUDE, /* main block of a file; also for import */
     PDL_ENTRY_SILENT   /* called from an expression or from code, or the program of lang: pdl */
@@ -30,41 +30,42 @@ typedef enum {
 
 typedef struct pdl_event {
     pdl_event_kind kind;
-    pdl_entry entry; /* block_begin */
+    pdl_entry entry; /* set for block_begin */
     uint32_t fiber;  /* 1: the main fiber */
     /* block_begin: the fiber that runs the map of which this fiber is an iteration, or the code
-     * that called the function that this fiber runs; 0: none */
+     * that called the function that this fiber runs; 0: none. */
     uint32_t parent;
-    /* block_begin: the program that the block belongs to; NULL: unknown */
+    /* block_begin: the program of the block; NULL: unknown. */
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    /* blocks: their path with the calls from expressions that led there, as a journal names it;
-     * NULL: no call did, path says it */
+    /* Blocks: their path with the calls from expressions that led there, as a journal names it;
+     * NULL: no call did, and path says it. */
     pdl_path *place;
-    /* piece, reply, decision: the path of the block that asked; NULL: unknown */
+    /* piece, reply, decision: the path of the block that made the request; NULL: unknown. */
     pdl_path *caller;
-    /* absent: no value. block_begin: the arguments of the function, by name, where an expression
-     * or code called it; key is its name then */
+    /* Absent: there is no value. block_begin: the arguments of the function, by name, when an
+     * expression or code called it; key is then its name. */
     pdl_vref value;
-    /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none */
+    /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none. */
     pdl_vref context;
-    pdl_str key; /* field, block_begin */
+    pdl_str key; /* set for field, block_begin */
     pdl_str text;
-    pdl_str role; /* message */
-    /* attempt; index of a case from 1; number of an iteration; descriptor of out */
+    pdl_str role; /* set for message */
+    /* Number of an attempt or iteration; index of a case from 1; descriptor of out. */
     uint32_t number;
     pdl_look look;
-    bool library;   /* block_begin: the block is in a module of the library, or of a tool server */
-    bool entered;   /* block_begin: and the function around it was called from outside of it */
-    bool handled;   /* reply: a block around it handles its failure, which that block reports */
+    bool library; /* block_begin: the block is in a module of the library, or of a tool server */
+    /* block_begin: as library, and the call of the function around it came from outside */
+    bool entered;
+    bool handled;   /* reply: a block around it handles its failure, and reports it */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;
     const struct pdl_effect *effect;
     const struct pdl_reply *reply;
-    /* blocks, effect: of the text in which the block is written; 0: the author's */
+    /* Blocks, effect: label of the text in which the block is written; 0: the author's. */
     pdl_label label;
-    int64_t nanos; /* wall time, stamped by the fan-out; 0 until then */
+    int64_t nanos; /* wall time, set by the fan-out; 0 before that */
 } pdl_event;
 
 const char *pdl_event_name(pdl_event_kind k);

@@ -1,5 +1,5 @@
-/* fold.c -- see fold.h: from events to nodes. fold_node.c decides when nodes are written and freed,
- * fold_write.c what they look like.
+/* fold.c -- see fold.h: makes nodes of events. fold_node.c decides when nodes are written and
+ * freed, fold_write.c what they look like.
  *
  * Each fiber has its innermost running node. A block that begins becomes a child of it; the first
  * block of an iteration of a map becomes a child of the map's node, which is the innermost one of
@@ -40,8 +40,8 @@ static void set_path(fold_node *n, const pdl_event *e) {
     if (e->place) set(&n->place, e->place);
 }
 
-/* Are both places in iterations of one loop, and is the second one earlier? The iterations of a map
- * run in any order. Looked for as far up as a body is deep. */
+/* Returns true when both places are in iterations of one loop and the second one is earlier: the
+ * iterations of a map run in any order. Searches as far up as a body is deep. */
 static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     enum { NEAR = 64 };
     for (int i = 0; a && b && i < NEAR; i++, a = a->up, b = b->up)
@@ -49,8 +49,8 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     return false;
 }
 
-/* A block with definitions is copied by the reference before it runs: the one that stays as written
- * has no id. */
+/* Records the last execution of a block. The reference copies a block with definitions before it
+ * runs, and the one that stays as written has no id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_path *last = b->rare->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
     if (b->rare->defs.n || iterates_before(last, p)) return;
@@ -58,9 +58,9 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* The reference does not show what is called from inside of an expression. The blocks of a program
- * that was computed from hidden values are hidden too: their names and keys are parts of those
- * values. */
+/* Returns true when the trace shows a block. The reference does not show what an expression calls.
+ * Blocks of a program that was computed from masked values are not shown either, because their
+ * names and keys are parts of those values. */
 static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
     if (pdl_mask_hides(f->mask, e->label)) return false;
     if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
@@ -72,7 +72,7 @@ static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e
     return true;
 }
 
-/* The reference notes in the program itself that a case without a test was taken. */
+/* Records that a case without a test was taken, which the reference notes in the program itself. */
 static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *then) {
     const pdl_cases *cases = &PDL_AS(match, match)->cases;
     for (uint32_t i = 0; i < cases->n; i++) {
@@ -81,7 +81,7 @@ static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *the
     }
 }
 
-/* Containers of the JSON between the node of a block and that of a part. */
+/* Returns the number of JSON containers between the node of a block and that of a part. */
 static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry entry) {
     if (entry == PDL_ENTRY_DEF) return 2;
     if (entry == PDL_ENTRY_SILENT) return 3;
@@ -102,12 +102,12 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {
-    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: a few */
+    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: there are few */
         if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
     return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
 }
 
-/* The body of a function that an expression calls, or a program of `lang: pdl`. */
+/* Begins the body of a function that an expression calls, or a program of `lang: pdl`. */
 static void begin_call(pdl_fold *f, fold_node *n, const pdl_event *e) {
     n->number = n->parent->calls.begun++;
     if (pdl_is_absent(e->value)) return;
@@ -156,7 +156,7 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     set_top(f, e->fiber, n);
 }
 
-/* Where the outermost block of an iteration ends, nothing is left of its fiber. */
+/* Leaves a node. When the outermost block of an iteration ends, its fiber is forgotten. */
 static fold_node *leave(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return NULL;
@@ -178,7 +178,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     if (!n) return;
     n->fell_back = has_fallback_run(n);
     if (n->fell_back && n->block->kind == PDL_BLOCK_model && !n->silent) {
-        /* as in the reference: the fallback's messages are the context of the model */
+        /* The fallback's messages are the context of the model, as in the reference. */
         pdl_drop(n->context);
         n->context = pdl_keep(e->context);
     }
@@ -188,14 +188,14 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->answer_failed = NULL;
     }
     if (n->path != e->path) {
-        set_path(n, e); /* with the attempt that succeeded */
+        set_path(n, e); /* the path has the attempt that succeeded */
         executed(f, e->block, e->path);
     }
     pdl_fold_node_over(f, n);
 }
 
-/* The message of an error, which may be text that the trace does not show. Owned. e: what it came
- * of; NULL: no effect. */
+/* Returns the message of an error, which may be text that the trace does not show. Owned. e: the
+ * effect that failed; NULL: there is none. */
 static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
@@ -229,11 +229,11 @@ static bool stays_for_all_attempts(const char *key) {
     return false;
 }
 
-/* Removes what the failed attempt left; definitions were made before it. */
+/* Removes the parts of a failed attempt; definitions were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
-    set_path(n, e); /* with its attempt */
+    set_path(n, e); /* the path has the attempt */
     executed(f, e->block, e->path);
     pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;
@@ -284,7 +284,7 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
         n->cost = (n->cost > 0 ? n->cost : 0) + pdl_num_to_double(cost);
 }
 
-/* Records how a call went: the reply's value, {attempts, structured} or absent. */
+/* Records how a call went: the reply's value, {attempts, structured}, or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};
@@ -304,8 +304,8 @@ static double nanos_of(pdl_vref dict, const char *key) {
     return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) * 1e9 : 0;
 }
 
-/* Before the request that was answered went out, the call has waited for its turn, a rate or
- * another attempt, and has made the attempts that failed. */
+/* Records when the answered request was sent: after the call had waited for its turn, a rate or
+ * another attempt, and had made the attempts that failed. */
 static void note_sent(fold_node *n, const pdl_reply *reply, pdl_vref how) {
     double before = reply ? pdl_reply_waited(reply) * 1e9 : 0;
     pdl_vref tried = pdl_is_dict(how) ? pdl_dict_getz(how, "attempts") : pdl_absent();
@@ -324,8 +324,8 @@ static void on_effect(pdl_fold *f, const pdl_event *e) {
     if (n) n->sent = e->nanos;
 }
 
-/* A model block ends before its reply arrives. A failure that is not handled is reported by no
- * block that still runs. */
+/* Records a reply. A model block ends before its reply arrives, so no block that still runs reports
+ * a failure that is not handled. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (!n) return;
@@ -344,7 +344,7 @@ static void on_piece(pdl_fold *f, const pdl_event *e) {
     if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
-/* What a policy decided about an effect of the block. */
+/* Records what a policy decided about an effect of the block. */
 static void on_decision(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (!n) n = top_of(f, e->fiber);
@@ -357,7 +357,7 @@ static void on_decision(pdl_fold *f, const pdl_event *e) {
                           pdl_list_push(pdl_list_new(1), pdl_keep(e->value)));
 }
 
-/* Those without a function are not in a trace. */
+/* Events without a function are not in a trace. */
 static void (*const handlers[PDL_EVENT_COUNT])(pdl_fold *f, const pdl_event *e) = {
     [PDL_EVENT_block_begin] = on_begin, [PDL_EVENT_block_end] = on_end,
     [PDL_EVENT_block_fail] = on_fail,   [PDL_EVENT_field] = on_field,

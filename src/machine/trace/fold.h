@@ -1,11 +1,11 @@
 /* fold.h -- the trace of a run: events folded into the program's tree (spec execution 14).
  *
  * Every block that was executed is replaced by a record of its execution; the rest stays as
- * written. The machine builds no such tree itself: it reports events, and whoever shows the run in
- * another way (terminal, journal, telemetry) reads the same events. So none of them can disagree
- * with the trace, and a run without a trace pays nothing for it. Finished parts are made into text
- * during the run and written to a temporary file, so memory holds only what is open (fold_node.c
- * explains how).
+ * written. The machine does not build the tree itself. It reports events, and everything that shows
+ * the run in another way (terminal, journal, telemetry) reads the same events. So none of them can
+ * disagree with the trace, and a run without a trace pays nothing for it. Finished parts are made
+ * into text during the run and written to a temporary file, so memory holds only what is open
+ * (fold_node.c explains how).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,31 +25,31 @@ typedef struct pdl_fold pdl_fold;
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 
-/* Values that the mask (borrowed until free) hides are not in the trace. Before the first event. */
+/* Hides values that the mask (borrowed until free) hides. Called before the first event. */
 void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask);
 
-/* The trace has only what the reference writes: no calls in expressions, lists of messages whole.
- * Before the first event. */
+/* Makes the trace have only what the reference writes: no calls in expressions, lists of messages
+ * whole. Called before the first event. */
 void pdl_fold_whole(pdl_fold *f);
 
-/* The trace names where values came from, as `pdl__labels`; put appends the name of one origin.
- * Before the first event. */
+/* Makes the trace name the origins of values, as `pdl__labels`; put appends the name of one origin.
+ * Called before the first event. */
 typedef void pdl_fold_label_fn(const void *user, pdl_label origin, pdl_buf *out);
 void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user);
 
-/* To be added to the sinks of one run. */
+/* Returns the sink, which is added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);
 
-/* After the last event: makes the text of what has not ended, as in a run that was cancelled. The
- * caller has entered the scope of the run (base/cancel.h), so that values of any size take
- * PDL_GRACE_MS at most. */
+/* Called after the last event: makes the text of what has not ended, as in a run that was
+ * cancelled. The caller has entered the scope of the run (base/cancel.h), so that values of any
+ * size take PDL_GRACE_MS at most. */
 void pdl_fold_write_rest(pdl_fold *f);
-/* After the last event: writes the trace as one line of JSON without a newline, in pieces; may be
- * repeated. Stops when put returns false. Errors: limit, io, those of put. */
+/* Called after the last event: writes the trace as one line of JSON without a newline, in pieces;
+ * may be repeated. Stops when put returns false. Errors: limit, io, those of put. */
 typedef bool pdl_fold_put_fn(void *user, pdl_str piece, pdl_err *err);
 pdl_fold_put_fn pdl_fold_put_buf; /* appends to user, a pdl_buf */
 PDL_MUST bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err);
-/* The same as one text. */
+/* Appends the trace as one text. */
 PDL_MUST bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err);
 
 #endif

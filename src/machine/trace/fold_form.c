@@ -1,10 +1,10 @@
 /* fold_form.c -- see fold_form.h.
  *
  * Most of the JSON of a block is the same for all its executions: its kind, its fields as written,
- * the defaults. To make a tree of values for it each time, to look for secrets in it and to write
- * it took nine tenths of the time of a run with a trace. So a block that is executed a second time
+ * the defaults. Making a tree of values for it each time, searching it for secrets and writing it
+ * took nine tenths of the time of a run with a trace. So a block that is executed a second time
  * gets a form: that text, with slots where an execution differs. A form is made by the same dump,
- * whose view gives slots in place of values and notes what it was asked; later executions answer
+ * whose view gives slots in place of values and notes the dump's questions. Later executions answer
  * the same questions in the same order, and their answers are written between the pieces of text.
  *
  * Which answers are missing or null decides the shape of a dump, so a block has a form for each of
@@ -24,17 +24,17 @@
 
 #include "base/banned.h"
 
-enum { MOST_FORMS = 4 };                      /* of a block: an `if` has two */
-enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without */
+enum { MOST_FORMS = 4 };                      /* forms of a block: an `if` has two */
+enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without a form */
 
-/* A place for the answer of this number. */
+/* The place of the answer of this number. */
 typedef struct form_slot {
-    size_t end; /* of the text before it */
+    size_t end; /* end of the text before it */
     size_t answer;
-    unsigned depth; /* containers of the block around it */
+    unsigned depth; /* number of containers of the block around it */
 } form_slot;
 
-/* Whether an answer is there, and as what. */
+/* Whether an answer is there, and of which sort. */
 typedef enum { ANSWER_ABSENT, ANSWER_NULL, ANSWER_VALUE } presence;
 typedef struct form_answer {
     const char *key;
@@ -47,13 +47,13 @@ typedef struct fold_form {
     PDL_VEC(form_answer) shape;
 } fold_form;
 
-/* What is known of a block that was executed. */
+/* The forms of a block that was executed. */
 typedef struct fold_forms {
     fold_questions questions; /* empty: no form was made */
     fold_form form[MOST_FORMS];
     size_t n, oldest;
-    fold_answers answers; /* of the execution that is being written */
-    bool none;            /* its text is too long or too deep */
+    fold_answers answers; /* answers of the execution being written */
+    bool none;            /* the block has no form: its text is too long or too deep */
 } fold_forms;
 
 static void form_fini(fold_form *m) {
@@ -113,7 +113,8 @@ static void clear_answers(fold_answers *a) {
     a->list.n = 0;
 }
 
-/* A mask hides parts of values by the labels of what is around them, so it needs the whole tree. */
+/* Returns true when a mask hides an answer. It hides parts of values by the labels of what is
+ * around them, so it needs the whole tree. */
 static bool any_masked(const pdl_fold *f, const fold_answers *a) {
     for (size_t i = 0; f->mask && i < a->list.n; i++)
         if (pdl_mask_hides(f->mask, pdl_label_of(a->list.p[i].value))) return true;
@@ -131,7 +132,7 @@ static bool put_slot(void *user, pdl_vref v, unsigned depth, pdl_buf *out) {
     return true;
 }
 
-/* Asked for after PDL_BUF_CHECK_EVERY bytes: a form of that length saves nothing. */
+/* Called after PDL_BUF_CHECK_EVERY bytes: a form of that length saves nothing. */
 static bool refuse_long(void *user, pdl_buf *out, pdl_err *err) {
     (void)user;
     (void)out;
@@ -152,7 +153,7 @@ static bool make_text(const pdl_fold *f, pdl_val tree, fold_form *m) {
     return ok;
 }
 
-/* Makes a form for this execution, whose answers are noted. NULL: there can be none. */
+/* Makes a form for this execution, whose answers are noted. Returns NULL when there can be none. */
 static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_calls *calls,
                             fold_answers *a) {
     fold_form m = {.text = PDL_BUF};
@@ -174,7 +175,7 @@ static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_
     return &all->form[to];
 }
 
-/* The form for this execution, with its answers in a. */
+/* Returns the form for this execution, with its answers in a. */
 static const fold_form *form_for(const pdl_fold *f, fold_forms *all, const fold_form_calls *calls,
                                  fold_answers *a) {
     for (size_t i = 0; i < all->questions.n; i++) calls->ask(calls->user, &all->questions.p[i], a);
@@ -185,7 +186,7 @@ static const fold_form *form_for(const pdl_fold *f, fold_forms *all, const fold_
 
 /* --- filling ---------------------------------------------------------------------------------- */
 
-/* Takes the answer. */
+/* Writes an answer, which it takes. */
 static bool put_answer(pdl_fold *f, fold_answer *a, unsigned level, pdl_buf *out) {
     pdl_val v = a->value;
     a->value = pdl_absent();
@@ -216,7 +217,7 @@ static bool fill_form(pdl_fold *f, const fold_node *n, const fold_form *m, fold_
 bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *calls,
                        pdl_buf *out) {
     fold_forms *all = pdl_idmap_find(&f->forms, (uintptr_t)n->block);
-    if (!all) { /* executed once so far, maybe for the only time */
+    if (!all) { /* executed once so far, perhaps for the only time */
         all = PDL_NEW(fold_forms);
         pdl_idmap_put(&f->forms, (uintptr_t)n->block, all);
         return false;

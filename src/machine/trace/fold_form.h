@@ -8,34 +8,34 @@
 #include "lang/dump.h"
 #include "trace/fold_tree.h"
 
-/* What the dump of a block asked of its view. */
+/* A question that the dump of a block asks its view. */
 typedef struct fold_question {
     enum { FOLD_ASKS_VALUE, FOLD_ASKS_CHILD, FOLD_ASKS_ENTRIES } what;
-    pdl_dump_place place;   /* entries */
-    uint32_t index;         /* value, child */
-    const char *key;        /* value, child */
-    const pdl_block *child; /* child */
+    pdl_dump_place place;   /* used by entries */
+    uint32_t index;         /* used by value, child */
+    const char *key;        /* used by value, child */
+    const pdl_block *child; /* used by child */
 } fold_question;
 
-/* What was known of one execution. */
+/* The answer of one execution. */
 typedef struct fold_answer {
-    const char *key; /* of an entry that is added; NULL: the answer to a question */
+    const char *key; /* key of an entry that is added; NULL: the answer to a question */
     pdl_val value;   /* owned; may be absent or null */
 } fold_answer;
 
 /* The answers of one execution, in order. With a list of questions the dump is being made for a
- * form: it is given slots, and what it asks is noted. Without one no dump is made. */
+ * form: it gets slots, and its questions are noted. Without the list no dump is made. */
 typedef PDL_VEC(fold_question) fold_questions;
 typedef struct fold_answers {
     PDL_VEC(fold_answer) list;
-    fold_questions *questions; /* NULL: nothing takes the values */
+    fold_questions *questions; /* NULL: the values are not placed */
 } fold_answers;
 
 /* Notes a question when a form is made. a may be NULL, as below. */
 void pdl_fold_note_question(const fold_answers *a, fold_question q);
-/* Notes v as an answer and returns what the dump is to have in its place; without answers v. */
+/* Notes v as an answer and returns what the dump gets in its place; without answers, returns v. */
 pdl_val pdl_fold_answer(fold_answers *a, const char *key, pdl_val v);
-/* The same for an entry of dict, which is returned; v absent: no entry. */
+/* Does so for an entry of dict, which is returned; v absent: there is no entry. */
 pdl_val pdl_fold_add_entry(fold_answers *a, pdl_val dict, const char *key, pdl_val v);
 
 /* Answers the questions of a list again, or dumps the block with these answers (owned). */
@@ -45,8 +45,8 @@ typedef struct fold_form_calls {
     pdl_val (*dump)(void *user, fold_answers *a);
 } fold_form_calls;
 
-/* Appends the JSON of n by a form of its block. Returns false, with out as it was, when it has none
- * or an error prevented it (f->err): then the node is written without. */
+/* Appends the JSON of n by a form of its block. Returns false, with out unchanged, when the block
+ * has none or an error prevented it (f->err): then the node is written without a form. */
 bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *calls, pdl_buf *out);
 void pdl_fold_forms_free(pdl_fold *f);
 

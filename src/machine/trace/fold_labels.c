@@ -1,8 +1,7 @@
-/* fold_labels.c -- where the values of a block came from: {"result": ["model"], ...}.
+/* fold_labels.c -- the origins of a block's values: {"result": ["model"], ...}.
  *
- * A name is that of the field whose value it is; the parts of an object or of a list that have
- * origins of their own follow as result.KEY and result[INDEX]. What came from the program's text
- * alone has no entry.
+ * A name is that of the field whose value it is. Parts of an object or of a list that have separate
+ * origins follow as result.KEY and result[INDEX]. A value of the program's text alone has no entry.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PARTS = 20 }; /* of a value, that are named one by one */
+enum { MOST_PARTS = 20 }; /* parts of a value that are named one by one */
 
 static pdl_val names_of(const pdl_fold *f, pdl_label origins) {
     pdl_val list = pdl_list_new(2);
@@ -30,7 +29,7 @@ static pdl_val put(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
     return pdl_dict_put(out, pdl_text(pdl_buf_str(name)), names_of(f, origins));
 }
 
-/* A key may be what the trace does not show. */
+/* Appends a key, which may be text that the trace does not show. */
 static void put_key(const pdl_fold *f, pdl_vref dict, pdl_vref key, pdl_buf *name) {
     pdl_label label = pdl_label_of_part(dict) | pdl_label_of(key);
     pdl_buf_putc(name, '.');

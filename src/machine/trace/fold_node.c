@@ -4,16 +4,17 @@
  * proceeds: in JSON the parts of a block precede its result, the fields of a loop precede its
  * iterations, and blocks that were not executed show an id that they get elsewhere, later. So the
  * tree is written from the leaves. As soon as a block has ended, all its parts are written and the
- * promises in its values are filled, it becomes text (fold_write.c); the texts of its parts are
+ * promises in its values are filled, it becomes text (fold_write.c). The texts of its parts are
  * copied into it or, when they are long, spilled and referred to (fold_text.c); its values and
  * parts are then freed. Iterations of a loop are appended to one text in their order and freed as
  * well.
  *
  * What remains in memory is what is open: the running blocks, those whose model has not answered,
- * and per block of the program what the end needs. At the end the text of the root is written out,
- * and what it refers to is read back from the file, each byte once. A killed run leaves nothing,
- * since that file has no name. Cost: every byte of short text is copied once per level until it is
- * long enough to be spilled, and a waiting node is examined again after 1, 2, 4 ... events.
+ * and for each block of the program what the end needs. At the end the text of the root is written
+ * out, and what it refers to is read back from the file, each byte once. A killed run leaves
+ * nothing, since that file has no name. Cost: every byte of short text is copied once for each
+ * level until it is long enough to be spilled, and a waiting node is examined again after 1, 2, 4
+ * ... events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +24,7 @@
 #include "base/banned.h"
 
 enum { LOOKS = 2 };      /* nodes of the queue that are examined for each event */
-enum { MAX_TRIES = 20 }; /* then the pauses get no longer */
+enum { MAX_TRIES = 20 }; /* after this the pauses do not get longer */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -77,7 +78,7 @@ static void unlink_child(fold_node *up, fold_node *n) {
     n->next = n->prev = up->cursor = NULL;
 }
 
-enum { FEW_FACTS = 16 }; /* searched without an index */
+enum { FEW_FACTS = 16 }; /* facts that are searched without an index */
 
 static void index_fact(fold_node *n, size_t i) {
     uintptr_t id = (uintptr_t)n->facts.p[i].index + 1;
@@ -146,7 +147,7 @@ void pdl_fold_forget_values(fold_node *n) {
     n->context = pdl_absent();
 }
 
-/* What the text has taken over. */
+/* Releases what the text has taken over. */
 static void release_content(pdl_fold *f, fold_node *n) {
     pdl_fold_forget_values(n);
     pdl_fold_set_call(f, n, NULL);
@@ -170,8 +171,8 @@ static void node_free(pdl_fold *f, fold_node *n) {
     pdl_free(n);
 }
 
-/* Children first; a node that still runs or is in the queue stays until that has changed. C depth:
- * FOLD_DEEPEST. */
+/* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue stays
+ * until that has changed. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
@@ -221,7 +222,8 @@ static fold_node *queue_pop(pdl_fold *f) {
     return n;
 }
 
-/* Can v still change? Values with a promise that has failed do not show. */
+/* Returns true when v cannot change any more. Values with a promise that has failed are not
+ * shown. */
 static bool is_final(pdl_vref v) {
     if (pdl_is_absent(v) || !pdl_may_hold_promise(v)) return true;
     pdl_vref blocking = pdl_promise_blocking(v);
@@ -253,7 +255,7 @@ static void write_now(pdl_fold *f, fold_node *n) {
     n->n_left = 0;
 }
 
-/* All of the tree below n, then n. C depth: FOLD_DEEPEST. */
+/* Writes all of the tree below n, then n. C depth: FOLD_DEEPEST. */
 static void write_all(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first; c; c = c->next)
         if (!c->written) write_all(f, c);
@@ -264,7 +266,7 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* Adds those that follow the ones in items without a gap. */
+/* Adds the texts that follow the ones in items without a gap. */
 static void add_ahead(pdl_fold *f, fold_series *s) {
     for (fold_ahead *a; (a = pdl_idmap_find(&s->ahead, (uintptr_t)s->collected + 1));) {
         pdl_fold_add_item(f, s, &a->text);
@@ -274,8 +276,8 @@ static void add_ahead(pdl_fold *f, fold_series *s) {
     }
 }
 
-/* An iteration or a call is written: it is the next item of its series, or waits for an earlier
- * one. Its node is freed in both cases, so that what waits takes little memory. */
+/* Collects an iteration or a call that is written: it is the next item of its series, or waits for
+ * an earlier one. Its node is freed in both cases, so that a waiting text takes little memory. */
 static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
     if (n->number == s->collected) {
         pdl_fold_add_item(f, s, &n->text);
@@ -292,7 +294,7 @@ static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
     give_up(f, n);
 }
 
-/* n and, with their last part, the blocks around it. */
+/* Writes n and, with their last part, the blocks around it. */
 static void write_if_ready(pdl_fold *f, fold_node *n) {
     while (n && n->over && !n->n_left && !n->written && !n->queued) {
         if (!is_ready(n)) {

@@ -1,15 +1,15 @@
-/* fold_same.c -- lists of messages that repeat one before them.
+/* fold_same.c -- lists of messages that repeat an earlier one.
  *
  * A conversation is in the trace with each of its model calls, in up to four members, and each time
  * it is a little longer: written whole, a trace grows with the square of the run (1.3 GB for 2 000
- * short calls). So a list that begins with one that is in the trace already names the block that
+ * short calls). So a list that begins with one that is already in the trace names the block that
  * has it and holds the rest: {"pdl__same": ID, "pdl__more": [...]}. In `pdl__context` the list is
  * the `pdl__context` of block ID; elsewhere it is its `pdl__model_input`, or its `pdl__context`
  * when ID is the model itself.
  *
- * What must stay true: the block that is named is in the trace at the end. An attempt that fails
- * takes its blocks out again. A block therefore names only models that began before it in
- * the same fiber, or in one that waits for it: an attempt that takes them out takes it out, too.
+ * What must stay true: the named block is in the trace at the end. A failed attempt removes its
+ * blocks again. A block therefore names only models that began before it in the same fiber, or in
+ * one that waits for it: an attempt that removes them removes it, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,18 +20,18 @@
 
 #include "base/banned.h"
 
-enum { KEPT = 4 }; /* models that are remembered for each fiber: agents that take turns */
+enum { KEPT = 4 }; /* models that are remembered for each fiber, for agents that take turns */
 
-/* The lists that a model has in the trace. */
+/* The lists of a model that are in the trace. */
 typedef struct fold_base {
     pdl_val id;
     pdl_val lists[FOLD_LISTS]; /* each may be absent */
-    uint64_t tick;             /* when it began */
+    uint64_t tick;             /* event with which it began */
 } fold_base;
 
 struct fold_bases {
     fold_base base[KEPT];
-    size_t n; /* so far; the newest replaces the oldest */
+    size_t n; /* number of models so far; the newest replaces the oldest */
 };
 
 static void base_fini(fold_base *b) {
@@ -54,7 +54,7 @@ static pdl_val message_at(pdl_vref v, size_t i) {
     return pdl_is(v, PDL_V_CONTEXT) ? pdl_context_at(v, i) : pdl_list_part(v, i);
 }
 
-/* How many messages of v are those of base; 0 unless it begins with all of them. */
+/* Returns how many messages of v are those of base; 0 unless it begins with all of them. */
 static size_t shared(pdl_vref v, pdl_vref base) {
     size_t n = length(base);
     bool same = true;
@@ -85,7 +85,7 @@ static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_
     }
 }
 
-/* The fiber that waits for that of n; 0: none. */
+/* Returns the fiber that waits for that of n; 0: none. */
 static uint32_t fiber_around(const fold_node *n) {
     uint32_t fiber = n->fiber;
     while (n && n->fiber == fiber) n = n->parent;
@@ -111,7 +111,7 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
     return rest;
 }
 
-/* Returns the fiber that continues with the messages of that of n, which ends: the messages of the
+/* Returns the fiber that continues with the messages of n's fiber, which ends: the messages of the
  * first iteration of a map come before those of the others. 0: none. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;

@@ -2,10 +2,10 @@
  *
  * The JSON of a trace is ASCII without control characters, so a byte below 4 can mark a hole: that
  * byte, which is the kind, and 16 bytes. HOLE_ASIDE refers to spilled text by position and length.
- * HOLE_WRITTEN is a block that was not executed at this position; it shows the id of its last
- * execution elsewhere, which is known only at the end: an index of pdl_fold.written. HOLE_TAKEN is
- * the same for a case. In the tree of a node that is being written holes are objects of a private
- * class, which no program can make.
+ * HOLE_WRITTEN is a block that was not executed at this position. It shows the id of its last
+ * execution elsewhere, which is known only at the end; the hole has an index of pdl_fold.written.
+ * HOLE_TAKEN is the same for a case. In the tree of a node that is being written holes are objects
+ * of a private class, which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +20,15 @@
 
 enum { HOLE_ASIDE = 1, HOLE_WRITTEN, HOLE_TAKEN, HOLE_END };
 enum { HOLE_BYTES = 17 };
-enum { SHORT = 1 << 13 }; /* text that is copied into that around it rather than put aside */
-enum { CHUNK = 1 << 14 }; /* for text that is read again */
+/* shorter text is copied into the text around it, longer text is put aside */
+enum { SHORT = 1 << 13 };
+enum { CHUNK = 1 << 14 }; /* bytes of text that is read again at a time */
 
 typedef struct hole {
     pdl_ext ext;
     const pdl_buf *text; /* NULL: a hole of the kinds above, or a slot */
     bool items, slot;
-    size_t answer; /* of a slot */
+    size_t answer; /* number of a slot's answer */
     char bytes[HOLE_BYTES];
 } hole;
 
@@ -61,7 +62,7 @@ pdl_val pdl_fold_hole_items(const pdl_buf *items) {
     return v;
 }
 
-/* The entry of a block under a name. */
+/* Returns the entry of a block under a name. */
 static size_t entry_of(pdl_fold *f, const pdl_block *b, pdl_str name) {
     size_t first = (size_t)(uintptr_t)pdl_idmap_find(&f->holes, (uintptr_t)b);
     for (size_t i = first; i; i = f->written.p[i - 1].next) {
@@ -127,7 +128,7 @@ static size_t shorten(pdl_fold *f, pdl_buf *text, size_t from, size_t least) {
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
     pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
-    if (from == 0) { /* a node that waits for its turn holds only what it needs */
+    if (from == 0) { /* a waiting node holds only what it needs */
         pdl_buf small = PDL_BUF;
         pdl_buf_put(&small, pdl_buf_str(text));
         pdl_buf_fini(text);
@@ -145,10 +146,11 @@ void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, 
 /* The text of a node that is being written. */
 typedef struct fold_part {
     pdl_fold *fold;
-    size_t from; /* everything before it is holes */
+    size_t from; /* everything before this is holes */
 } fold_part;
 
-/* The text of one node may be longer than memory: a value whose parts are shared. */
+/* Puts text aside while a node is written, because the text of one node may be longer than memory:
+ * a value whose parts are shared. */
 static bool put_aside(void *user, pdl_buf *out, pdl_err *err) {
     fold_part *p = user;
     p->from = pdl_fold_shorten(p->fold, out, p->from);
@@ -198,7 +200,7 @@ typedef struct late {
     bool in_string, escaped;
 } late;
 
-/* The end of the string that s is the rest of; s.n when it does not end in s. */
+/* Returns the end of the string of which s is the rest; s.n when it does not end in s. */
 static size_t string_end(late *l, pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         bool escaped = l->escaped;
@@ -261,8 +263,8 @@ static bool fill_hole(writer *w, const char *p) {
     return w->put(w->user, taken ? PDL_STR("true") : PDL_STR("null"), w->err);
 }
 
-/* Where the next hole begins, from i on; s.n: there is none. All of a trace passes here, so eight
- * bytes are examined at once. */
+/* Returns where the next hole begins, from i on; s.n: there is none. All of a trace passes here, so
+ * eight bytes are examined at once. */
 static size_t hole_from(pdl_str s, size_t i) {
     for (; s.n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
         uint64_t bytes = pdl_word64(s.p + i);
@@ -272,7 +274,7 @@ static size_t hole_from(pdl_str s, size_t i) {
     return i;
 }
 
-/* Gives out s up to a hole that it ends in; *n is how much that is. */
+/* Writes s up to a hole that it ends in; *n is how much that is. */
 static bool fill(writer *w, pdl_str s, size_t *n) {
     size_t from = 0, i = 0;
     while ((i = hole_from(s, i)) < s.n) {
@@ -286,7 +288,7 @@ static bool fill(writer *w, pdl_str s, size_t *n) {
     return from == i || w->put(w->user, pdl_str_sub(s, from, s.n), w->err);
 }
 
-/* C depth: that of the tree, since spilled text contains what is below it. */
+/* Writes spilled text. C depth: that of the tree, since spilled text contains what is below it. */
 static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
     char *chunk = PDL_NEW_N(char, n < CHUNK ? (size_t)n : (size_t)CHUNK);
     bool ok = true;

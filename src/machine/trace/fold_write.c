@@ -18,18 +18,18 @@
 
 #include "base/banned.h"
 
-/* What a view of one node knows. */
+/* The state of a view of one node. */
 typedef struct view_of {
     pdl_fold *fold;
     fold_node *node;
-    pdl_str name;          /* of an entry of defs; p NULL: none */
-    fold_answers *answers; /* of a form; NULL: the node is written without */
+    pdl_str name;          /* name of an entry of defs; p NULL: none */
+    fold_answers *answers; /* answers for a form; NULL: the node is written without one */
 } view_of;
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The form of a value in traces (owned), or absent when it can stay: closures are their block,
- * contexts lists of messages. */
+/* Makes the form of a value in traces (owned), or absent when it can stay: closures are their
+ * block, contexts lists of messages. */
 typedef struct showing {
     pdl_fold *fold;
     pdl_steps steps;
@@ -89,7 +89,7 @@ static pdl_val shown(showing *s, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* The form of a value in traces. Takes it. */
+/* Returns the form of a value in traces. Takes it. */
 static pdl_val as_shown(pdl_fold *f, pdl_val v) {
     showing s = {.fold = f};
     pdl_val out = pdl_is_absent(v) ? pdl_absent() : shown(&s, v, 0);
@@ -99,7 +99,7 @@ static pdl_val as_shown(pdl_fold *f, pdl_val v) {
     return out;
 }
 
-/* Owned; absent when the reply it needs never arrived. */
+/* Returns the value of a promise, owned; absent when its reply never arrived. */
 static pdl_val resolved(pdl_vref v) {
     pdl_err err = {0};
     pdl_val now;
@@ -114,8 +114,8 @@ static pdl_val resolved(pdl_vref v) {
 
 static pdl_val settled(pdl_fold *f, pdl_vref v) { return as_shown(f, resolved(v)); }
 
-/* A list of messages as the trace has it: one that repeats a list before it names the block of
- * that. Takes v. */
+/* Returns a list of messages as the trace has it: one that repeats an earlier list names the block
+ * of that. Takes v. */
 static pdl_val messages(const view_of *v, const fold_own *own, fold_list which, pdl_val list) {
     pdl_val id;
     size_t n = pdl_fold_same(v->fold, v->node, own, which, list, &id);
@@ -134,8 +134,8 @@ static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* The execution of a part. The search starts where the last one was found: parts run in the order
- * in which they are requested. */
+/* Finds the execution of a part. The search starts where the last one was found: parts run in the
+ * order in which they are requested. */
 static fold_node *child_node(fold_node *n, const pdl_block *child) {
     for (fold_node *c = n->cursor; c; c = c->next)
         if (c->block == child) return n->cursor = c;
@@ -162,7 +162,7 @@ static bool is_putting_together(pdl_block_kind k) {
     return kinds[k];
 }
 
-/* Is all that is known of n and its parts what they gave together? */
+/* Returns true when nothing is known of n and its parts but their joint result. */
 static bool is_plain(const pdl_fold *f, const fold_node *n) {
     const pdl_block *b = n->block;
     if (f->whole || f->put_label || n->failure || n->part_failed || n->calls.begun) return false;
@@ -183,7 +183,7 @@ static bool shows_source(const view_of *v, const fold_node *input) {
            k != PDL_BLOCK_data && !pdl_is_absent(fact_of(v->node, "pdl__model_input", 0));
 }
 
-/* A block that was not executed here, in the form of traces; it carries the id of its last
+/* Returns a block that was not executed here, in the form of traces, with the id of its last
  * execution elsewhere, as in the reference. */
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                     uint32_t index) {
@@ -214,14 +214,14 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
-/* An id that is cut may be that of several blocks. */
+/* Returns the id of a model, unless it is cut: then several blocks may have it. */
 static fold_own own_of(pdl_vref id, pdl_vref context) {
     fold_own own = {id, context};
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
     return own;
 }
 
-/* A function in defs has the name of its entry. */
+/* Adds to a function in defs the name of its entry. */
 static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
     if (b->kind != PDL_BLOCK_function || b->def.s.p || !name.p) return dict;
     return pdl_dict_putz(dict, "def", pdl_text(name));
@@ -232,7 +232,7 @@ static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
 /* A view of the whole program in its state at the end. */
 typedef struct end_of {
     const pdl_fold *fold;
-    pdl_str name; /* of the block that is being written; p NULL: none */
+    pdl_str name; /* name of the block that is being written; p NULL: none */
 } end_of;
 
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
@@ -259,7 +259,8 @@ static bool is_of_taking(const char *key) {
     return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0;
 }
 
-/* In a block that was not executed here, a case without a test shows that it was taken elsewhere.
+/* Returns true for a case without a test, in a block that was not executed here, when it was taken
+ * elsewhere.
  */
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const end_of *e = user;
@@ -269,7 +270,7 @@ static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uin
                : pdl_absent();
 }
 
-/* C depth: bounded by the nesting of the source. */
+/* Makes the value of a block as written. C depth: bounded by the nesting of the source. */
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
     end_of e = {f, name};
     return pdl_block_dump(b, &(pdl_dump_view){&e, written_child, written_fact, written_more});
@@ -285,8 +286,8 @@ bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *ou
 
 /* --- match ------------------------------------------------------------------------------------ */
 
-/* Facts of a case: whether its pattern matches, whether its guard is true, whether it was taken;
- * absent: it was not tried. */
+/* Returns the facts of a case: whether its pattern matches, whether its guard is true, whether it
+ * was taken; absent: it was not tried. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
@@ -300,8 +301,8 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     return taken ? pdl_bool(true) : pdl_absent();
 }
 
-/* A list of messages in the `input` of a model, which may name that model where its id is known:
- * each attempt has another one. */
+/* Returns a list of messages in the `input` of a model. It may name that model where its id is
+ * known, which it is not when there may be another attempt. */
 static pdl_val as_input(const view_of *v, pdl_val x) {
     const fold_node *model = v->node->parent;
     if (!pdl_is_list(x) && !pdl_is(x, PDL_V_CONTEXT)) return as_shown(v->fold, x);
@@ -335,10 +336,11 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 /* --- what is added to the fields -------------------------------------------------------------- */
 
-/* An entry that a form has, too: a dict is made only where it is placed. */
+/* Returns true when a dict must be made for an entry that a form has, too: only where it is
+ * placed. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
-/* of_call: of a model itself, not of the input that is written for it. */
+/* Adds the timing. of_call: of a model itself, not of the input that is written for it. */
 static pdl_val add_timing(const view_of *v, bool of_call, pdl_val dict) {
     const fold_node *n = v->node;
     of_call = of_call && !v->fold->whole;
@@ -358,7 +360,7 @@ static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val
     return pdl_dict_putz(dict, key, pdl_dict_puts(e, PDL_STR("pdl__result"), result));
 }
 
-/* The input of a model block that has none written: a block that yields the context. Takes
+/* Returns the input of a model block that has none written: a block that yields the context. Takes
  * list. */
 static pdl_val default_input(const view_of *v, pdl_val list) {
     const fold_node *n = v->node;
@@ -392,7 +394,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     if (n->cost >= 0 && !v->fold->whole)
         usage = pdl_dict_putz(usage, "cost", pdl_float(n->cost));
     if (n->fell_back)
-        pdl_drop(usage); /* the fallback has its own */
+        pdl_drop(usage); /* the fallback has separate usage */
     else
         dict = pdl_dict_putz(dict, "pdl__usage", usage);
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
@@ -419,7 +421,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Iterations or calls in the order of their numbers: the collected ones, then the rest. */
+/* Returns iterations or calls in the order of their numbers: the collected ones, then the rest. */
 static pdl_val items_of(const view_of *v, fold_series *s) {
     const fold_node *n = v->node;
     if (s->gathered) return pdl_fold_hole_items(&s->items);
@@ -437,13 +439,13 @@ static pdl_val items_of(const view_of *v, fold_series *s) {
     return pdl_fold_hole_items(&s->items);
 }
 
-/* The calls of functions in the expressions of the block. */
+/* Returns the calls of functions in the expressions of the block. */
 static pdl_val calls_of(const view_of *v) {
     fold_series *s = &v->node->calls;
     return s->begun ? items_of(v, s) : pdl_absent();
 }
 
-/* Body of the called function, main block of the file. */
+/* Adds the body of the called function, or the main block of the file. */
 static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
     for (fold_node *c = v->node->first; c; c = c->next)
@@ -451,7 +453,7 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     return found ? add(v, dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
 }
 
-/* The list of a block that ended early shows what was executed. */
+/* Cuts the list of a block that ended early to the executed items. */
 static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     if (n->over && !n->part_failed) return dict;
     pdl_vref list = pdl_dict_getz(dict, key);
@@ -464,7 +466,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     return pdl_dict_putz(dict, key, cut);
 }
 
-/* Cases after the one that failed are not shown. */
+/* Removes the cases after the one that failed. */
 static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
     const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
     const fold_node *failed = n->part_failed ? pdl_fold_last_part(n) : NULL;
@@ -524,7 +526,8 @@ static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
                messages(v, NULL, FOLD_CONTEXT, resolved(v->node->context)));
 }
 
-/* The facts that the trace adds itself, but the result, are no values of the program. */
+/* Adds the labels. The facts that the trace adds, except for the result, are no values of the
+ * program. */
 static pdl_val labels(const view_of *v, pdl_val dict) {
     pdl_val out = pdl_absent();
     if (!v->fold->put_label || v->fold->whole) return dict;
@@ -569,8 +572,8 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Where the reference drops the block around a failure: definitions, and a text of one block, not
- * of a list. */
+/* Returns true where the reference drops the block around a failure: definitions, and a text of one
+ * block, not of a list. */
 static bool is_lost(const fold_node *n) {
     const fold_node *c = pdl_fold_last_part(n);
     if (!n->part_failed || !c || !(c->failure || c->part_failed)) return false;
@@ -580,7 +583,7 @@ static bool is_lost(const fold_node *n) {
     return text && text->single && c->block == text->p[0];
 }
 
-/* The entry of defs that n is, if it is one. */
+/* Returns the entry of defs that n is, if it is one. */
 static pdl_str def_name(const fold_node *n) {
     const pdl_blocks *defs =
         n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->rare->defs : NULL;
@@ -597,9 +600,9 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
     return error_block(n, pdl_block_dump(n->block, bare ? NULL : &view));
 }
 
-/* Whether the dump of n is what fold_form.c needs: models add much that depends on how the call
- * went, functions show their name, commands take their value apart, and lists of a block that
- * failed are cut. */
+/* Returns true when the dump of n can have a form (fold_form.c). Models add much that depends on
+ * how the call went, functions show their name, commands take their value apart, and lists of a
+ * block that failed are cut. */
 static bool has_form(const fold_node *n) {
     const pdl_block *b = n->block;
     if (!n->over || n->failure || n->part_failed) return false;
@@ -611,7 +614,7 @@ static void ask(void *user, const fold_question *q, fold_answers *a) {
     view_of v = *(const view_of *)user;
     v.answers = a;
     const pdl_block *b = v.node->block;
-    switch (q->what) { /* what they return is among the answers */
+    switch (q->what) { /* their results are among the answers */
     case FOLD_ASKS_VALUE: (void)value(&v, b, q->key, q->index); break;
     case FOLD_ASKS_CHILD: (void)part(&v, b, q->child, q->key, q->index); break;
     case FOLD_ASKS_ENTRIES: (void)more(&v, b, q->place, pdl_absent()); break;
@@ -637,7 +640,7 @@ static bool put_node(pdl_fold *f, fold_node *n) {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* A `call` block around the body, as a program would have it that calls the function by a block. */
+/* Makes a `call` block around the body, as in a program that calls the function by a block. */
 static pdl_val call_value(const view_of *v) {
     const fold_node *n = v->node;
     pdl_vref name = fact_of(n, FOLD_CALL_NAME, 0);
@@ -660,7 +663,7 @@ static pdl_val call_value(const view_of *v) {
     return pdl_dict_putz(add_timing(v, true, d), "pdl__is_leaf", pdl_bool(true));
 }
 
-/* The program of a block `lang: pdl` is in its block as it is. */
+/* Does nothing for the program of a block `lang: pdl`, which is in its block as it is. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
     view_of of = {f, n, (pdl_str){0}, NULL};
     pdl_buf text = PDL_BUF;
@@ -678,7 +681,7 @@ void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
 /* Once the run is cancelled and the grace is over, a node whose values are long is written without
  * them: the trace stays whole. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
-    if (is_lost(n)) { /* the text of the last part takes its place */
+    if (is_lost(n)) { /* the text of the last part replaces it */
         fold_node *last = pdl_fold_last_part(n);
         pdl_buf text = last->text;
         last->text = n->text;
@@ -692,7 +695,7 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (!put_node(f, n) && pdl_err_is_cancel(&f->err)) {
         pdl_err_fini(&f->err);
         pdl_fold_forget_values(n);
-        const pdl_cancel *scope = pdl_cancel_enter(NULL); /* what is left has been written */
+        const pdl_cancel *scope = pdl_cancel_enter(NULL); /* the rest has been written */
         (void)put_node(f, n);
         (void)pdl_cancel_enter(scope);
     }

@@ -14,26 +14,26 @@
 
 enum {
     MOST_EVENTS = 1 << 20, /* about 60 MB */
-    MOST_BYTES = 64 << 20, /* of values */
-    MOST_PARTS = 64,       /* of a value that are counted */
-    MOST_UNKNOWN = 16,     /* values with more parts */
-    PART_BYTES = 32,       /* that a part takes */
-    CHUNK = 72 /* with which one is a block of a pool */
+    MOST_BYTES = 64 << 20, /* bytes of values */
+    MOST_PARTS = 64,       /* parts of a value that are counted */
+    MOST_UNKNOWN = 16,     /* number of values with more parts */
+    PART_BYTES = 32,       /* bytes that a part takes */
+    CHUNK = 72             /* events in a chunk, which is then a block of a pool */
 };
 
-/* What a fold uses of an event. There are four for each block, so what few have is in events of
- * their own before it: AT_CONTEXT, AT_ERROR, AT_PLACE and, of a call, AT_NAME. */
+/* The part of an event that a fold uses. There are four for each block, so parts that few have are
+ * in separate events before it: AT_CONTEXT, AT_ERROR, AT_PLACE and, for a call, AT_NAME. */
 typedef struct later_event {
-    const pdl_block *block; /* of a program that is kept */
+    const pdl_block *block; /* a block of a program that is kept */
     pdl_path *path;         /* kept; NULL: none */
     pdl_val value;          /* owned */
     union {
-        const char *key; /* field: a name that the machine has */
+        const char *key; /* field: a name that the machine owns */
         pdl_err *err;    /* AT_ERROR; owned */
-        uint32_t parent; /* block_begin */
+        uint32_t parent; /* used by block_begin */
     } u;
     uint32_t fiber, number;
-    uint64_t what; /* 5 bits: kind, 3 bits: entry, 56 bits: ns after the first event, two years */
+    uint64_t what; /* 5 bits: kind, 3 bits: entry, 56 bits: ns after the first event (two years) */
 } later_event;
 enum { AT_CONTEXT = PDL_EVENT_COUNT, AT_ERROR, AT_PLACE, AT_NAME };
 static_assert(AT_NAME < 1 << 5 && PDL_ENTRY_SILENT < 1 << 3, "bits of what");
@@ -54,22 +54,22 @@ typedef struct chunk {
 struct pdl_later {
     pdl_sink next;
     chunk *first, *last;
-    size_t n, bytes, unknown; /* events, and their values */
-    int64_t zero; /* when the first event happened */
-    pdl_idmap programs; /* of all events so far: a fold keeps blocks */
-    pdl_idmap streams; /* paths of calls of models whose first piece has come -> the path, kept */
-    pdl_path *stream;  /* the last of them; borrowed */
+    size_t n, bytes, unknown; /* number of events, and size of their values */
+    int64_t zero;             /* time of the first event */
+    pdl_idmap programs;       /* programs of all events so far, because a fold keeps blocks */
+    pdl_idmap streams;        /* set of paths (kept) of model calls whose first piece has arrived */
+    pdl_path *stream;         /* the last of these; borrowed */
 };
 
 /* --- what may be kept ------------------------------------------------------------------------- */
 
-/* What was found in a value. */
+/* The result of measuring a value. */
 typedef struct measure {
     size_t bytes, parts;
-    bool outside; /* something of another process or of templates, which may change */
+    bool outside; /* it has something of another process or of templates, which may change */
 } measure;
 
-/* C depth: that of MOST_PARTS values, each inside of another. */
+/* Measures v. C depth: that of MOST_PARTS values, each inside of another. */
 static void take_size(measure *m, pdl_vref v) {
     if (++m->parts > MOST_PARTS || pdl_tag_of(v) <= PDL_V_FLOAT) return;
     m->bytes += PART_BYTES;
@@ -84,14 +84,14 @@ static void take_size(measure *m, pdl_vref v) {
     case PDL_V_STR: m->bytes += pdl_str_get(v).n; break;
     case PDL_V_LIST:
     case PDL_V_DICT:
-    case PDL_V_FUNC:    /* the run has its scope, */
-    case PDL_V_CONTEXT: /* its messages, */
-    case PDL_V_PROMISE: /* and answers, which are counted when they come */ break;
+    case PDL_V_FUNC:    /* the run has its scope */
+    case PDL_V_CONTEXT: /* the run has its messages */
+    case PDL_V_PROMISE: /* answers are counted when they arrive */ break;
     default: m->outside = true;
     }
 }
 
-/* Returns whether v may be kept. */
+/* Returns true when v may be kept. */
 static bool add_size(pdl_later *l, pdl_vref v) {
     measure m = {0};
     take_size(&m, v);
@@ -117,7 +117,7 @@ static later_event *more(pdl_later *l) {
     return &l->last->e[l->last->n++];
 }
 
-/* A fold uses the context of models only. */
+/* Keeps the context of models, the only one that a fold uses. */
 static void keep_context(pdl_later *l, const pdl_event *e) {
     bool is_model = e->block && e->block->kind == PDL_BLOCK_model;
     if (is_model && !pdl_is_absent(e->context))
@@ -139,7 +139,7 @@ static void keep_place(pdl_later *l, const pdl_event *e) {
         *more(l) = (later_event){.what = AT_NAME, .value = pdl_text(e->key)};
 }
 
-/* The path by which the fold finds the block of an answer is that of who asked. */
+/* Returns true for events of an answer, whose block the fold finds by the path of the caller. */
 static bool is_of_caller(pdl_event_kind k) {
     return k == PDL_EVENT_piece || k == PDL_EVENT_reply || k == PDL_EVENT_decision;
 }
@@ -169,9 +169,9 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* --- handing on ------------------------------------------------------------------------------- */
 
-/* What an event has besides itself. */
+/* The further events of an event. */
 typedef struct besides {
-    later_event context, error, place, name; /* all-zero but for the value: none */
+    later_event context, error, place, name; /* all-zero except the value: none */
 } besides;
 
 static void give(const pdl_later *l, const later_event *x, const besides *b) {
@@ -255,7 +255,8 @@ void pdl_later_flush(pdl_later *l) { take_all(l, true); }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* A fold wants to know when an answer began. Its other pieces are most of all events. */
+/* Returns true for the first piece of an answer: a fold needs to know when it began, and other
+ * pieces are most of all events. */
 static bool is_first_piece(pdl_later *l, pdl_path *place) {
     if (!place || place == l->stream) return false;
     l->stream = place;

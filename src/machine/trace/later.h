@@ -1,9 +1,9 @@
 /* later.h -- events that are kept while a run computes and handed on when there is time.
  *
- * A page that shows a run wants its trace when the run is over. To fold each event at once took
- * four times as long as a run without requests, and all of it was time of the run. So what the
- * fold needs of an event is kept, which takes a few dozen instructions, and is folded when the
- * trace is asked for. A run that makes more than fits is folded in parts while it runs.
+ * A page that shows a run needs its trace when the run is over. Folding each event at once took
+ * four times as long as a run without requests, and all of it was time of the run. So the parts of
+ * an event that the fold needs are kept, which takes a few dozen instructions, and folded when the
+ * trace is requested. A run that makes more than fits is folded in parts while it runs.
  *
  * Values are kept, not copied. How much may live longer because of that has a limit: bytes of
  * texts, and a few values with more parts than are worth counting. A value that is outside of this
@@ -18,12 +18,12 @@
 
 typedef struct pdl_later pdl_later;
 
-/* Events for this sink, which is a fold's: what a fold does not use is left out. */
+/* Makes a list of events for this sink, which is a fold's: what a fold does not use is left out. */
 pdl_later *pdl_later_new(pdl_sink next);
-void pdl_later_free(pdl_later *l); /* what is kept is dropped; NULL is fine */
+void pdl_later_free(pdl_later *l); /* drops what is kept; NULL is fine */
 
 pdl_sink pdl_later_sink(pdl_later *l);
-/* Hands on what is kept, in order. */
+/* Passes on what is kept, in order. */
 void pdl_later_flush(pdl_later *l);
 
 #endif

@@ -14,7 +14,8 @@
 enum { MOST_NAME = 60, MOST_ARGUMENTS = 60 };
 #define LEAST_SHOWN_S 0.01
 
-/* The field of a request that says what is called; NULL: calls of this kind do not count. */
+/* Returns the field of a request that says what is called; NULL: calls of this kind do not
+ * count. */
 static const char *subject_of(pdl_effect_kind k) {
     static const struct {
         pdl_effect_kind kind;
@@ -32,7 +33,7 @@ static pdl_val shown_of(const pdl_progress *p, pdl_vref v) {
     return p->shown && !pdl_is_absent(v) ? p->shown(p->shown_user, v) : pdl_keep(v);
 }
 
-/* In one line. */
+/* Writes a value in one line. */
 static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *out) {
     pdl_val shown = shown_of(p, v);
     bool is_argv = pdl_is_list(shown) && pdl_list_len(shown);
@@ -43,7 +44,7 @@ static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *o
     pdl_drop(shown);
 }
 
-/* "model openai/x", "tool files.read_file", "command ls", "python". */
+/* Writes "model openai/x", "tool files.read_file", "command ls", "python". */
 static void put_call(const pdl_progress *p, const pdl_effect *e, pdl_buf *out) {
     pdl_vref subject = pdl_dict_getz(e->request, subject_of(e->kind));
     if (e->kind != PDL_EFFECT_code) pdl_buf_putf(out, "%s ", pdl_effect_kind_name(e->kind));

@@ -1,4 +1,4 @@
-/* progress.h -- how far a run is, in a few numbers: what people are shown while it continues.
+/* progress.h -- the progress of a run in a few numbers, which people are shown while it continues.
  *
  * The numbers are a fold over the events of the run, like everything else that is shown of it, so
  * that the line on a terminal, the lines of --verbose and the summary of a batch cannot disagree
@@ -13,15 +13,16 @@
 #include "trace/event.h"
 
 typedef struct pdl_progress {
-    uint64_t done, open, failed; /* calls; a failed one is not among those done */
-    uint64_t retried;            /* failures that the program handles: tried again, or a fallback */
-    uint64_t asking;             /* questions to a person that wait for an answer */
-    int64_t tokens;              /* of prompts and answers */
-    double cost;                 /* what the prices are known of */
+    uint64_t done, open, failed; /* number of calls; a failed one is not among those done */
+    /* failures that the program handles, by another attempt or a fallback */
+    uint64_t retried;
+    uint64_t asking; /* questions to a person that wait for an answer */
+    int64_t tokens;  /* sum of prompts and answers */
+    double cost;     /* sum of the calls whose prices are known */
     pdl_buf latest;              /* the call that began last: "model openai/x" */
-    pdl_idmap begun;             /* effects that are open -> when they began, in nanoseconds */
-    double seconds;              /* how long the call took that ended last */
-    /* what of a value may be shown, owned; NULL: all of it */
+    pdl_idmap begun; /* effects that are open -> when they began, in nanoseconds */
+    double seconds;  /* how long the call took that ended last */
+    /* Returns the part of a value that may be shown, owned; NULL: all of it. */
     pdl_val (*shown)(void *user, pdl_vref v);
     void *shown_user;
 } pdl_progress;
@@ -32,11 +33,12 @@ void pdl_progress_fini(pdl_progress *p);
 /* Returns true when e is the end of a call: then pdl_progress_describe_end describes it. */
 bool pdl_progress_take(pdl_progress *p, const pdl_event *e);
 
-/* Of a reply event for which take returned true, one line without a line end: the call, how long it
- * took, and what came of it. Secrets are not removed. */
+/* Describes a reply event for which take returned true, in one line without a line end: the call,
+ * its duration, and its result. Secrets are not removed. */
 void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out);
 
-/* "3 done, 2 open, 1 failed, 1 handled, 1500 tokens, 0.02 $": what is not zero. */
+/* Appends "3 done, 2 open, 1 failed, 1 handled, 1500 tokens, 0.02 $", without numbers that are
+ * zero. */
 void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out);
 
 #endif

@@ -15,7 +15,8 @@
 typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
-    /* true: also gets block_*, field and attempt events, made only if some sink wants them */
+    /* True: it also gets block_*, field and attempt events, which are made only if some sink wants
+     * them. */
     bool wants_blocks;
 } pdl_sink;
 
@@ -25,14 +26,14 @@ typedef struct pdl_sinks {
     pdl_sink p[PDL_MAX_SINKS];
     size_t n;
     bool wants_blocks;
-    /* when e happens, in ns since the epoch: the wall clock, in a replay that of the recording;
-     * NULL: 0 */
+    /* Returns when e happens, in ns since the epoch: by the wall clock, in a replay by that of the
+     * recording. NULL: 0. */
     int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;
 
 /* Adds a sink, which must outlive the run. pdl_sinks_send sends e to all of them, in order. */
 void pdl_sinks_add(pdl_sinks *s, pdl_sink sink);
-void pdl_sinks_send(const pdl_sinks *s, pdl_event *e); /* stamps e */
+void pdl_sinks_send(const pdl_sinks *s, pdl_event *e); /* sets the time of e */
 
 #endif

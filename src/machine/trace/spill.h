@@ -1,4 +1,4 @@
-/* spill.h -- text that is stored in order and read again later: in memory while it is little, then
+/* spill.h -- text that is stored in order and read again later: in memory while it is short, then
  * in a file without a name. Private to trace.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -12,10 +12,10 @@
 /* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. All-zero with fd
  * -1 is empty. */
 typedef struct pdl_spill {
-    int fd; /* -1: not opened yet */
+    int fd; /* -1: the file is not open yet */
     uint64_t in_file;
     pdl_buf rest;
-    char *folder; /* owned: where the file is made; NULL: the usual one */
+    char *folder; /* owned: folder of the file; NULL: the usual one */
     bool no_file; /* no file can be made: all text stays in memory */
 } pdl_spill;
 
