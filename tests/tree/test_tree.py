@@ -109,6 +109,28 @@ def test_prose(folder, monkeypatch):
                 [1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1], "counts become smaller and never larger")
 
 
+# a comment, and the sentences that a reader judges
+DRAWN = [("a.c -- see a.h. It reads. SPDX-License-Identifier: Apache-2.0", []), ("a.c -- see a.h. It reads the file. Then it ends.", ["It reads the file.", "Then it ends."]),
+         ("--- one part ---", []), ("Returns e.g. one. `x` is two more. no end here", ["Returns e.g. one.", "`x` is two more. no end here"]), ("NOLINT: not one of these", []), ("bytes", [])]
+
+
+def test_draw_comments():
+    tool = load("draw-comments")
+    for words, want in DRAWN:
+        checks.same(tool.sentences(words), want, words)
+    checks.same(sorted(tool.rooms(["core/io", "lib"])), ["core/io", "lib"], "rooms by their names")
+    text = "int a; /* the first one */\n/* The second one. */\nint b;\n"
+    checks.same([(words, tool.about(text, start, end)) for start, end, words in tool.comments(ROOT / "a.c", text)],
+                [("the first one", "int a;"), ("The second one.", "int b;")], "a comment and its code")
+
+    def draw(*argv):
+        return subprocess.run([sys.executable, "tools/draw-comments", "-n", "5", *argv], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    first = draw("--seed", "7", "core/sqlite")
+    checks.check("five sentences of one room", first.count(" [core/sqlite] ") == 5, first)
+    checks.same(draw("--seed", "7", "core/sqlite"), first, "a seed gives the same sentences")
+    checks.check("another seed gives others", draw("--seed", "8", "core/sqlite") != first)
+
+
 def test_names(build):
     run(sys.executable, "tools/check-names", build)
 
