@@ -1,9 +1,9 @@
 /* curl_names.h -- libcurl's functions, found by name at run time. Private to io.
  *
- * Linked, libcurl would load a dozen further libraries at each start of the command. Most programs
- * call no model, and a machine without libcurl still runs them. So the library is opened at the
- * first request, and everything is called through this table. Its types are those of libcurl's
- * header, so that the compiler finds a wrong argument.
+ * If libcurl were linked, it would load a dozen further libraries at each start of the command.
+ * Most programs call no model, and a machine without libcurl still runs them. So the library is
+ * opened at the first request, and everything is called through this table. Its types are those of
+ * libcurl's header, so that the compiler finds a wrong argument.
  *
  * A new function is added here alone, by its name without the prefix curl_.
  *

@@ -81,7 +81,7 @@ static void set_events(pdl_curl_socket *one, uint32_t events) {
 }
 
 static void report(pdl_curl_socket *one, uint32_t events) {
-    if (!one->events) { /* it rests: without this the report would be repeated */
+    if (!one->events) { /* the watch rests: without this the report would be repeated */
         (void)poll_for(one, 0);
         return;
     }

@@ -504,7 +504,7 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
 bool pdl_file_put_self(pdl_buf *out) {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    if (n <= 0 || (size_t)n == sizeof path) return false; /* it may be cut */
+    if (n <= 0 || (size_t)n == sizeof path) return false; /* the path may be cut */
     pdl_buf_put(out, (pdl_str){path, (size_t)n});
     return true;
 }

@@ -480,7 +480,7 @@ static lane *find_lane(pdl_http *h, bool tls) {
     l->http = h;
     l->tls = tls;
     l->multi = h->curl.multi_init();
-    if (!l->multi) pdl_out_of_memory(sizeof *l); /* it fails for no other reason */
+    if (!l->multi) pdl_out_of_memory(sizeof *l); /* curl_multi_init fails for no other reason */
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
@@ -718,7 +718,7 @@ void pdl_http_cancel(pdl_http *h, uint64_t id) {
     transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
     if (!t || t->id != id || t->dead) return;
     t->dead = true;
-    if (t->queued || t->in_callback) return; /* it is released when its turn in the queue comes */
+    if (t->queued || t->in_callback) return; /* a queued transfer is released when its turn comes */
     detach(t);
     leave_table(t);
     release(t);

@@ -518,7 +518,7 @@ static turn read_body(client *c) {
     }
     pdl_buf_shift(&c->in, c->in.len - in.n);
     if (c->phase == READ_BODY && still_arrives(x)) return WAIT;
-    if (c->phase == ANSWER) return GO; /* it was refused in the middle */
+    if (c->phase == ANSWER) return GO; /* the request was refused in the middle */
     c->phase = ANSWER;
     c->end_ms = 0;
     move(c, &c->h->busy);
@@ -635,7 +635,7 @@ static void add_client(pdl_httpd *h, int fd) {
 static int accept_one(pdl_httpd *h) {
     int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
-                make_room(h); /* there is no descriptor: this frees one */
+                make_room(h); /* no descriptor is free: this frees one */
     return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
 }
 

@@ -61,7 +61,7 @@ static void ignore_sigpipe(void) {
 }
 
 void pdl_loop_use_alloc(void) {
-    /* it fails for NULLs only */
+    /* the call fails for NULLs only */
     uv_replace_allocator(pdl_alloc, pdl_realloc, pdl_calloc, pdl_free);
 }
 
@@ -136,7 +136,7 @@ static void timer_fired(uv_timer_t *h) {
  * earliest: otherwise one that restarts itself would keep the loop from everything else. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
-        uv_update_time(&l->uv); /* it was not updated while the program computed */
+        uv_update_time(&l->uv); /* the clock was not updated while the program computed */
         return ms;
     }
     uint64_t real = uv_hrtime() / 1000000, then = uv_now(&l->uv);
@@ -199,7 +199,7 @@ static void poll_for(pdl_watch *w, int events) {
 static void watch_fired(uv_poll_t *h, int status, int events) {
     assert(watch_ok(h->data));
     pdl_watch *w = h->data;
-    if (!w->events) { /* it rests: without this the report would be repeated */
+    if (!w->events) { /* the watch rests: without this the report would be repeated */
         poll_for(w, 0);
         return;
     }

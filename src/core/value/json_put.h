@@ -1,7 +1,7 @@
 /* json_put.h -- JSON that is written member by member, where making a dict first would cost more.
  *
- * Every function adds the comma that its place needs. It sees that by the last byte of the text,
- * after which an object, a list or a key may have begun. So the text must be JSON alone; other text
+ * Every function adds the comma that its place needs. It finds out from the last byte of the text
+ * whether an object, a list or a key has just begun. So the text must be JSON alone; other text
  * before it is in another buffer, or ends in one of `{ [ :`.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -70,8 +70,8 @@ typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
 typedef struct pdl_obj {
     uint32_t refs;
     uint8_t tag;
-    uint8_t bits; /* for the kind alone */
-    uint16_t aux; /* for the kind alone */
+    uint8_t bits; /* used by this kind of object only */
+    uint16_t aux; /* used by this kind of object only */
 } pdl_obj;
 
 #ifdef PDL_CHECK_OWNERSHIP /* compiled with -fsyntax-only, never linked */

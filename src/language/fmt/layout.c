@@ -155,8 +155,8 @@ static bool closes(const pdl_ytree_token *k) {
 
 static uint32_t token_column(layout *l, size_t i);
 
-/* Returns the column of a comment. It is that of what follows it, or of the entries that end before
- * it, as in the source. After a block scalar the comment must not become its text. */
+/* Returns the column of a comment: that of the text after it, or of the entries that end before it,
+ * as in the source. After a block scalar the comment must not become its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;
@@ -491,7 +491,7 @@ static void put_gap(layout *l, size_t i) {
         bool ended = l->out->len && l->out->p[l->out->len - 1] == '\n';
         if (written) {
             empty = count_lines(gap);
-            l->out->len--; /* its line ends are written already */
+            l->out->len--; /* the line ends of the block scalar are written already */
         } else {
             empty -= empty && ended;
         }

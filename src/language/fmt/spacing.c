@@ -1,6 +1,6 @@
 /* spacing.c -- see layout.h: `${x}` becomes `${ x }`.
  *
- * This changes only texts that the program evaluates: the walk over its expressions gives them.
+ * Only texts that the program evaluates are changed; the walk over its expressions finds them.
  * Code, data and everything below them is unchanged, since blanks are a part of them; so is an
  * expression whose blanks are not in the source as they are in the text (escapes, folded lines).
  *

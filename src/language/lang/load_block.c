@@ -70,7 +70,7 @@ static void show_node(const pdl_node *n, pdl_buf *out) {
         if (out->p[i] == '\n') out->p[i] = ' ';
 }
 
-/* Helps with a value of the wrong form. loc is that of the key where n is the value of a field. */
+/* Helps with a value of the wrong form. loc: place of the key when n is the value of a field. */
 static void advise_form(pdl_loader *l, pdl_diag *d, const pdl_node *n, pdl_loc loc) {
     pdl_loc own = pdl_node_loc(n);
     if (!loc.src || loc.end > loc.src->text.n || loc.start == own.start) return;
@@ -140,8 +140,8 @@ static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *kno
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Returns true when a reported key of n may be a misspelling of the field. Problems of parts of n
- * are the last. */
+/* Returns true when a reported key of n may be a misspelling of the field. The problems of n's
+ * parts are at the end of the list. */
 static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
     pdl_buf hint = PDL_BUF;
     uint32_t from = pdl_node_loc(n).start;
@@ -381,8 +381,8 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* Returns true for a mapping with arguments by name. Those are a call's, whose `call` is missing or
- * misspelt: a command has a list of arguments. */
+/* Returns true for a mapping with arguments by name. It is a call whose `call` is missing or
+ * misspelt, because a command has a list of arguments. */
 static bool is_call(const pdl_node *n) {
     const pdl_node *args = entry(n, "args", NULL);
     return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) &&

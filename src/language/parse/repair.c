@@ -33,7 +33,7 @@ typedef struct {
     bool of_value;    /* the container is the value of a key */
     size_t start;     /* offset of its first byte */
     bool extended;    /* a dict whose last member is a list that was extended */
-    bool mixed;       /* its lists have different lengths, or it has none */
+    bool mixed;       /* the lists in it have different lengths, or there are none */
     size_t width;     /* length of the last list in it; 0: none */
     pdl_val box, key; /* key: used while waiting */
 } box;
@@ -208,7 +208,7 @@ static step read_key(reader *r, size_t *from, pdl_val *out) {
         bool empty = is_empty(*out);
         if (empty) skip_remarks(r);
         if (!empty && p->pos == p->src.n && r->key_start > begin) {
-            r->barren = begin; /* it extends to the end of the text */
+            r->barren = begin; /* the part without keys extends to the end of the text */
             r->barren_to = r->key_start;
         }
         if (!empty || rp_peek(p) == ':' || rp_peek(p) == '}') return GOT_VALUE;
@@ -280,8 +280,8 @@ static bool dict_ends(reader *r) {
     }
 }
 
-/* Returns true when a repeated key in a list begins a new dict. It does unless it is written as
- * keys are: quoted, between a comma and a colon. */
+/* Returns true when a repeated key in a list begins a new dict. It begins none when it is written
+ * as keys are: quoted, between a comma and a colon. */
 static bool begins_again(reader *r, size_t from, pdl_vref key) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -672,7 +672,7 @@ static bool line_ends(const pdl_rp *p, size_t i) {
     return true;
 }
 
-/* Returns true when a parenthesis outside of containers is data. It is only when it is alone on its
+/* Returns true when a parenthesis outside of containers is data. It is data when it is alone on its
  * lines; otherwise it is prose.
  */
 static bool is_data(reader *r) {

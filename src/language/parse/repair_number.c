@@ -63,7 +63,7 @@ pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
         return pdl_rp_word(r, place);
     }
     pdl_str s = pdl_buf_str(&r->text);
-    if (s.n && strchr("-eE/,+", s.p[s.n - 1])) { /* it belongs to what follows */
+    if (s.n && strchr("-eE/,+", s.p[s.n - 1])) { /* the last character belongs to what follows */
         s.n--;
         r->pos--;
     }

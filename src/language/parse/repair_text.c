@@ -521,7 +521,7 @@ static pdl_val finish(token *t) {
     pdl_rp *r = t->r;
     t->closed = read_body(t);
     if (t->closed) r->pos += t->close.n;
-    if (t->opens) { /* its last character also begins that key */
+    if (t->opens) { /* the last character of the text also begins that key */
         do r->pos--;
         while (((unsigned char)r->src.p[r->pos] & 0xc0) == 0x80);
     }
@@ -570,7 +570,7 @@ static bool read_doubled(token *t) {
     if (q < r->src.n && t->place == PDL_RP_VALUE && !blank_until(r, q)) {
         end = find_plain(r, t->close, q + t->close.n);
         c = end < r->src.n ? rp_at(r, rp_skip_blanks(r, end + t->close.n)) : 0;
-        if (c < 0 || c == ',' || c == '}') { /* it starts with words in quotes */
+        if (c < 0 || c == ',' || c == '}') { /* the string starts with words in quotes */
             pdl_buf_put(&r->text, t->open);
             t->in_pair = true;
             r->pos += n;

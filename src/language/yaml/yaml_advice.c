@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* The text, where reading failed, where the text that was being read began, and the outermost
- * bracket around it (none: the length of the text). */
+/* A failure: the text, the byte where reading failed, the byte where the current token began, and
+ * the byte of the outermost bracket around it (none: the length of the text). */
 typedef struct place {
     pdl_str text;
     size_t at, context, bracket;

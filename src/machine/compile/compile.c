@@ -56,7 +56,7 @@ static void add_body(pdl_emit *e, pdl_func_info *info) {
 uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info) {
     if (info->entry) return info->entry;
     pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
-    add_body(&e, (pdl_func_info *)(uintptr_t)info); /* it is in the arena of c */
+    add_body(&e, (pdl_func_info *)(uintptr_t)info); /* info is in the arena of c */
     end(&e);
     return info->entry;
 }

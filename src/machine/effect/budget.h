@@ -47,7 +47,7 @@ typedef struct pdl_budget {
     /* number and tokens of the calls that ended, for the usual length of answers */
     double answers, answer_tokens;
     uint32_t going;    /* calls in flight */
-    bool has_turns;    /* it, or one around it, limits turns */
+    bool has_turns;    /* this budget or one around it limits turns */
     uint64_t start_ns; /* monotonic, of pdl_budget_clock_ns */
     /* How long earlier processes of the run worked; borrowed; NULL: there were none. */
     const uint64_t *earlier_ns;

@@ -28,7 +28,7 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    /* without other kinds: any kind; with others: one of those, and DATA in all its parts */
+    /* alone: any kind of value; with other kinds: one of them, all parts of which are DATA */
     DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,

@@ -8,8 +8,8 @@
  * when ID is the model itself.
  *
  * What must stay true: the named block is in the trace at the end. A failed attempt removes its
- * blocks again. A block therefore names only models that began before it in the same fiber, or in
- * one that waits for it: an attempt that removes them removes it, too.
+ * blocks from the trace. A block therefore names only models that began before it in the same
+ * fiber, or in one that waits for it: an attempt that removes them removes it, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -131,7 +131,7 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
         pdl_drop(shown);
     }
     double waited = e->effect->kind == PDL_EFFECT_model ? pdl_reply_waited(e->reply) : 0;
-    if (waited > p->seconds) waited = p->seconds; /* a clock was set */
+    if (waited > p->seconds) waited = p->seconds; /* the clock was changed in between */
     pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", p->seconds - waited);
     if (waited >= LEAST_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
     if (e->err)

@@ -22,7 +22,7 @@ typedef enum {
     PART_STAR,    /* the * of a path: any characters of a name */
     PART_DEEP,    /* any characters */
     PART_FOLDERS, /* the ** of a/ ** /b: nothing, or any characters up to a slash */
-    PART_INSIDE   /* a character of those folders */
+    PART_INSIDE   /* a character of the folders that ** matches */
 } part_kind;
 
 typedef struct glob_part {
@@ -108,7 +108,7 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
         if (!slash) add_place(to, g, at, step);
         return;
     case PART_DEEP: add_place(to, g, at, step); return;
-    case PART_FOLDERS: return; /* its INSIDE is a place as well */
+    case PART_FOLDERS: return; /* the INSIDE of the same ** is a place as well */
     case PART_INSIDE:
         if (slash) add_place(to, g, at + 1, step);
         add_place(to, g, at, step);

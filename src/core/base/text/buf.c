@@ -147,7 +147,7 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     assert(buf_ok(b));
-    /* lets the checks of instrumented builds see that it is never NULL */
+    /* shows the checks of instrumented builds that fmt is never NULL */
     if (!fmt) PDL_BUG("no format");
     va_list again;
     va_copy(again, ap);

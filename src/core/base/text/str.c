@@ -19,7 +19,8 @@ bool pdl_str_eq_nocase(pdl_str a, pdl_str b) {
 
 int pdl_str_cmp(pdl_str a, pdl_str b) {
     size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? (unsigned char)a.p[0] - (unsigned char)b.p[0] : 0; /* names mostly differ here */
+    /* most names differ in their first byte */
+    int c = n ? (unsigned char)a.p[0] - (unsigned char)b.p[0] : 0;
     if (!c && n) c = memcmp(a.p, b.p, n);
     if (c) return c < 0 ? -1 : 1;
     return a.n < b.n ? -1 : a.n > b.n;

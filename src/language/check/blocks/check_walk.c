@@ -36,7 +36,7 @@ static pdl_loc entry_loc(const pdl_block *b, const char *field, uint32_t i, pdl_
     return pdl_field_loc(b, field);
 }
 
-/* Checks definitions. The scope inside of each ends with it. */
+/* Checks definitions. Names that are defined inside of a definition are not visible after it. */
 static PDL_NOINLINE void check_defs(pdl_checker *c, const pdl_block *b) {
     const pdl_blocks *defs = &b->rare->defs;
     for (uint32_t i = 0; i < defs->n; i++) {

@@ -114,7 +114,7 @@ void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model,
     if (takes.n && !bounds) type = takes;
     pdl_val v = t->has_value ? converted(t->value) : pdl_absent();
     const pdl_ty *meant = pdl_is_absent(v) ? t : pdl_ty_of_value(pdl_checker_arena(c), v);
-    bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR; /* it may be a number */
+    bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR; /* an unknown text may be a number */
     if (type.n && !text && !(meant->kinds & kinds_of_words(type)))
         refuse(c, value, name, t, type.p, takes);
     else if (bounds && !pdl_is_absent(v) && meant->kinds & PDL_TY_NUMBER &&

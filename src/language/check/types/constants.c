@@ -151,8 +151,8 @@ const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const 
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Natives that are not computed. Those that change a receiver are: they may refuse the change, but
- * their results are unknown. */
+/* Natives that are not computed. Natives that change a receiver are computed, because they may
+ * refuse the change, but their results are unknown. */
 enum { NOT_COMPUTED = PDL_N_IMPURE | PDL_N_EFFECT | PDL_N_RAW };
 
 static bool are_usable(const pdl_sig_args *args) {

@@ -205,8 +205,8 @@ static pdl_val example_of(const pdl_ty *t) {
     return pdl_null();
 }
 
-/* Returns true for a call that is right as most are: each keyword names another parameter that has
- * no argument yet, or any name is accepted, and no required one is absent. */
+/* Returns true for the usual right call: each keyword names a parameter that has no argument yet
+ * (or any name is accepted), and no required argument is absent. */
 static bool binds_plainly(const signature *s, const pdl_sig_args *args) {
     const pdl_native *row = s->row;
     bool any_name = row->flags & PDL_N_KWARGS, any_number = row->flags & PDL_N_VARARGS;
