@@ -187,6 +187,7 @@ typedef struct pdl_spawn {
     uint32_t slot;        /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
     /* Slot of the first run of a group, which is spawned first and freed with the others. */
     uint32_t group;
+    pdl_str draw; /* names the replies of its group in the cache; borrowed; empty: no name */
     pdl_run_waker waker; /* fn NULL: none */
     /* what the run is charged to; kept. NULL: it has the budget of the options for itself */
     struct pdl_budget *budget;

@@ -90,7 +90,7 @@ def test_judge():
     t.check("judge: booleans and numbers", code == 0 and p["right"] == 17 and near(p["score"], 16.6 / 20), "%s %s" % (r, err))
     t.begin({"p.pdl": ASK, "j.pdl": "data: 'good'\n", "data.jsonl": jsonl(ROWS)})
     code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--judge", "j.pdl", word="eval")
-    t.check("judge: anything else is refused", code == 1 and "the judge gave " in err and "expected a boolean, or a number from 0 to 1" in err, "%s %s" % (code, err))
+    t.check("judge: anything else is refused", code == 1 and "the judge gave " in err and "expected a boolean, a number from 0 to 1, or {score, feedback}" in err, "%s %s" % (code, err))
 
 
 def test_failing_judge():
@@ -106,7 +106,7 @@ def test_failing_judge():
     rows = t.lines("rows.jsonl")[:20]
     t.check("judge: error and place of the row, and its answer", [i for i, x in enumerate(rows, 1) if x["error"]] == [1, 3, 7] and rows[2]["result"] == "Q3"
             and "the judge failed: " in rows[2]["error"] and rows[2]["place"].startswith("j.pdl:1") and not rows[2]["right"]
-            and rows[6]["error"] == 'the judge gave "no idea": expected a boolean, or a number from 0 to 1' and rows[7]["error"] is None, [rows[0], rows[2], rows[6]])
+            and rows[6]["error"] == 'the judge gave "no idea": expected a boolean, a number from 0 to 1, or {score, feedback}' and rows[7]["error"] is None, [rows[0], rows[2], rows[6]])
     suite = ElementTree.parse(t.folder / "j.xml").getroot()
     t.check("judge: its failures are in JUnit", suite.get("failures") == "6" and "no idea" in (t.folder / "j.xml").read_text(), suite.attrib)
     code, r, err = evaluate("p.pdl", "--input", "data.jsonl", "--judge", "j.pdl", "--samples", 3, "--limit", 4)

@@ -241,7 +241,8 @@ static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
     }
     if (spawn->slot == spawn->group) {
         pdl_cache_view_close(s->running.beside.group_views[spawn->slot]);
-        s->running.beside.group_views[spawn->slot] = pdl_cache_view_new(s->files.cache);
+        s->running.beside.group_views[spawn->slot] =
+            pdl_cache_view_new(s->files.cache, spawn->draw);
     }
     s->running.beside.views[spawn->slot] = s->running.beside.group_views[spawn->group];
 }

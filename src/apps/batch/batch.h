@@ -45,6 +45,10 @@ typedef struct pdl_batch_options {
     const pdl_batch_map *map;
     size_t n_map;
     const double *budget; /* limits of the whole batch; NULL: none */
+    /* Appends the name that the replies to a row have in the cache; number: of the row, from 1.
+     * NULL: they have none. */
+    void (*put_draw)(void *draw_user, uint64_t number, pdl_buf *out);
+    void *draw_user;
     /* what its rows use is a part of this one; NULL: of none */
     struct pdl_budget *around;
     uint32_t jobs;          /* rows in flight at a time, at most PDL_SPAWN_SLOTS */

@@ -306,6 +306,8 @@ static void begin(window *w, pdl_row *row, const char *hash) {
     *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f->hash, hash, sizeof f->hash);
     f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
+    pdl_buf draw = PDL_BUF;
+    if (w->o->put_draw) w->o->put_draw(w->o->draw_user, f->row.number, &draw);
     f->run =
         pdl_session_spawn(w->o->session, &(pdl_spawn){.code = w->code,
                                                       .dir = w->o->dir,
@@ -315,7 +317,9 @@ static void begin(window *w, pdl_row *row, const char *hash) {
                                                       .waker = {on_ready, f},
                                                       .slot = slot,
                                                       .group = slot,
+                                                      .draw = pdl_buf_str(&draw),
                                                       .budget = f->budget});
+    pdl_buf_fini(&draw);
     if (slot >= w->top) w->top = slot + 1;
     w->totals->open++;
     pdl_drop(vars);

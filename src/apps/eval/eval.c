@@ -29,7 +29,7 @@ static const char metric_program[] =
     "data: \"${ eval.fits(metric, '', eval.text_of(result.answer if result is mapping and 'answer' "
     "in result else result), eval.text_of(expected), '') }\"\n";
 
-/* What a judge sees, and the columns of its table that hold it. */
+/* The variables of a judge and the columns of its table that hold them. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 
@@ -44,18 +44,19 @@ typedef struct eval_scores {
     PDL_VEC(double) of;
     uint64_t failed;
     PDL_VEC(fault) faults; /* in the order of the answers */
+    PDL_VEC(char *) feedback; /* an item for each answer, which is owned or NULL */
     char *first;           /* where and why the first answer failed; owned; NULL: none did */
     pdl_batch_totals totals;
 } scores;
 
 typedef struct evaluation {
     const pdl_eval_options *o;
-    char *folder; /* of the tables that are only needed here; owned; NULL: there is none yet */
+    char *folder; /* holds the tables of the evaluation; owned; NULL before it exists */
     PDL_VEC(char *) rows; /* the data as JSON, one for each row; owned */
     scores of[2];
     pdl_junit junit;
-    pdl_buf lines;      /* of --output */
-    pdl_budget *budget; /* of all programs and the judge together; NULL: none */
+    pdl_buf lines;      /* what --output gets */
+    pdl_budget *budget; /* programs and judge share it; NULL: none */
 } evaluation;
 
 /* --- tables that are only needed here --------------------------------------------------------- */
@@ -218,20 +219,43 @@ static bool write_questions(const evaluation *e, const char *path, pdl_err *err)
 /* --- batches ---------------------------------------------------------------------------------- */
 
 typedef struct eval_stage {
-    pdl_str file, text; /* of the program */
+    pdl_str file, text; /* the program's */
     const char *input, *output;
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const pdl_str *columns; /* to be examined: of the judge, whose table is not there yet */
+    const pdl_str *columns; /* a judge is checked beside these before its table exists */
     size_t n_columns;
-    bool cached;
+    const char *role;    /* begins the names of draws */
+    const scores *asked; /* a judge is asked about those that did not fail; NULL: a program */
 } stage;
+
+/* The numbers of the answers that the rows of a stage are about: draws are named after them. */
+typedef struct eval_drawing {
+    const evaluation *e;
+    const stage *g;
+    PDL_VEC(size_t) answers; /* one a row, where the stage leaves answers out */
+} drawing;
+
+/* Replies of the program, of the one that it is compared with, and of their judges are different
+ * draws, and so are those of two rows or two samples of the same request. */
+static void put_draw(void *user, uint64_t number, pdl_buf *out) {
+    const drawing *d = user;
+    uint64_t samples = d->e->o->samples, i = number - 1;
+    if (d->g->asked) i = d->answers.p[i];
+    pdl_buf_putf(out, "%s:%llu:%llu", d->g->role, (unsigned long long)(i / samples),
+                 (unsigned long long)(i % samples));
+}
 
 /* t NULL: is only examined. */
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
+    drawing d = {.e = e, .g = g};
+    for (size_t i = 0; g->asked && i < g->asked->of.n; i++)
+        if (g->asked->of.p[i] >= 0) *pdl_vec_push(&d.answers) = i;
     pdl_batch_options b = {.session = s,
+                           .put_draw = put_draw,
+                           .draw_user = &d,
                            .program = p,
                            .text = g->text,
                            .dir = pdl_file_folder(g->file),
@@ -247,9 +271,11 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .tick_ms = e->o->tick_ms,
                            .user = e->o->user,
                            .cancel = e->o->session.cancel};
-    return pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
-           pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&
-           (t ? pdl_batch_run(&b, t, err) : pdl_batch_check(&b, g->columns, g->n_columns, err));
+    bool ok = pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
+              pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&
+              (t ? pdl_batch_run(&b, t, err) : pdl_batch_check(&b, g->columns, g->n_columns, err));
+    pdl_vec_fini(&d.answers);
+    return ok;
 }
 
 static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, pdl_err *err) {
@@ -259,7 +285,6 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     so.file = g->file;
     so.dir = pdl_file_folder(g->file);
     so.stream = PDL_STREAM_NONE;
-    if (!g->cached) so.cache = (pdl_str){0};
     if (!pdl_session_new(&so, &s, err)) return false;
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, g->file, g->text, &loads);
@@ -304,7 +329,7 @@ typedef struct eval_judging {
 
 static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
 
-/* What a judge sees of an answer; answers that failed are wrong without one. */
+/* Writes what the judge sees of an answer. An answer that failed is wrong without a judge. */
 static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -313,6 +338,7 @@ static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_er
     size_t i = j->n++;
     bool wrong = failed(said);
     *pdl_vec_push(&j->s->of) = wrong ? -1 : 0;
+    *pdl_vec_push(&j->s->feedback) = NULL;
     j->s->failed += wrong;
     if (wrong) return true;
     if (!data_row(j->e, i / j->e->o->samples, &row, err)) return false;
@@ -333,7 +359,9 @@ static char *no_score(pdl_vref v) {
     if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &ignored))
         pdl_buf_putf(&text, "a %s", pdl_type_name(v));
     pdl_str said = pdl_buf_str(&text), shown = pdl_utf8_cut(said, SHOWN);
-    pdl_buf_putf(&why, "the judge gave %.*s%s: expected a boolean, or a number from 0 to 1",
+    pdl_buf_putf(&why,
+                 "the judge gave %.*s%s: expected a boolean, a number from 0 to 1, or "
+                 "{score, feedback}",
                  PDL_FMT(shown), shown.n < said.n ? "..." : "");
     pdl_err_fini(&ignored);
     pdl_buf_fini(&text);
@@ -347,6 +375,23 @@ static char *judge_failed(pdl_vref why) {
     return pdl_buf_take(&text);
 }
 
+static double number_of(pdl_vref v) {
+    return pdl_is_bool(v)                            ? pdl_bool_of(v)
+           : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
+                                                     : -1;
+}
+
+/* Returns the score that a judge gave, or a negative number when it gave none. Sets feedback
+ * (borrowed) when it gave some. */
+static double score_of(pdl_vref v, pdl_str *feedback) {
+    if (!pdl_is_dict(v)) return number_of(v);
+    pdl_vref said = pdl_dict_getz(v, "feedback");
+    size_t known = !pdl_is_absent(pdl_dict_getz(v, "score"));
+    if (pdl_is_str(said)) *feedback = pdl_str_get(said);
+    known += pdl_is_str(said) || pdl_is_null(said);
+    return known == pdl_dict_len(v) && known ? number_of(pdl_dict_getz(v, "score")) : -1;
+}
+
 /* Takes the next answer that did not fail. One that its judge fails on counts as wrong, and the
  * others are judged all the same: answers and judgements are paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
@@ -357,12 +402,14 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     size_t i = j->n++;
     if (i >= j->s->of.n)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the judge gave more than was asked");
-    double score = pdl_is_bool(v)                            ? pdl_bool_of(v)
-                   : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
-                                                             : -1;
+    pdl_str feedback = {0};
+    double score = score_of(v, &feedback);
     bool broken = failed(of->columns);
     j->s->of.p[i] = score;
-    if (!broken && score >= 0 && score <= 1) return true;
+    if (!broken && score >= 0 && score <= 1) {
+        if (feedback.n) j->s->feedback.p[i] = pdl_str_dup(feedback);
+        return true;
+    }
     j->s->of.p[i] = -1;
     j->s->failed++;
     *pdl_vec_push(&j->s->faults) =
@@ -382,8 +429,8 @@ static bool any_judged(const evaluation *e, const scores *s, uint64_t asked, pdl
 }
 
 /* t NULL: a judge program is only examined. */
-static bool run_judge(const evaluation *e, const char *ask, const char *score, pdl_batch_totals *t,
-                      pdl_err *err) {
+static bool run_judge(const evaluation *e, const scores *s, const char *ask, const char *score,
+                      pdl_batch_totals *t, pdl_err *err) {
     pdl_str columns[sizeof judged / sizeof *judged];
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) columns[i] = judged[i].column;
     pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "metric", pdl_text(e->o->metric));
@@ -396,7 +443,8 @@ static bool run_judge(const evaluation *e, const char *ask, const char *score, p
                .variables = e->o->judge.n ? e->o->variables : vars,
                .columns = t ? NULL : columns,
                .n_columns = sizeof columns / sizeof *columns,
-               .cached = true};
+               .role = s == &e->of[1] ? "judge-against" : "judge",
+               .asked = t ? s : NULL};
     bool ok = e->o->judge.n ? run_file(e, &g, t, err) : run_stage(e, &g, t, err);
     if (!ok && err->kind == PDL_E_usage && e->o->judge.n)
         pdl_err_hint(err, "a judge gets the variables input, expected and result");
@@ -413,7 +461,7 @@ static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_
     if (ok && asked) {
         pdl_batch_totals t;
         j.n = 0;
-        ok = run_judge(e, ask, score, &t, err) && each_line(score, take_score, &j, err) &&
+        ok = run_judge(e, s, ask, score, &t, err) && each_line(score, take_score, &j, err) &&
              any_judged(e, s, asked, err);
     }
     pdl_free(ask);
@@ -460,6 +508,7 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     size_t i = t->n++;
     evaluation *e = t->e;
     double score = t->s->of.p[i];
+    const char *feedback = t->s->feedback.p[i];
     pdl_buf name = PDL_BUF, problem = PDL_BUF;
     pdl_val row, why, place;
     if (!data_row(e, i / e->o->samples, &row, err)) return false;
@@ -470,7 +519,8 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     if (pdl_is_str(why))
         pdl_buf_put(&problem, pdl_str_get(why));
     else if (!is_right(score))
-        pdl_buf_putf(&problem, "wrong (score %.3g)", score);
+        pdl_buf_putf(&problem, "wrong (score %.3g)%s%s", score, feedback ? ": " : "",
+                     feedback ? feedback : "");
     if (e->o->junit.n)
         pdl_junit_add(&e->junit, t->program, pdl_buf_str(&name), pdl_buf_str(&problem));
     bool ok = true;
@@ -481,6 +531,7 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
         row = pdl_dict_putz(row, "place", pdl_keep(place));
         row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
         row = pdl_dict_putz(row, "right", pdl_bool(is_right(score)));
+        row = pdl_dict_putz(row, "feedback", text_or_null(feedback));
         ok = put_json(row, &e->lines, err);
     }
     pdl_drop(row);
@@ -498,7 +549,7 @@ static stage asking(const evaluation *e, pdl_str program, const char *in, const 
                    .map = e->o->map,
                    .n_map = e->o->n_map,
                    .variables = e->o->variables,
-                   .cached = e->o->samples == 1};
+                   .role = program.p == e->o->program.p ? "program" : "against"};
 }
 
 /* A name of another form would be believed by whoever opens the file. */
@@ -525,7 +576,7 @@ static bool check_all(const evaluation *e, pdl_err *err) {
     bool ok = check_form(e->o->output, err) && check_file(output, err) && check_file(junit, err) &&
               write_questions(e, in, err) && run_file(e, &first, NULL, err) &&
               (!e->o->against.n || run_file(e, &second, NULL, err)) &&
-              (!e->o->judge.n || run_judge(e, in, said, NULL, err));
+              (!e->o->judge.n || run_judge(e, &e->of[0], in, said, NULL, err));
     pdl_free(in);
     pdl_free(said);
     pdl_free(output);
@@ -629,6 +680,8 @@ static void fini_scores(scores *s) {
         pdl_free(s->faults.p[i].place);
     }
     pdl_vec_fini(&s->faults);
+    for (size_t i = 0; i < s->feedback.n; i++) pdl_free(s->feedback.p[i]);
+    pdl_vec_fini(&s->feedback);
     pdl_vec_fini(&s->of);
     pdl_free(s->first);
 }

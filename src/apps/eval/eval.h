@@ -28,8 +28,7 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
-    /* of the sessions: cache (not with several samples), time limits, prices, rates; file, dir,
-     * variables are set here */
+    /* of the sessions: cache, time limits, prices, rates; file, dir, variables are set here */
     pdl_session_options session;
     const double *budget; /* of all programs and the judge together; NULL: none */
     /* as those of pdl_batch_options, for each run over the table */

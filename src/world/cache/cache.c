@@ -14,9 +14,9 @@
 
 #include "base/banned.h"
 
-/* The repetitions of one request content in one view: each view counts by itself. */
+/* The repetitions of one key in one view: each view counts by itself. */
 typedef struct cache_repeats {
-    char key[65];
+    char *key; /* owned */
     int64_t next;            /* number of the next repetition */
     PDL_VEC(int64_t) failed; /* numbers whose request failed: they are requested again */
 } repeats;
@@ -24,6 +24,7 @@ typedef struct cache_repeats {
 /* The cache as one run, or group of runs, sees it. */
 struct pdl_cache_view {
     pdl_cache *cache;
+    char *draw;   /* owned; empty or NULL: replies are found by their request alone */
     pdl_map keys; /* key -> repeats */
 };
 
@@ -76,12 +77,25 @@ static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static repeats *find_repeats(pdl_cache_view *view, const char *key) {
-    assert(strlen(key) == 64);
-    repeats *a = pdl_map_find(&view->keys, pdl_str_of(key));
+/* Writes the key of a request: the hash of its content, and in a view with a name that name and
+ * the rounds of loops around the call. Rows of a map run side by side and replies come in any
+ * order: without the rounds a row would get another repetition each time. Embeddings are no
+ * samples. */
+static void put_key(const pdl_cache_view *view, const pdl_effect *e, pdl_str request,
+                    pdl_buf *out) {
+    char hash[65];
+    pdl_hash_hex(request, hash);
+    pdl_buf_put(out, pdl_str_of(hash));
+    if (!view->draw || !*view->draw || e->kind == PDL_EFFECT_embed) return;
+    pdl_buf_putf(out, " %s", view->draw);
+    pdl_path_put_iterations(e->place, out);
+}
+
+static repeats *find_repeats(pdl_cache_view *view, pdl_str key) {
+    repeats *a = pdl_map_find(&view->keys, key);
     if (a) return a;
     a = PDL_NEW(repeats);
-    memcpy(a->key, key, sizeof a->key);
+    a->key = pdl_str_dup(key);
     pdl_map_put(&view->keys, pdl_str_of(a->key), a);
     return a;
 }
@@ -203,14 +217,14 @@ static bool damaged(const pdl_cache *c, pdl_err *err) {
 /* Puts the answer of the file on the queue, or hands the effect on. */
 static void look_up(pdl_cache_view *view, pdl_effect *e, pdl_buf request) {
     pdl_cache *c = view->cache;
-    char key[65];
-    pdl_buf reply = PDL_BUF;
+    pdl_buf reply = PDL_BUF, key = PDL_BUF;
     bool found = false;
-    pdl_hash_hex(pdl_buf_str(&request), key);
-    repeats *a = find_repeats(view, key);
+    put_key(view, e, pdl_buf_str(&request), &key);
+    repeats *a = find_repeats(view, pdl_buf_str(&key));
+    pdl_buf_fini(&key);
     int64_t number = take_number(a, e);
     hit h = {.e = e, .value = pdl_absent()};
-    bool ok = pdl_cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
+    bool ok = pdl_cachefile_find(c->file, pdl_str_of(a->key), number, &found, &reply, &h.err);
     if (ok && !found) {
         forward(c, e, a, number, request);
         pdl_buf_fini(&reply);
@@ -321,6 +335,7 @@ static void forget_keys(pdl_cache_view *view) {
     for (size_t i = 0; i < view->keys.n; i++) {
         repeats *a = view->keys.entries[i].value;
         pdl_vec_fini(&a->failed);
+        pdl_free(a->key);
         pdl_free(a);
     }
     pdl_map_fini(&view->keys);
@@ -360,16 +375,18 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
     return &c->world;
 }
 
-pdl_cache_view *pdl_cache_view_new(pdl_cache *c) {
+pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw) {
     assert(cache_ok(c));
     pdl_cache_view *view = PDL_NEW(pdl_cache_view);
     view->cache = c;
+    view->draw = pdl_str_dup(draw);
     return view;
 }
 
 void pdl_cache_view_close(pdl_cache_view *v) {
     if (!v) return;
     forget_keys(v);
+    pdl_free(v->draw);
     pdl_free(v);
 }
 

@@ -4,6 +4,9 @@
  * by the content of the request (model, platform, messages, parameters that shape the answer,
  * schema) and the number of the repetition: the nth time a run makes the same request it gets the
  * nth reply. Without the number a program that samples ten answers would get one answer ten times.
+ * Where a program is run many times to be judged (`pdl eval`), each of its runs has a name (row and
+ * sample), which is part of the key: two rows with the same request get two answers, and each gets
+ * its own again, whatever comes first. The form of the key is a promise, docs/internals/cache.md.
  * Failures are not stored: their number is requested again. Keys and other secrets are not in the
  * file. Why not the journal: a journal belongs to one run and answers by place, so that a changed
  * program finds nothing; a cache answers by content and outlives the program.
@@ -35,9 +38,10 @@ PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *er
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
 /* The requests of one of several runs, or groups of runs, that share the cache: repetitions are
- * counted in each. Close when its effects are answered or cancelled, before the cache. */
+ * counted in each. draw names its replies (copied; empty: they are found by their request alone).
+ * Close when its effects are answered or cancelled, before the cache. */
 typedef struct pdl_cache_view pdl_cache_view;
-pdl_cache_view *pdl_cache_view_new(pdl_cache *c);
+pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw);
 void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
 
 /* Gives the view in which the effect with this id counts; NULL: that of the cache itself. Not a

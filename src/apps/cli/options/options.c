@@ -215,7 +215,7 @@ static const option options[] = {
     {OPT_metric, "metric", 0, OPT_VALUE, "NAME", "{exact,numeric,contains}",
      "when an answer is right, without a judge: those of lib/eval; exact when absent"},
     {OPT_samples, "samples", 0, OPT_VALUE, "N", NULL,
-     "answers to each question, without the cache; 1 when absent"},
+     "answers to each question; 1 when absent"},
     {OPT_pass, "pass", 0, OPT_VALUE, "K", NULL,
      "the chance that one of K samples is right is estimated; 1 when absent"},
     {OPT_against, "against", 0, OPT_VALUE, "PROGRAM", NULL,

@@ -22,6 +22,11 @@ pdl_path *pdl_path_name(pdl_path *up, const char *name) {
     return path_new(up, name, 0, false);
 }
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i) { return path_new(up, NULL, i, false); }
+pdl_path *pdl_path_iteration(pdl_path *up, uint32_t i) {
+    pdl_path *p = path_new(up, NULL, i, false);
+    p->iterates = true;
+    return p;
+}
 pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) {
     return path_new(up, name, n, true);
 }
@@ -48,6 +53,7 @@ pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *fro
     while (chain.n) {
         const pdl_path *seg = chain.p[--chain.n];
         pdl_path *next = path_new(at, seg->name, seg->n, seg->numbered);
+        next->iterates = seg->iterates;
         pdl_path_drop(at);
         at = next;
     }
@@ -58,6 +64,14 @@ pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *fro
 static void put_number(uint32_t n, pdl_buf *out) {
     char t[PDL_NUM_MAX];
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(n, t)});
+}
+
+void pdl_path_put_iterations(const pdl_path *p, pdl_buf *out) {
+    for (; p; p = p->up) {
+        if (!p->iterates) continue;
+        pdl_buf_putc(out, '.');
+        put_number(p->n, out);
+    }
 }
 
 void pdl_path_text(const pdl_path *p, pdl_buf *out) { pdl_path_end(p, SIZE_MAX, out); }

@@ -32,7 +32,7 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
     pdl_vm_block *b = pdl_vm_place_block(f);
     if (!b) return NULL;
-    return !b->info && f->parent && b == f->blocks.p ? pdl_path_index(b->path, b->iter)
+    return !b->info && f->parent && b == f->blocks.p ? pdl_path_iteration(b->path, b->iter)
                                                      : pdl_path_keep(b->path);
 }
 

@@ -268,7 +268,7 @@ static pdl_path *seg_path(pdl_path *up, const pdl_blockinfo *info,
     switch (info->seg) {
     case PDL_SEG_NONE: return pdl_path_keep(up);
     case PDL_SEG_INDEX: return pdl_path_index(up, info->index);
-    case PDL_SEG_ITER: return pdl_path_index(up, iter);
+    case PDL_SEG_ITER: return pdl_path_iteration(up, iter);
     case PDL_SEG_NAME: return pdl_path_name(up, info->name);
     case PDL_SEG_DEFS:
         p = pdl_path_name(up, "defs");
