@@ -15,7 +15,7 @@ import pytest
 from ..checks import check
 from .kit import PYTHON, STRENGTHS, in_pairs, in_turn, run
 
-SAID = "look at them before you enter"
+SAID = "check them before you enter"
 # [what the command does, the new files that are named]
 ROWS = [("mkdir -p w/new/.git/hooks && echo x > w/new/.bashrc", ["w/new/.git", "w/new/.bashrc"]), ("echo x > w/sub/.envrc", ["w/sub/.envrc"]),
         ("mkdir w/n && echo x > w/n/.env.local", ["w/n/.env.local"]),

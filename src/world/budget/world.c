@@ -1,7 +1,7 @@
-/* world.c -- see world.h: the world. An effect is charged to its budget and to all around it.
+/* world.c -- charges an effect to its budget and to all around it; see world.h.
  *
  *   start -> fits: reserve -> the world behind -> settle -> answer
- *         -> would fit if what is reserved were not used: wait for the next settling
+ *         -> would fit if the reservations were released: wait for the next settling
  *         -> does not fit: refuse
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,23 +20,24 @@ typedef struct reservation {
     double tokens, cost;
 } reservation;
 
-/* An effect that is charged. Waiting: e is set; in flight: e is NULL and the sink is ours. */
+/* An effect that is charged. While it waits, e is set; in flight, e is NULL and we are its sink. */
 typedef struct charge {
     struct budget_world *world;
     pdl_effect *e;
     uint32_t id;
-    pdl_budget *budget; /* kept */
+    pdl_budget *budget; /* owned */
     pdl_effect_sink asker;
     reservation *reserved; /* owned, one for each budget, innermost first; while in flight */
-    bool is_call;          /* of a model */
+    bool is_call;          /* it is a call of a model */
     double tokens_of_prompt,
-        tokens_of_answer; /* estimated; tokens_of_answer is 0 when the parameters do not set it */
+        tokens_of_answer; /* estimates; tokens_of_answer is 0 when the parameters do not set it */
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    /* of an effect in flight that has a deadline: receives the error when the time is over */
+    /* An effect in flight that has a deadline: its twin receives the error when the time has
+     * passed. */
     pdl_effect *twin;
-    struct charge *prev, *next; /* in its list */
+    struct charge *prev, *next; /* neighbours in its list */
 } charge;
 
 typedef struct budget_list {
@@ -48,7 +49,7 @@ typedef struct budget_world {
     pdl_world *behind;
     pdl_budget_world_options opt;
     list waiting, going;
-    list *passing;        /* the list that is being gone through; NULL: none */
+    list *passing;        /* the list that is being walked; NULL when none is */
     bool retrying, again; /* waiting effects are being reconsidered; and must be once more */
 } budget_world;
 
@@ -99,8 +100,8 @@ static bool is_of_model(const pdl_effect *e) {
 static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
 enum { N_COUNTED = sizeof counted / sizeof counted[0] };
 
-/* What c needs of an item of b. The answer has the length that the parameters allow, else that of
- * the others so far. */
+/* Returns how much c needs of an item of b. The answer is taken to have the length that the
+ * parameters allow, or else the average of the answers so far. */
 static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     double mean = b->answers > 0 ? b->answer_tokens / b->answers : 0;
     double answer = c->tokens_of_answer > 0 ? c->tokens_of_answer : mean;
@@ -112,22 +113,22 @@ static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
                           : cost; /* the service may report the real cost */
 }
 
-/* The length of answers is unknown until the first one has arrived: until then one call at a time.
- */
+/* Returns true when c has to wait for the first answer: the length of answers is unknown until
+ * then, so that only one call is in flight. */
 static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
            b->going > 0;
 }
 
-/* The first budget in which an item does not fit; with_reserved: reservations of others count as
- * used. */
+/* Returns the first budget in which an item does not fit; with_reserved: reservations of others
+ * count as used. */
 static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
     for (const pdl_budget *b = c->budget; b; b = b->up) {
         for (size_t k = 0; k < N_COUNTED; k++) {
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
             bool spent = i != PDL_BUDGET_calls && c->is_call &&
-                         /* also when used up by effects that cost nothing */
+                         /* a limit can also be used up by effects that cost nothing */
                          b->used[i] >= b->limit[i];
             bool waits = with_reserved && is_first(c, b, i);
             if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;
@@ -142,7 +143,7 @@ static double seconds_of(const pdl_budget *b) {
     return (double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9;
 }
 
-/* The budget whose time ends first; NULL: none has a time. *left: seconds. */
+/* Returns the budget whose time ends first, in *left seconds; NULL when none has a time. */
 static const pdl_budget *soonest(const pdl_budget *from, double *left) {
     const pdl_budget *first = NULL;
     for (const pdl_budget *b = from; b; b = b->up) {
@@ -160,7 +161,7 @@ static bool has_limit(const pdl_budget *b, pdl_budget_item i) {
     return false;
 }
 
-/* Reserves in all budgets; leave_way releases. */
+/* Reserves in all budgets; leave_way releases the reservations. */
 static void take_way(charge *c) {
     size_t k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up) k++;
@@ -213,7 +214,8 @@ static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_
     return false;
 }
 
-/* A budget of cost cannot judge a call whose price is unknown: that is an error, not a free call.
+/* Finds the price. A budget of cost cannot judge a call whose price is unknown: that is an error,
+ * not a free call.
  */
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
@@ -239,13 +241,13 @@ static bool estimate(charge *c, const pdl_effect *e, pdl_err *err) {
     return true;
 }
 
-/* --- on the way ------------------------------------------------------------------------------- */
+/* --- effects in flight ------------------------------------------------------------------------ */
 
 static double number(pdl_vref v) {
     return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
 }
 
-/* What a reply really used; missing numbers are estimated. */
+/* Charges what a reply really used; missing numbers are estimated. */
 static void settle(const charge *c, const pdl_reply *r) {
     pdl_vref usage = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "usage") : pdl_absent();
     pdl_vref content = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "content") : pdl_absent();
@@ -296,7 +298,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     look_again(r);
 }
 
-/* The time of a budget is over: ends the effect with the budget's error, whatever its state. */
+/* Ends the effect with the budget's error when the time has passed, whatever its state. */
 static void on_deadline(void *user) {
     charge *c = user;
     budget_world *r = c->world;
@@ -315,7 +317,7 @@ static void on_deadline(void *user) {
     look_again(r);
 }
 
-/* Takes e. */
+/* Reserves and forwards. Takes e. */
 static void go(charge *c, pdl_effect *e) {
     budget_world *r = c->world;
     take_way(c);
@@ -328,7 +330,7 @@ static void go(charge *c, pdl_effect *e) {
     r->behind->ops->start(r->behind, e);
 }
 
-/* Takes c, which is in no list, and e. */
+/* Refuses. Takes c, which is in no list, and e. */
 static void give_up(charge *c, pdl_effect *e, pdl_err *err) {
     release(c);
     pdl_effect_refuse(e, err);
@@ -350,8 +352,8 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* After a settling: effects that wait may fit now, or never. An effect that is answered at once
- * comes back here; the loop below then runs once more. */
+/* Reconsiders waiting effects after a settling: they may fit now, or never. An effect that is
+ * answered at once leads back here; the loop below then runs once more. */
 static void look_again(budget_world *r) {
     r->again = true;
     if (r->retrying) return;
@@ -440,7 +442,8 @@ static void close(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close};
 
-/* The same sums as for an effect that goes and comes back. What a budget refused did not go. */
+/* Charges an effect that was answered elsewhere, with the sums of an effect in flight. A reply that
+ * a budget refused costs nothing. */
 void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};

@@ -1,9 +1,9 @@
-/* world.h -- enforces what a run may use: a world in front of the worlds that answer.
+/* world.h -- enforces budgets: a world before those that answer.
  *
  * It charges effects to their budgets (effect/budget.h): it reserves before a request is sent,
  * waits while reservations of others may be released, refuses what does not fit, and settles with
- * what was really used. Counting only at the end would let parallel calls overspend together;
- * counting the worst case as spent would refuse calls that fit. Not thread-safe.
+ * the real use. Counting only at the end would let parallel calls overspend together; counting the
+ * worst case as spent would refuse calls that fit. Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,14 +16,14 @@
 
 typedef struct pdl_budget_world_options {
     pdl_loop *loop;           /* borrowed */
-    const pdl_prices *prices; /* borrowed; NULL: no price is known but by parameters */
+    const pdl_prices *prices; /* borrowed; NULL: only prices in parameters are known */
 } pdl_budget_world_options;
 
-/* In front of `behind` (borrowed). Effects without a budget are forwarded unchanged. */
+/* Borrows the world behind it. Effects without a budget are forwarded unchanged. */
 pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind);
 
-/* An effect was answered without this world (a run that continues has its reply): what it used is
- * charged to its budgets. */
+/* Charges an effect that was answered without this world (a resumed run has its reply) to its
+ * budgets. */
 void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
 
 #endif

@@ -1,5 +1,6 @@
-/* cache.c -- see cache.h: the world. poll delivers hits, in the order of their requests: a run
- * expects answers of models only while it polls, so that a reply never arrives inside of start.
+/* cache.c -- the world that answers from the file; see cache.h. poll delivers hits, in the order of
+ * their requests: a run expects answers of models only while it polls, so that a reply never
+ * arrives inside start.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,9 +17,9 @@
 
 /* The repetitions of one key in one view: each view counts by itself. */
 typedef struct cache_repeats {
-    char *key; /* owned */
+    char *key;               /* owned */
     int64_t next;            /* number of the next repetition */
-    PDL_VEC(int64_t) failed; /* numbers whose request failed: they are requested again */
+    PDL_VEC(int64_t) failed; /* numbers whose request failed, and which are used again */
 } repeats;
 
 /* The cache as one run, or group of runs, sees it. */
@@ -49,21 +50,22 @@ typedef struct hit {
 struct pdl_cache {
     pdl_world world;
     pdl_cache_view own;
-    pdl_cache_view_fn *split; /* NULL: everything counts in own */
+    pdl_cache_view_fn *split; /* NULL: all effects count in own */
     void *split_user;
     pdl_world *behind;
     cachefile *file;
-    pdl_err problem;            /* why something was not written */
+    pdl_err problem;            /* the reason why something was not written */
     const pdl_secrets *secrets; /* removed from what is stored */
     const pdl_mask *mask;       /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
-    uint32_t busy;  /* effect whose piece is being delivered; 0: none */
-    bool cancelled; /* meanwhile */
+    uint32_t busy;  /* effect whose piece is being delivered; 0 when none is */
+    bool cancelled; /* the effect was cancelled while it was delivered */
 };
 
-/* Hits are delivered in order; only an effect in flight can be cancelled. */
+/* Returns true when the cache is consistent: hits are delivered in order, and only an effect in
+ * flight can be cancelled. */
 static inline bool cache_ok(const pdl_cache *c) {
     return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
 }
@@ -75,7 +77,7 @@ static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
     return v ? v : &c->own;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Writes the key of a request: the hash of its content, and in a view with a name that name and
  * the rounds of loops around the call. Rows of a map run side by side and replies come in any
@@ -100,8 +102,8 @@ static repeats *find_repeats(pdl_cache_view *view, pdl_str key) {
     return a;
 }
 
-/* The smallest number that has no answer in this run. Embeddings are no samples: all have the
- * first. */
+/* Returns the smallest number that has no answer in this run. Embeddings are no samples: all have
+ * the first number. */
 static int64_t take_number(repeats *a, const pdl_effect *e) {
     assert(a->next >= 0);
     if (e->kind == PDL_EFFECT_embed) return 0;
@@ -214,7 +216,7 @@ static bool damaged(const pdl_cache *c, pdl_err *err) {
     return false;
 }
 
-/* Puts the answer of the file on the queue, or hands the effect on. */
+/* Puts the answer of the file on the queue, or forwards the effect. */
 static void look_up(pdl_cache_view *view, pdl_effect *e, pdl_buf request) {
     pdl_cache *c = view->cache;
     pdl_buf reply = PDL_BUF, key = PDL_BUF;
@@ -276,8 +278,8 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* A request that streams gets the text in one piece. Returns false when the effect was cancelled
- * from inside. */
+/* Shows the text in one piece to a request that streams. Returns false when the effect was
+ * cancelled from inside. */
 static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     assert(cache_ok(c));
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();
@@ -291,7 +293,7 @@ static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     return !c->cancelled;
 }
 
-/* Takes everything of h. */
+/* Answers a hit. Takes everything of h. */
 static void deliver(pdl_cache *c, hit h) {
     assert(cache_ok(c));
     if (!h.e) {

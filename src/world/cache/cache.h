@@ -1,4 +1,4 @@
-/* cache.h -- replies of models that several runs share: a world in front of a world.
+/* cache.h -- replies of models that several runs share.
  *
  * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found
  * by the content of the request (model, platform, messages, parameters that shape the answer,
@@ -21,20 +21,21 @@
 
 typedef struct pdl_cache pdl_cache;
 
-/* Opens the file, making it when it does not exist. secrets (borrowed until close) are replaced in
- * what is stored. Errors: io (cannot be opened or made; not a cache; damaged). */
+/* Opens the file, and makes it when it does not exist. secrets (borrowed until close) are replaced
+ * in what is stored. Error: io (cannot be opened or made; not a cache; damaged). */
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
-/* Calls that the mask (borrowed) hides pass by the cache. */
+/* Calls with values that the mask (borrowed) redacts bypass the cache. */
 void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask);
 
-/* Opens the cache for listing and pruning: it makes no file. Errors: as above. */
+/* Opens the cache for listing and pruning, without making a file. The errors are those of
+ * pdl_cache_open. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
-/* The world that answers models and embeddings from the file and forwards everything else to the
- * world `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per
- * cache. */
+/* Returns the world that answers models and embeddings from the file and forwards everything else
+ * to the world behind it (borrowed). It belongs to the cache, and closing it does nothing. Call
+ * once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
 /* The requests of one of several runs, or groups of runs, that share the cache: repetitions are
@@ -44,20 +45,20 @@ typedef struct pdl_cache_view pdl_cache_view;
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw);
 void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
 
-/* Gives the view in which the effect with this id counts; NULL: that of the cache itself. Not a
- * world for each, which would leave out the worlds between the runs and the cache: policies and
- * journals. */
+/* Returns the view in which the effect with this id counts; NULL: that of the cache itself. The
+ * views are not separate worlds, because those would leave out the worlds between the runs and the
+ * cache: policies and journals. */
 typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
 void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
 
-/* Makes sure that everything so far is in the file. Returns false with the first error that kept
- * something from being written (io, for instance a full disk), also at later calls. */
+/* Writes everything to the file. Returns false with the first error that prevented a write (io, for
+ * instance a full disk), also at later calls. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
-/* Are there answers that poll delivers without waiting? */
+/* Returns true when there are answers that poll delivers without waiting. */
 bool pdl_cache_is_ready(const pdl_cache *c);
 
-void pdl_cache_close(pdl_cache *c); /* NULL is fine */
+void pdl_cache_close(pdl_cache *c); /* c may be NULL */
 
 /* One stored reply. Texts live during the call. Times are seconds since the epoch. */
 typedef struct pdl_cache_row {

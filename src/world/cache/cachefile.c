@@ -1,5 +1,6 @@
-/* cachefile.c -- see cachefile.h. In WAL mode readers and one writer work at the same time; a
- * second writer waits a while. Writes are gathered in short transactions.
+/* cachefile.c -- reads and writes the rows of a cache; see cachefile.h. In WAL mode readers and one
+ * writer work at the same time; a second writer waits a while. Writes are gathered in short
+ * transactions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,8 @@ enum {
     "number))"
 static const sql_object objects[] = {{"replies", "CREATE TABLE " REPLIES}};
 
-/* Another process may make the same file at the same time, so it is locked first. */
+/* The statements that make a file. Another process may make the same file at the same time, so it
+ * is locked first. */
 static const char making[] = "PRAGMA journal_mode = WAL;"
                              "BEGIN IMMEDIATE;"
                              "PRAGMA application_id = 1346653251;"
@@ -102,8 +104,8 @@ static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
     return ok;
 }
 
-/* SQLite does not wait for the lock that the change to WAL needs; many processes want it at once
- * when they start together with a new file. */
+/* Retries, because SQLite does not wait for the lock that the change to WAL needs; many processes
+ * want it at once when they start together with a new file. */
 static bool check_or_make_retrying(cachefile *f, pdl_err *err) {
     enum { WAIT_MS = 10000, PAUSE_MS = 5 };
     for (int64_t end = pdl_sql_now_ms() + WAIT_MS;;) {

@@ -1,7 +1,7 @@
-/* approval.c -- a person is asked on the terminal of the process, outside of the program's output:
- * neither what the program prints nor what is piped into it is a part of that conversation.
+/* approval.c -- asks a person on the terminal of the process, outside the program's output: neither
+ * the output of the program nor its piped input is a part of that conversation.
  *
- * What was typed before the question is thrown away, so nothing that was meant for something else
+ * Text that was typed before the question is discarded, so that nothing typed for another purpose
  * becomes an answer. Questions are asked one at a time, and nothing else reads the terminal while
  * one is open.
  *
@@ -71,7 +71,8 @@ static void on_answer(void *user, int events) {
     if (!h->asking) pdl_host_input_resume(h);
 }
 
-/* An approval is given on a screen that others may see, and that may be kept. */
+/* Writes the question with its secrets redacted: others may see the screen, and it may be
+ * recorded. */
 static void put_question(const host *h, const pdl_effect *e) {
     pdl_buf b = PDL_BUF;
     pdl_hide_text(h->opt.secrets, pdl_host_text(e, "text"), &b);

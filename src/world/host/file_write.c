@@ -27,7 +27,7 @@ typedef enum {
 } encoding;
 
 static const struct {
-    const char *name; /* lower case, '-' for '_' and blanks */
+    const char *name; /* lower case, '-' instead of '_' and blanks */
     encoding enc;
 } encodings[] = {
     {"utf-8", ENC_UTF8},         {"utf8", ENC_UTF8},          {"u8", ENC_UTF8},
@@ -55,7 +55,7 @@ static bool find_encoding(pdl_str name, int *out, pdl_err *err) {
     return pdl_err_host(err, "LookupError,Exception", "unknown encoding: %.*s", PDL_FMT(name));
 }
 
-/* Open flags of Python's mode text. */
+/* Stores the flags of open() for Python's mode. */
 static bool read_mode(pdl_str mode, int *flags, pdl_err *err) {
     int kind = 0, plus = 0, text = 0, binary = 0;
     bool bad = mode.n == 0;
@@ -141,7 +141,7 @@ static void put_utf16(pdl_str text, bool big, pdl_buf *out) {
     }
 }
 
-/* Text in the encoding of f appended to out. */
+/* Appends text in the encoding of f. */
 static bool encode(const host_file *f, pdl_str text, pdl_buf *out, pdl_err *err) {
     if (!text.n) return true;
     switch ((encoding)f->encoding) {
@@ -183,7 +183,7 @@ static host_file *find_file(host *h, const char *key) {
     return NULL;
 }
 
-/* e->continues: what is in the file stays, whatever the mode says. */
+/* Opens a file. e->continues: the content of the file stays, whatever the mode. */
 static host_file *open_file(host *h, const pdl_effect *e, const char *key, pdl_str path,
                             pdl_str mode, pdl_str enc, pdl_err *err) {
     int flags = O_RDONLY, encoding_of = ENC_UTF8;

@@ -1,5 +1,5 @@
-/* host.c -- see host.h: the world, and its small effects. Files that stay open are in file_write.c,
- * standard input in input.c.
+/* host.c -- the world and its small effects; see host.h. Files that stay open are in file_write.c,
+ * standard input is in input.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ bool pdl_host_flag(const pdl_effect *e, const char *key) {
 
 /* --- read, source ----------------------------------------------------------------------------- */
 
-/* s with every line end a newline, in place. */
+/* Replaces every line end by a newline, in place. */
 void pdl_host_newlines(pdl_buf *b) {
     char *cr = b->len ? memchr(b->p, '\r', b->len) : NULL;
     if (!cr) return;
@@ -90,13 +90,14 @@ static bool is_folder(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
 }
 
-/* Added below the message, whose text is the reference's. */
+/* Adds help below the message, whose text is the reference's. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
                  f->column, f->byte);
 }
 
-/* What is written where standard input, or a question to a person, is meant. */
+/* Returns true for names that are often written where standard input, or a question to a person, is
+ * meant. */
 static bool is_question(pdl_str name) {
     static const char *const inputs[] = {"stdin", "-", "input", "user", "sys.stdin"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -142,8 +143,8 @@ static void read_file(host *h, pdl_effect *e) {
     pdl_buf_fini(&b);
 }
 
-/* Reads the text of a program file into b. SOURCE_MISSING: there is no such file; SOURCE_ANSWERED:
- * an error was sent. */
+/* The result of reading a program file into b. SOURCE_MISSING: there is no such file;
+ * SOURCE_ANSWERED: the effect was answered with an error. */
 typedef enum { SOURCE_FOUND, SOURCE_MISSING, SOURCE_ANSWERED } source_state;
 
 static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b) {
@@ -170,7 +171,7 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
 static void find_source(host *h, pdl_effect *e, pdl_str path, pdl_vref folders) {
     pdl_buf full = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     source_state s = SOURCE_MISSING;
-    /* an answer releases the request, and the folders with it */
+    /* an answer releases the request, with its folders */
     for (size_t i = 0; s == SOURCE_MISSING && i < pdl_list_len(folders); i++) {
         pdl_buf_clear(&full);
         pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))),
@@ -233,7 +234,7 @@ static void answer_random(pdl_effect *e) {
     pdl_effect_answer(e, pdl_int((int64_t)pdl_rand_fresh_seed()), 0);
 }
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting effects -------------------------------------------------------------------------- */
 
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e) {
     host_wait *s = PDL_NEW(host_wait);
@@ -278,7 +279,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     else if (e->kind == PDL_EFFECT_random)
         answer_random(e);
     else
-        refuse(e, PDL_E_runtime, "nobody answers effects of this kind");
+        refuse(e, PDL_E_runtime, "no world answers effects of this kind");
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

@@ -13,18 +13,19 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* All-zero is the default. */
+/* Options that may all be zero. */
 typedef struct pdl_host_options {
     /* Where prompts are shown and lines may be edited; borrowed. NULL: standard input is only
      * read. */
     const struct pdl_line_terminal *terminal;
-    /* Opens a path first; *other: it is not one of those, and is opened as usual. NULL: all are. */
+    /* Opens a path in a special way; *other: it has no opinion, and the path is opened as usual.
+     * NULL: all paths are. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;
-    bool has_input_fd; /* input_fd is set; otherwise descriptor 0 is read */
-    int input_fd;      /* borrowed */
-    const pdl_secrets *secrets; /* that no question shows; borrowed; NULL: none */
+    bool has_input_fd;          /* input_fd is set; otherwise descriptor 0 is read */
+    int input_fd;               /* borrowed */
+    const pdl_secrets *secrets; /* secrets that no question shows; borrowed; NULL: none */
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:
@@ -46,8 +47,8 @@ typedef struct pdl_host_options {
  * Borrows loop, which must outlive the world. Close it with ops->close. */
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
-/* Answers the input effect with this id from elsewhere than standard input, at once; text
- * (borrowed) is one line, or all of them. False: no question waits for it. */
+/* Answers the input effect with this id from another source than standard input, at once; text
+ * (borrowed) is one line, or all of them. Returns false when no such question waits. */
 bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text);
 
 #endif

@@ -1,4 +1,4 @@
-/* host_impl.h -- private to the host world.
+/* host_impl.h -- the state that the files of the host world share.
  *
  *   host.c        the world; read, source, sleep, now, random
  *   file_write.c  files that stay open, encodings
@@ -22,15 +22,15 @@ typedef struct host_wait {
     pdl_effect *e;
     pdl_timer *timer;
     bool input, multiline, shown;
-    bool asks;    /* for an approval */
+    bool asks;    /* it waits for an approval */
     pdl_buf text; /* lines so far */
 } host_wait;
 
 typedef struct host_file {
-    char *key; /* path, mode, encoding */
+    char *key; /* from path, mode and encoding */
     int fd;
     int encoding;
-    bool at_start; /* nothing written yet: a byte order mark may be due */
+    bool at_start; /* nothing was written yet, so a byte order mark may be needed */
 } host_file;
 
 struct host {
@@ -39,28 +39,28 @@ struct host {
     pdl_host_options opt;
     PDL_VEC(host_wait *) waits; /* in order of their start */
     PDL_VEC(host_file) files;
-    pdl_watch *watch;    /* of the input descriptor while somebody waits */
-    pdl_line_edit *edit; /* of the terminal; NULL: no line was read from one */
+    pdl_watch *watch;    /* watches the input descriptor while an effect waits */
+    pdl_line_edit *edit; /* line editor of the terminal; NULL until a line was read from one */
     bool in_edit;        /* a line is being edited */
-    pdl_buf prompt;      /* of that line */
+    pdl_buf prompt;      /* prompt of that line */
     pdl_buf in;          /* bytes read and not handed out */
-    size_t in_off;       /* bytes of in that were handed out */
-    size_t in_seen;      /* bytes after in_off known to hold no line end */
+    size_t in_off;       /* bytes of in that were delivered */
+    size_t in_seen;      /* bytes after in_off without a line end */
     bool in_end;         /* the end of the input was reached */
     bool in_serving;
-    uint32_t asking; /* id of the approval that is asked for on the terminal; 0: none */
-    int tty;         /* while one is asked for, else -1 */
+    uint32_t asking; /* id of the approval that the terminal shows; 0 when none */
+    int tty;         /* the terminal while an approval is shown, else -1 */
     pdl_watch *tty_watch;
 };
 
-pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
+pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p is NULL when there is no text */
 bool pdl_host_flag(const pdl_effect *e, const char *key);
-/* pdl_file_open, by way of the options. */
+/* Opens a file with pdl_file_open, or as the options say. */
 int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, unsigned mode,
                   pdl_err *err);
 void pdl_host_newlines(pdl_buf *b);
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e); /* takes e */
-void pdl_host_wait_end(host_wait *s);                 /* its effect is the caller's */
+void pdl_host_wait_end(host_wait *s);                 /* the caller owns its effect */
 
 void pdl_host_write_file(host *h, pdl_effect *e);
 void pdl_host_write_close_all(host *h);
@@ -68,7 +68,7 @@ void pdl_host_write_close_all(host *h);
 void pdl_host_input_start(host *h, pdl_effect *e);
 void pdl_host_input_idle(host *h); /* stops watching when no effect waits */
 void pdl_host_input_close(host *h);
-/* Nothing else reads the terminal while a question is open. */
+/* Stops reading the terminal while a question is open. */
 void pdl_host_input_pause(host *h);
 void pdl_host_input_resume(host *h);
 

@@ -1,9 +1,9 @@
 /* input.c -- standard input: lines for effects in the order in which they asked, without blocking
  * the loop. A terminal or pipe is watched while an effect waits; a regular file is read at once.
- * What was read and not asked for is kept.
+ * Input that no effect has asked for yet is kept.
  *
- * On the terminal of a command the line that is asked for can be edited (io/line_edit.h). Then keys
- * are taken one by one, and nothing is read ahead.
+ * On the terminal of a command the line can be edited (io/line_edit.h). Then keys are taken one by
+ * one, and nothing is read ahead.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static host_wait *first_input(host *h) {
     return NULL;
 }
 
-/* One read. Returns false when nothing can be read now. */
+/* Reads once. Returns false when nothing can be read now. */
 static bool read_more(host *h) {
     char *p = pdl_buf_room(&h->in, CHUNK);
     ssize_t n;
@@ -40,17 +40,16 @@ static bool read_more(host *h) {
     if (n > 0)
         pdl_buf_grown(&h->in, (size_t)n);
     else
-        h->in_end = true; /* a descriptor that cannot be read is an empty one */
+        h->in_end = true; /* a descriptor that cannot be read counts as empty */
     return true;
 }
 
-/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is
- * the last one, without an end. */
+/* Finds the next line without its end (LF, CR LF or CR). Returns false when it is incomplete. */
 static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;
     while (i < n && p[i] != '\n' && p[i] != '\r') i++;
-    h->in_seen = i; /* the search for a line end continues from here */
+    h->in_seen = i; /* a later search for a line end begins here */
     if (i == n && (!h->in_end || n == 0)) return false;
     if (i + 1 == n && p[i] == '\r' && !h->in_end) return false; /* LF may follow */
     *line = (pdl_str){p, i};
@@ -60,7 +59,8 @@ static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
 
 /* --- lines that are edited -------------------------------------------------------------------- */
 
-/* The line starts on the row of the cursor, after the prompt that the machine has printed there. */
+/* Starts to edit a line on the row of the cursor, after the prompt that the machine has printed
+ * there. */
 static void edit_start(host *h) {
     const pdl_line_terminal *t = h->opt.terminal;
     bool has_part = h->in_off < h->in.len && h->in.p[h->in.len - 1] != '\n';
@@ -83,7 +83,7 @@ static void row_ended(const host *h, bool is_shown) {
     if (t && pdl_tty_is(h->opt.input_fd)) t->row_ended(t->user, is_shown);
 }
 
-/* Keys were pressed: what they make is put where other lines are read into. */
+/* Handles keys: the text that they make is added to the input that was read. */
 static void edit_more(host *h) {
     pdl_buf line = PDL_BUF;
     pdl_line_result got = pdl_line_edit_take(h->edit, &line);
@@ -105,7 +105,7 @@ void pdl_host_input_idle(host *h) {
     h->watch = NULL;
 }
 
-/* --- who is served ---------------------------------------------------------------------------- */
+/* --- serving the effects ---------------------------------------------------------------------- */
 
 static void compact(host *h) {
     if (h->in_off < h->in.len && h->in_off < CHUNK) return;
@@ -126,7 +126,7 @@ static pdl_val valid_text(pdl_str bytes) {
     return pdl_text_of_buf(&b);
 }
 
-/* All lines to the end, each with a newline. */
+/* Returns all lines to the end, each with a newline. */
 static void serve_all(host *h, host_wait *s) {
     pdl_buf_put(&s->text, pdl_str_sub(pdl_buf_str(&h->in), h->in_off, h->in.len));
     h->in_off = h->in.len;
@@ -136,7 +136,8 @@ static void serve_all(host *h, host_wait *s) {
     answer(s, valid_text(pdl_buf_str(&s->text)));
 }
 
-/* More without an end than is accepted. It is forgotten: who asks again gets what follows. */
+/* Returns true when a line is longer than allowed. It is dropped: a later effect gets the text
+ * after it. */
 static bool is_too_long(const host *h) {
     return h->in.len - h->in_off >= pdl_file_most_of(h->opt.input_fd, PDL_MAX_TEXT);
 }
@@ -152,7 +153,8 @@ static void refuse(host *h, host_wait *s) {
     pdl_effect_refuse(e, &err);
 }
 
-/* Serves the first effect in the queue from what was read; false when more must be read. */
+/* Serves the first effect in the queue from the input that was read. Returns false when more must
+ * be read. */
 static bool serve_one(host *h, host_wait *s) {
     pdl_str line;
     size_t next;
@@ -175,7 +177,7 @@ static bool serve_one(host *h, host_wait *s) {
         answer(s, pdl_null());
     }
     compact(h);
-    /* Ctrl-D ends one read only */
+    /* Ctrl-D ends only one read */
     if (h->in_end && h->in_off == h->in.len && isatty(h->opt.input_fd)) h->in_end = false;
     return true;
 }
@@ -190,8 +192,8 @@ static void on_readable(void *user, int events) {
     serve(h);
 }
 
-/* An answer may lead to further questions: they join the queue, and the loop that is running here
- * serves them. */
+/* Serves the queue. An answer may lead to further questions: they join the queue, and this loop
+ * serves them, too. */
 static void serve(host *h) {
     if (h->in_serving || h->asking) return;
     h->in_serving = true;
@@ -201,7 +203,7 @@ static void serve(host *h) {
         if (!h->watch)
             h->watch = pdl_watch_start(h->loop, h->opt.input_fd, PDL_WATCH_READ, on_readable, h);
         if (h->watch) break;
-        if (!read_more(h)) h->in_end = true; /* a file: always ready */
+        if (!read_more(h)) h->in_end = true; /* a file is always ready */
     }
     h->in_serving = false;
     pdl_host_input_idle(h);

@@ -1,4 +1,5 @@
-/* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so only brackets and quotes matter.
+/* jsonplace.c -- walks through the text of a JSON document without reading values; see jsonplace.h.
+ * The text is known to be valid JSON, so only brackets and quotes matter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,14 +15,14 @@ static size_t skip_blanks(pdl_str t, size_t at) {
     return at;
 }
 
-/* Offset after the string that begins at `at`. */
+/* Returns the offset after the string that begins at `at`. */
 static size_t skip_string(pdl_str t, size_t at) {
     for (at++; at < t.n && t.p[at] != '"'; at++)
         if (t.p[at] == '\\') at++;
     return at < t.n ? at + 1 : t.n;
 }
 
-/* Offset after the value that begins at `at`. */
+/* Returns the offset after the value that begins at `at`. */
 static size_t skip_value(pdl_str t, size_t at) {
     size_t depth = 0;
     while (at < t.n) {
@@ -32,7 +33,7 @@ static size_t skip_value(pdl_str t, size_t at) {
             depth++;
             at++;
         } else if (c == '}' || c == ']') {
-            if (!depth) return at; /* after a number or a word */
+            if (!depth) return at; /* the end of a number or a word */
             depth--;
             at++;
         } else if (depth || !pdl_byte_in(c, PDL_STR(" \t\r\n,"))) {
@@ -58,8 +59,8 @@ static bool is_key(pdl_str quoted, pdl_str key) {
     return same;
 }
 
-/* The value of a key of the object, or of an index of the array, at `at`; PDL_NOT_FOUND when it
- * does not exist. Of several equal keys the last one counts. */
+/* Returns the offset of the value of a key of the object, or of an index of the array, at `at`;
+ * PDL_NOT_FOUND when it does not exist. Of several equal keys the last one counts. */
 static size_t step(pdl_str t, size_t at, pdl_str key) {
     int64_t number = -1;
     bool object = t.p[at] == '{';
@@ -84,7 +85,8 @@ size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n) {
     return at;
 }
 
-/* Is the key that is written from `at` to `end` one of those before it? Else it joins them. */
+/* Returns true when the key that is written from `at` to `end` is one of `before`; otherwise adds
+ * it there. */
 static bool is_repeated(pdl_str t, size_t at, size_t end, pdl_val *before,
                         pdl_mcp_json_repeat *out) {
     pdl_val key;

@@ -10,21 +10,21 @@
 
 #include "base/str.h"
 
-/* Offset of the value that n keys (of arrays: numbers) lead to, or of the last one that exists on
- * that way. text must be valid JSON. */
+/* Returns the offset of the value to which n keys (of arrays: numbers) lead, or of the last one
+ * that exists on that way. text must be valid JSON. */
 size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n);
 
-/* A key that an object has twice: the reader of JSON keeps the last one, so the first is lost. */
+/* A key that an object has twice: the reader of JSON keeps the last value, so the first is lost. */
 typedef struct pdl_mcp_json_repeat {
-    pdl_str key;          /* with its quotes, as it is written the second time; in the text */
+    pdl_str key;          /* with its quotes, as written the second time; inside the text */
     size_t first, second; /* offsets of both */
 } pdl_mcp_json_repeat;
-/* Looks for one in the value at `at` and so deep in what it holds. only: this key, quoted; empty:
- * any. */
+/* Finds one in the value at `at`, down to the depth `deep`. only: this key, quoted; empty: any
+ * key. */
 bool pdl_mcp_json_repeats(pdl_str text, size_t at, unsigned deep, pdl_str only,
                           pdl_mcp_json_repeat *out);
 
-/* Line and column, from 1, of an offset; columns count code points. */
+/* Stores line and column, from 1, of an offset; columns count code points. */
 void pdl_mcp_json_line(pdl_str text, size_t off, unsigned *line, unsigned *column);
 
 #endif

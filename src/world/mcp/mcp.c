@@ -1,4 +1,5 @@
-/* mcp.c -- see mcp.h: effects find their session.
+/* mcp.c -- the world: it finds or starts the session of the server that an effect names, and ends
+ * all sessions in good order; see mcp.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -70,7 +71,7 @@ static bool all_finished(const mcp_world *r) {
     return true;
 }
 
-/* Runs the loop until all sessions have ended; false when patience is at its end. */
+/* Runs the loop until all sessions have ended. Returns false when patience_ms have passed. */
 static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     uint64_t until = pdl_clock_ns() + patience_ms * 1000000;
     while (!all_finished(r)) {
@@ -80,7 +81,7 @@ static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     return all_finished(r);
 }
 
-/* A server is asked to end by closing its input, then by SIGTERM, then it is killed. */
+/* Ends all servers: by closing their input, then by SIGTERM, then by SIGKILL. */
 static void end_sessions(mcp_world *r) {
     static const struct {
         uint64_t patience_ms;

@@ -18,19 +18,21 @@ struct pdl_sandbox;
 
 /* Everything is borrowed and must outlive the world. */
 typedef struct pdl_mcp_options {
-    const char *(*env)(void *user, const char *name); /* NULL: nothing is set */
+    const char *(*env)(void *user, const char *name); /* NULL: no variable is set */
     void *user;
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
-    /* removed from messages, also where those are shortened; NULL: none */
+    /* Secrets that are removed from messages, also before those are shortened; NULL: none. */
     const pdl_secrets *secrets;
-    /* What confines a server on stdio whose configuration has this profile (absent: none) with
-     * paths from folder; *out NULL: nothing does. NULL: no server is confined. */
+    /* Finds the sandbox for a server on stdio whose configuration has the profile own (absent:
+     * none) with paths relative to folder; *out is NULL when nothing confines it. NULL: no server
+     * is confined. */
     bool (*confine)(void *confine_user, pdl_vref own, pdl_str folder, pdl_vref profiles,
                     const struct pdl_sandbox **out, pdl_err *err);
     void *confine_user;
-    pdl_vref profiles; /* of the blocks that use these servers; absent: none */
-    /* The trace that an effect is a part of, with a NUL, and what others keep in it: both go into
-     * `_meta` of its request. False, NULL: none */
+    /* profiles of the blocks that use these servers; absent when there are none */
+    pdl_vref profiles;
+    /* The trace context of an effect, with a NUL, and the state that other programs keep in the
+     * trace: both are put into `_meta` of its request. False, NULL: there is none. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate;
 } pdl_mcp_options;
@@ -48,14 +50,15 @@ typedef struct pdl_mcp_options {
  * for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
-/* Registers what is secret in the configuration: headers, addresses, variables and arguments whose
+/* Registers the secrets in the configuration: headers, addresses, variables and arguments whose
  * names indicate it. Reports nothing when the file is missing or wrong: the first use does. */
 void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
-/* The names of the servers in the configuration: an owned list. Error: as for their first use. */
+/* Returns the names of the servers in the configuration: an owned list. The error is that of their
+ * first use. */
 PDL_MUST bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err);
 
-/* Process id of the server of this name, 0 when it does not run (tests). */
+/* Returns the process id of the server of this name, 0 when it does not run (for tests). */
 int pdl_mcp_pid(const pdl_world *w, pdl_str server);
 
 #endif

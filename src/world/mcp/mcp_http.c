@@ -23,50 +23,51 @@
 
 enum {
     CONNECT_MS = 10000,
-    RETRY_MS = 1000, /* until a stream is resumed, when the server does not say */
+    RETRY_MS = 1000, /* pause before a stream is resumed, when the server does not give one */
     LEAST_RETRY_MS = 100,
     MOST_RETRY_MS = 60000,
-    MOST_TRIES = 5, /* to resume an answer, without an event in between */
-    MAX_IGNORED = 65536, /* bytes of an answer that is not read, before the connection is closed */
+    MOST_TRIES = 5,      /* attempts to resume an answer, without an event in between */
+    MAX_IGNORED = 65536, /* bytes of an ignored answer, before its connection is closed */
     SHOWN = 200,
     BAD_REQUEST = 400,
     UNAUTHORIZED = 401,
     GONE = 404,
     NOT_IMPLEMENTED = 501,
-    SERVER_ERROR = -32000, /* of JSON-RPC */
+    SERVER_ERROR = -32000, /* an error code of JSON-RPC */
 };
 
 typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
 
-/* One message in flight, and its answer; or the stream that is listened to. */
+/* A message in flight and its answer; or the stream of the session. */
 typedef struct post {
     struct posts *of;
-    uint64_t call; /* id; 0: not of a call */
+    uint64_t call; /* id of the call; 0 for another message */
     call_kind kind;
-    uint64_t transfer; /* 0: it waits for its turn */
+    uint64_t transfer; /* 0 while it waits for its turn */
     pdl_timer *wait;
     form form;
     pdl_buf sent, json;
-    pdl_buf said; /* the beginning of the last text that was no message */
+    pdl_buf said; /* the beginning of the last text that was not a message */
     pdl_sse events;
-    unsigned tries;  /* since the last event */
+    unsigned tries;  /* attempts since the last event */
     bool listens;    /* it is the stream of the session */
-    bool again;      /* it is a GET after the last event */
-    bool in_session; /* it carried a session id */
+    bool again;      /* it is a GET that resumes after the last event */
+    bool in_session; /* it was sent with a session id */
     bool reading, dead;
-    size_t ignored; /* bytes of the answer to a reply */
-    char traceparent[56]; /* of the effect; empty: none */
+    size_t ignored;       /* bytes of the answer to a reply that were ignored */
+    char traceparent[56]; /* trace context of the effect; empty when there is none */
     struct post *next, *before;
     struct post *next_waiting;
 } post;
 
 typedef struct posts {
     session *s;
-    char *session_id; /* owned; NULL: the server assigned none */
+    char *session_id; /* owned; NULL when the server assigned none */
     post *first;
-    uint64_t delete_transfer; /* transfer of the DELETE that ends the session; 0: none */
-    post *waiting, **waiting_end; /* replies of ours that wait until one of those under way ends */
-    unsigned n_replies;           /* under way */
+    /* transfer of the DELETE that ends the session; 0 when there is none */
+    uint64_t delete_transfer;
+    post *waiting, **waiting_end; /* replies of ours that wait for the end of one in flight */
+    unsigned n_replies;           /* replies in flight */
 } posts;
 
 static void post_free(post *p) {
@@ -86,10 +87,10 @@ static void unlink_post(post *p) {
     if (p->next) p->next->before = p->before;
 }
 
-/* It carries an answer to the server, or a notification: nothing is expected back. */
+/* Returns true for an answer to the server or a notification, which have no answer. */
 static bool is_reply(const post *p) { return !p->call && !p->listens; }
 
-/* --- what comes ------------------------------------------------------------------------------- */
+/* --- received messages ------------------------------------------------------------------------ */
 
 static const char session_header[] = "Mcp-Session-Id";
 
@@ -98,7 +99,7 @@ static void note_session(const post *p, pdl_str id) {
         p->of->session_id = pdl_str_dup(id);
 }
 
-/* The words in a text of the server, or its beginning. */
+/* Appends the message in a text of the server, or the beginning of the text. */
 static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf words = PDL_BUF, clean = PDL_BUF;
     pdl_peer_words_in(text, SHOWN, &words);
@@ -108,7 +109,7 @@ static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf_fini(&clean);
 }
 
-/* A message; what is none is kept for the error. */
+/* Handles a text. When it is not a message, it is kept for the error. */
 static void take_text(post *p, pdl_str text) {
     session *s = p->of->s;
     s->expected = p->call;
@@ -124,7 +125,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     (void)name;
     (void)err;
     p->tries = 0;
-    if (data.n) take_text(p, data); /* empty: the event only carries an id */
+    if (data.n) take_text(p, data); /* when it is empty, the event only has an id */
     return !p->dead;
 }
 
@@ -151,10 +152,10 @@ static bool on_data(void *user, pdl_str bytes) {
     pdl_err_fini(&err);
     if (!p->dead) return ok;
     post_free(p);
-    return true; /* the post was cancelled: its result is not used */
+    return true; /* the post was cancelled, so the result is not used */
 }
 
-/* A parameter of WWW-Authenticate: NAME="text". */
+/* Returns a parameter of WWW-Authenticate: NAME="text". */
 static pdl_str challenge_part(pdl_str challenge, const char *name) {
     size_t at = pdl_str_find(challenge, pdl_str_of(name), 0), from = at + strlen(name) + 2;
     if (at == PDL_NOT_FOUND || from > challenge.n || challenge.p[from - 1] != '"' ||
@@ -168,7 +169,7 @@ static bool is_header(const char *line, pdl_str name) {
     return pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(line), 0, name.n), name) && line[name.n] == ':';
 }
 
-/* What is missing, or wrong. */
+/* Adds a hint which token is missing or wrong. */
 static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_str challenge = pdl_http_header(r, "WWW-Authenticate");
     pdl_str why = challenge_part(challenge, "error_description");
@@ -190,7 +191,7 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
     pdl_buf_fini(&b);
 }
 
-/* The error object of JSON-RPC in a refusal, owned; absent when it has none. */
+/* Returns the error object of JSON-RPC in a refusal, owned; absent when it has none. */
 static pdl_val error_in(const pdl_http_reply *r) {
     pdl_val v = pdl_absent(), error = pdl_absent();
     pdl_err bad = {0};
@@ -223,7 +224,7 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
 }
 
 /* Returns true when the server does not know the session any more. The protocol prescribes 404; the
- * examples that many servers are built on answer 400 with the code for "some error of the server",
+ * examples on which many servers are based answer 400 with the code for "some error of the server",
  * which may mean other things as well. */
 static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     if (r->end != PDL_HTTP_OK || !p->in_session) return false;
@@ -235,7 +236,7 @@ static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     return found;
 }
 
-/* The call is sent once more, in a new session. */
+/* Sends the call once more, in a new session. Returns false when that was done before. */
 static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
     bool may = !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST);
     return may && is_forgotten(p, r) && pdl_mcp_session_lost(s, p->call);
@@ -243,7 +244,7 @@ static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
 
 static void listen_to(session *s);
 
-/* The answer is over. */
+/* Decides what follows the end of an answer. */
 static void judge(session *s, const post *p, const pdl_http_reply *r) {
     pdl_err err = {0};
     bool good = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299;
@@ -276,7 +277,7 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
     }
     pdl_mcp_session_call_failed(s, p->call, &err);
     if (p->again && is_forgotten(p, r))
-        pdl_mcp_session_expired(s); /* the call was done perhaps: it is not sent twice */
+        pdl_mcp_session_expired(s); /* the call may have been executed, so it is not sent twice */
 }
 
 static void start(post *p);
@@ -287,7 +288,7 @@ static void on_wait(void *user) {
     start(p);
 }
 
-/* Waits as long as the server asked for, else twice as long each time. */
+/* Waits before the next attempt: as long as the server asked for, else twice as long each time. */
 static void start_later(post *p) {
     uint64_t ms = p->events.retry_ms ? p->events.retry_ms
                                      : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
@@ -298,14 +299,14 @@ static void start_later(post *p) {
     p->wait = pdl_timer_start(p->of->s->world->loop, pdl_pace_ms(ms), on_wait, p);
 }
 
-/* Returns true when the rest of the stream may be available on a new request. */
+/* Returns true when the rest of the stream may be available to a new request. */
 static bool is_cut(const pdl_http_reply *r) {
     bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
     return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT ||
            (r->end == PDL_HTTP_OK && (good || later));
 }
 
-/* Resumes a stream of an answer, or of the session, that has ended. Returns false when it is not to
+/* Resumes a stream of an answer, or of the session, that has ended. Returns false when it must not
  * be resumed. */
 static bool resume_stream(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
@@ -352,7 +353,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     if (!p->dead && resume_stream(p, r)) return;
     if (!p->dead) {
         bool over = p->listens && (r->status == GONE || p->again) &&
-                    is_forgotten(p, r); /* 400 at once: it has no stream */
+                    is_forgotten(p, r); /* 400 at once: the server has no such stream */
         unlink_post(p);
         if (over)
             pdl_mcp_session_expired(s);
@@ -362,12 +363,12 @@ static void on_done(void *user, const pdl_http_reply *r) {
     post_free(p);
 }
 
-/* --- what is sent ----------------------------------------------------------------------------- */
+/* --- sent messages ---------------------------------------------------------------------------- */
 
 enum { OWN_HEADERS = 7, OWN_TEXTS = 5 };
 
-/* The trace context for what is between us and the server, and for servers that read headers; the
- * configuration may set it otherwise. */
+/* Adds the trace context as a header, for proxies and for servers that read headers; headers of the
+ * configuration take precedence. */
 static size_t put_trace(const post *p, const char **lines, pdl_buf text[2]) {
     const server_config *c = &p->of->s->config;
     const char *state = p->of->s->world->opt.tracestate;
@@ -383,8 +384,8 @@ static size_t put_trace(const post *p, const char **lines, pdl_buf text[2]) {
     return 2;
 }
 
-/* Writes the headers of the configuration, then ours; lines is large enough for all, text for one
- * line each. p: what it carries; NULL: nothing. */
+/* Writes the headers of the configuration, then ours; lines has space for all, text for one line
+ * each. p: the message that is sent; NULL: none. */
 static size_t put_headers(const session *s, const post *p, const char **lines,
                           pdl_buf text[OWN_TEXTS]) {
     pdl_str last_id = p ? pdl_buf_str(&p->events.id) : (pdl_str){0};
@@ -449,7 +450,7 @@ static post *new_post(session *s) {
     p->kind = CALL_JOB;
     p->in_session = s->posts->session_id != NULL;
     p->json = p->sent = p->said = PDL_BUF;
-    p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* as where it answers with one object */
+    p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* the limit of an answer that is one object */
     p->next = s->posts->first;
     if (p->next) p->next->before = p;
     s->posts->first = p;
@@ -457,7 +458,7 @@ static post *new_post(session *s) {
 }
 
 /* Sends the message, or a GET for the stream. A stream may be silent for as long as its call may
- * take, the session's stream for ever. */
+ * take, the stream of the session without limit. */
 static void start(post *p) {
     session *s = p->of->s;
     bool is_get = p->listens || p->again;
@@ -475,8 +476,8 @@ static void start(post *p) {
     p->transfer = transfer(s, &r, p);
 }
 
-/* A server may ask a thousand things at once, and hold each of our answers open: they share a few
- * connections. */
+/* Sends waiting replies. A server may send a thousand requests at once, and hold each of our
+ * answers open, so the answers share a few connections. */
 static void send_waiting(posts *all) {
     while (all->waiting && all->n_replies < PDL_MAX_TOOL_REPLIES) {
         post *p = all->waiting;
@@ -499,7 +500,7 @@ static void send_post(session *s, pdl_str json, const call *c) {
     post *p = new_post(s);
     p->call = c ? c->id : 0;
     p->kind = c ? c->kind : CALL_JOB;
-    /* The handshake and lists are requests for what waits for them. */
+    /* the handshake and lists are traced with the effect that waits for them */
     const pdl_effect *why = c && c->job.e ? c->job.e : s->jobs.n ? s->jobs.p[0].e : NULL;
     if (!why || !pdl_mcp_traceparent(s, why, p->traceparent)) p->traceparent[0] = 0;
     pdl_buf_put(&p->sent, json);
@@ -509,7 +510,7 @@ static void send_post(session *s, pdl_str json, const call *c) {
         start(p);
 }
 
-/* A server without such a stream answers 405. */
+/* Opens the stream of the session. A server without such a stream answers 405. */
 static void listen_to(session *s) {
     post *p = new_post(s);
     p->listens = true;

@@ -1,6 +1,6 @@
-/* mcp_pipe.c -- a server as a child process: one message a line on its standard input and output.
- * Its standard error is its log: the last part is shown when the server dies, all of it with
- * PDL_DEBUG=mcp.
+/* mcp_pipe.c -- a server as a child process: one message per line on its standard input and output.
+ * Its standard error is its log: the last part is shown when the server ends unexpectedly, all of
+ * it with PDL_DEBUG=mcp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@
 #include "base/banned.h"
 
 enum {
-    LOG_BYTES = 2000, /* of standard error that are remembered */
-    DEAF_MS = 1000    /* that a server without an output has to end */
+    LOG_BYTES = 2000, /* bytes of standard error that are kept */
+    DEAF_MS = 1000    /* time that a server without an output has to end */
 };
 
 typedef struct child {
@@ -28,8 +28,8 @@ typedef struct child {
     pdl_lines out, err;
     pdl_buf log;
     bool reading;
-    bool finishing; /* its input was closed: what it still says is read, and not looked at */
-    pdl_timer *deaf; /* it closed its output: the time that it has to end */
+    bool finishing;  /* its input was closed: further output is read and dropped */
+    pdl_timer *deaf; /* it closed its output: when it must have ended */
 } child;
 
 static void child_free(child *p) {
@@ -80,7 +80,7 @@ static void on_err(void *user, pdl_str bytes) {
     p->reading = true;
     bool within = pdl_mcp_session_counts(p->s, bytes.n);
     p->reading = false;
-    if (!within) { /* the session has ended, and closed this */
+    if (!within) { /* the session has ended, and closed this child */
         child_free(p);
         return;
     }
@@ -93,7 +93,7 @@ static void on_err(void *user, pdl_str bytes) {
     pdl_buf_put(&p->log, bytes);
 }
 
-/* The last line that it wrote to its log, as text. */
+/* Appends the last line of its log, as text. */
 static void put_last_words(const child *p, pdl_buf *out) {
     pdl_str log = pdl_str_trim(pdl_buf_str(&p->log));
     size_t nl = pdl_str_rfind(log, PDL_STR("\n"));
@@ -137,7 +137,8 @@ static void on_deaf(void *user) {
     pdl_mcp_session_failed(p->s, &err);
 }
 
-/* Most servers that close their output are about to end: then their status says more. */
+/* Handles the end of the output. Most servers that close their output are about to end, and then
+ * their status explains more. */
 static void on_out_end(void *user) {
     child *p = user;
     if (p->s && !p->deaf) p->deaf = pdl_timer_start(p->s->world->loop, DEAF_MS, on_deaf, p);

@@ -1,12 +1,12 @@
 /* mcp_session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and requests of
  * the server.
  *
- * The run does not know about sessions: it asks at any time, many times at once. So jobs queue here
- * until the handshake is done. The list of tools is read when a program wants it, and again after
- * the server announced a change; a call does not wait for the list, because the configuration's
- * allow list decides what may be called. A server may restart at any time and forget the session:
- * `epoch` counts sessions, so that a late answer of the old one is recognised, and a job is sent
- * again at most once, because its tool may have acted already.
+ * The run does not know about sessions: it sends effects at any time, many at once. So jobs queue
+ * here until the handshake is done. The list of tools is read when a program wants it, and again
+ * after the server announced a change; a call does not wait for the list, because the
+ * configuration's allow list decides what may be called. A server may restart at any time and
+ * forget the session: `epoch` counts sessions, so that a late answer of the old one is recognised,
+ * and a job is sent again at most once, because its tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@
 
 enum { MAX_PAGES = 200, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 
-/* The first is proposed (spec providers 19). */
+/* The versions of the protocol; the first is proposed (spec providers 19). */
 static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
 
 static void advance(session *s);
@@ -71,7 +71,7 @@ static call *find_call(const session *s, uint64_t id) {
 
 bool pdl_mcp_session_waits_for(const session *s, uint64_t id) { return find_call(s, id) != NULL; }
 
-/* Off the table. Its job is the caller's. */
+/* Removes the call from the table. The caller owns its job. */
 static job end_call(call *c) {
     session *s = c->s;
     job j = c->job;
@@ -97,7 +97,7 @@ static bool wants_list(const job *j) {
     return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list");
 }
 
-/* Jobs of one sort (or all) leave the queue for *out. */
+/* Moves jobs of one sort (or all) from the queue to *out. */
 static size_t take_jobs(session *s, bool only_lists, job **out) {
     size_t n = 0, kept = 0;
     *out = PDL_NEW_N(job, s->jobs.n + 1);
@@ -176,7 +176,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
     if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) return false;
     job j = end_call(c);
     j.again = true;
-    if (!list) *pdl_vec_push(&s->jobs) = j; /* jobs for the list wait there already */
+    if (!list) *pdl_vec_push(&s->jobs) = j; /* jobs for the list wait in the queue already */
     if (current) {
         s->via->close(s);
         reset(s);
@@ -186,7 +186,8 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
 }
 
 void pdl_mcp_session_expired(session *s) {
-    if (s->state != SESSION_READY || s->calls.n) return; /* a request on the wire will notice */
+    /* the answer to a request on the wire will do it */
+    if (s->state != SESSION_READY || s->calls.n) return;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
     reset(s);
@@ -195,8 +196,8 @@ void pdl_mcp_session_expired(session *s) {
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Writes {"jsonrpc", "id"?, "method", "params"?}; takes params, absent: none. Returns false when it
- * is not JSON. */
+/* Writes {"jsonrpc", "id"?, "method", "params"?}; takes params, which may be absent. Returns false
+ * when it is not JSON. */
 static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out,
                           pdl_err *err) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "jsonrpc", pdl_textz("2.0"));
@@ -250,14 +251,14 @@ static call *call_new(session *s, call_kind kind, uint64_t limit_ms) {
     return c;
 }
 
-/* In ms. All pages of the list together have one limit. */
+/* Returns the time limit in ms. All pages of the list together have one limit. */
 static uint64_t limit_of(const session *s, call_kind kind) {
     if (kind == CALL_JOB) return s->config.timeout_ms;
     uint64_t used = kind == CALL_LIST ? (pdl_clock_ns() - s->list_start_ns) / 1000000 : 0;
     return used < s->config.start_ms ? s->config.start_ms - used : 1;
 }
 
-/* A request; takes params and, for CALL_JOB, the job. */
+/* Sends a request; takes params and, for CALL_JOB, the job. */
 static void request(session *s, call_kind kind, const char *method, pdl_val params, job j) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
@@ -305,7 +306,8 @@ bool pdl_mcp_traceparent(const session *s, const pdl_effect *e, char out[56]) {
     return o->traceparent && o->traceparent(o->user, e->id, out);
 }
 
-/* The server can continue the trace of the run; what the program has put there stays. Takes params.
+/* Adds the trace context, so that the server can continue the trace of the run; a context of the
+ * program stays. Takes params.
  */
 static pdl_val with_trace(const session *s, const pdl_effect *e, pdl_val params) {
     const char *state = s->world->opt.tracestate;
@@ -333,7 +335,8 @@ static void send_call(session *s, job j) {
     request(s, CALL_JOB, "tools/call", p, j);
 }
 
-/* Programs cannot send the handshake, and the allow list applies here too. */
+/* Returns true when a program may send the request: the handshake is refused, and the allow list
+ * applies. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
     if (pdl_str_find(method, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND) return false;
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))
@@ -376,9 +379,9 @@ static void begin(session *s) {
 
 /* --- one call after the other ----------------------------------------------------------------
  *
- * Tools that read, change and write back (a file, a row, the state of a browser) spoil each other's
- * work when the calls of a turn overlap. For a server with `parallel: false` a call is sent when
- * the previous one has ended; the others wait in `turn`, in the order in which the program made
+ * Tools that read, change and write back (a file, a row, the state of a browser) overwrite each
+ * other's work when calls overlap. For a server with `parallel: false` a call is sent when the
+ * previous one has ended; the others wait in `turn`, in the order in which the program made
  * them. */
 
 static void send_job(session *s, job j) {
@@ -388,7 +391,8 @@ static void send_job(session *s, job j) {
         send_request(s, j);
 }
 
-/* A job that was sent before, in a session that the server forgot, precedes those that never were.
+/* Sends a job, or lets it wait. A job that was sent before, in a session that the server forgot,
+ * precedes the others.
  */
 static void send_or_wait(session *s, job j) {
     bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
@@ -398,20 +402,20 @@ static void send_or_wait(session *s, job j) {
         send_job(s, j);
 }
 
-/* A job that is refused at once lets the next one start: a loop, since there may be any number of
- * them. */
+/* Sends jobs whose turn has come. A job that is refused at once lets the next one start; this is a
+ * loop because there may be any number of them. */
 static void send_turns(session *s) {
     if (s->taking_turns) return;
     s->taking_turns = true;
     while (s->state == SESSION_READY && !s->n_sent && s->next_turn < s->turn.n) {
         job j = s->turn.p[s->next_turn++];
-        if (j.e) send_job(s, j); /* else it was cancelled */
+        if (j.e) send_job(s, j); /* otherwise it was cancelled */
     }
     if (s->next_turn == s->turn.n) s->turn.n = s->next_turn = 0;
     s->taking_turns = false;
 }
 
-/* Sends what can be sent now. */
+/* Sends everything that can be sent now. */
 static void advance(session *s) {
     if (s->state == SESSION_NEW && (s->jobs.n || s->next_turn < s->turn.n)) begin(s);
     if (s->state != SESSION_READY) return;
@@ -433,16 +437,16 @@ static void advance(session *s) {
     if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
 }
 
-/* A run that ends cancels its calls one by one: the jobs that wait for one of them start after all
- * of them were cancelled. */
+/* Starts the jobs that waited for a cancelled one. A run that ends cancels its calls one by one, so
+ * this happens after all of them were cancelled. */
 static void on_cancelled(void *user) {
     session *s = user;
     s->after_cancel = NULL;
     send_turns(s);
 }
 
-/* Out of the queue. The rest is not moved together, so that cancelling all, first to last, is
- * linear. */
+/* Removes an effect from the queue. The other entries are not moved, so that cancelling all, first
+ * to last, is linear. */
 static bool cancel_turn(session *s, uint32_t effect) {
     for (size_t i = s->next_turn; i < s->turn.n; i++) {
         job *j = &s->turn.p[i];
@@ -485,7 +489,7 @@ bool pdl_mcp_session_is_busy(const session *s) {
     return s->jobs.n || s->calls.n || s->next_turn < s->turn.n;
 }
 
-/* --- what comes ------------------------------------------------------------------------------- */
+/* --- received messages ------------------------------------------------------------------------ */
 
 static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
     pdl_str said = pdl_member_str(result, "protocolVersion");
@@ -532,7 +536,7 @@ static void end_list(session *s) {
     s->pages = pdl_absent();
     job *jobs;
     size_t n = take_jobs(s, true, &jobs);
-    pdl_val tools = pdl_keep(s->tools); /* the list may change meanwhile */
+    pdl_val tools = pdl_keep(s->tools); /* the list may change in the meantime */
     for (size_t i = 0; i < n; i++) answer(jobs[i].e, pdl_keep(tools), 0);
     pdl_drop(tools);
     pdl_free(jobs);
@@ -596,7 +600,7 @@ static void succeeded(call *c, pdl_vref result) {
         end_call(c);
         initialized(s, result);
         break;
-    case CALL_INITIALIZED: break; /* has no answer */
+    case CALL_INITIALIZED: break; /* it has no answer */
     case CALL_LIST: listed(c, result); break;
     case CALL_JOB: job_answered(c, result); break;
     }
@@ -606,7 +610,7 @@ static void replied_with_error(call *c, pdl_vref error) {
     session *s = c->s;
     pdl_err err = {0}, why = {0};
     pdl_mcp_rpc_error(error, &err);
-    if (c->kind == CALL_LIST && err.status == METHOD_NOT_FOUND) { /* it offers no tools */
+    if (c->kind == CALL_LIST && err.status == METHOD_NOT_FOUND) { /* the server has no tools */
         end_call(c);
         end_list(s);
         pdl_err_fini(&err);
@@ -627,7 +631,8 @@ static void notified(session *s, pdl_str method) {
     s->tools = pdl_absent();
 }
 
-/* The number of a call in an answer, 0: none. To some languages 1, 1.0 and "1" are the same. */
+/* Returns the number of a call in an answer, 0 when there is none. Some languages do not
+ * distinguish 1, 1.0 and "1". */
 static uint64_t number_of(pdl_vref id) {
     int64_t n = 0;
     double d = pdl_is(id, PDL_V_FLOAT) ? pdl_float_of(id) : 0;
@@ -643,8 +648,8 @@ static void replied_with_nothing(call *c) {
     call_failed(c, &err);
 }
 
-/* The call that an error without an id is about, as a server sends that could not read the request:
- * the one that its transport answers, or the only one that is open. */
+/* Returns the call for an error without an id, which a server sends when it could not read the
+ * request: the call whose answer the transport reads, or the only open one. */
 static call *nameless_call(const session *s) {
     call *only = NULL;
     if (s->expected) return find_call(s, s->expected);
@@ -683,7 +688,7 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
-/* The number after the name "id" at `at`. */
+/* Returns the number after the name "id" at `at`. */
 static uint64_t number_after(pdl_str text, size_t at) {
     int64_t n = 0;
     size_t from = at + strlen("\"id\""), to;
@@ -692,8 +697,8 @@ static uint64_t number_after(pdl_str text, size_t at) {
     return pdl_num_read_int(pdl_str_sub(text, from, to), &n) && n > 0 ? (uint64_t)n : 0;
 }
 
-/* The call that a text answers which is meant as a message, and is no JSON: the one whose id it
- * names, before its result or at its end, or the only one that it can be. */
+/* Returns the call that a text answers which is meant as a message but is not JSON: the call whose
+ * id it contains, before its result or at its end, or the only possible one. */
 static call *meant_call(const session *s, pdl_str text) {
     pdl_str id = PDL_STR("\"id\"");
     size_t first = pdl_str_find(text, id, 0);
@@ -706,7 +711,8 @@ static call *meant_call(const session *s, pdl_str text) {
     return find_call(s, number_after(text, first));
 }
 
-/* Takes err, which says why the text cannot be read. Returns false when it answers nothing. */
+/* Fails the call that an unreadable text answers. Takes err, which says why the text cannot be
+ * read. Returns false when it answers no call. */
 static bool unreadable(session *s, pdl_str text, pdl_err *err) {
     call *c = meant_call(s, text);
     pdl_err whole = {0};

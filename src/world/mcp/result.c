@@ -1,4 +1,5 @@
-/* result.c -- answers of a server as replies: its tools, and the result of a call.
+/* result.c -- turns answers of a server into replies: its list of tools, and the result of a
+ * call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,15 +7,15 @@
 
 #include "base/banned.h"
 
-/* A server may declare that a tool runs only as a task, which the client polls until it is done.
- * This client does not support tasks: such a server would refuse the call, so programs and models
- * do not see the tool. */
+/* Returns true for a tool that runs only as a task, which the client has to poll until it is done.
+ * This client does not support tasks: the server would refuse the call, so programs and models do
+ * not see the tool. */
 static bool needs_task(pdl_vref t) {
     pdl_vref how = pdl_dict_getz(t, "execution");
     return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");
 }
 
-/* A tool has a name; anything else cannot be called. */
+/* Returns true when the tool has a name; others cannot be called. */
 static bool is_tool(pdl_vref t) {
     pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
     return pdl_is_str(name) && pdl_str_get(name).n && !needs_task(t);
@@ -25,8 +26,8 @@ static bool is_object_type(pdl_vref type) {
     return pdl_text_is(type, "object");
 }
 
-/* The schema of an object with `properties`, which services of models require; what is no schema of
- * an object is one without any. */
+/* Returns the schema of an object with `properties`, which services of models require. A value that
+ * is not such a schema becomes one of an object without properties. */
 static pdl_val schema_of(pdl_vref schema) {
     pdl_vref props = pdl_is_dict(schema) ? pdl_dict_getz(schema, "properties") : pdl_absent(),
              type = pdl_is_dict(schema) ? pdl_dict_getz(schema, "type") : pdl_absent();
@@ -62,7 +63,7 @@ pdl_val pdl_mcp_tools_list(pdl_vref tools) {
     return list;
 }
 
-/* The texts of a content list, joined by newline. */
+/* Returns the texts of a content list, joined by newlines. */
 static pdl_val texts_of(pdl_vref content) {
     pdl_buf b = PDL_BUF;
     bool first = true;

@@ -1,4 +1,5 @@
-/* server_list.c -- see server_list.h.
+/* server_list.c -- reads the configuration of tool servers, with the place of each mistake, and
+ * registers the secrets in it; see server_list.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,22 +20,23 @@
 enum {
     MAX_CONFIG = 4 << 20,
     TIMEOUT_S = 60,
-    START_S = 60, /* a first start may download the server */
+    START_S = 60, /* long, because a first start may download the server */
     MAX_SECONDS = 7 * 24 * 3600,
 };
 
-/* What every server sees of our environment; the rest is in `env`. */
+/* The variables of our environment that every server gets; others are named in `env`. */
 static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH",
                                        "SHELL", "TERM", "TMPDIR", "TZ",       "USER"};
 
-/* path: what is being read, for messages: "mcpServers", the server, a field of it, a part of that.
+/* The state of reading. path is used in messages: "mcpServers", the server, a field of it, a part
+ * of that.
  */
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
-    const char *file, *who; /* who: "tool server x" */
+    const char *file, *who; /* name of the file; who: "tool server x" */
     pdl_err *err;
-    pdl_buf text; /* of the file */
+    pdl_buf text; /* text of the file */
     pdl_str path[4];
     size_t depth;
 } reader;
@@ -59,7 +61,7 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     return false;
 }
 
-/* The reading goes to a field of the server, or to a part of the field. */
+/* Continues with a field of the server, or with a part of the field. */
 static void at_field(reader *r, const char *key) {
     r->path[2] = pdl_str_of(key);
     r->depth = 3;
@@ -78,7 +80,7 @@ static void at_number(reader *r, size_t i) {
 
 static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p; }
 
-/* The text with ${NAME} replaced, in the arena. */
+/* Returns the text with ${NAME} replaced, in the arena. */
 static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
     if (!pdl_is_str(v))
         return wrong(r, "%s should be a text, not of type %s", key, pdl_type_name(v));
@@ -177,7 +179,8 @@ static void add_env(reader *r, pdl_vref own, pdl_str name, const char *value, co
     pdl_buf_fini(&b);
 }
 
-/* A process in the sandbox sees the environment of the sandbox in place of ours. */
+/* Reads the environment. A process in the sandbox gets the environment of the sandbox instead of
+ * ours. */
 static bool read_env(reader *r, pdl_vref d, server_config *c) {
     pdl_vref own;
     size_t n_own = 0, n = 0, n_base = sizeof base_env / sizeof base_env[0];
@@ -197,8 +200,8 @@ static bool read_env(reader *r, pdl_vref d, server_config *c) {
     return read_pairs(r, own, "env", "=", env, &n);
 }
 
-/* true is the profile that changes nothing. There is no false: a sandbox that was asked for on the
- * command line is not left out by a file. */
+/* Reads `sandbox`: true is the profile that changes nothing. There is no false, because a file must
+ * not remove a sandbox that the command line requests. */
 static bool read_sandbox(reader *r, pdl_vref d, server_config *c) {
     pdl_vref v = pdl_dict_getz(d, "sandbox");
     bool given = !pdl_is_absent(v) && !pdl_is_null(v), plain = pdl_is_bool(v) && pdl_bool_of(v);
@@ -279,7 +282,8 @@ static bool read_server(reader *r, pdl_vref d, server_config *c) {
            seconds(r, d, "startTimeout", START_S, &c->start_ms);
 }
 
-/* The JSON reader's message ends with its position: "Expecting value: line 1 column 7 (char 6)". */
+/* Reports text that is not JSON. The JSON reader's message ends with its position: "Expecting
+ * value: line 1 column 7 (char 6)". */
 static bool not_json(reader *r, const pdl_err *why) {
     pdl_str msg = pdl_str_of(why->msg);
     size_t at = pdl_str_rfind(msg, PDL_STR(": line ")),
@@ -293,8 +297,8 @@ static bool not_json(reader *r, const pdl_err *why) {
                        r->who, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
 }
 
-/* Of a key that is written twice one would not count, and the user would not know which. What is
- * beside mcpServers belongs to other programs. */
+/* Refuses a key that is written twice: one would be ignored, and the user would not know which.
+ * Keys beside mcpServers belong to other programs. */
 static bool is_unique(reader *r) {
     enum { DEEP = 16 };
     pdl_str text = pdl_utf8_unmarked(pdl_buf_str(&r->text));
@@ -312,7 +316,7 @@ static bool is_unique(reader *r) {
                        r->file, line, column, PDL_FMT(twice.key), first_line, first_column);
 }
 
-/* The object mcpServers of the file, owned. */
+/* Returns the object mcpServers of the file, owned. */
 static bool read_file(reader *r, pdl_val *out) {
     pdl_err why = {0};
     pdl_val v = pdl_absent();
@@ -406,9 +410,9 @@ bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err) {
     return ok;
 }
 
-/* --- what must not be shown ------------------------------------------------------------------- */
+/* --- secrets ---------------------------------------------------------------------------------- */
 
-/* Around the first sep of a line: its name and its value. */
+/* Splits a line at the first sep into name and value. */
 static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     pdl_str s = pdl_str_of(line);
     size_t at = pdl_str_find(s, (pdl_str){&sep, 1}, 0);
@@ -418,7 +422,8 @@ static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     return true;
 }
 
-/* Registers "--api-key=VALUE" and "--api-key VALUE"; addresses have their own rule. */
+/* Registers the values of "--api-key=VALUE" and "--api-key VALUE"; another rule handles
+ * addresses. */
 static void note_argument(pdl_secrets *secrets, const char *arg, const char *next) {
     pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
     bool flag = arg[0] == '-';

@@ -17,24 +17,26 @@
 #include "base/err.h"
 #include "mcp/mcp.h"
 
-/* One server. Everything lives in the caller's arena. */
+/* One server. The caller's arena owns everything. */
 typedef struct server_config {
     const char *name;
-    const char *const *argv; /* NULL-terminated; NULL: over HTTP */
-    const char *const *env;  /* NULL-terminated "NAME=value": all that the process sees */
-    const char *cwd;         /* NULL: ours */
+    const char *const *argv; /* NULL-terminated; NULL: the server is reached over HTTP */
+    /* NULL-terminated "NAME=value": the whole environment of the process */
+    const char *const *env;
+    const char *cwd; /* NULL: our working directory */
     const char *url;
     const char *const *headers; /* n_headers lines "Name: value" */
     size_t n_headers;
     const pdl_str *allow; /* n_allow names or globs; NULL: every tool is allowed */
     size_t n_allow;
     uint64_t timeout_ms, start_ms;
-    const struct pdl_sandbox *sandbox; /* confines the process; borrowed; NULL: nothing does */
-    bool one_by_one;                   /* a call is sent when the one before has ended */
+    /* confines the process; borrowed; NULL: it is not confined */
+    const struct pdl_sandbox *sandbox;
+    bool one_by_one; /* a call is sent when the previous one has ended */
 } server_config;
 
 /* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and
- * column, and what is wrong there. */
+ * column, and the mistake. */
 PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
                                   server_config *out, pdl_err *err);
 bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);

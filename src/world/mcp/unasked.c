@@ -1,10 +1,10 @@
-/* unasked.c -- what a server says that no call of ours has asked for: its own requests, and what it
- * writes while nothing waits for it.
+/* unasked.c -- limits what a server may send without a call of ours: its requests, and what it
+ * writes while no call is open.
  *
- * Each request of a server costs a message, and over HTTP a connection; what it writes while
- * nothing waits for it costs time that no limit of a call ends. So a session has an allowance of
- * both, which grows with its age, and ends when a server goes beyond it. What comes while a call is
- * open is bounded by the limits of the call.
+ * Each request of a server costs a message, and over HTTP a connection; output while no call is
+ * open costs time that no limit of a call ends. So a session has an allowance of both, which grows
+ * with its age, and ends when a server exceeds it. Output while a call is open is bounded by the
+ * limits of the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 
 enum {
     METHOD_NOT_FOUND = -32601,
-    MAX_ID = 256, /* bytes of the id of a request of the server, which our answer repeats */
+    MAX_ID = 256, /* length of the id of a request of the server, which our answer repeats */
     ASKS_A_SECOND = 10,
     UNASKED_A_SECOND = 1000000,
 };
@@ -44,7 +44,7 @@ bool pdl_mcp_session_counts(session *s, size_t bytes) {
     return false;
 }
 
-/* An id that our answer can repeat: a number, or a text that is not long. */
+/* Returns true for an id that our answer can repeat: a number, or a text that is not long. */
 static bool is_id(pdl_vref id) {
     if (pdl_is_str(id)) return pdl_str_get(id).n <= MAX_ID;
     return pdl_is(id, PDL_V_INT) || (pdl_is(id, PDL_V_FLOAT) && isfinite(pdl_float_of(id)));

@@ -1,6 +1,9 @@
-/* bwrap.c -- the mounts and namespaces of a profile as arguments of bubblewrap, which then executes
- * the helper inside.
- * SPDX-License-Identifier: Apache-2.0 */
+/* bwrap.c -- writes the mounts and namespaces of a profile as arguments of bubblewrap, which then
+ * executes the helper inside. It is used where a security module lets only bubblewrap make
+ * namespaces; see namespaces.c for the other way.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,7 @@ static int by_length(const void *a, const void *b) {
     return n < k ? -1 : n > k;
 }
 
-/* A link is made again, so that /bin is what it is outside. */
+/* Binds a path. A link is made again as a link, so that /bin is what it is outside. */
 static void add_bind(words *w, const char *path, bool writable) {
     struct stat st;
     char link[4096];
@@ -36,13 +39,13 @@ static void add_bind(words *w, const char *path, bool writable) {
     ssize_t n = S_ISLNK(st.st_mode) ? readlink(path, link, sizeof link - 1) : -1;
     if (n >= 0) {
         link[n] = 0;
-        add(w, "--symlink", pdl_str_dup(pdl_str_of(link)), path); /* until exec */
+        add(w, "--symlink", pdl_str_dup(pdl_str_of(link)), path); /* freed by exec */
         return;
     }
     add(w, writable ? "--bind" : "--ro-bind", path, path);
 }
 
-/* It reads what the file holds from a descriptor, one for each. */
+/* Adds an empty file. bubblewrap reads its content from a descriptor, one for each file. */
 static bool add_empty(words *w, const char *path, int *n_empty) {
     enum { MOST_EMPTY = 200 };
     char number[16];
@@ -50,7 +53,7 @@ static bool add_empty(words *w, const char *path, int *n_empty) {
     int fd = open("/dev/null", O_RDONLY); /* bubblewrap inherits it, and closes it */
     if (fd < 0) return false;
     snprintf(number, sizeof number, "%d", fd);
-    add(w, "--ro-bind-data", pdl_str_dup(pdl_str_of(number)), path); /* until exec */
+    add(w, "--ro-bind-data", pdl_str_dup(pdl_str_of(number)), path); /* freed by exec */
     return true;
 }
 
@@ -63,10 +66,10 @@ static void add_binds(words *w, const sandbox_spec *s) {
     for (size_t i = 0; i < all.n; i++) add_bind(w, all.p[i], pdl_paths_have(&s->rw, all.p[i]));
     pdl_vec_fini(&all);
     int n_empty = 0;
-    path_list above = {0}; /* until exec */
+    path_list above = {0}; /* freed by exec */
     pdl_walk_above(s, &above);
     for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
-    /* each is a mount of what is outside, so what is masked inside of it comes after it */
+    /* each is a mount of the folder outside, so the masks inside it come later */
     for (size_t i = 0; i < s->kept.n; i++) {
         struct stat st;
         if (lstat(s->kept.p[i], &st) != 0 || !S_ISLNK(st.st_mode))
@@ -82,13 +85,14 @@ static void add_binds(words *w, const sandbox_spec *s) {
     }
 }
 
-/* What every sandbox has, so that the probe asks for no less. */
+/* Adds the parts that every sandbox has. The probe uses them, too, so it cannot succeed where a
+ * sandbox would fail. */
 static void add_world(words *w, const char *size) {
     add(w, "--unshare-user", "--unshare-pid", "--unshare-net");
     add(w, "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try");
     add(w, "--die-with-parent", NULL, NULL);
     add(w, "--dev", "/dev", NULL);
-    add(w, "--size", size, NULL); /* files there are memory, as those in /tmp */
+    add(w, "--size", size, NULL); /* files there are in memory, as those in /tmp */
     add(w, "--tmpfs", "/dev/shm", NULL);
     add(w, "--proc", "/proc", NULL);
     add(w, "--size", size, NULL);
@@ -122,6 +126,6 @@ void pdl_bwrap_exec_probe(const char *script) {
     add(&w, "--", "/bin/sh", "-c");
     add(&w, script, NULL, NULL);
     *pdl_vec_push(&w) = NULL;
-    /* of our environment nothing: what is preloaded into us may fail there */
+    /* The environment is empty, because a library that is preloaded into us may fail there. */
     execve(pdl_bubblewrap, (char **)(void *)w.p, (char *[]){NULL});
 }

@@ -1,14 +1,15 @@
 /* confine.c -- the helper (sandbox.h): three processes, so that each does one thing.
  *
- *   outside   stays as it was started; hands signals on, serves the network of `net:`, removes what
- *             was made for the mounts, ends as the command did
+ *   outside   stays as it was started; forwards signals, serves the network of `net:`, removes the
+ *             mount points that were made, ends as the command did
  *   monitor   first process of the namespaces; counts processes, ends all of them
- *   command   gives up its rights and becomes the command
+ *   command   drops its rights and becomes the command
  *
- * Outside and monitor speak over a pair of sockets: the listening socket of the network inside, and
- * how the command ended.
+ * Outside and monitor communicate over a pair of sockets: they send the listening socket of the
+ * network inside, and how the command ended.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -31,8 +32,8 @@
 
 #include "base/banned.h"
 
-/* Reports why there is no sandbox, by errno. Returns the signal to end by: what the machine lacks
- * at this moment is worth another try, the rest is not. */
+/* Reports why there is no sandbox, by errno. Returns the signal to end by: a resource that the
+ * machine lacks at this moment is worth another try, other reasons are not. */
 static int complain(const char *what) {
     static const int shortages[] = {ENOSPC, EDQUOT, ENOMEM, EAGAIN, EMFILE, ENFILE};
     char line[256];
@@ -50,7 +51,7 @@ static void close_from(int first) {
     for (int fd = first; fd < 1024; fd++) close(fd);
 }
 
-/* This process ends with its parent: also with one that ended before it could be said. */
+/* Lets this process end with its parent, also when the parent ended before the call. */
 static void end_with(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
@@ -61,8 +62,8 @@ static bool outside_is_gone(void) {
     return poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP;
 }
 
-/* The same for processes of new namespaces, which may not see their parent: nobody holds the other
- * end of their pair of sockets then. */
+/* Does the same for processes of new namespaces, which may not see their parent: when it has ended,
+ * the other end of their pair of sockets is closed. */
 static void end_with_outside(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (outside_is_gone()) _exit(0);
@@ -85,7 +86,7 @@ static void name_proxy(int port) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], url, 1);
 }
 
-/* Ends this process as one that got the signal: it dies of it. */
+/* Ends this process by the signal that ended another one. */
 static int end_by(int sig) {
     sigset_t all;
     sigfillset(&all);
@@ -102,7 +103,7 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A name that comes from anywhere is written without control characters. */
+/* Reports a name, which may come from anywhere, without control characters. */
 static int refuse_as_shell(const char *name, bool is_absent) {
     char line[512];
     const char *shown = *name ? name : "''";
@@ -118,7 +119,8 @@ static int refuse_as_shell(const char *name, bool is_absent) {
 static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
     const char *what;
     int calls;
-    bool as_shell = getenv(PDL_SANDBOX_AS_SHELL) != NULL; /* the command's own is marked yet */
+    /* variables of the command still have their mark */
+    bool as_shell = getenv(PDL_SANDBOX_AS_SHELL) != NULL;
     unsetenv(PDL_SANDBOX_AS_SHELL);
     reset_signals();
     pdl_unwrap_env();
@@ -133,8 +135,9 @@ static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
 
 /* --- the monitor ------------------------------------------------------------------------------ */
 
-/* Was it, or a child that a shell waited for, killed when the memory of the profile was in use? A
- * program takes more addresses than it writes to, and strings are often doubled: half is much. */
+/* Returns true when the command, or a child that a shell waited for, was killed while the memory of
+ * the profile was in use. A program reserves more addresses than it writes to, and strings are
+ * often doubled, so half of the memory counts. */
 static bool died_full(const sandbox_spec *s, int status, const struct rusage *used) {
     enum { SHELLS = 128, PARTS = 2 };
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SHELLS;
@@ -142,7 +145,7 @@ static bool died_full(const sandbox_spec *s, int status, const struct rusage *us
     return killed && used->ru_maxrss >= s->memory / 1024 / PARTS;
 }
 
-/* Waits for the command. Many processes are looked after more often. */
+/* Waits for the command and counts processes; the more there are, the more often. */
 static int32_t watch(const sandbox_spec *s, pid_t command) {
     bool is_only = s->backend != BACKEND_NONE;
     enum { SLOW_MS = 100, MANY = 8 };
@@ -164,7 +167,7 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
     }
 }
 
-/* Signals that are meant for the command reach it as a member of the group. */
+/* Ignores signals that are meant for the command, which receives them as a member of the group. */
 static void ignore_signals(void) {
     sigset_t child;
     sigemptyset(&child);
@@ -176,7 +179,7 @@ static void ignore_signals(void) {
     signal(SIGQUIT, SIG_IGN);
 }
 
-/* What fails before the command begins is reported as its end. */
+/* Reports a failure before the command begins as its end. */
 static int fail(const char *what) {
     pdl_pair_send(PASS_FD, complain(what), -1);
     return PDL_SANDBOX_SETUP;
@@ -185,7 +188,8 @@ static int fail(const char *what) {
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
     end_with_outside();
-    if (s->backend == BACKEND_NONE) { /* no namespace ends the processes: this one has to */
+    /* without a namespace of processes this one has to end them */
+    if (s->backend == BACKEND_NONE) {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         prctl(PR_SET_PDEATHSIG, 0);
     }
@@ -203,10 +207,12 @@ static int monitor(const sandbox_spec *s, char **argv) {
     pid_t command = fork();
     if (command == 0) _exit(run_command(s, argv, pair[1]));
     close(pair[1]);
-    if (s->backend == BACKEND_NONE) setpgid(0, 0); /* who kills the group leaves this one */
+    /* leave the group, since the outside process kills it */
+    if (s->backend == BACKEND_NONE) setpgid(0, 0);
     for (int fd = 3; fd < PASS_FD; fd++)
-        if (fd != pair[0]) close(fd); /* the worker's pair is the command's */
-    pdl_sockets_serve(pair[0]);       /* its descriptors are the lowest, so after that */
+        if (fd != pair[0]) close(fd); /* the other descriptors are ends of the command's pipes */
+    /* its descriptors are the lowest, so this comes after the loop */
+    pdl_sockets_serve(pair[0]);
     int32_t status = command < 0 ? complain("a process") : watch(s, command);
     pdl_processes_kill(s->backend != BACKEND_NONE);
     pdl_pair_send(PASS_FD, status, -1);
@@ -231,7 +237,7 @@ static void make_placeholders(const path_list *l) {
     }
 }
 
-/* Only what is as empty as it was made. */
+/* Removes placeholders that are as empty as they were made. */
 static void remove_placeholders(const path_list *l) {
     struct stat st;
     for (size_t i = 0; i < l->n; i++) {
@@ -249,13 +255,13 @@ static int begin_native(sandbox_spec *s, char **argv) {
     pid_t first = fork(); /* the first process of the new namespace of processes */
     if (first == 0) {
         end_with_outside();
-        mode_t mask = umask(022); /* folders of the new root are for all, whoever the user is */
+        mode_t mask = umask(022); /* folders of the new root are readable for every user */
         bool ok = pdl_native_root(s, &what);
         umask(mask);
         _exit(ok ? monitor(s, argv) : fail(what));
     }
     if (first < 0) return fail("a process");
-    end_with_outside(); /* again: new rights take it back */
+    end_with_outside(); /* called again, because new rights reset it */
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
     while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {}
@@ -263,7 +269,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
 }
 
 static int begin(sandbox_spec *s, const char *spec, char **argv) {
-    signal(SIGINT, SIG_IGN); /* also of bubblewrap, which would end */
+    signal(SIGINT, SIG_IGN); /* inherited by bubblewrap, which a signal would end */
     signal(SIGTERM, SIG_IGN);
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
@@ -279,14 +285,15 @@ static void serve_network(int listener, const sandbox_spec *s) {
     pid_t self = getpid(), p = fork();
     if (p == 0) {
         end_with(self);
-        setpgid(0, 0); /* signals of the command are not for it */
+        setpgid(0, 0); /* it does not get the signals of the command */
         pdl_proxy_serve(listener, &s->net);
         _exit(0);
     }
     close(listener);
 }
 
-/* A signal to this process alone is passed to the group; one to the group has reached all of it. */
+/* Passes a signal to this process on to the group; a signal to the group has already reached all of
+ * it. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
@@ -301,7 +308,7 @@ static int end_as(int32_t status) {
     return end && getenv(PDL_SANDBOX_AS_SHELL) ? (int)end : end_by(WTERMSIG(status));
 }
 
-/* Until the other side of the pair is gone. */
+/* Serves the monitor until the other side of the pair is closed. */
 static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s) {
     int32_t end = pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
     bool known = false;
@@ -326,7 +333,7 @@ static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s)
     return end;
 }
 
-/* Without mounts a new folder takes the place of /tmp. */
+/* Replaces /tmp by a new folder, when there are no mounts. */
 static bool make_own_tmp(sandbox_spec *s, char *path) {
     if (s->backend != BACKEND_NONE) return true;
     if (!mkdtemp(path)) return false;
@@ -341,10 +348,11 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
     return remove(path);
 }
 
-/* The process outside may be killed at any time, and nobody else knows the folder: another one,
- * which no signal to the group reaches, removes it when the returned end of a pipe is closed. */
+/* Begins a process that removes the folder. The outside process may be killed at any time, and no
+ * other process knows the folder: this one, which no signal to the group reaches, removes it when
+ * the returned end of a pipe is closed. */
 static int begin_cleaner(const char *folder, pid_t *cleaner) {
-    enum { TRIES = 100, PAUSE_US = 10000 }; /* what was killed may still be writing */
+    enum { TRIES = 100, PAUSE_US = 10000 }; /* a killed process may still be writing */
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
     *cleaner = fork();
@@ -353,7 +361,7 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, 0);
         dup2(ends[0], 0);
-        close_from(1); /* the ends of the pair among them */
+        close_from(1); /* closes the ends of the pair, too */
         while (read(0, &byte, 1) < 0 && errno == EINTR) {}
         for (int i = 0; i < TRIES; i++) {
             if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) break;
@@ -362,7 +370,8 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         }
         _exit(0);
     }
-    int end = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD); /* the first ones will be closed */
+    /* the lowest descriptors will be closed */
+    int end = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     close(ends[0]);
     close(ends[1]);
     return end;
@@ -400,7 +409,8 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
         _exit(begin(s, spec, argv));
     }
     close(other);
-    for (int fd = 0; fd < FIRST_FREE_FD; fd++) close(fd); /* ends of pipes are the command's */
+    /* the lowest descriptors may be ends of the command's pipes */
+    for (int fd = 0; fd < FIRST_FREE_FD; fd++) close(fd);
     sigprocmask(SIG_BLOCK, &block, NULL);
     int signals = signalfd(-1, &block, SFD_CLOEXEC);
     int32_t status = attend(own, signals, child, s);
@@ -413,10 +423,10 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
     sandbox_spec s = {0};
     if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
         errno = EINVAL;
-        return end_as(complain("what it is told"));
+        return end_as(complain("its instructions"));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* nothing is left for handlers of the exit: a sanitizer's would report what the process holds,
-     * without a standard error, and end it with another status than the command's */
+    /* No handler of the exit may run: that of a sanitizer would report the memory of the process,
+     * without a standard error, and end it with another status than the command's. */
     _exit(inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1));
 }

@@ -1,14 +1,17 @@
-/* deputy.c -- what the engine does for confined code, or where that code was before.
+/* deputy.c -- checks what the engine does for confined code, or in folders that such code could
+ * write.
  *
- * The engine has rights that the code has not. Two ways lead around the sandbox if it uses them
- * carelessly: code asks the engine to read a file for it (a program that it executes, a function of
- * the program that it calls), and code puts a link into a folder that it may write, which the
- * engine follows later. The first is answered by the profile of the code, the second by opening
- * such paths in a way that cannot leave the folder, even if it is changed meanwhile. Both meet in a
- * link that code exchanges after its path was judged, in its own folder of temporary files where
- * that is not in its own namespace: so the place that was judged is opened, not the path.
+ * The engine has rights that the code does not have. If it uses them carelessly, two ways lead
+ * around the sandbox: code asks the engine to read a file for it (through a program that it
+ * executes, or a function of the program that it calls), and code puts a link into a folder that it
+ * may write, which the engine follows later. Against the first, the profile of the code is applied;
+ * against the second, such paths are opened in a way that cannot leave the folder, even if it is
+ * changed meanwhile. Both ways combine when code exchanges a link after its path was judged, in its
+ * private folder of temporary files where that is not in a namespace: so the place that was judged
+ * is opened, not the path.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,15 +27,15 @@
 
 #include "base/banned.h"
 
-/* Has it a part ".."? */
+/* Returns true when the path has a part "..". */
 static bool climbs(const char *path) {
     for (const char *at = path; (at = strstr(at, "..")); at += 2)
         if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/')) return true;
     return false;
 }
 
-/* The path with its links followed, as far as there is something; what is not there yet follows as
- * it is written. False: it cannot be told where it would be. */
+/* Writes the path with its links followed as far as it exists; the rest is unchanged. Returns false
+ * when the place cannot be determined. */
 static bool real_of(const char *path, char *out) {
     char copy[PATH_MAX];
     if (realpath(path, out)) return true;
@@ -132,7 +135,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 enum { MOST_LINKS = 40, MOST_TRIES = 10000 };
 
-/* A path that is being resolved: what is done, and what is left of it. */
+/* A path while it is resolved: the part that is done, and the rest. */
 typedef struct link_walk {
     char at[PATH_MAX], left[PATH_MAX];
     int links;
@@ -156,11 +159,11 @@ static void go_up(link_walk *w) {
     if (last) *last = 0;
 }
 
-/* What the link at w->at says takes its place in front of what is left. */
+/* Replaces the link at w->at by its target, before the rest of the path. */
 static bool follow(link_walk *w) {
     char to[PATH_MAX], all[PATH_MAX];
     ssize_t n = readlink(w->at, to, sizeof to - 1);
-    if (n < 0) return true; /* no link, or nothing there */
+    if (n < 0) return true; /* not a link, or it does not exist */
     to[n] = 0;
     if (++w->links > MOST_LINKS ||
         snprintf(all, sizeof all, "%s/%s", to, w->left) >= (int)sizeof all)
@@ -173,8 +176,9 @@ static bool follow(link_walk *w) {
     return true;
 }
 
-/* The folder of `write:` that the path enters first; what is left from there is in w. NULL: none.
- * Confined code cannot change what leads to that folder, so looking at it is free of races. */
+/* Returns the folder of `write:` that the path enters first; w has the rest of the path. NULL when
+ * it enters none. Confined code cannot change the path up to that folder, so reading it is free of
+ * races. */
 static const char *entered(const pdl_sandbox *s, link_walk *w) {
     for (;;) {
         for (size_t k = 0; k < s->spec.rw.n; k++)
@@ -205,7 +209,7 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
     const char *below = w.at[n] == '/' ? w.at + n + 1 : "";
     snprintf(inner, sizeof inner, "%s/%s", *below ? below : ".", w.left + strspn(w.left, "/"));
     int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0) { /* a single file is granted */
+    if (dir < 0) { /* the profile grants a single file */
         *other = errno == ENOTDIR;
         return -1;
     }
@@ -213,7 +217,7 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
                            .mode = flags & O_CREAT ? mode : 0,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
-    /* while anything is renamed or mounted the kernel may not know whether a path stays below */
+    /* the kernel may not know whether a path stays below while a rename or mount is in progress */
     for (int i = 0; i < MOST_TRIES && fd < 0; i++) {
         fd = syscall(SYS_openat2, dir, inner, &how, sizeof how);
         if (fd < 0 && errno != EAGAIN) break;

@@ -1,12 +1,14 @@
-/* end.c -- how the helper reports an end that is not the command's own, and what the engine makes
- * of it: an error of its own kind, which `fallback` can tell from a failure of the code.
+/* end.c -- how the helper reports an end that is not the command's, and the error that the engine
+ * makes of it, so that `fallback` can distinguish it from a failure of the code.
  *
- * A command may end with any status, so the helper ends by signals that no program uses. The limit
- * of memory has no such report of the kernel: an allocation fails, and what follows is the
- * program's. Most programs say so on standard error before they end, in the words of their language
- * (below); one that dies silently had the memory of its profile in use (the monitor asks for that).
+ * A command may end with any status, so the helper ends by signals that no program uses. The kernel
+ * does not report the limit of memory in such a way: an allocation fails, and the program decides
+ * what follows. Most programs write an error before they end, in the words of their language
+ * (below); for one that dies silently, the monitor checks whether the memory of its profile was in
+ * use.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <signal.h>
 
 #include "base/str.h"
@@ -14,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* From the last one down, which the libraries of C leave alone. */
+/* The ends are numbered down from the last signal, since the C libraries use the first ones. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end) {
     return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
 }
@@ -29,7 +31,7 @@ pdl_sandbox_end pdl_sandbox_end_of(int signal) {
 static const struct {
     pdl_sandbox_end end;
     pdl_err_kind kind;
-    const char *text; /* after who it was; NULL: what the helper said */
+    const char *text; /* the end of the sentence; NULL: the message of the helper is used */
 } errors[] = {
     {PDL_SANDBOX_PROCESSES, PDL_E_processes,
      "was ended: it started more processes than its sandbox allows"},

@@ -1,11 +1,13 @@
-/* filter.c -- the seccomp filter, made by hand: a list of system calls that are refused with EPERM.
+/* filter.c -- the seccomp filter, written by hand: a list of system calls that are refused with
+ * EPERM.
  *
- * Not libseccomp: the list is short, its rules compare one argument at most, and the helper starts
- * for each command, where loading a library would cost more than everything else it does.
- * A call of another architecture (32 bit) or of x32 would go around the numbers: it ends the
- * process.
+ * libseccomp is not used: the list is short, its rules compare one argument at most, and the
+ * helper starts for each command, where loading a library would cost more than everything else
+ * it does. A call of another architecture (32 bit) or of x32 would bypass the numbers, so it
+ * ends the process.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -33,9 +35,9 @@
 #define ARCH 0u
 #endif
 
-/* Refused whatever their arguments are. */
+/* Refused whatever the arguments are. */
 static const int refused[] = {
-    /* mounts */
+    /* --- mounts --- */
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -52,14 +54,14 @@ static const int refused[] = {
     433 /* fspick */,
     442 /* mount_setattr */,
     467 /* open_tree_attr */,
-    /* other processes */
+    /* --- other processes --- */
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     SYS_kcmp,
     438 /* pidfd_getfd */,
     440 /* process_madvise */,
-    /* keys, kernel */
+    /* --- keys, kernel --- */
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
@@ -87,10 +89,10 @@ static const int refused[] = {
     SYS_setdomainname,
     SYS_vhangup,
     SYS_fanotify_init,
-    /* around the rules on paths and modes */
+    /* --- ways around the rules on paths and modes --- */
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
-    /* memory of other processes, moved between nodes */
+    /* --- memory of other processes, moved between nodes --- */
     SYS_migrate_pages,
     SYS_move_pages,
 #ifdef SYS_lookup_dcookie
@@ -104,13 +106,13 @@ static const int refused[] = {
 #endif
 };
 
-/* Their arguments are in memory, or cannot be examined here. Programs take them for missing, and
- * try the older call. */
+/* Reported as missing, because their arguments are in memory and cannot be examined here. Programs
+ * then try the older call. */
 static const int missing[] = {SYS_clone3, 437 /* openat2 */, 452 /* fchmodat2 */};
 
 /* Refused where no mount makes the files outside read-only: Landlock has no right for attributes,
- * and an access control list is one. Programs that copy them take this for a file system that has
- * none. */
+ * and an access control list is one. Programs that copy attributes then assume a file system
+ * without them. */
 static const int of_attributes[] = {
     SYS_setxattr,
     SYS_lsetxattr,
@@ -123,8 +125,8 @@ static const int of_attributes[] = {
     469 /* file_setattr */,
 };
 
-/* Likewise modes, owners and times, of which those of a file that is open for reading alone can be
- * changed, too. */
+/* Refused likewise: modes, owners and times, which can be changed even for a file that is open only
+ * for reading. */
 static const int of_inodes[] = {
     SYS_fchmod,   SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
 #ifdef SYS_chmod
@@ -133,8 +135,8 @@ static const int of_inodes[] = {
 #endif
 };
 
-/* Refused when an argument has one of these bits. Of nodes, FIFOs, sockets and files have no bit in
- * common with devices. */
+/* Refused when an argument has one of these bits. The types of FIFOs, sockets and files have no bit
+ * in common with devices. */
 enum { DEVICE_BIT = S_IFCHR };
 static const struct {
     int nr;
@@ -178,7 +180,8 @@ static void load_argument(program *f, unsigned i) {
 static void give(program *f, uint32_t what) { add(f, BPF_RET | BPF_K, 0, 0, what); }
 static void refuse_with(program *f, int e) { give(f, SECCOMP_RET_ERRNO | (uint32_t)e); }
 
-/* The accumulator holds the number of the call before and after each of these. */
+/* Refuses a call. The accumulator holds the number of the call before and after each of these
+ * functions. */
 static void refuse_call(program *f, int nr, int e) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)nr);
     refuse_with(f, e);
@@ -200,7 +203,7 @@ static void refuse_value(program *f, int nr, unsigned arg, uint32_t value) {
     load_number(f);
 }
 
-/* Refused unless the argument, under the mask, is one of the values. */
+/* Refuses a call unless the argument, under the mask, is one of the values. */
 static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
                                 const uint32_t *values, uint8_t n, int e) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(n + 4), (uint32_t)nr);
@@ -214,7 +217,7 @@ static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
 
 enum { ANY_BIT = -1, TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
 
-/* Connections of unix sockets, whose connect() the monitor makes (sockets.c). */
+/* Hands connect() for unix sockets to the monitor, which makes it (sockets.c). */
 static void allow_unix(program *f) {
     enum { AFTER = 10, TO_NUMBER = 7, LAST_PROTOCOL = 1 };
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, AFTER, SYS_socket);
@@ -230,8 +233,8 @@ static void allow_unix(program *f) {
     load_number(f);
 }
 
-/* The network of the namespace, with the protocols of every program: other families and protocols
- * are code of the kernel that is rarely used, and some are loaded on demand. */
+/* Allows the sockets that common programs use: other families and protocols are code of the kernel
+ * that is rarely used, and some are loaded on demand. */
 static void limit_sockets(program *f, bool unix_too) {
     static const uint32_t families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM},
                           protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, MULTIPATH_TCP};
@@ -241,23 +244,23 @@ static void limit_sockets(program *f, bool unix_too) {
     refuse_other_values(f, SYS_socket, 2, (uint32_t)ANY_BIT, protocols, 4, EPROTONOSUPPORT);
 }
 
-/* One of a pair of datagram sockets may send to any other by its path, which neither mounts nor
- * Landlock prevent; those of a connection are connected for ever. */
+/* Limits pairs of sockets to connections. A datagram socket of a pair may send to any other by its
+ * path, which neither mounts nor Landlock prevent. */
 static void limit_pairs(program *f) {
     static const uint32_t families[] = {AF_UNIX}, types[] = {SOCK_STREAM, SOCK_SEQPACKET};
     refuse_other_values(f, SYS_socketpair, 0, (uint32_t)ANY_BIT, families, 1, EAFNOSUPPORT);
     refuse_other_values(f, SYS_socketpair, 1, TYPE_OF_SOCKET, types, 2, EPERM);
 }
 
-/* Layouts of memory that weaken programs; -1 asks for the present one. */
+/* Refuses memory layouts that weaken programs; -1 requests the present one. */
 static void limit_personality(program *f) {
     enum { UNAME26 = 0x20000 };
     static const uint32_t harmless[] = {0, UNAME26, (uint32_t)-1};
     refuse_other_values(f, SYS_personality, 0, (uint32_t)ANY_BIT, harmless, 3, EPERM);
 }
 
-/* Limits of others: where their processes are visible, those of the engine could be lowered, which
- * ends it. */
+/* Refuses to set limits of other processes: where they are visible, those of the engine could be
+ * lowered, which ends it. */
 static void refuse_others(program *f, int nr, unsigned arg) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
     load_argument(f, arg);
@@ -266,10 +269,10 @@ static void refuse_others(program *f, int nr, unsigned arg) {
     load_number(f);
 }
 
-/* The filter; with unix sockets the monitor is asked about calls. */
+/* Makes the filter; with unix sockets the monitor is asked about calls. */
 static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     program f = {0};
-    bool mounts = s->backend != BACKEND_NONE; /* and a network */
+    bool mounts = s->backend != BACKEND_NONE; /* with mounts there is a network namespace, too */
     load(&f, offsetof(struct seccomp_data, arch));
     add(&f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)ARCH);
     give(&f, SECCOMP_RET_KILL_PROCESS);
@@ -301,15 +304,16 @@ static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
             refuse_call(&f, of_attributes[i], EOPNOTSUPP);
         for (size_t i = 0; i < sizeof of_inodes / sizeof of_inodes[0]; i++)
             refuse_call(&f, of_inodes[i], EPERM);
-        /* by path; a file that is open for writing can be cut at its descriptor */
+        /* refused by path; a file that is open for writing can be truncated at its descriptor */
         if (s->landlock < LANDLOCK_TRUNCATES) refuse_call(&f, SYS_truncate, EPERM);
     }
     give(&f, SECCOMP_RET_ALLOW);
     *out = f;
 }
 
-/* Where a call that was handed over has begun, only a deadly signal interrupts it (Linux 5.19). -1:
- * there can be one such filter in a process, and a container may have it. */
+/* Loads a filter that hands calls to the monitor. A call that was handed over is interrupted only
+ * by a deadly signal (Linux 5.19). Returns -1 when the process has such a filter already, as in
+ * some containers. */
 static int load_with_calls(const program *f) {
     enum { KILLABLE = 1 << 5 };
     struct sock_fprog prog = {f->n, (struct sock_filter *)f->p};

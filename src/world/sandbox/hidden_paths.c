@@ -1,10 +1,11 @@
-/* hidden_paths.c -- what of a folder that a profile grants is still not shown, or not changed:
+/* hidden_paths.c -- finds the parts of a granted folder that are not shown, or must not be changed:
  * keys, files that programs run at their start, and sockets, which would be a way out.
  *
- * A repository of git needs no name for that: git takes each folder for one in which HEAD, objects
- * and refs are (a bare repository), obeys its `config`, which names programs, and runs its `hooks`.
+ * A repository of git needs no special name: git takes each folder with HEAD, objects and refs for
+ * one (a bare repository), obeys its `config`, which names programs, and runs its `hooks`.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -19,16 +20,17 @@
 
 #include "base/banned.h"
 
-/* A project with the packages of Python and Node beside it has some 100 000; a million take a
- * second. */
+/* The limit of entries. A project with the packages of Python and Node has some 100 000; a million
+ * take a second. */
 enum { MOST_ENTRIES = 1000000 };
 
 static bool ends(const char *s, const char *suffix) {
     return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
 }
 
-/* Has it certificates and no key? Those of authorities are public, and every library that opens a
- * connection reads them: a virtual environment beside the program has several. */
+/* Returns true when a file has certificates and no key. The certificates of authorities are public,
+ * and every library that opens a connection reads them: a virtual environment has several such
+ * files. */
 static bool has_certificates_only(const char *path) {
     enum { MOST_BYTES = 4 << 20 };
     struct stat st;
@@ -52,7 +54,7 @@ static bool is_secret(const char *folder, const char *name, const char *path) {
     return strcmp(name, "config") == 0 && ends(folder, "/.git");
 }
 
-/* Read at the start of shells, editors and other programs of the user. */
+/* Files that shells, editors and other programs of the user read at their start. */
 static const char *const start_files[] = {
     ".git/",     ".env",     ".bashrc", ".bash_profile", ".bash_login", ".profile",       ".zshrc",
     ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
@@ -70,8 +72,8 @@ static bool is_start_file(const char *name) {
     return strncmp(name, ".env.", 5) == 0;
 }
 
-/* What a bare repository is known by, and what of it steers git: `commondir` names the folder whose
- * `config` and `hooks` are obeyed instead. */
+/* The parts by which a bare repository is known, and those that steer git: `commondir` names the
+ * folder whose `config` and `hooks` are obeyed instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
 static const struct {
     const char *name;
@@ -109,23 +111,24 @@ static bool has_below(const char *folder, const char *name) {
     return has;
 }
 
-/* In a folder that may be written; made and mounted over while the command runs. */
+/* Notes placeholders in a folder that may be written; they are made and mounted over while the
+ * command runs. */
 static void note_placeholders(const char *folder, walk_result *out) {
     for (size_t i = 0; i < N_START_FILES; i++)
         if (!has_below(folder, start_files[i]))
             add_below(&out->placeholders, folder, start_files[i]);
 }
 
-/* Its `config` holds names and passwords of servers, as that of .git does. One below a folder to
- * write is kept as a whole, since there is more than one way to bring another `config` into it; of
- * one that the profile names itself, what steers git is. */
+/* Notes a repository, whose `config` holds names and passwords of servers. One below a folder to
+ * write is protected as a whole, since there is more than one way to bring another `config` into
+ * it; in one that the profile itself names, the files that steer git are protected. */
 static void note_repository(const char *root, const char *folder, bool writable, unsigned parts,
                             walk_result *out) {
     bool is_git = ends(folder, "/.git");
     if (parts & HAS_CONFIG && !is_git) add_below(&out->masked, folder, "config");
     if (!writable) return;
     if (strcmp(root, folder) != 0) {
-        if (is_git || strstr(folder, "/.git/")) return; /* kept by its name */
+        if (is_git || strstr(folder, "/.git/")) return; /* a folder .git is protected by its name */
         pdl_paths_add(&out->kept, pdl_str_of(folder));
         pdl_paths_add(&out->starts, pdl_str_of(folder));
         return;
@@ -139,7 +142,7 @@ static void note_repository(const char *root, const char *folder, bool writable,
     }
 }
 
-/* What a link names is read, or run, as what has the name itself. */
+/* Notes the target of a link, which is read or run like a file with the name itself. */
 static void note_target(const char *root, const char *path, bool hidden, bool starts,
                         walk_result *out) {
     char real[PATH_MAX];
@@ -150,7 +153,8 @@ static void note_target(const char *root, const char *path, bool hidden, bool st
         pdl_paths_add(&out->kept, pdl_str_of(real));
 }
 
-/* False: more to hide than the kernel takes, or than is compared in a moment. */
+/* Notes one entry. Returns false when more is masked than the kernel allows, or than can be
+ * compared in a moment. */
 static bool note(const char *root, const char *folder, const char *name, unsigned char type,
                  bool writable, const char *path, walk_result *out) {
     enum { MOST_NOTED = 4000 };
@@ -178,8 +182,9 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
     return ok ? WALK_DONE : WALK_TOO_MANY_HIDDEN;
 }
 
-/* What cannot be read here cannot be read inside, but for a path that is only too long, and a
- * folder that may be written by its owner, who can allow it: nothing of it is shown. */
+/* Handles a folder that cannot be read here, and so cannot be read inside. Two cases differ: a path
+ * may only be too long; and a folder that may be written by its owner could be opened by him, so it
+ * is masked. */
 static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
     struct stat st;
     if (errno == ENAMETOOLONG) return WALK_TOO_DEEP;
@@ -190,7 +195,7 @@ static walk_end look_closed(const char *folder, bool writable, walk_result *out)
     return WALK_DONE;
 }
 
-/* Folders below are added to the list. */
+/* Reads one folder and adds the folders in it to the list. */
 static walk_end look(const char *root, const char *folder, bool writable, path_list *folders,
                      walk_result *out) {
     DIR *d = opendir(folder);
@@ -246,7 +251,8 @@ static void add_folders_above(path_list *to, const char *path, const char *root)
         if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
 }
 
-/* Of what is masked, too, where it is run under its name. */
+/* Returns true for a file that must not be changed; also a masked one, if it is run under its
+ * name. */
 static bool is_fixed(const char *path, bool masked) {
     const char *slash = strrchr(path, '/');
     return !masked || (slash && is_start_file(slash + 1));

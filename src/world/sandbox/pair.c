@@ -1,5 +1,7 @@
-/* pair.c -- messages between the processes of the helper: a number, and with it a descriptor.
- * SPDX-License-Identifier: Apache-2.0 */
+/* pair.c -- messages between the processes of the helper: a number, and optionally a descriptor.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 #include <sys/socket.h>
 

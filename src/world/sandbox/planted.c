@@ -1,15 +1,17 @@
-/* planted.c -- what confined code left in folders that it may write, and programs run at their
- * start.
+/* planted.c -- reports files that confined code left in folders that it may write, and that
+ * programs run at their start.
  *
- * In a folder of `write:` the names of such files are taken and mounted over, which needs a folder
- * that exists: in one that the code makes itself it can make them, since no rule of the kernel is
- * about names (Landlock's are about files that exist, a filter of system calls sees no paths). The
- * parts of a bare repository have names that other files have, too, so those are not taken. What
- * is found after the run is not removed, because the user or another program may have made it
- * meanwhile; it is reported before somebody enters the folder. A name alone does not say that it is
- * what was there before, so the file is remembered as well.
+ * In a folder of `write:` the names of such files are reserved and mounted over, which needs a
+ * folder that exists: in a folder that the code makes itself it can create them, since no rule
+ * of the kernel is about names (Landlock's are about files that exist, a filter of system calls
+ * sees no paths). The parts of a bare repository have names that other files have, too, so those
+ * are not reserved. A file that is found after the run is not removed, because the user or
+ * another program may have made it meanwhile; it is reported before the user enters the folder.
+ * A name alone does not show that the file is the one that was there before, so its identity is
+ * remembered as well.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,7 +89,7 @@ void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note) {
     if (new.n)
         pdl_buf_putf(note,
                      "files that programs run at their start are new in folders that confined code "
-                     "may write; look at them before you enter those folders (%zu%s): %s",
+                     "may write; check them before you enter those folders (%zu%s): %s",
                      new.n, unseen.n ? " or more" : "", pdl_buf_z(&new.names));
     if (unseen.n)
         pdl_buf_putf(note,

@@ -1,10 +1,11 @@
-/* probe.c -- what this machine can do, found out by doing it in a process that ends at once.
+/* probe.c -- finds out what this machine can do, by doing it in a process that ends at once.
  *
- * `without` names what is to be taken for missing, as tests of weaker machines need it: some of
- * landlock, seccomp, userns, bwrap. With a number, landlock3, that ABI of it is missing and all
- * above.
+ * `without` names features that count as missing, for tests of weaker machines: some of
+ * landlock, seccomp, userns, bwrap. With a number, as in landlock3, that ABI and all later ones
+ * are missing.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -27,8 +28,8 @@
 
 #include "base/banned.h"
 
-/* What is there under that name may do nothing, or never end: it works when a program that it was
- * given has run. */
+/* A program named bwrap may do nothing, or never end: it works when a program that it was given has
+ * run. */
 enum { IT_RAN = 42, BWRAP_SECONDS = 10 };
 
 static bool has_word(const char *list, const char *word) {
@@ -41,7 +42,7 @@ static int wait_for(pid_t p) {
     return p > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The exit status is errno, so that the reason can be told. */
+/* Tries namespaces in a child, whose exit status is errno, so that the reason can be reported. */
 static void try_namespaces(sandbox_machine *m) {
     pid_t p = fork();
     if (p == 0) {
@@ -63,7 +64,7 @@ static void try_namespaces(sandbox_machine *m) {
              "namespaces of users cannot be made here: %s", e > 0 ? strerror(e) : "no answer");
 }
 
-/* The first line that it wrote, as far as it can be shown, is the reason. */
+/* Explains a failure of bubblewrap by the first line that it wrote, if that can be displayed. */
 static void explain_bwrap(sandbox_machine *m, int status, int said) {
     char line[81];
     fcntl(said, F_SETFL, O_NONBLOCK);
@@ -112,7 +113,7 @@ static void try_bwrap(sandbox_machine *m) {
     close(said[0]);
 }
 
-/* The ABI, 0: none. */
+/* Returns the ABI of Landlock, 0 when there is none. */
 static int ask_landlock(const char *without) {
     static const char word[] = "landlock";
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -140,7 +141,7 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
         snprintf(m->why_namespaces, sizeof m->why_namespaces,
                  "namespaces of users cannot be made here");
     else if (m->bwrap)
-        m->namespaces = true; /* it has just made them: once is enough, it takes milliseconds */
+        m->namespaces = true; /* bubblewrap has just made them; another try takes milliseconds */
     else
         try_namespaces(m);
     if (!m->bwrap && !m->why_bwrap[0])

@@ -1,7 +1,9 @@
-/* processes.c -- the processes of a sandbox, as its monitor sees them in /proc: all where it has a
- * namespace of them; elsewhere those that descend from the monitor. The table of all is read at
- * once, so that no chain of ancestors is too long to be followed, and each is followed once.
- * SPDX-License-Identifier: Apache-2.0 */
+/* processes.c -- the processes of a sandbox, as its monitor sees them in /proc: all of them where
+ * the sandbox has a namespace of processes; otherwise those that descend from the monitor. The
+ * whole table is read at once, and each chain of parents is followed once, whatever its length.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,7 +36,7 @@ void pdl_processes_read(int pid, const char *file, char *text, size_t size) {
     text[n > 0 ? n : 0] = 0;
 }
 
-/* 0: it is gone. */
+/* Returns 0 when the process has ended. */
 static int parent_of(int pid) {
     char text[512];
     int parent = 0;
@@ -53,7 +55,7 @@ static process_entry *find(const process_list *l, int pid) {
     return l->n ? bsearch(&key, l->p, l->n, sizeof key, by_pid) : NULL;
 }
 
-/* Follows the parents up to one whose place is known, then down again with what was found. */
+/* Follows the parents to one whose place is known, then marks the chain with the result. */
 static void place(const process_list *l, process_entry *e, int root) {
     place_of_process found = OPEN;
     size_t steps = 0;

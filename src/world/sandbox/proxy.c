@@ -1,12 +1,13 @@
-/* proxy.c -- the network of a profile with `net:`. The sandbox has a separate network, in which
- * nothing listens but one socket; what connects to it is served from outside of the namespace.
+/* proxy.c -- the network of a profile with `net:`. The sandbox has a separate network with one
+ * listening socket; connections to it are served from outside the namespace.
  *
- * HTTP CONNECT, plain requests with an absolute address, and SOCKS5 with names. Names are resolved
- * here, once, and the address that was examined is the one that is connected to: a name cannot
- * change its meaning in between. Private, link-local and metadata addresses are refused unless the
- * profile has the address itself.
+ * The proxy speaks HTTP CONNECT, plain requests with an absolute address, and SOCKS5 with names.
+ * Names are resolved here, once, and the address that was examined is the one that is connected to:
+ * a name cannot change its meaning in between. Private, link-local and metadata addresses are
+ * refused unless the profile has the address itself.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -30,7 +31,7 @@ enum {
     MOST_HEAD = 16384,
     MOST_HOST = 256,
     MOST_OPEN = 64,
-    HEAD_SECONDS = 30, /* a connection that asks for nothing takes the place of another */
+    HEAD_SECONDS = 30, /* an idle connection would occupy the place of another */
     IDLE_MS = 300000,
     CONNECT_MS = 30000
 };
@@ -46,16 +47,16 @@ int pdl_proxy_listen(int *port) {
     return fd;
 }
 
-/* --- what is granted -------------------------------------------------------------------------- */
+/* --- granted hosts ---------------------------------------------------------------------------- */
 
-/* A port, 0 without one, or -1: none that there is. */
+/* Returns the port, 0 without one, or -1 for text that is not a port. */
 static int port_of(const char *text) {
     char *end;
     long n = strtol(text, &end, 10);
     return !*text ? 0 : *end || text[0] < '0' || text[0] > '9' || n < 1 || n > 65535 ? -1 : (int)n;
 }
 
-/* HOST or HOST:PORT; an address of version 6 in brackets. port 0: any. */
+/* Splits HOST or HOST:PORT; an address of version 6 is in brackets. port 0: any. */
 static void split(const char *item, char *host, int *port) {
     const char *colon = strrchr(item, ':'), *bracket = strchr(item, ']');
     bool has_port = colon && (bracket ? colon > bracket : strchr(item, ':') == colon);
@@ -67,7 +68,7 @@ static void split(const char *item, char *host, int *port) {
     if (n >= MOST_HOST) n = MOST_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
-    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* the same name, from the root */
+    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot is the root of the same name */
     *port = has_port ? port_of(colon + 1) : 0;
 }
 
@@ -94,7 +95,7 @@ bool pdl_net_is_item(const char *item) {
     int port;
     split(item, host, &port);
     const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
-    /* what ends in a digit is an address, of which there is no domain */
+    /* a name that ends in a digit is an address, which has no domain */
     if (!*name || (name != host && strchr("0123456789", name[strlen(name) - 1]))) return false;
     return port >= 0 && strlen(item) < MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
            (item[0] == '[' || !strchr(name, ':') || inet_pton(AF_INET6, name, (char[16]){0}) == 1);
@@ -126,7 +127,7 @@ static bool is_private(const struct sockaddr *a) {
     return low || b[0] >= 0xfc || (b[0] & 0xfe) == 0xfc;
 }
 
-/* Why there is no connection. */
+/* The reasons why there is no connection. */
 enum { NOT_GRANTED = -1, NOT_REACHED = -2 };
 
 static int connected(const struct addrinfo *to) {
@@ -139,7 +140,7 @@ static int connected(const struct addrinfo *to) {
     return NOT_REACHED;
 }
 
-/* A connection to the first address that may be used, or why there is none. */
+/* Connects to the first address that may be used. Returns the socket, or a reason. */
 static int connect_to(const path_list *net, const char *host, int port) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
     char service[16];
@@ -207,7 +208,7 @@ static void pass_bytes(int a, int b) {
 
 /* --- HTTP ------------------------------------------------------------------------------------- */
 
-/* Clients show the first line, the rest hardly any. */
+/* Refuses a request. Clients show the first line, and rarely the rest. */
 static void refuse_http(int fd, const char *status) {
     char text[256];
     int n = snprintf(text, sizeof text,
@@ -220,7 +221,7 @@ static void refuse_http(int fd, const char *status) {
 static const char not_granted[] = "403 Not in net: of the sandbox's profile";
 static const char not_reached[] = "502 The host cannot be reached from outside of the sandbox";
 
-/* The head of a request, byte by byte: nothing after it is taken. */
+/* Reads the head of a request, byte by byte, so that nothing after it is consumed. */
 static size_t read_head(int fd, char *head, size_t n) {
     while (n < MOST_HEAD - 1) {
         if (!get_all(fd, head + n, 1)) return 0;
@@ -231,13 +232,13 @@ static size_t read_head(int fd, char *head, size_t n) {
     return n < MOST_HEAD - 1 ? n : 0;
 }
 
-/* Parts of a head, all in it. */
+/* The parts of a head; they point into it. */
 typedef struct http_request {
     pdl_str method, target, version, fields; /* fields: lines, each with its end */
 } http_request;
 
-/* Is it what a server reads as we do? Ends of lines without a pair, lines that continue the one
- * before and spaces in names are read in more than one way, which hides a field from one side. */
+/* Returns true when every server reads the head as we do. Ends of lines without a pair, continued
+ * lines and spaces in names are read in more than one way, which hides a field from one side. */
 static bool is_plain(pdl_str head) {
     for (size_t i = 0; i < head.n; i++) {
         unsigned char c = (unsigned char)head.p[i];
@@ -276,8 +277,8 @@ static bool is_field(pdl_str name, const char *of) {
     return pdl_str_eq_nocase(name, pdl_str_of(of));
 }
 
-/* One request, since a second one could name another host, and to the host that was examined: the
- * field that says so is made from it. A change of protocol (web sockets) is asked for as it is. */
+/* Forwards one request, since a second one could name another host. The field Host is made from the
+ * host that was examined. A change of protocol (web sockets) is passed on unchanged. */
 static bool forward(int out, const http_request *r, pdl_str place, pdl_str path) {
     static const char *const own[] = {"Host", "Connection", "Proxy-Connection", "Keep-Alive",
                                       "Proxy-Authorization"};
@@ -373,7 +374,7 @@ static void serve_socks(int fd, const path_list *net) {
 static void serve_one(int fd, const path_list *net) {
     char first;
     signal(SIGALRM, SIG_DFL);
-    alarm(HEAD_SECONDS); /* until it is known what is asked for */
+    alarm(HEAD_SECONDS); /* a limit until the request is known */
     if (!get_all(fd, &first, 1)) return;
     if (first == 5)
         serve_socks(fd, net);
@@ -381,8 +382,8 @@ static void serve_one(int fd, const path_list *net) {
         serve_http(fd, first, net);
 }
 
-/* The next connection, or -1: there can be none. One that ended before it was taken, and what the
- * machine lacks at this moment, are no reasons to serve no other. */
+/* Returns the next connection, or -1 when there can be none. A connection that ended early, or a
+ * resource that is missing at this moment, is not a reason to stop. */
 static int next_connection(int listener) {
     enum { PAUSE_US = 10000 };
     for (;;) {
@@ -392,7 +393,7 @@ static int next_connection(int listener) {
     }
 }
 
-/* A process for each connection: what goes wrong in one is not seen by others. */
+/* Serves each connection in a separate process, so that a failure in one does not affect others. */
 void pdl_proxy_serve(int listener, const path_list *net) {
     int n = 0, fd;
     while ((fd = next_connection(listener)) >= 0) {
@@ -400,7 +401,7 @@ void pdl_proxy_serve(int listener, const path_list *net) {
         pid_t self = getpid(), child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() != self) _exit(0); /* it has ended before */
+            if (getppid() != self) _exit(0); /* the parent ended before the call */
             close(listener);
             serve_one(fd, net);
             _exit(0);

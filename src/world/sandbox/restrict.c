@@ -1,6 +1,8 @@
 /* restrict.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. In
- * namespaces they are a second lock after the mounts; without them they are the only one.
- * SPDX-License-Identifier: Apache-2.0 */
+ * namespaces they are a second lock after the mounts; without namespaces they are the only one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +32,8 @@ static bool limit(int what, int64_t n) {
 }
 
 static bool set_limits(const sandbox_spec *s) {
-    /* the processes of a user are counted together, so this is only a bound for a fork bomb; how
-     * many the profile allows is watched from outside */
+    /* The system counts the processes of a user together, so this is only a bound for a fork bomb;
+     * the monitor counts those of the sandbox. */
     enum { BOMB = 4096 };
     return limit(RLIMIT_CORE, 0) && limit(RLIMIT_AS, s->memory) && limit(RLIMIT_FSIZE, s->file) &&
            limit(RLIMIT_NPROC, s->processes + BOMB);
@@ -58,7 +60,7 @@ enum {
     LL_IOCTL_DEV = 1 << 15 /* ABI 5 */
 };
 
-typedef struct ruleset_attr { /* the head of the system may be older than the kernel */
+typedef struct ruleset_attr { /* the system's header may be older than the kernel */
     uint64_t fs, net, scoped;
 } ruleset_attr;
 
@@ -73,7 +75,7 @@ static uint64_t handled_by(int abi) {
 static void grant(int rules, const char *path, uint64_t access) {
     struct stat st;
     int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0) return; /* what is not there is not granted */
+    if (fd < 0) return; /* a missing file is not granted */
     enum {
         FILE_ONLY = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                     LANDLOCK_ACCESS_FS_EXECUTE | LL_TRUNCATE | LL_IOCTL_DEV
@@ -90,8 +92,8 @@ static bool any_under(const path_list *l, const char *folder) {
     return false;
 }
 
-/* Rules reach all that is below a folder, so one that holds what is excepted is granted entry by
- * entry; nothing can be made at its own level then. */
+/* Grants a folder. Rules apply to everything below a folder, so a folder with exceptions is granted
+ * entry by entry; then nothing can be created directly in it. */
 static void grant_but(int rules, const char *path, uint64_t access, const path_list *masked,
                       const path_list *kept, uint64_t of_kept, unsigned depth) {
     enum { MOST_DEPTH = 24 };
@@ -112,21 +114,21 @@ static void grant_but(int rules, const char *path, uint64_t access, const path_l
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         struct stat st;
         if (snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below) continue;
-        /* a rule for a link would be one for what it names */
+        /* a rule for a link would apply to its target */
         if (lstat(below, &st) == 0 && !S_ISLNK(st.st_mode))
             grant_but(rules, below, access, masked, kept, of_kept, depth + 1);
     }
     closedir(d);
 }
 
-/* With mounts the masks are mounts. */
+/* Grants everything in the profile; where there are mounts, the masks are mounts. */
 static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
     static const path_list none;
     bool mounted = s->backend != BACKEND_NONE;
     const path_list *masked = mounted ? &none : &s->masked, *kept = mounted ? NULL : &s->kept;
     for (size_t i = 0; i < s->ro.n; i++)
         grant_but(rules, s->ro.p[i], LL_READ & all, masked, NULL, 0, 0);
-    /* a socket there would be one for the outside, too */
+    /* a socket there would be reachable from outside, too */
     uint64_t write = all & ~(uint64_t)LANDLOCK_ACCESS_FS_MAKE_SOCK;
     for (size_t i = 0; i < s->rw.n; i++)
         grant_but(rules, s->rw.p[i], write, masked, kept, LL_READ & all, 0);
@@ -138,7 +140,7 @@ static bool landlock(const sandbox_spec *s) {
     if (abi < 1) return false;
     uint64_t all = handled_by(abi);
     bool scopes = abi >= LANDLOCK_SCOPES;
-    ruleset_attr attr = {.fs = all, .scoped = scopes ? 3 : 0}; /* abstract sockets, signals */
+    ruleset_attr attr = {.fs = all, .scoped = scopes ? 3 : 0}; /* abstract sockets, and signals */
     size_t size = scopes ? sizeof attr : sizeof attr.fs;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
     if (rules < 0) return false;
@@ -151,7 +153,7 @@ static bool landlock(const sandbox_spec *s) {
         grant(rules, "/tmp", all);
         grant(rules, "/dev/shm", all);
         grant(rules, "/proc", LL_READ & all);
-        grant(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR & all); /* the mounts say what is there */
+        grant(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR & all); /* the mounts decide what exists */
     } else {
         grant(rules, "/proc/self", LL_READ & all);
     }
@@ -165,7 +167,8 @@ bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what) {
     drop_capabilities();
     *what = "Landlock";
     if (!landlock(s)) return false;
-    /* after the walk over the folders: a helper with sanitizers has no memory left then */
+    /* after the walk over the folders, which needs memory that a helper with sanitizers does not
+     * have under the limits */
     *what = "limits";
     if (!set_limits(s)) return false;
     *what = "seccomp";

@@ -1,5 +1,8 @@
-/* sandbox.c -- see sandbox.h: makes the helper's instructions from a profile and this machine.
- * SPDX-License-Identifier: Apache-2.0 */
+/* sandbox.c -- makes the helper's instructions from a profile and the abilities of this machine;
+ * see sandbox.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -112,7 +115,7 @@ static void spec_fini(sandbox_spec *s) {
     pdl_free(s->helper);
 }
 
-/* --- what every profile shows ----------------------------------------------------------------- */
+/* --- files that every profile shows ----------------------------------------------------------- */
 
 static void show(path_list *l, const char *path) {
     char real[PATH_MAX];
@@ -136,7 +139,7 @@ static void show_system(path_list *l) {
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) show(l, folders[i]);
 }
 
-/* Secrets of the system. */
+/* Masks secrets of the system. */
 static void mask_system(path_list *l) {
     static const char *const paths[] = {
         "/etc/shadow",
@@ -155,7 +158,8 @@ static void mask_system(path_list *l) {
         "/etc/wpa_supplicant",
         "/etc/wireguard",
         "/etc/ppp",
-        /* of the kernel, not of a namespace; most are for root alone, who may be the user */
+        /* these belong to the kernel, not to a namespace; most are for root alone, who may be the
+         * user */
         "/proc/acpi",
         "/proc/asound",
         "/proc/interrupts",
@@ -183,7 +187,7 @@ static void mask_system(path_list *l) {
         if (lstat(paths[i], &st) == 0) pdl_paths_add(l, pdl_str_of(paths[i]));
 }
 
-/* The file of a command as execvp would find it. */
+/* Finds the file of a command as execvp would. */
 static bool find_command(const char *name, const char *path, char *out) {
     if (strchr(name, '/')) return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
     for (const char *p = path; p && *p;) {
@@ -195,8 +199,8 @@ static bool find_command(const char *name, const char *path, char *out) {
     return false;
 }
 
-/* The interpreter's own folders: its prefix, that of the interpreter that a virtual environment is
- * made with, and the user's packages. */
+/* Shows the folders of the interpreter: its prefix, that of the interpreter that a virtual
+ * environment is made with, and the user's packages. */
 static void show_python(path_list *l, const char *python, const char *home) {
     char real[PATH_MAX], cfg[PATH_MAX + 16];
     pdl_buf text = PDL_BUF;
@@ -287,7 +291,7 @@ static bool look_through(const char *folder, bool writable, walk_result *w, pdl_
     if (end == WALK_DONE) return true;
     return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                        "the sandbox cannot look through %s for keys: %s. Put the program into a "
-                       "folder of its own, or name smaller folders in read: and write:",
+                       "folder that has nothing else, or name smaller folders in read: and write:",
                        folder, reasons[end]);
 }
 
@@ -309,8 +313,8 @@ static bool any_holds(const path_list *folders, const char *path) {
     return false;
 }
 
-/* What is below a folder that may be written may be written too, and what is below one that is
- * shown is shown with it. */
+/* Adds the folders to read, without those inside a folder that is shown or may be written
+ * already. */
 static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_profile *p) {
     for (size_t i = 0; i < from->n; i++) {
         char real[PATH_MAX];
@@ -348,7 +352,8 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     return ok;
 }
 
-/* It takes 9 000 words, those of the command among them; each mount has three. */
+/* Returns true when bubblewrap would need too many words: it accepts 9 000, with those of the
+ * command, and a mount takes three. */
 static bool is_too_much_for_bwrap(const sandbox_spec *x) {
     enum { MOST_MOUNTS = 2600 };
     path_list above = {0};
@@ -363,7 +368,8 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     enum { MOST_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
     make_env(s);
-    for (size_t i = 0; i < s->spec.placeholders.n; i++) { /* mounted over once they are there */
+    /* they are mounted over once they exist */
+    for (size_t i = 0; i < s->spec.placeholders.n; i++) {
         pdl_str path = pdl_str_of(s->spec.placeholders.p[i]);
         if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
         pdl_paths_add(&s->spec.kept, path);
@@ -378,7 +384,7 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
                        "the sandbox has too many files to hide in its folders: name smaller ones");
 }
 
-/* The strength that this machine can keep, no weaker than asked. */
+/* Chooses the strongest confinement that this machine can enforce, no weaker than requested. */
 static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note, pdl_err *err) {
     const char *want = opt->env(opt->user, "PDL_SANDBOX_BACKEND");
     bool bwrap_only = want && strcmp(want, "bwrap") == 0;
@@ -393,8 +399,8 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
                            "program and not on PATH");
     const char *without = opt->env(opt->user, "PDL_SANDBOX_WITHOUT");
     pdl_machine_probe(&m, without, bwrap_only);
-    /* Ours begins a command in less than half the time of bubblewrap. Where a security module lets
-     * only bubblewrap make namespaces, that does it. */
+    /* Direct system calls begin a command in less than half the time of bubblewrap, which is used
+     * where a security module lets only it make namespaces. */
     if (!m.namespaces && !native_only) pdl_machine_probe(&m, without, true);
     s->spec.backend = m.bwrap ? BACKEND_BWRAP : BACKEND_NATIVE;
     const char *missing = !m.seccomp    ? "the kernel has no seccomp"
@@ -456,7 +462,7 @@ static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value
     if (near.n) pdl_buf_putf(b, "; did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Every problem with its place, then the value. */
+/* Reports all problems, each with its place, before the value is used. */
 static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err) {
     pdl_arena *arena = pdl_arena_make();
     pdl_source *src;
@@ -497,7 +503,7 @@ bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err) {
     pdl_val v = pdl_absent();
     char *path = pdl_str_dup(name);
     bool ok = pdl_file_read(path, &text, err) && load_profile(name, pdl_buf_str(&text), &v, err);
-    /* true: the profile that changes nothing */
+    /* the value true is the profile that changes nothing */
     if (ok && !pdl_is_bool(v)) {
         pdl_drop(*out);
         *out = v;
@@ -534,7 +540,7 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
     }
 }
 
-/* A file that is not there yet may be when a process starts, which looks again. */
+/* Masks a file. One that does not exist now is masked when it exists at the start of a process. */
 static void add_hidden(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -575,7 +581,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     return ok;
 }
 
-/* Another one with the profile `given` over that of `from`. */
+/* Makes a sandbox with the profile `given` over that of `from`. */
 static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool narrows,
                    pdl_sandbox **out, pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);

@@ -1,14 +1,14 @@
-/* sandbox.h -- takes rights away from processes: code workers, commands, tool servers, and all that
- * they start (spec trust 1).
+/* sandbox.h -- takes rights away from processes: code workers, commands, tool servers, and
+ * everything that they start (spec trust 1).
  *
  * A process is not confined by its parent after the start but by a helper before it: the command
  * `pdl` itself, called as `pdl __confine SPEC COMMAND...`. It makes namespaces, by bubblewrap or
- * with its own calls, then gives up what it has (Landlock, seccomp, limits) and executes the
- * command. So the engine keeps one way to start processes, and what confines them is dead simple to
- * look at in a list of processes.
+ * with direct system calls, then drops its rights (Landlock, seccomp, limits) and executes the
+ * command. So the engine has one way to start processes, and a list of processes shows how each one
+ * is confined.
  *
- * Never weaker than asked: what a machine cannot do is a reason to refuse, found out before
- * anything runs.
+ * A sandbox is never weaker than requested: if a machine cannot enforce it, the run is refused
+ * before anything is started.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,111 +19,118 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* FULL: namespaces for mounts, network, processes and IPC, and the rest. PROCESS: Landlock, seccomp
- * and limits; other processes stay visible, no `net:`. */
+/* FULL: namespaces for mounts, network, processes and IPC, and everything in PROCESS. PROCESS:
+ * Landlock, seccomp and limits; other processes stay visible, and `net:` is not possible. */
 typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
 
-typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can keep; immutable */
+typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can enforce; immutable */
 
 typedef struct pdl_sandbox_options {
-    pdl_str profile;         /* "code", or a file; empty: code */
-    pdl_vref given;          /* dict: the `sandbox:` of a policy, over the profile; absent: none */
+    pdl_str profile; /* "code", or a file; empty means "code" */
+    /* dict: the `sandbox:` of a policy, applied over the profile; may be absent */
+    pdl_vref given;
     bool process_is_enough;  /* --sandbox-min process */
-    pdl_str given_name;      /* names it in messages; empty: "sandbox" */
-    pdl_str given_dir;       /* where its paths begin; absent: dir */
+    pdl_str given_name;      /* name of the given profile in messages; empty: "sandbox" */
+    pdl_str given_dir;       /* folder to which its paths are relative; absent: dir */
     pdl_str dir;             /* folder of the program, shown for reading */
     const char *const *hide; /* files that are masked: journals, caches; NULL-terminated */
-    /* the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are shown */
+    /* The environment: the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are
+     * shown. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const char *helper; /* path of the command `pdl` */
 } pdl_sandbox_options;
 
-/* The profile that a value of PDL_SANDBOX asks for: 1, a name or a file; empty: none, which NULL,
- * "" and 0 mean. Borrows the value. */
+/* Returns the profile that a value of PDL_SANDBOX requests: 1, a name or a file; empty for none,
+ * which NULL, "" and 0 mean. Borrows the value. */
 pdl_str pdl_sandbox_named(const char *value);
 
-/* The profile "code" (as "" an empty dict), or that of a file, whose paths begin in its folder.
- * Owned, also after an error. Errors: usage, schema, syntax, io. */
+/* Reads the profile "code" (with "" an empty dict), or that of a file, whose paths are relative to
+ * its folder. Owned, also after an error. Errors: usage, schema, syntax, io. */
 PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
 
-/* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes,
- * all of them), io. note: appended what is missing where less than FULL was accepted. */
+/* Makes a sandbox. Errors: policy (the machine cannot enforce it, with the reason), schema (all
+ * mistakes of the profile), io. note: says what is missing when less than FULL was accepted. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
-void pdl_sandbox_free(pdl_sandbox *s); /* NULL is fine */
+void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
 
-/* The profile of a block (a dict), which may only take away. Errors: schema, policy (it widens). */
+/* Applies the profile of a block (a dict), which may only take rights away. Errors: schema, policy
+ * (it grants more). */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
-/* The profile of a tool server in the configuration of the user, which adds; its paths begin in
- * folder. Errors: schema. */
+/* Applies the profile of a tool server in the configuration of the user, which may add rights; its
+ * paths are relative to folder. Error: schema. */
 PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
                                 pdl_sandbox **out, pdl_err *err);
-/* Two of them with the same text are the same. Borrowed. */
+/* Returns a text that is equal for equal sandboxes. Borrowed. */
 const char *pdl_sandbox_key(const pdl_sandbox *s);
 
-/* What to start in place of argv (NULL-terminated, borrowed, as are the results' strings, by s and
- * argv). The array is the caller's to free. */
+/* Returns the command to start instead of argv (NULL-terminated, borrowed; s and argv own the
+ * strings of the result). The caller frees the array. */
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
-/* What the command sees, NULL-terminated "NAME=value". */
+/* Returns the environment that the command sees: NULL-terminated "NAME=value". */
 const char *const *pdl_sandbox_env(const pdl_sandbox *s);
-/* The environment to start that argv with, so that the command sees env: the helper, which has all
- * rights, must not be steered by variables of the command, such as LD_PRELOAD. One allocation, the
- * caller's to free. */
+/* Returns the environment to start that argv with, so that the command sees env: the helper, which
+ * has all rights, must not be steered by variables of the command, such as LD_PRELOAD. One
+ * allocation, which the caller frees. */
 const char **pdl_sandbox_wrap_env(const char *const *env);
 
-/* Is path written as one below folder, and is it there once links are followed, or would be? Not
- * below "/", nor a folder that does not exist. */
+/* Returns true when path is written as one below folder and is, or would be, below it after its
+ * links are followed. Returns false for a folder "/" and for one that does not exist. */
 bool pdl_path_stays_in(const char *path, const char *folder);
 
-/* Deputy: may confined code read, write this path, reach this address through the engine? */
+/* Return true when confined code may read or write this path, or reach this address, through the
+ * engine. */
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
-/* As open, for the engine itself. In a folder that confined code may write no link leads out of the
- * folder: the code may have put it there for the engine to follow. -1 and errno. *other: path is in
- * no such folder, and is to be opened as usual. */
+/* Opens a file for the engine itself. In a folder that confined code may write no link may lead out
+ * of the folder, since the code may have made it for the engine to follow. Returns -1 and errno on
+ * failure. *other: path is in no such folder, and must be opened as usual. */
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
-/* As open, for confined code that may read path, or write it. Only the place to which the path
- * leads now is judged and opened, without another look at its links, which the code could exchange
- * in between. -1 and errno: EACCES where the code may not. */
+/* Opens a file for confined code that may read path, or write it. Only the place to which the path
+ * leads now is judged and opened; its links, which the code could exchange in between, are not read
+ * a second time. Returns -1 and errno on failure: EACCES when the code may not. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
-/* What of files that programs run at their start is new in folders to write, as a line; nothing
- * where there is none. Not cheap: it looks through the folders again. */
+/* Appends a line with the new files in folders to write that programs run at their start; nothing
+ * when there are none. This is slow, because it walks through the folders again. */
 void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
-/* Nothing can remain of it: no folder to write, no network. */
+/* Returns true when nothing can remain of the process: it has no folder to write, and no
+ * network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
-/* Nor are its temporary files in any place that other processes see. */
+/* Returns true when, in addition, other processes cannot see its temporary files. */
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
-double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: the profile sets none */
+double pdl_sandbox_seconds(const pdl_sandbox *s); /* returns 0 when the profile sets no time */
 
-/* How the helper ends where it is no end of the command: by a signal that no program uses, since a
- * command may end with any status. As a shell would (below): with these codes. */
+/* How the helper ends when the command did not end by itself: by a signal that no program uses,
+ * since a command may end with any status. Called as a shell (below), it ends with these codes. */
 typedef enum {
-    PDL_SANDBOX_ENDED = 0,       /* the command's own end */
-    PDL_SANDBOX_SETUP = 119,     /* could not confine: the reason is on standard error */
+    PDL_SANDBOX_ENDED = 0, /* the end is that of the command */
+    /* the sandbox could not be made: the reason is on standard error */
+    PDL_SANDBOX_SETUP = 119,
     PDL_SANDBOX_PROCESSES = 118, /* more processes than the profile allows: all were killed */
-    PDL_SANDBOX_NOT_FOUND = 117, /* the command is not there, as seen from inside */
-    PDL_SANDBOX_DENIED = 116,    /* it may not be executed */
-    PDL_SANDBOX_MEMORY = 115,    /* it was killed when it had all the memory of its profile */
-    PDL_SANDBOX_BUSY = 114 /* no room, memory or processes to begin now; reason as for SETUP */
+    PDL_SANDBOX_NOT_FOUND = 117, /* the command does not exist inside */
+    PDL_SANDBOX_DENIED = 116,    /* the command may not be executed */
+    PDL_SANDBOX_MEMORY = 115,    /* it was killed when it had used all the memory of its profile */
+    /* no space, memory or processes to begin now; the reason is on standard error */
+    PDL_SANDBOX_BUSY = 114
 } pdl_sandbox_end;
-pdl_sandbox_end pdl_sandbox_end_of(int signal); /* 0: none */
-/* The error of such an end: who (a command, code) ended, and what the helper wrote. Returns false
- * where the end has no error of its own. */
+pdl_sandbox_end pdl_sandbox_end_of(int signal); /* returns 0 for other signals */
+/* Sets the error of such an end; who (a command, code) ended, and what the helper wrote. Returns
+ * false when the end has no special error. */
 bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, pdl_err *err);
-/* Does what a command that failed wrote to standard error say that it got no memory? */
+/* Returns true when a failed command wrote to standard error that it got no memory. */
 bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);
 
 /* Set among the variables of the helper, beside those of pdl_sandbox_wrap_env: a command that
- * cannot be executed is reported as a shell does, by a line and 127 or 126. */
+ * cannot be executed is then reported as a shell does, by a line and 127 or 126. */
 #define PDL_SANDBOX_AS_SHELL "PDL_SANDBOX_AS_SHELL"
-/* The helper: argv after `__confine`, or `__confined` inside of bubblewrap. Does not return while
- * the command runs; the exit status of the process. */
+/* Runs the helper: argv after `__confine`, or `__confined` inside bubblewrap. Does not return while
+ * the command runs. Returns the exit status of the process. */
 int pdl_sandbox_confine(int argc, char **argv, bool inside);
 
-/* What this machine can do, as lines of text or an object of JSON. */
+/* Appends the abilities of this machine, as lines of text or an object of JSON. */
 void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
                        void *user, bool json, pdl_buf *out);
 

@@ -1,6 +1,8 @@
-/* sandbox_profile.c -- profiles: what a process may have. A list in a profile of a file or a policy
- * adds to the defaults; in a block it may only take away.
- * SPDX-License-Identifier: Apache-2.0 */
+/* sandbox_profile.c -- reads profiles, which say what a process may do. A list in a profile of a
+ * file or a policy adds to the defaults; in a block it may only take away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +63,7 @@ bool pdl_path_is_under(const char *path, const char *folder) {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The first rows of profile.def. */
+/* The first rows of profile.def, in their order. */
 typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
 
 typedef struct profile_reader {
@@ -80,8 +82,8 @@ PDL_PRINTF(2, 3) static void wrong(profile_reader *r, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* The path from the root with its links followed; as it is where it does not exist. "~" is not
- * expanded: HOME is not a part of what a profile means. */
+/* Returns the path from the root with its links followed, or unchanged when it does not exist. "~"
+ * is not expanded: HOME does not belong to the meaning of a profile. */
 static char *full_path(pdl_str dir, pdl_str path) {
     char real[PATH_MAX], cwd[PATH_MAX];
     pdl_buf b = PDL_BUF;
@@ -102,8 +104,8 @@ static bool covered(const path_list *l, const char *path) {
     return false;
 }
 
-/* May a list of a profile inside have this path? What is shown to every program may be named for
- * reading, and what may be written; what is hidden may not, which would show it. */
+/* Returns true when a narrowing profile may name this path. It may name for reading what every
+ * program sees and what may be written; but not a hidden path, which would show it. */
 static bool is_inside(const profile_reader *r, list_kind kind, const path_list *before,
                       const char *path) {
     const pdl_profile_source *f = r->from;
@@ -113,7 +115,8 @@ static bool is_inside(const profile_reader *r, list_kind kind, const path_list *
            (covered(&r->p->write, path) || (f->shown && covered(f->shown, path)));
 }
 
-/* Does one of the items, which are patterns, name all that this one does? */
+/* Returns true when one of the items, which are patterns, includes everything that this one
+ * names. */
 static bool is_granted(const path_list *net, const char *item) {
     char host[256];
     const char *colon = strrchr(item, ':');

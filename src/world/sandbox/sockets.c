@@ -1,4 +1,4 @@
-/* sockets.c -- unix sockets inside: programs that speak to their own processes by them
+/* sockets.c -- unix sockets inside: programs that use them between their own processes
  * (multiprocessing's forkserver and managers, databases, agents of keys) work, and no socket of the
  * outside is reached.
  *
@@ -6,14 +6,15 @@
  * one file for both sides, and may be made there at any time: neither a read-only mount nor
  * Landlock (before its ABI 9) forbids connecting to it, and a filter of system calls does not see
  * the path. So the filter hands each connect() to the monitor, which copies descriptor and address
- * and connects in place of the caller: what was judged is what is connected, whatever other
- * threads change meanwhile. A path has to lead into a file system that the sandbox made itself:
- * /tmp or /dev/shm.
+ * and connects instead of the caller: what was judged is what is connected, whatever other threads
+ * change meanwhile. A path has to lead into a file system that the sandbox made itself: /tmp or
+ * /dev/shm.
  *
- * Each call has a thread, since connecting may wait. Sockets of datagrams do not exist: they would
+ * Each call has a thread, since connecting may block. Sockets of datagrams are refused: they would
  * send to a path without connecting.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -38,7 +39,7 @@ enum { MOST_CALLS = 64, STACK_BYTES = 64 << 10, N_OWN = 2 };
 
 static struct {
     int listener;
-    dev_t own[N_OWN]; /* file systems of the sandbox */
+    dev_t own[N_OWN]; /* the file systems of the sandbox */
     atomic_int calls;
 } sockets;
 
@@ -49,13 +50,14 @@ typedef struct asked_call {
     uint64_t address, length;
 } asked_call;
 
-/* Is the caller still the one that made the call? Its number may be another's by now. */
+/* Returns true when the caller is still the one that made the call; another process may have its
+ * number by now. */
 static bool is_waiting(const asked_call *c) {
     uint64_t id = c->id;
     return ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* The process of a thread; 0: it is gone. */
+/* Returns the process of a thread, 0 when it has ended. */
 static pid_t process_of(pid_t thread) {
     char text[1024];
     pdl_processes_read(thread, "status", text, sizeof text);
@@ -63,7 +65,7 @@ static pid_t process_of(pid_t thread) {
     return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
 }
 
-/* A copy of the caller's descriptor; -1 and errno. */
+/* Returns a copy of the caller's descriptor; -1 and errno on failure. */
 static int take_socket(const asked_call *c) {
     pid_t process = process_of(c->thread);
     int of = process ? (int)syscall(SYS_pidfd_open, process, 0) : -1;
@@ -84,7 +86,7 @@ static bool take_address(const asked_call *c, struct sockaddr_storage *to) {
     return false;
 }
 
-/* The file of a socket below a file system of the sandbox; -1 and errno. */
+/* Opens the file of a socket below a file system of the sandbox; -1 and errno on failure. */
 static int open_own(const asked_call *c, const char *path) {
     char cwd[64];
     struct stat st;
@@ -120,7 +122,7 @@ static int connect_to_path(const asked_call *c, int fd, const struct sockaddr_st
     return r;
 }
 
-/* 0, or an error number. */
+/* Makes the connection. Returns 0, or an error number. */
 static int connect_for(const asked_call *c) {
     struct sockaddr_storage address = {0};
     int domain = 0, type = 0, r = -1;
@@ -139,7 +141,7 @@ static int connect_for(const asked_call *c) {
         else if (type == SOCK_STREAM && is_named && address.ss_family == AF_UNIX &&
                  ((const char *)&address)[sizeof(sa_family_t)])
             r = connect_to_path(c, fd, &address);
-        else if (type == SOCK_STREAM) /* an abstract name, which is of this network */
+        else if (type == SOCK_STREAM) /* an abstract name, which belongs to this network */
             r = connect(fd, (struct sockaddr *)&address, (socklen_t)c->length);
     }
     int e = errno;
@@ -149,7 +151,7 @@ static int connect_for(const asked_call *c) {
 
 static void answer(uint64_t id, int error) {
     struct seccomp_notif_resp a = {.id = id, .error = -error};
-    ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_SEND, &a); /* fails where the caller is gone */
+    ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_SEND, &a); /* fails when the caller has ended */
 }
 
 static void *serve_call(void *arg) {
@@ -160,7 +162,7 @@ static void *serve_call(void *arg) {
     return NULL;
 }
 
-/* In a thread of its own; where there is none the caller may try again. */
+/* Makes the call in a new thread; when there is none, the caller may try again. */
 static void begin_call(const struct seccomp_notif *n, pthread_attr_t *how) {
     pthread_t thread;
     asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MOST_CALLS ? PDL_NEW(asked_call) : NULL;
@@ -187,7 +189,7 @@ static void *serve(void *arg) {
     pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&how, STACK_BYTES);
     while (sockets.listener >= 0) {
-        n = (struct seccomp_notif){0}; /* as the kernel demands */
+        n = (struct seccomp_notif){0}; /* the kernel requires zeros */
         if (ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_RECV, &n) == 0)
             begin_call(&n, &how);
         else if (errno != EINTR && errno != ENOENT) /* the caller was killed */
@@ -208,5 +210,5 @@ void pdl_sockets_serve(int from) {
     if (pthread_create(&thread, NULL, serve, &end) == 0)
         pthread_detach(thread);
     else
-        close(from); /* no call is answered then: each fails */
+        close(from); /* from now on no call is answered, so each fails */
 }

@@ -1,11 +1,11 @@
-/* variables.c -- the environment of the command, on its way through the helper.
+/* variables.c -- passes the environment of the command through the helper.
  *
  * The helper and bubblewrap run with all rights until the command begins, and the dynamic loader
  * obeys variables (LD_PRELOAD, LD_LIBRARY_PATH, LD_AUDIT) before main: those of the configuration
- * of a tool server would load a library outside of the sandbox. A list of dangerous names would
- * never be complete, and arguments are seen by every user of the machine. So each variable goes
- * through under another name, with a mark before it, which the loader and bubblewrap do not know.
- * Variables without the mark are the helper's own (TMPDIR, proxies), and win.
+ * of a tool server would load a library outside the sandbox. A list of dangerous names would never
+ * be complete, and arguments are seen by every user of the machine. So each variable is passed
+ * under another name, with a mark before it, which the loader and bubblewrap do not know. Variables
+ * without the mark are set for the helper (TMPDIR, proxies), and take precedence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@ const char **pdl_sandbox_wrap_env(const char *const *env) {
     return all;
 }
 
-/* setenv moves environ, so what is marked is taken out of it first. */
+/* Restores the marked variables. setenv moves environ, so they are copied out of it first. */
 void pdl_unwrap_env(void) {
     PDL_VEC(char *) marked = {0};
     size_t kept = 0;

@@ -1,9 +1,9 @@
-/* export.c -- batches of spans go to the collector.
+/* export.c -- sends batches of spans to the collector.
  *
  * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
- * are in flight at a time, the others wait in a queue. A batch that the collector may take later
- * (429, 503) is sent again when it asks for it. What cannot be sent is dropped: after a failure
- * nothing is tried for PAUSE_NS, and where MOST_BYTES wait the collector is too slow.
+ * are in flight at a time, the others wait in a queue. A batch that the collector may accept later
+ * (429, 503) is sent again when it asks for it. Batches that cannot be sent are dropped: after a
+ * failure nothing is tried for PAUSE_NS, and when MOST_BYTES wait the collector is too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ enum {
     MOST_TRIES = 5,
     FIRST_WAIT_MS = 500,
     LONGEST_S = 60,
-    SHOWN = 200 /* bytes of what the collector says */
+    SHOWN = 200 /* bytes of the collector's message that are shown */
 };
 static const uint64_t PAUSE_NS = 5000000000u;
 
@@ -45,8 +45,8 @@ typedef struct otlp_sending {
     pdl_buf body;
     size_t n;
     bool is_sent;
-    unsigned tries; /* answers that asked to come again */
-    struct otlp_sending *next; /* younger */
+    unsigned tries;            /* answers that asked to send it again */
+    struct otlp_sending *next; /* the next younger one */
 } sending;
 
 static void note_failure(pdl_otlp *o, const char *why) {
@@ -72,7 +72,7 @@ static void remove_sending(sending *s) {
 
 static void send_next(pdl_otlp *o);
 
-/* Answers after which the same batch may be taken (OTLP over HTTP). */
+/* Returns true for answers after which the same batch may be accepted (OTLP over HTTP). */
 static bool is_passing(const pdl_http_reply *r) {
     static const int statuses[] = {429, 502, 503, 504};
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
@@ -80,7 +80,7 @@ static bool is_passing(const pdl_http_reply *r) {
     return false;
 }
 
-/* How long the collector asks to wait, else longer each time; in ms. */
+/* Returns how long the collector asks to wait, else longer each time; in ms. */
 static uint64_t wait_of(const pdl_http_reply *r, unsigned tries) {
     bool is_date;
     double seconds = pdl_http_retry_after(r, (double)pdl_clock_wall_ns() / 1e9, &is_date);
@@ -94,7 +94,7 @@ static void on_later(void *user) {
     send_next(o);
 }
 
-/* The batch goes back to those that wait; none is sent before its time has come. */
+/* Puts the batch back into the queue; no batch is sent before its time has come. */
 static void send_later(sending *s, const pdl_http_reply *r) {
     pdl_otlp *o = s->o;
     uint64_t ms = wait_of(r, s->tries++);
@@ -105,7 +105,7 @@ static void send_later(sending *s, const pdl_http_reply *r) {
     o->later = pdl_timer_start(o->loop, ms, on_later, o);
 }
 
-/* The collector took the message, but perhaps not all of it. */
+/* Reads how much of a message the collector rejected. */
 static void read_partial(pdl_otlp *o, const pdl_http_reply *r) {
     pdl_val json = pdl_absent();
     pdl_err err = {0};
@@ -166,7 +166,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
 
 static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() < o->retry_ns; }
 
-/* What waits goes out, or is dropped after a failure. */
+/* Sends waiting batches, or drops them after a failure. */
 static void send_next(pdl_otlp *o) {
     sending *next;
     if (pdl_clock_ns() < o->hold_ns) return; /* see send_later */
@@ -204,7 +204,7 @@ static void on_tick(void *user) {
     turn(o);
 }
 
-/* Its transfers have a turn; a timer sees to the next one. */
+/* Steps the transfers; a timer calls this again. */
 static void turn(pdl_otlp *o) {
     if (o->busy) return;
     o->busy = true;
@@ -219,7 +219,7 @@ static void on_readable(void *user, int events) {
     turn(user);
 }
 
-/* False: the system is out of descriptors. */
+/* Returns false when the system has no more descriptors. */
 static bool open_loop(pdl_otlp *o) {
     if (o->loop) return true;
     o->loop = pdl_loop_try();
@@ -281,7 +281,7 @@ void pdl_otlp_span_done(pdl_otlp *o) {
 
 /* --- ids -------------------------------------------------------------------------------------- */
 
-/* Steps of splitmix64 from a seed of the system: every number comes once in 2^64. */
+/* Makes an id by splitmix64 from a seed of the system: every number occurs once in 2^64. */
 void pdl_otlp_make_id(pdl_otlp *o, char out[17]) {
     uint64_t x;
     do {
@@ -305,7 +305,7 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     }
     pdl_otlp *o = PDL_NEW(pdl_otlp);
     o->opt = *options;
-    o->opt.url = (pdl_str){0}; /* it is in the configuration */
+    o->opt.url = (pdl_str){0}; /* the configuration has it now */
     o->config = config;
     o->batch = o->why = PDL_BUF;
     o->next_id = pdl_rand_fresh_seed();
@@ -313,8 +313,8 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     return true;
 }
 
-/* The end of a run waits no longer than this for a collector; for one that has said when to come
- * again, until then. */
+/* Sends the rest. The end of a run waits no longer than this for a collector; for one that has
+ * named a time to send again, until then. */
 static void send_last(pdl_otlp *o) {
     const uint64_t last = (uint64_t)PDL_OTLP_LAST_MS * 1000000,
                    most = (uint64_t)MOST_LAST_MS * 1000000;
@@ -327,7 +327,7 @@ static void send_last(pdl_otlp *o) {
         pdl_loop_run(o->loop, (int)((end - now) / 1000000) + 1);
     }
     if (o->sending && o->why.len)
-        note_failure(o, pdl_buf_z(&o->why)); /* it went on so */
+        note_failure(o, pdl_buf_z(&o->why)); /* the failure has continued since */
     else if (o->sending)
         note_failure(o, "the collector did not take them in time");
 }

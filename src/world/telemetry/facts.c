@@ -1,8 +1,8 @@
-/* facts.c -- attributes of spans: what is known of effects, by OpenTelemetry's conventions for
- * generative AI where they have a name, else under `pdl.`.
+/* facts.c -- attributes of spans: facts about effects, by OpenTelemetry's conventions for
+ * generative AI when they have a name, else under `pdl.`.
  *
- * Texts of requests and answers are content, which is sent only where it was asked for: it may be
- * anybody's private words.
+ * Texts of requests and answers are content, which is sent only when the user asked for it: it may
+ * be private.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static void begin(pdl_buf *out, const char *key, const char *type) {
 static pdl_str cut(pdl_str s) {
     if (s.n <= PDL_OTLP_TEXT) return s;
     s.n = PDL_OTLP_TEXT;
-    while (s.n && ((unsigned char)s.p[s.n] & 0xC0) == 0x80) s.n--; /* not inside of a character */
+    while (s.n && ((unsigned char)s.p[s.n] & 0xC0) == 0x80) s.n--; /* not inside a character */
     return s;
 }
 
@@ -34,7 +34,7 @@ void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text) {
     pdl_buf repaired = PDL_BUF;
     pdl_utf8_fault fault;
     text = cut(text);
-    if (pdl_utf8_find_fault(text, &fault)) { /* of the environment */
+    if (pdl_utf8_find_fault(text, &fault)) { /* text of the environment may be invalid */
         pdl_utf8_repair(&repaired, text);
         text = pdl_buf_str(&repaired);
     }
@@ -46,18 +46,19 @@ void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text) {
 
 void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n) {
     begin(out, key, "intValue");
-    pdl_buf_putf(out, "\"%lld\"}}", (long long)n); /* 64 bits are a text in JSON of protobuf */
+    pdl_buf_putf(out, "\"%lld\"}}", (long long)n); /* protobuf in JSON writes 64 bits as a text */
 }
 
 static void put_double(pdl_buf *out, const char *key, double n) {
     char text[PDL_NUM_MAX];
-    if (!(n - n == 0)) return; /* no number */
+    if (!(n - n == 0)) return; /* infinite, or not a number */
     begin(out, key, "doubleValue");
     pdl_buf_put(out, (pdl_str){text, pdl_num_double(n, text)});
     PDL_PUT(out, "}}");
 }
 
-/* A text that is no content; where the policy hides it the name of its label stands instead. */
+/* Adds a text that is not content; when the policy redacts it, the name of its label replaces
+ * it. */
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label) {
     pdl_buf hidden = PDL_BUF;
     if (pdl_mask_hides(to->mask, label)) {
@@ -83,7 +84,7 @@ static void put_texts(pdl_buf *out, const char *key, pdl_vref list) {
     PDL_PUT(out, "]}}}");
 }
 
-/* Any value as the text of its JSON. */
+/* Adds any value as the text of its JSON. */
 static void put_json(pdl_buf *out, const char *key, pdl_vref v) {
     pdl_buf text = PDL_BUF_INIT(16 * PDL_OTLP_TEXT);
     pdl_err ignored = {0};
@@ -102,7 +103,7 @@ static pdl_str text_of(pdl_vref v) {
     return !pdl_is_absent(v) && pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-/* around: of what v is in. */
+/* Adds a member that is a text. around: labels of the value that contains v. */
 static void put_if_text(pdl_otlp_facts *to, const char *key, pdl_vref v, pdl_label around) {
     pdl_str s = text_of(v);
     if (s.n) pdl_otlp_put_shown(to, key, s, pdl_label_of(v) | around);
@@ -115,7 +116,7 @@ static void put_if_int(pdl_buf *out, const char *key, pdl_vref v) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* The provider as the conventions call it; others have the name of ours. */
+/* The names of providers in the conventions; others have our name. */
 static const struct {
     const char *ours, *theirs;
 } providers[] = {
@@ -183,7 +184,7 @@ static void put_parameters(pdl_vref given, pdl_label around, pdl_otlp_facts *to)
     }
 }
 
-/* {role, content} as {role, parts: [{type: text, content}]}. */
+/* Returns {role, content} as {role, parts: [{type: text, content}]}. */
 static pdl_val message_of(pdl_vref m) {
     pdl_vref content = member(m, "content");
     pdl_val out = pdl_dict_putz(
@@ -228,7 +229,7 @@ static void put_finish_reasons(pdl_vref raw, pdl_buf *out) {
     pdl_drop(reasons);
 }
 
-/* label: of all that comes back. */
+/* Adds a reply. label: labels of the whole reply. */
 static void put_model_reply(pdl_vref reply, pdl_label label, pdl_otlp_facts *to) {
     pdl_vref raw = member(reply, "raw"), usage = member(reply, "usage");
     pdl_buf *out = to->out;
@@ -250,7 +251,7 @@ static pdl_vref first_word(const pdl_effect *e) {
     return any ? pdl_list_at(argv, 0) : pdl_absent();
 }
 
-/* What is done, and what with: "chat MODEL", "execute_tool NAME", "command WORD". */
+/* Appends the operation and its object: "chat MODEL", "execute_tool NAME", "command WORD". */
 void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out) {
     pdl_vref r = e->request, what = pdl_absent();
     const char *done = pdl_effect_kind_name(e->kind);

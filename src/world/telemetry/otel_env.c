@@ -1,4 +1,4 @@
-/* otel_env.c -- what the environment says of telemetry: variables that all of OpenTelemetry reads.
+/* otel_env.c -- reads the environment variables that all of OpenTelemetry uses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ static pdl_str trimmed(pdl_str s) {
     return s;
 }
 
-/* Percent-encoding, as lists of names and values have it. */
+/* Appends a text with its percent-encoding decoded, which lists of names and values have. */
 static void put_decoded(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         int high = s.p[i] == '%' && i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1;
@@ -66,7 +66,8 @@ static void add_header(void *user, pdl_str name, pdl_str value) {
     *pdl_vec_push(&c->headers) = pdl_buf_take(&line);
 }
 
-/* A name that comes again replaces its value: an attribute stands once. */
+/* Adds an attribute. A name that occurs again replaces its value, because an attribute occurs
+ * once. */
 static void add_resource(void *user, pdl_str name, pdl_str value) {
     pdl_val *all = user;
     *all = pdl_dict_put(*all, pdl_text(name), pdl_text(value));
@@ -96,7 +97,7 @@ static bool is_hex(pdl_str s) {
     return any;
 }
 
-/* "00-TRACE-SPAN-FLAGS": who started this process, and whether spans are wanted. */
+/* Reads "00-TRACE-SPAN-FLAGS": the span that started this process, and whether spans are wanted. */
 static void read_parent(pdl_str s, otlp_config *c) {
     enum { TRACE = 3, SPAN = 36, FLAGS = 53, LEAST = 55 };
     if (s.n < LEAST || s.p[2] != '-' || s.p[SPAN - 1] != '-' || s.p[FLAGS - 1] != '-' ||
@@ -110,7 +111,7 @@ static void read_parent(pdl_str s, otlp_config *c) {
     c->sampled = flags & 1;
 }
 
-/* What others keep in the trace; without a parent it belongs to nothing. */
+/* Reads the state that other programs keep in the trace; without a parent it belongs to nothing. */
 static void read_state(pdl_str s, otlp_config *c) {
     enum { LONGEST = 512 };
     s = trimmed(s);
@@ -123,7 +124,7 @@ static void note(const pdl_otlp_options *o, const char *text) {
     if (o->note) o->note(o->note_user, pdl_str_of(text));
 }
 
-/* Where the environment sends to; false: nowhere. */
+/* Appends the address of the collector. Returns false when the environment has none. */
 static bool put_address(const pdl_otlp_options *o, pdl_buf *out) {
     pdl_str protocol = get(o, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
             whole = get(o, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),

@@ -1,14 +1,13 @@
-/* otlp_spans.c -- events of a run become spans: the run, blocks that have a name, effects.
+/* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
- * A block has a span when it has `def` or `description`, or is the body of a function; inside of
- * the library only the body of a function that the program has called, and what leaves the process,
- * unless all is asked for: an agent of the library runs a hundred blocks for each call of a model.
- * The parent
- * of a span is the innermost of these whose place (a chain of shared parts) is around its own. A
- * block may end before the answer that it has asked for is there (values are waited for where they
- * are used); its span ends with the last one inside of it. Effects are also found under blocks that
- * have ended, when a queue let them go later; only as many of these are remembered as calls can
- * wait.
+ * A block has a span when it has `def` or `description`, or is the body of a function. Inside the
+ * library only effects that leave the process, and the body of a function that the program has
+ * called, have one, unless all spans are requested: an agent of the library runs a hundred blocks
+ * for each call of a model. The parent of a span is the innermost span whose place (a chain of
+ * shared parts) is around its own. A block may end before the answer that it has requested is
+ * there, since values are awaited where they are used; its span ends with the last one inside it.
+ * Effects are also found under blocks that have ended, when a queue forwards them later; only as
+ * many of these are remembered as calls can wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,18 +24,18 @@ enum { ENDED_BLOCKS = 1024, CLIENT = 3, INTERNAL = 1 };
 
 typedef struct span {
     pdl_otlp_run *run;
-    struct span *up; /* that waits for its end; NULL: the run itself */
-    char parent[17]; /* id of the span around it; empty: none */
-    pdl_path *place; /* of a block: kept, the key under which it is found */
+    struct span *up; /* the span that waits for its end; NULL for the run itself */
+    char parent[17]; /* id of the span around it; empty when there is none */
+    pdl_path *place; /* place of a block: owned, the key under which it is found */
     char id[17];
     int kind;
     int64_t start, end;
-    uint32_t n_open; /* spans inside of it that are open */
+    uint32_t n_open; /* open spans inside it */
     bool is_over, failed;
     pdl_buf name, facts;
 } span;
 
-/* What is left of a block's span. */
+/* The remains of a block's span. */
 typedef struct ended_block {
     pdl_path *place;
     char id[17];
@@ -58,7 +57,7 @@ struct pdl_otlp_run {
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/* parent: id of the span around it; NULL: of up. */
+/* Makes a span. parent: id of the span around it; NULL: that of up. */
 static span *span_new(pdl_otlp_run *r, span *up, const char *parent, int kind, int64_t start) {
     span *s = PDL_NEW(span);
     *s = (span){.run = r, .up = up, .kind = kind, .start = start, .end = start};
@@ -109,7 +108,7 @@ static void remember_ended(span *s) {
     pdl_idmap_put(&r->ended_at, (uintptr_t)s->place, e);
 }
 
-/* Writes it once all inside of it is over, and then perhaps those around it. */
+/* Writes a span once everything inside it has ended, and then perhaps those around it. */
 static void settle(span *s) {
     while (s && s->is_over && !s->n_open) {
         span *up = s->up;
@@ -134,14 +133,15 @@ static void over(span *s, int64_t end) {
     settle(s);
 }
 
-/* Facts of a span; label: of the texts that are content. */
+/* Returns the facts of a span; label: labels of the texts that are content. */
 static pdl_otlp_facts facts_of(span *s, pdl_label label) {
     const pdl_otlp_run *r = s->run;
     bool content = r->o->opt.content && !pdl_mask_hides(r->mask, label);
     return (pdl_otlp_facts){&s->facts, r->mask, content};
 }
 
-/* e: what failed, whose request the message may repeat; NULL: no effect. */
+/* Marks a span as failed. e: the effect that failed, whose request the message may repeat; NULL
+ * when there is none. */
 static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
     pdl_otlp_facts to = facts_of(s, 0);
@@ -151,7 +151,8 @@ static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
         pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
 }
 
-/* The innermost span around a place; *id: of one that has ended, NULL: it is open. */
+/* Finds the innermost span around a place. *id: that of a span that has ended; NULL when the span
+ * is open. */
 static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     *id = NULL;
     for (const pdl_path *p = place; p; p = p->up) {
@@ -166,7 +167,7 @@ static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     return r->root;
 }
 
-/* label: of the text in which the block is written, whose keys are in the place. */
+/* Adds the place. label: labels of the text of the block, whose keys are in the place. */
 static void put_place(const pdl_path *place, pdl_label label, pdl_otlp_facts *to) {
     pdl_buf text = PDL_BUF;
     pdl_path_text(place, &text);
@@ -190,7 +191,8 @@ static void begin_run(pdl_otlp_run *r, const pdl_event *e) {
     if (*r->id) pdl_otlp_put_text(&r->root->facts, "pdl.run.id", pdl_str_of(r->id));
 }
 
-/* `def`, or the key in the `defs` of the block around it: "defs.NAME.KIND" is its place then. */
+/* Returns `def`, or the key in the `defs` of the block around it, in which case the place is
+ * "defs.NAME.KIND". */
 static pdl_str variable_of(const pdl_event *e) {
     const pdl_path *up = e->path ? e->path->up : NULL;
     if (e->block->def.s.n) return e->block->def.s;
@@ -198,7 +200,7 @@ static pdl_str variable_of(const pdl_event *e) {
     return named ? pdl_str_of(up->name) : (pdl_str){0};
 }
 
-/* Functions are known by their bodies, which the events of their calls name. */
+/* Remembers the body of a function, because the events of calls name it. */
 static void note_function(pdl_otlp_run *r, const pdl_event *e) {
     pdl_str name = variable_of(e);
     const pdl_b_function *f = pdl_block_as(e->block, PDL_BLOCK_function);
@@ -217,7 +219,7 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
     if (!r->root || !(function || def.n || description.n)) return;
     if (e->library && !(function && e->entered) && !r->o->opt.all) return;
     span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
-    if (old && !old->is_over) over(old, e->nanos); /* a further attempt at the same place */
+    if (old && !old->is_over) over(old, e->nanos); /* another attempt at the same place */
     span *up = around(r, e->path->up, &id);
     span *s = span_new(r, up, id, INTERNAL, e->nanos);
     s->place = pdl_path_keep(e->path);
@@ -275,7 +277,7 @@ static void reply(pdl_otlp_run *r, const pdl_event *e) {
     end_effect(r, s, e->effect->id, e->nanos);
 }
 
-/* What was cancelled has no reply. */
+/* Ends the run. Cancelled effects have no reply. */
 static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
     if (!r->root) return;
     for (size_t i = 0; i < pdl_idmap_places(&r->effects); i++) {
@@ -293,7 +295,7 @@ static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
     for (size_t i = 0; i < pdl_idmap_places(&r->blocks); i++)
         if (pdl_idmap_at(&r->blocks, i)) *pdl_vec_push(&open) = pdl_idmap_at(&r->blocks, i);
     for (size_t i = 0; i < open.n; i++)
-        open.p[i]->n_open++; /* none goes while the others are named */
+        open.p[i]->n_open++; /* none is freed while the others are ended */
     for (size_t i = 0; i < open.n; i++) open.p[i]->is_over = true;
     for (size_t i = 0; i < open.n; i++) {
         if (open.p[i]->end < now) open.p[i]->end = now;

@@ -1,4 +1,5 @@
-/* command.c -- commands: an argument vector becomes a process, never through a shell.
+/* command.c -- runs commands: an argument vector becomes a process, never through a shell. The
+ * errors have the texts of the reference, which programs compare.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,8 @@
 
 #include "base/banned.h"
 
-/* Texts of the reference: "Shell Code error: " and the repr of Python's exception. */
+/* Refuses with the texts of the reference: "Shell Code error: " and the repr of Python's
+ * exception. */
 static void refuse(job *j, const char *py_class, const char *repr) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "Shell Code error: %s", repr);
@@ -29,7 +31,7 @@ static bool has_shell_words(pdl_vref argv) {
     return false;
 }
 
-/* Commands that a shell does itself: no program has their names. */
+/* Returns true for commands that a shell does itself: no program has their names. */
 static bool is_of_shells(pdl_str word) {
     static const char *const words[] = {"cd", "export", "source", "alias", "set", "unset", "eval"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -37,7 +39,7 @@ static bool is_of_shells(pdl_str word) {
     return false;
 }
 
-/* The program cannot be started, in words of the reference; the help names it. */
+/* Reports that the program cannot be started, in the words of the reference; the help names it. */
 static void refuse_start(job *j, bool denied) {
     pdl_err err = {0};
     pdl_vref name = pdl_list_at(pdl_dict_getz(j->e->request, "argv"), 0);
@@ -85,7 +87,7 @@ static bool check_argv(job *j, pdl_vref argv) {
     return true;
 }
 
-/* Text as Python reads it: valid UTF-8, every line end a newline. */
+/* Returns text as Python reads it: valid UTF-8, every line end a newline. */
 static pdl_val output_text(pdl_str bytes) {
     pdl_buf valid = PDL_BUF, out = PDL_BUF;
     bool is_valid = pdl_utf8_check(bytes) == PDL_NOT_FOUND;
@@ -117,7 +119,8 @@ static void refuse_slow(job *j) {
     pdl_buf_fini(&b);
 }
 
-/* What the helper says in place of the command. */
+/* Handles an end that the helper reports for the command. Returns false when the command itself
+ * ended. */
 static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
     pdl_sandbox_end end = pdl_sandbox_end_of(r->signal);
@@ -126,7 +129,7 @@ static bool ended_confined(job *j, const pdl_proc_result *r) {
         return true;
     }
     if (end == PDL_SANDBOX_MEMORY || !pdl_sandbox_end_error(end, "command", r->err, &err))
-        return false; /* answered with what it wrote */
+        return false; /* it is answered with its output */
     pdl_worker_job_refuse(j, &err);
     return true;
 }
@@ -182,7 +185,7 @@ void pdl_command_start(job *j) {
     if (!check_argv(j, argv)) return;
     size_t n = pdl_list_len(argv);
     const char **words = PDL_NEW_N(const char *, n + 1);
-    /* strings end with a NUL */
+    /* strings of values end with a NUL */
     for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p;
     pdl_err err = {0};
     const pdl_sandbox *sandbox = j->w->opt.sandbox;
@@ -192,7 +195,7 @@ void pdl_command_start(job *j) {
                            .env = env,
                            .user = j,
                            .done = ended,
-                           .inherit_stdin = !sandbox, /* confined code never has our terminal */
+                           .inherit_stdin = !sandbox, /* confined code never gets our terminal */
                            .timeout_ms = j->w->opt.time_limit_ms,
                            .max_memory = j->w->opt.max_memory};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);

@@ -32,18 +32,18 @@
 
 enum {
     IPYTHON_MS = 5000,
-    LEAVE_MS = 2000,          /* how long an idle process may take to end by itself */
-    INTERRUPT_RETRY_MS = 500, /* between two interrupts of a cancelled block */
-    MAX_INTERRUPTS = 4,       /* then the process is ended */
-    SHUTDOWN_MS = 1000,       /* from the end of its messages to the end of the process */
+    LEAVE_MS = 2000,          /* time that an idle process has to end by itself */
+    INTERRUPT_RETRY_MS = 500, /* pause between two interrupts of a cancelled block */
+    MAX_INTERRUPTS = 4,       /* after these the process is killed */
+    SHUTDOWN_MS = 1000,       /* time from the end of its messages to the end of the process */
 };
 
 /* worker.py, later.py and left.py, made by tools/embed. */
 extern const unsigned char pdl_worker_py[], pdl_worker_later_py[], pdl_worker_left_py[];
 extern const size_t pdl_worker_py_len, pdl_worker_later_py_len, pdl_worker_left_py_len;
 
-/* Reads the three from descriptor 3; all but the first are compiled when they are needed. The
- * working directory must not offer modules. */
+/* Reads the three files from descriptor 3; all but the first are compiled when they are needed. The
+ * working directory must not provide modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
                            "import os\n"
@@ -72,7 +72,7 @@ static bool is_alive(const worker *w) {
 /* --- end -------------------------------------------------------------------------------------- */
 
 static void forget_questions(worker *w) {
-    /* released by their answer, or at the end */
+    /* the handles are released by their answer, or at the end */
     for (question *q = w->questions; q; q = q->next) q->generation = 0;
 }
 
@@ -84,7 +84,7 @@ static void free_questions(worker *w) {
     w->questions = NULL;
 }
 
-/* Forget the process. Jobs stay. */
+/* Forgets the process. Its jobs stay. */
 static void detach(worker *w) {
     pdl_timer_stop(w->shutdown_timer);
     w->shutdown_timer = NULL;
@@ -98,8 +98,8 @@ static void detach(worker *w) {
     w->drops.n = 0;
 }
 
-/* Every job that Python worked on fails with msg. */
-enum { NO_MEMORY = 97 }; /* the exit status of a worker that cannot even report it */
+/* Fails every job that Python worked on with msg. */
+enum { NO_MEMORY = 97 }; /* exit status of a worker that cannot even report that it has no memory */
 
 static void fail_jobs_as(worker *w, pdl_err_kind kind, const char *py_class, const char *msg) {
     for (;;) {
@@ -152,7 +152,7 @@ static void ended(void *user, const pdl_proc_result *r) {
 
 static void wait_a_moment(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }
 
-/* Has the child ended within ms? It stays to be collected by the loop. */
+/* Returns true when the child ends within ms. The loop collects it later. */
 static bool wait_exit(int pid, int ms) {
     for (int i = 0; i < 2 * ms; i++) {
         siginfo_t info = {0};
@@ -215,7 +215,7 @@ static void put_error(pdl_buf *b, const pdl_err *err) {
     pdl_buf_putc(b, '}');
 }
 
-/* Answer with a value (taken) or the error when it is absent. */
+/* Answers with a value (taken), or with the error when the value is absent. */
 static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
     worker *w = q->w;
     uint64_t id = q->id;
@@ -248,7 +248,8 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
     pdl_drop(v);
 }
 
-/* The labels of what the run gives to code are joined into those of the code's result. */
+/* Answers a call of the run. The labels of a value that the run passes to code are joined into
+ * those of the code's result. */
 static void on_value(void *user, pdl_val v, const pdl_err *err) {
     question *q = user;
     job *j = pdl_worker_job_find(q->w, q->job);
@@ -277,7 +278,7 @@ static void answer_cancel(question *q) {
     pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
     if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    q->generation = 0; /* a late answer is not for a later call */
+    q->generation = 0; /* a late answer must not reach a later call */
 }
 
 /* --- messages from Python --------------------------------------------------------------------- */
@@ -343,7 +344,7 @@ static void on_fail(job *j, pdl_vref m) {
     bool none = pdl_str_ends(msg, pdl_str_of(unset)) &&
                 pdl_str_find(msg, PDL_STR("  File "), 0) == PDL_NOT_FOUND;
     size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
-    /* Python's words say nothing of what to do, so they come last */
+    /* Python's text does not say what to do, so it comes last */
     pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",
                 none ? "Python Code error: " NO_RESULT "\n" : "",
                 PDL_FMT(last == PDL_NOT_FOUND ? msg : pdl_str_sub(msg, last + 1, msg.n)));
@@ -356,7 +357,7 @@ static void on_fail(job *j, pdl_vref m) {
         err.has_status = true;
     }
     err.uncatchable = k != PDL_E_code;
-    /* the limit of its profile, as Python meets it */
+    /* the memory limit of the profile, as Python reports it */
     bool memory = j->w->opt.sandbox && pdl_str_starts(py_class, PDL_STR("MemoryError"));
     if (memory) err.kind = PDL_E_memory;
     uint64_t line = number_at(m, "line");
@@ -422,7 +423,8 @@ static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *er
     return true;
 }
 
-/* The process handles signals from now on, so blocks that were cancelled before can be interrupted.
+/* Notes that the process handles signals from now on, and interrupts the blocks that were cancelled
+ * before.
  */
 static void on_ready(worker *w) {
     w->ready = true;
@@ -463,14 +465,14 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
                   ? on_dict(w, m, err)
                   : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                                 "the Python process sent a message that is not an object");
-    /* last, because its values may name them */
+    /* last, because values of the message may name released objects */
     if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released"));
     pdl_drop(m);
     return ok;
 }
 
-/* Detects code that writes to our descriptor: its bytes are not a message, and their length would
- * be waited for. */
+/* Returns false for code that writes to our descriptor: its bytes are not a message, and we would
+ * wait for a length that they do not have. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
@@ -490,17 +492,16 @@ static void on_msg(void *user, pdl_str bytes) {
     worker *w = user;
     pdl_err err = {0};
     if (w->broken.kind != PDL_E_NONE) return;
-    if (!bytes.n) { /* it ends, or code closed the descriptor */
+    if (!bytes.n) { /* the process ends, or code closed the descriptor */
         w->shutdown_timer = pdl_timer_start(w->loop, SHUTDOWN_MS, on_shutdown_timer, w);
         return;
     }
     bool ok =
         pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
     if (w->proc)
-        pdl_proc_drain_errors(
-            w->proc); /* what it wrote before its last message: the run may end with that */
+        pdl_proc_drain_errors(w->proc); /* the run may end with its last message */
     if (ok) return;
-    /* Its messages cannot be trusted any more. The end of the process fails the jobs. */
+    /* The stream cannot be trusted any more. The end of the process fails the jobs. */
     if (w->broken.kind == PDL_E_NONE)
         pdl_err_move(&w->broken, &err);
     else
@@ -508,7 +509,7 @@ static void on_msg(void *user, pdl_str bytes) {
     if (w->proc) pdl_proc_kill(w->proc, SIGKILL);
 }
 
-/* What child processes of the code print: belongs to the block that began last. */
+/* Receives the output of child processes of the code. It belongs to the block that began last. */
 static void on_stdout(void *user, pdl_str bytes) {
     worker *w = user;
     job *last = NULL;
@@ -527,8 +528,8 @@ static void on_stderr(void *user, pdl_str bytes) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* A helper is started in any case: what is not there is found out before. A name without a folder
- * is looked for inside. */
+/* Returns true when the interpreter may be started. With a sandbox the helper always starts, so a
+ * missing interpreter is detected here; a name without a folder is searched inside. */
 static bool may_start(const worker *w, const char *python) {
     return *python && (!w->opt.sandbox || !strchr(python, '/') || access(python, X_OK) == 0);
 }
@@ -597,7 +598,8 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     if (ipython)
         pdl_buf_putf(&o->body, ",\"seconds\":%g",
                      (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
-    if (j->e->sender && !ipython) PDL_PUT(&o->body, ",\"watch\":true"); /* it may be resumed */
+    /* the run may be resumed later */
+    if (j->e->sender && !ipython) PDL_PUT(&o->body, ",\"watch\":true");
     pdl_vref left = pdl_dict_getz(r, "left");
     if (pdl_is_list(left)) PDL_PUT(&o->body, ",\"left\":");
     if (pdl_is_list(left) && !pdl_worker_wire_put(o, left)) return false;
@@ -618,7 +620,7 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
 }
 
 /* Writes the request of an object effect unchanged, except that the handle's id becomes the number
- * inside of this process. */
+ * of the object in this process. */
 static bool put_object(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_val r = pdl_keep(j->e->request);
@@ -664,7 +666,7 @@ void pdl_python_start(job *j) {
     bool code = j->e->kind == PDL_EFFECT_code;
     bool ok = pdl_is_dict(j->e->request) ||
               pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is not an object");
-    if (w->proc && !is_alive(w) && !w->n_python) detach(w); /* it ended while idle */
+    if (w->proc && !is_alive(w) && !w->n_python) detach(w); /* it ended while it was idle */
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
     if (ok) {
@@ -690,7 +692,7 @@ static bool has_question(const worker *w, const job *j) {
 }
 
 /* Returns true when j is the block that computes, or when only cancelled blocks do. Blocks begin in
- * the order of jobs; once they have asked something, they continue in any order. */
+ * the order of jobs; once they have asked a question, they continue in any order. */
 static bool has_the_turn(const worker *w, const job *j) {
     bool before = true;
     for (size_t i = 0; i < w->jobs.n; i++) {
@@ -704,7 +706,7 @@ static bool has_the_turn(const worker *w, const job *j) {
 }
 
 /* Ends a cancelled block: by interrupts, which also reach the children of the code when this block
- * is the one that computes; then, when the block ignores them, by ending the process. */
+ * is the one that computes; when the block ignores them, by ending the process. */
 static void interrupt(void *user) {
     job *j = user;
     worker *w = j->w;
@@ -714,7 +716,7 @@ static void interrupt(void *user) {
     if (j->n_interrupts >= MAX_INTERRUPTS && busy) {
         detach(w);
         fail_jobs(w, "RuntimeError,Exception",
-                  "Python Code error: the Python process was ended: a block that was given up did "
+                  "Python Code error: the Python process was ended: a cancelled block did "
                   "not end");
         return;
     }
@@ -726,8 +728,8 @@ static void interrupt(void *user) {
     j->interrupt_retry = pdl_timer_start(w->loop, pdl_pace_ms(INTERRUPT_RETRY_MS), interrupt, j);
 }
 
-/* A block that waits for an answer gets the cancellation as its answer; one that computes is
- * interrupted. */
+/* Cancels a block. One that waits for an answer gets the cancellation as its answer; one that
+ * computes is interrupted. */
 void pdl_python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;

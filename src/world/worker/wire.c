@@ -1,6 +1,6 @@
 /* wire.c -- values as the JSON of the worker protocol, and back. Values that JSON lacks are written
- * {"$pdl": KIND, ...}; functions and objects without a Python form are numbers in a table,
- * described once in a message beside its values.
+ * {"$pdl": KIND, ...}; functions and objects without a Python form are numbers in a table, which a
+ * message describes once beside its values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@
 
 enum {
     DECIMAL_BITS = 13000
-}; /* newer Pythons refuse longer decimal numbers: those travel in hexadecimal */
+}; /* newer Pythons refuse longer decimal numbers, so those are sent in hexadecimal */
 
 void pdl_worker_wire_fini(wire_out *o) {
     pdl_buf_fini(&o->body);
@@ -150,7 +150,7 @@ static bool put_handle(wire_out *o, pdl_vref v) {
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
-    o->refs = PDL_BUF; /* descriptions are plain data: they add no descriptions */
+    o->refs = PDL_BUF; /* descriptions are plain data, which have no descriptions */
     pdl_buf_putf(&o->body, ",\"%s\":", key);
     bool ok = pdl_worker_wire_put(o, v);
     pdl_buf_fini(&o->refs);
@@ -208,7 +208,7 @@ static bool put_promise(wire_out *o, pdl_vref v) {
     return pdl_err_set(o->err, PDL_E_code, (pdl_loc){0}, "a value for code is not there yet");
 }
 
-/* Flat: one case per kind. */
+/* Writes a value by its kind. Flat: one case per kind. */
 static bool put_kind(wire_out *o, pdl_vref v) {
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT:
@@ -263,7 +263,7 @@ bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
     return ok;
 }
 
-/* --- what Python holds ------------------------------------------------------------------------ */
+/* --- values that Python holds ----------------------------------------------------------------- */
 
 static held *find_held(worker *w, uint64_t id) {
     size_t lo = 0;
@@ -271,7 +271,7 @@ static held *find_held(worker *w, uint64_t id) {
     return lo < w->held.n && w->held.p[lo].id == id ? &w->held.p[lo] : NULL;
 }
 
-/* Slots of released values stay, absent, until they are half of the table. */
+/* Removes the slots of released values, once they are half of the table. */
 static void compact(worker *w) {
     size_t n = 0;
     for (size_t i = 0; i < w->held.n; i++)
@@ -341,7 +341,7 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     h->user = w->lease;
     w->lease->refs++;
     if (pdl_is_absent(form) || pdl_worker_wire_get(w, form, &h->json, err)) return true;
-    pdl_drop(*out); /* releases the object, in the worker too */
+    pdl_drop(*out); /* releases the object in the process, too */
     return false;
 }
 
@@ -451,8 +451,8 @@ static bool get_held(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* User code may have changed it by append and the like, so its items need not be messages: it is a
- * list then. */
+/* Reads a context. User code may have changed it by append and the like, so its items need not be
+ * messages: then it is a list. */
 static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val list, context;
     if (!get_list(w, pdl_dict_getz(j, "items"), &list, err)) return false;
@@ -489,7 +489,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     return true;
 }
 
-/* Depth is bounded by the reader of JSON. */
+/* Reads a value. The reader of JSON has limited its depth. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(j)) return get_list(w, j, out, err);
     if (!pdl_is_dict(j)) {

@@ -1,4 +1,4 @@
-/* worker.c -- see worker.h: effects become jobs, jobs get replies.
+/* worker.c -- the world: effects become jobs, and jobs get replies; see worker.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,13 +34,13 @@ job *pdl_worker_job_find(worker *w, uint64_t id) {
     return NULL;
 }
 
-/* Out of the table; its effect is the caller's. */
+/* Removes the job from the table. The caller owns its effect. */
 static pdl_effect *job_end(job *j) {
     worker *w = j->w;
     pdl_effect *e = j->e;
     size_t i = 0;
     while (i < w->jobs.n && w->jobs.p[i] != j) i++;
-    assert(i < w->jobs.n); /* it ends once */
+    assert(i < w->jobs.n); /* a job ends once */
     memmove(&w->jobs.p[i], &w->jobs.p[i + 1], (w->jobs.n - i - 1) * sizeof *w->jobs.p);
     w->jobs.n--;
     assert(!j->python || w->n_python > 0);
@@ -102,7 +102,7 @@ static void cancel(pdl_world *base, uint32_t id) {
         if (j->python)
             pdl_python_cancel(j);
         else
-            job_end(j); /* kills the command */
+            job_end(j); /* this kills the command */
         return;
     }
 }

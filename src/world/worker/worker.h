@@ -22,37 +22,37 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* Ends a program started by code. result is taken; absent on failure. Call it once, never after the
- * world is closed. */
+/* Receives the end of a program started by code. result is taken; absent on failure. Called once,
+ * never after the world is closed. */
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
 /* Answers a read of standard input by code with a line without its end (borrowed); eof: the input
  * has ended. Call it exactly once, and not after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
-/* All-zero is the default. Everything is borrowed and must outlive the world, unless marked as
+/* Options that may all be zero. Everything is borrowed and must outlive the world, unless marked as
  * copied. */
 typedef struct pdl_worker_options {
-    /* candidates, tried in order until one starts: paths or names searched in PATH; copied */
+    /* Interpreters, tried in order until one starts: paths or names searched in PATH; copied. */
     const char *const *pythons;
     size_t n_pythons; /* 0: "python3" */
-    pdl_str dir;      /* program directory, used where a request has no cwd; copied */
-    /* limit for one python block, its waits for the run included, and for one command; 0: none. The
-     * process is killed; the next block starts a new one */
+    pdl_str dir;      /* program directory, used when a request has no cwd; copied */
+    /* Limit for one python block, with its waits for the run, and for one command; 0: none. The
+     * process is killed; the next block starts a new one. */
     uint64_t time_limit_ms;
-    /* address space of the Python process and of a command, in bytes; 0: as ours */
+    /* Address space of the Python process and of a command, in bytes; 0: as ours. */
     size_t max_memory;
-    uint64_t ipython_ms;    /* of one ipython block; 0: 5000 */
+    uint64_t ipython_ms;    /* limit for one ipython block; 0: 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
-    void *user;             /* of the callbacks */
-    /* Receives what the Python process writes to its standard error, which then is not a terminal.
-     * NULL: the process inherits ours. */
+    void *user;             /* first argument of the callbacks */
+    /* Receives the standard error of the Python process, which then is not a terminal. NULL: the
+     * process inherits ours. */
     void (*errors)(void *user, pdl_str bytes);
-    /* Code of the effect `code` reads standard input: make it an INPUT effect and answer. NULL: end
-     * of input. */
+    /* Called when code of the effect `code` reads standard input: makes an INPUT effect and
+     * answers. NULL: end of input. */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
-    /* Code uses the pdl package. request (taken) is a dict:
+    /* Called when code uses the pdl package. request (taken) is a dict:
      *   op      "run": execute a program; "parse": only check that it is one (result: anything)
      *   text    the program
      *   name    file name for messages, or null
@@ -61,14 +61,14 @@ typedef struct pdl_worker_options {
      *   config  dict as given to exec_str (yield_result, role, ...)
      *   output  "result" | "all"
      * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. NULL:
-     * refused with an error. */
+     * the request is refused with an error. */
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
-    const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: nothing does */
-    /* counts the processes of worlds whose objects meet in one run; NULL: there is one world */
+    const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: they are not confined */
+    /* Counts the processes of worlds whose objects occur in one run; NULL: there is one world. */
     uint32_t *generations;
-    /* Attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL: records travel as
-     * opaque objects. */
+    /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL:
+     * Python gets records as opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);
 } pdl_worker_options;
 
@@ -125,14 +125,15 @@ typedef struct pdl_worker_options {
  * what it started). */
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
 
-/* Is an object that the request of an effect of kind object uses in the world's process? */
+/* Returns true when the request of an effect of kind object uses an object of the world's
+ * process. */
 bool pdl_worker_has_object(const pdl_world *w, pdl_vref request);
 
-/* Nothing runs in the world, and no value of the program is an object of its process: it may be
- * closed. */
+/* Returns true when the world may be closed: nothing runs in it, and no value of the program is an
+ * object of its process. */
 bool pdl_worker_is_idle(const pdl_world *w);
 
-/* Process id of the Python process, 0 when it does not run (tests, traces). */
+/* Returns the process id of the Python process, 0 when it does not run (for tests and traces). */
 int pdl_worker_pid(const pdl_world *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* worker_impl.h -- private to the worker: the world's state, jobs, the wire.
+/* worker_impl.h -- the state of the world, its jobs, and the wire. Private to worker.
  *
  *    worker.c   the world: effects become jobs, jobs get replies
  *    python.c   the Python process: start, messages, questions, end
@@ -22,28 +22,29 @@ typedef struct worker worker;
 typedef struct job {
     worker *w;
     pdl_effect *e;
-    uint64_t id;      /* on the wire */
-    bool python;      /* known to the Python process */
-    bool asked;       /* it asked the run something: other blocks may have run meanwhile */
+    uint64_t id;      /* number on the wire */
+    bool python;      /* the Python process knows it */
+    bool asked;       /* it has asked a question: other blocks may have run meanwhile */
     uint64_t started; /* ns */
     pdl_timer *limit;
-    /* set while it was cancelled and has not ended: the next interrupt */
+    /* For a cancelled job that has not ended: when it is interrupted next. */
     pdl_timer *interrupt_retry;
     int n_interrupts;
-    pdl_proc *proc; /* of a command */
+    pdl_proc *proc; /* process of a command */
     pdl_buf out;    /* stdout of code so far */
 } job;
 
 /* A question of Python code that the run has not answered yet. */
 typedef struct question {
     worker *w;
-    uint64_t id; /* on the wire */
+    uint64_t id; /* number on the wire */
     uint64_t job;
     uint32_t generation;
     struct question *next, **link;
 } question;
 
-/* Outlives the world while handles do; w is NULL once it is closed. */
+/* The connection between handles and the world. It outlives the world while handles do; w is NULL
+ * once the world is closed. */
 typedef struct lease {
     size_t refs;
     worker *w;
@@ -63,18 +64,18 @@ struct worker {
     char *dir;
     PDL_VEC(job *) jobs;
     uint64_t next_id;
-    /* the Python process */
+    /* --- the Python process --- */
     pdl_proc *proc;
     pdl_frame frame;
     bool ready;                /* it handles signals */
-    pdl_timer *shutdown_timer; /* set once it closed its end: when it is killed */
+    pdl_timer *shutdown_timer; /* set when it has closed its messages: when it will be killed */
     uint32_t generation;       /* number of the process, part of the ids of handles */
-    size_t n_python;           /* jobs it works on */
+    size_t n_python;           /* jobs that it works on */
     question *questions;
-    PDL_VEC(held) held; /* ascending ids */
+    PDL_VEC(held) held; /* sorted by id */
     uint64_t next_held;
     size_t n_released;       /* entries of held that were released */
-    PDL_VEC(uint64_t) drops; /* ids of released handles that Python does not know of yet */
+    PDL_VEC(uint64_t) drops; /* ids of released handles that Python has not been sent yet */
     lease *lease;
     bool busy_at_close; /* code was running when the world was closed */
     pdl_err broken;     /* why the stream of messages cannot be trusted any more */
@@ -97,19 +98,19 @@ void pdl_command_start(job *j);
 typedef struct wire_out {
     worker *w;
     pdl_buf body,
-        refs; /* refs: entries of the object that describes functions and opaque values of body */
+        refs; /* refs: the entries that describe functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
     size_t check_at; /* length of body at which cancellation is checked */
-    pdl_label said;  /* of what tool servers say of functions in it */
+    pdl_label said;  /* labels of the descriptions of tool functions in it */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);
-/* Decodes j, part of a message read as JSON. */
+/* Reads j, a part of a message in JSON. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);
-void pdl_worker_wire_forget(worker *w); /* drops everything held */
+void pdl_worker_wire_forget(worker *w); /* releases everything held */
 
-enum { HANDLE_BITS = 40 }; /* of a handle's id below the generation */
+enum { HANDLE_BITS = 40 }; /* bits of a handle's id below the generation */
 
 #endif

@@ -207,7 +207,7 @@ static const struct {
      "range(128)"},
     {PDL_EFFECT_sleep, "{\"seconds\":-1}", "None"},
     {PDL_EFFECT_sleep, "{\"seconds\":0.001}", "None"},
-    {PDL_EFFECT_model, "{}", "runtime: nobody answers effects of this kind"},
+    {PDL_EFFECT_model, "{}", "runtime: no world answers effects of this kind"},
 };
 
 static void requests_are_answered(void **state) {
