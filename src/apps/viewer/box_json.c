@@ -47,14 +47,14 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
 }
 
 /* What is not a count of tokens is left out: sums of a hostile trace stay in range. */
-static int64_t count_of(pdl_vref usage, const char *key) {
+int64_t pdl_usage_count(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)
                                                                                   : 0;
 }
 
 int64_t pdl_usage_tokens(pdl_vref usage) {
-    return count_of(usage, "prompt_tokens") + count_of(usage, "completion_tokens");
+    return pdl_usage_count(usage, "prompt_tokens") + pdl_usage_count(usage, "completion_tokens");
 }
 
 int64_t pdl_box_tokens(const pdl_box *b) { return pdl_usage_tokens(pdl_box_get(b, "pdl__usage")); }
@@ -254,9 +254,9 @@ void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out) {
         const pdl_box *b = &d->boxes.p[i];
         pdl_vref usage = pdl_box_get(b, "pdl__usage");
         failed += b->counts;
-        calls += count_of(usage, "model_calls");
-        prompt += count_of(usage, "prompt_tokens");
-        completion += count_of(usage, "completion_tokens");
+        calls += pdl_usage_count(usage, "model_calls");
+        prompt += pdl_usage_count(usage, "prompt_tokens");
+        completion += pdl_usage_count(usage, "completion_tokens");
     }
     const pdl_box *root = &d->boxes.p[0];
     pdl_json_put_int(out, "boxes", (int64_t)d->boxes.n);

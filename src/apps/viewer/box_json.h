@@ -32,6 +32,8 @@ pdl_str pdl_box_variable(const pdl_box *b);
 /* Tokens of the prompt and the answer of a call. */
 int64_t pdl_box_tokens(const pdl_box *b);
 int64_t pdl_usage_tokens(pdl_vref usage); /* absent: none */
+/* One count of it, "prompt_tokens"; what is no count of tokens is 0. */
+int64_t pdl_usage_count(pdl_vref usage, const char *key);
 
 /* Totals of the run: {"boxes", "failed", "micros", "calls", "prompt_tokens", "completion_tokens"}
  * as members, without braces. */

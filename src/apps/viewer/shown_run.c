@@ -30,6 +30,7 @@ bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *progr
             .doc = doc,
             .source = pdl_view_source_new(doc, program),
         };
+        (*out)->reading = pdl_reading_new(doc);
     }
     pdl_buf_fini(&repaired);
     pdl_buf_fini(&shown);
@@ -38,6 +39,7 @@ bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *progr
 
 void pdl_view_run_free(pdl_view_run *r) {
     if (!r) return;
+    pdl_reading_free(r->reading);
     pdl_view_source_free(r->source);
     pdl_doc_free(r->doc);
     pdl_free(r->name);
@@ -47,3 +49,13 @@ void pdl_view_run_free(pdl_view_run *r) {
 void pdl_view_html(const pdl_view_run *r, pdl_buf *out) {
     pdl_page_export(r->doc, r->source, pdl_str_of(r->name), out);
 }
+
+void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out) {
+    pdl_reading_markdown(r->reading, r->source, false, out);
+}
+
+void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out) {
+    pdl_reading_markdown(r->reading, r->source, true, out);
+}
+
+void pdl_view_text(const pdl_view_run *r, pdl_buf *out) { pdl_reading_text(r->reading, out); }

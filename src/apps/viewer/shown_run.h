@@ -7,12 +7,14 @@
 
 #include "viewer/doc.h"
 #include "viewer/program_text.h"
+#include "viewer/reading/reading.h"
 #include "viewer/viewer.h"
 
 struct pdl_view_run {
     char *name; /* owned */
     pdl_doc *doc;
     pdl_view_source *source;
+    pdl_reading *reading;
 };
 
 #endif

@@ -52,6 +52,13 @@ void pdl_view_html(const pdl_view_run *r, pdl_buf *out);
 /* The boxes as a picture in SVG, cut after a few hundred; appended. */
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
+/* The run as a document in Markdown: its text, and how it came about; all: also what was sent to
+ * each model, and the definitions. Appended. */
+void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out);
+void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out);
+/* Appends the printed text, byte for byte. */
+void pdl_view_text(const pdl_view_run *r, pdl_buf *out);
+
 typedef struct pdl_viewer pdl_viewer;
 
 /* A run that is shown while it runs. */

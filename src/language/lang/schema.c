@@ -226,6 +226,8 @@ static const struct {
     {"pdl__decisions", "{}"},
     {"pdl__labels", "{}"},
     {"pdl__calls", "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"},
+    {"pdl__tool", "@OptionalStr"},
+    {"pdl__parsed", "{}"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

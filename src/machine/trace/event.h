@@ -49,7 +49,7 @@ typedef struct pdl_event {
     pdl_vref value;
     /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none. */
     pdl_vref context;
-    pdl_str key; /* set for field, block_begin */
+    pdl_str key; /* set for field, block_begin (also of a tool) */
     pdl_str text;
     pdl_str role; /* set for message */
     /* Number of an attempt or iteration; index of a case from 1; descriptor of out. */
@@ -58,6 +58,8 @@ typedef struct pdl_event {
     bool library; /* block_begin: the block is in a module of the library, or of a tool server */
     /* block_begin: as library, and the call of the function around it came from outside */
     bool entered;
+    /* block_begin: the body of the function `key` of the program, which a library called */
+    bool tool;
     bool handled;   /* reply: a block around it handles its failure, and reports it */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;

@@ -107,10 +107,17 @@ static const char *intern_key(pdl_fold *f, pdl_str key) {
     return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
 }
 
+/* Notes that a library called a function of the program, which is a tool. */
+static void note_tool(pdl_fold *f, fold_node *n, pdl_str name) {
+    const char *key = intern_key(f, PDL_STR(FOLD_TOOL));
+    if (!pdl_fold_fact(n, key, 0)) pdl_fold_fact_add(n, key, 0, pdl_text(name));
+}
+
 /* Begins the body of a function that an expression calls, or a program of `lang: pdl`. */
 static void begin_call(pdl_fold *f, fold_node *n, const pdl_event *e) {
     n->number = n->parent->calls.begun++;
     if (pdl_is_absent(e->value)) return;
+    if (e->tool) note_tool(f, n, e->key);
     pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_CALL_NAME)), 0, pdl_text(e->key));
     pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_CALL_ARGS)), 0, pdl_keep(e->value));
 }
@@ -132,6 +139,8 @@ static void begin_node(pdl_fold *f, fold_node *n, const pdl_event *e) {
         up && e->entry == PDL_ENTRY_PART && (up->in_input || is_input(up->block, e->block));
     if (e->entry == PDL_ENTRY_SILENT && !n->silent)
         begin_call(f, n, e);
+    else if (e->entry == PDL_ENTRY_CALL && e->tool && up && !n->silent)
+        note_tool(f, up, e->key);
     else if (up && up->block->kind == PDL_BLOCK_repeat &&
              pdl_fold_is_loop_body(up->block, e->block))
         n->number = up->rounds.begun++;
@@ -183,6 +192,10 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->context = pdl_keep(e->context);
     }
     n->end = e->nanos;
+    const pdl_block *b = n->block;
+    bool has_result = !b->contribute.given || b->contribute.result;
+    if (b->rare->parser && has_result && !n->silent && !n->fell_back)
+        pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_PARSED)), 0, pdl_keep(e->value));
     if (n->answer_failed && !n->fell_back) { /* the answer has not been read yet */
         n->failure = n->answer_failed;
         n->answer_failed = NULL;
@@ -223,7 +236,7 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
 
 static bool stays_for_all_attempts(const char *key) {
     static const char *const keys[] = {"pdl__attempts", "pdl__decisions", FOLD_CALL_NAME,
-                                       FOLD_CALL_ARGS};
+                                       FOLD_CALL_ARGS, FOLD_TOOL};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0) return true;
     return false;

@@ -17,6 +17,10 @@
 /* These are facts of the body of a function that an expression called. */
 #define FOLD_CALL_NAME "pdl__call"
 #define FOLD_CALL_ARGS "pdl__call_args"
+/* A call that --verbose calls a tool: the name of the function. */
+#define FOLD_TOOL "pdl__tool"
+/* The value that a parser made out of the result. */
+#define FOLD_PARSED "pdl__parsed"
 
 /* Depth of nested executions that are shown; each level is up to three levels of the JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };

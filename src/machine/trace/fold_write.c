@@ -542,6 +542,19 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
     return add(v, dict, "pdl__labels", out);
 }
 
+/* A fact that the reference does not write. A call in an expression has the one of the tool
+ * itself. */
+static pdl_val own_fact(const view_of *v, const char *key) {
+    bool of_call = strcmp(key, FOLD_TOOL) == 0;
+    if (v->fold->whole || (of_call && v->node->block->kind != PDL_BLOCK_call)) return pdl_absent();
+    pdl_val x = resolved(fact_of(v->node, key, 0));
+    if (of_call && v->node->entry == PDL_ENTRY_SILENT) {
+        pdl_drop(x);
+        return pdl_absent();
+    }
+    return v->node->in_input ? as_input(v, x) : as_shown(v->fold, x);
+}
+
 static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const view_of *v = user;
     pdl_fold_note_question(v->answers, (fold_question){.what = FOLD_ASKS_ENTRIES, .place = place});
@@ -553,6 +566,8 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
         if (!pdl_is_absent(decisions) && !v->fold->whole)
             dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
+        dict = add(v, dict, FOLD_PARSED, own_fact(v, FOLD_PARSED));
+        dict = add(v, dict, FOLD_TOOL, own_fact(v, FOLD_TOOL));
         dict = add(v, dict, "pdl__calls", calls_of(v));
         return add_timing(v, true, labels(v, dict));
     }
@@ -650,6 +665,8 @@ static pdl_val call_value(const view_of *v) {
     d = pdl_dict_putz(d, "pdl__id", id_of(NULL, place ? place->up : NULL));
     d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
     d = pdl_dict_putz(d, "call", func);
+    pdl_vref tool = fact_of(n, FOLD_TOOL, 0);
+    if (!pdl_is_absent(tool)) d = pdl_dict_putz(d, FOLD_TOOL, pdl_keep(tool));
     pdl_val args = settled(v->fold, fact_of(n, FOLD_CALL_ARGS, 0));
     d = put_recorded(d, "args", pdl_dict_new(0), pdl_is_absent(args) ? pdl_null() : args);
     d = pdl_dict_putz(d, "pdl__trace", pdl_fold_hole_text(&n->text));

@@ -136,7 +136,8 @@ static void keep_place(pdl_later *l, const pdl_event *e) {
         *more(l) = (later_event){
             .what = AT_PLACE, .value = pdl_absent(), .path = pdl_path_keep(e->place)};
     if (e->kind == PDL_EVENT_block_begin && e->key.n)
-        *more(l) = (later_event){.what = AT_NAME, .value = pdl_text(e->key)};
+        *more(l) =
+            (later_event){.what = AT_NAME, .value = pdl_text(e->key), .number = e->tool};
 }
 
 /* Returns true for events of an answer, whose block the fold finds by the path of the caller. */
@@ -193,7 +194,10 @@ static void give(const pdl_later *l, const later_event *x, const besides *b) {
     const pdl_effect model = {.kind = PDL_EFFECT_model};
     if (e.kind == PDL_EVENT_effect) e.effect = &model;
     if (e.kind == PDL_EVENT_block_begin) e.parent = x->u.parent;
-    if (pdl_is_str(b->name.value)) e.key = pdl_str_get(b->name.value);
+    if (pdl_is_str(b->name.value)) {
+        e.key = pdl_str_get(b->name.value);
+        e.tool = b->name.number;
+    }
     l->next.event(l->next.user, &e);
 }
 

@@ -1,4 +1,4 @@
-/* cmd_view.c -- pdl view RUN [RUN]: a run as nested boxes, in a browser or as one file.
+/* cmd_view.c -- pdl view RUN [RUN]: a run that is shown in a browser, or written as one file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -190,6 +190,10 @@ static bool write_one(const shower *s, opt_id id, void (*make)(const pdl_view_ru
     return ok;
 }
 
+static bool writes_files(const arguments *a) {
+    return a->given[OPT_html] || a->given[OPT_svg] || a->given[OPT_md] || a->given[OPT_text];
+}
+
 /* --- the server ------------------------------------------------------------------------------- */
 
 static void on_signal(void *user, int sig) {
@@ -363,11 +367,14 @@ static int start(shower *s, int64_t port) {
 
 static int show(shower *s, int64_t port) {
     pdl_err err = {0};
-    bool files = s->a->given[OPT_html] || s->a->given[OPT_svg];
+    bool files = writes_files(s->a);
     bool ok = true;
     for (size_t i = 0; ok && i < s->a->files.n; i++) ok = open_run(s, s->a->files.p[i], &err);
     ok = ok && write_one(s, OPT_html, pdl_view_html, &err) &&
-         write_one(s, OPT_svg, pdl_view_svg, &err);
+         write_one(s, OPT_svg, pdl_view_svg, &err) &&
+         write_one(s, OPT_md,
+                   s->a->given[OPT_md_all] ? pdl_view_markdown_all : pdl_view_markdown, &err) &&
+         write_one(s, OPT_text, pdl_view_text, &err);
     if (ok) return files ? 0 : start(s, port);
     if (err.kind) pdl_cli_print_option_error(s->a, &err, NULL);
     int code = err.kind ? pdl_err_exit_code(&err) : 1;
@@ -383,10 +390,12 @@ static bool is_every_address(pdl_str host) {
 int pdl_cli_cmd_view(const arguments *a) {
     shower s = {.a = a, .program = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE)};
     int64_t port = 0;
-    bool files = a->given[OPT_html] || a->given[OPT_svg];
+    bool files = writes_files(a);
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (a->files.n > 1 && files)
-        return pdl_cli_refuse(a, "--html and --svg write one run: give one FILE");
+        return pdl_cli_refuse(a, "--html, --svg, --md and --text write one run: give one FILE");
+    if (a->given[OPT_md_all] && !a->given[OPT_md])
+        return pdl_cli_refuse(a, "--all says how much --md writes: give --md FILE, too");
     if (a->given[OPT_view_port] &&
         (!pdl_num_read_int(a->value[OPT_view_port], &port) || port < 0 || port > 65535))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
@@ -397,7 +406,7 @@ int pdl_cli_cmd_view(const arguments *a) {
         return pdl_cli_refuse(a, PDL_CLI_BAD_FRAME);
     if (a->given[OPT_view_run] && (files || a->files.n > 1 || a->given[OPT_source]))
         return pdl_cli_refuse(a, "--run is for one run that is shown in a browser, without --html, "
-                                 "--svg, --source and OTHER");
+                                 "--svg, --md, --text, --source and OTHER");
     int code = show(&s, port);
     pdl_cli_run_again_close(s.again);
     pdl_cli_recorded_fini(&s.recorded);

@@ -35,6 +35,7 @@ static bool is_there(pdl_str name) {
 /* These are written: their folder has to be there. A trace that cannot be written changes nothing,
  * as in the reference. */
 static const opt_id writing[] = {OPT_output, OPT_scores, OPT_junit, OPT_html,   OPT_svg,
+                                 OPT_md,     OPT_text,
                                  OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
 
 static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {

@@ -14,7 +14,8 @@
 
 /* Options that name a file which is replaced or added to. */
 static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
-                                 OPT_svg,   OPT_junit,  OPT_report, OPT_scores};
+                                 OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
+                                 OPT_report, OPT_scores};
 
 static bool is_written(opt_id id) {
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)

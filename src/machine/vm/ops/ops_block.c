@@ -60,7 +60,13 @@ static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl
     e->program = f->code->program;
     e->library = f->code->library || f->code->stdlib;
     e->entered = e->library && pdl_vm_enters_library(f);
-    if (e->entry != PDL_ENTRY_SILENT || !pdl_is(func, PDL_V_FUNC)) return args;
+    bool called = e->entry == PDL_ENTRY_SILENT || e->entry == PDL_ENTRY_CALL;
+    if (!called || !pdl_is(func, PDL_V_FUNC)) return args;
+    e->tool = pdl_vm_enters_program(f, &f->frames.p[f->frames.n - 1]);
+    if (e->entry == PDL_ENTRY_CALL) {
+        if (e->tool) e->key = closure_of(func)->info->name_text;
+        return args;
+    }
     e->key = closure_of(func)->info->name_text;
     args = arguments_of(f, closure_of(func));
     e->value = args;

@@ -1,0 +1,81 @@
+/* digest.c -- see digest.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/reading/digest.h"
+
+#include "base/banned.h"
+
+bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->kind, kind); }
+
+/* The arguments of a call, by name; absent: not known. */
+pdl_vref pdl_box_arguments(const pdl_box *b) {
+    pdl_vref args = pdl_box_get(b, "args");
+    pdl_vref made = pdl_is_dict(args) ? pdl_dict_getz(args, "pdl__result") : pdl_absent();
+    if (!pdl_is_absent(made)) args = made;
+    return pdl_is_dict(args) ? args : pdl_absent();
+}
+
+/* Every module of a tool server has this function. */
+static bool is_of_server(const pdl_box *b) {
+    return pdl_text_is(pdl_box_get(b, "call"), "call_tool");
+}
+
+pdl_str pdl_box_tool(const pdl_box *b) {
+    if (!pdl_box_is_kind(b, "call")) return (pdl_str){0};
+    pdl_vref name = pdl_box_get(b, "pdl__tool"), args = pdl_box_arguments(b);
+    if (!pdl_is_str(name) && is_of_server(b) && pdl_is_dict(args))
+        name = pdl_dict_getz(args, "name");
+    return pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0};
+}
+
+pdl_vref pdl_box_tool_arguments(const pdl_box *b) {
+    pdl_vref args = pdl_box_arguments(b);
+    pdl_vref inner = is_of_server(b) && pdl_is_dict(args) ? pdl_dict_getz(args, "arguments")
+                                                          : pdl_absent();
+    return pdl_is_dict(inner) ? inner : args;
+}
+
+bool pdl_box_is_code(const pdl_box *b) {
+    pdl_vref lang = pdl_box_get(b, "lang");
+    return pdl_box_is_kind(b, "code") && !pdl_text_is(lang, "jinja") && !pdl_text_is(lang, "pdl");
+}
+
+bool pdl_box_reads_file(const pdl_box *b) {
+    pdl_vref path = pdl_box_get(b, "read");
+    if (pdl_is_dict(path)) path = pdl_dict_getz(path, "pdl__result");
+    return pdl_box_is_kind(b, "read") && pdl_is_str(path);
+}
+
+static void count_one(const pdl_box *b, pdl_digest *g) {
+    bool model = pdl_box_is_kind(b, "model");
+    g->models += model;
+    g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n;
+    g->tools += pdl_box_tool(b).n > 0;
+    g->functions += pdl_box_is_kind(b, "function");
+    if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
+    if (b->end > g->end) g->end = b->end;
+    g->failed = g->failed || b->counts;
+    g->recovered = g->recovered || b->state == PDL_BOX_RECOVERED;
+}
+
+static void add(pdl_digest *to, const pdl_digest *g, bool is_tool) {
+    to->asked += g->asked;
+    to->tools += g->tools;
+    to->functions += g->functions;
+    if (!is_tool) to->models += g->models;
+    if (g->start && (!to->start || g->start < to->start)) to->start = g->start;
+    if (g->end > to->end) to->end = g->end;
+    to->failed = to->failed || g->failed;
+    to->recovered = to->recovered || g->recovered;
+}
+
+pdl_digest *pdl_digests_new(const pdl_doc *d) {
+    pdl_digest *all = PDL_NEW_N(pdl_digest, d->boxes.n);
+    for (size_t i = d->boxes.n; i-- > 0;) {
+        const pdl_box *b = &d->boxes.p[i];
+        count_one(b, &all[i]);
+        if (i) add(&all[b->parent], &all[i], pdl_box_tool(b).n > 0);
+    }
+    return all;
+}

@@ -1,0 +1,621 @@
+/* reading.c -- see reading.h: one walk through the boxes, in the order in which they ran.
+ *
+ * The walk carries two questions. Does a box print? Then leaves become pieces, and what happens
+ * between the printed lines is put aside until the line is complete: nothing may come between the
+ * pieces of one line. Else, is it part of a work? Then models, tools and loops become items, and
+ * the blocks around them, which say nothing to a reader, do not. A definition that asked a model or
+ * another program is work that waits until a piece uses its name; it is walked through then, below
+ * that piece. The walk keeps its own stack, since a trace may be as deep as it is long.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/reading/reading.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "viewer/box_json.h"
+#include "viewer/reading/printing.h"
+#include "viewer/reading/uses.h"
+
+#include "base/banned.h"
+
+enum {
+    /* A loop with so many rounds is an item: the first three and the last three are shown, and
+     * something is left between them. */
+    LONG_LOOP = 7,
+    LONG_MAP = 4, /* rows */
+};
+
+/* Something that is shown beside the text, once its line is complete. */
+typedef struct aside {
+    pdl_shape shape;
+    uint32_t box;
+    pdl_str name;
+    bool begun; /* it is due, or shown already */
+    bool unused;
+} aside;
+
+/* A box that the walk is in. */
+typedef struct reading_frame {
+    uint32_t box, next; /* next: how many of its children were visited */
+    uint32_t parts;     /* of the children how many printed, or are rounds or rows */
+    bool one;           /* the box itself is visited, and not what is in it */
+    bool prints;        /* its printing parts are pieces; else it belongs to a work */
+    bool falls_back;    /* the fallback is the only part that prints */
+    bool rounds;        /* its parts become items */
+    bool has_item;      /* an item ends with it */
+    bool is_tool;       /* it is the frame of a tool */
+} reading_frame;
+
+typedef struct reading_walk {
+    pdl_reading *r;
+    const pdl_doc *doc;
+    PDL_VEC(reading_frame) stack;
+    PDL_VEC(uint32_t) open; /* items that have not ended */
+    PDL_VEC(aside) asides;
+    PDL_VEC(uint32_t) due; /* numbers of asides, in their order; those before n_shown are shown */
+    size_t n_shown;
+    PDL_VEC(pdl_item) setup; /* definitions, which come first in the document */
+    pdl_map defined;         /* their names: what is defined in each round is one of them */
+    uint32_t n_tools;        /* items of tools that are open */
+    pdl_uses uses;
+} walk;
+
+static const pdl_box *box_at(const walk *w, uint32_t i) { return &w->doc->boxes.p[i]; }
+static const pdl_digest *digest_of(const walk *w, uint32_t i) { return &w->r->digests[i]; }
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+static pdl_item *add_item(walk *w, pdl_shape shape, uint32_t box) {
+    pdl_reading *r = w->r;
+    uint32_t number = (uint32_t)r->items.n;
+    pdl_item *x = pdl_vec_push(&r->items);
+    *x = (pdl_item){
+        .shape = shape,
+        .box = box,
+        .call_box = box,
+        .parent = w->open.n ? w->open.p[w->open.n - 1] : number,
+        .depth = (uint32_t)w->open.n,
+        .end = number + 1,
+        .from = r->text.len,
+        .to = r->text.len,
+    };
+    return x;
+}
+
+static void open_item(walk *w) { *pdl_vec_push(&w->open) = (uint32_t)(w->r->items.n - 1); }
+
+static void close_item(walk *w) {
+    uint32_t i = w->open.p[--w->open.n];
+    w->r->items.p[i].end = (uint32_t)w->r->items.n;
+}
+
+static reading_frame *push(walk *w, uint32_t box, bool prints) {
+    reading_frame *f = pdl_vec_push(&w->stack);
+    *f = (reading_frame){.box = box, .prints = prints};
+    return f;
+}
+
+/* The box is walked through inside of the newest item. */
+static void push_inside(walk *w, uint32_t box, bool one, bool prints) {
+    open_item(w);
+    reading_frame *f = push(w, box, prints);
+    f->one = one;
+    f->has_item = true;
+}
+
+/* --- what comes beside the text --------------------------------------------------------------- */
+
+static uint32_t put_aside(walk *w, pdl_shape shape, uint32_t box, pdl_str name) {
+    *pdl_vec_push(&w->asides) = (aside){.shape = shape, .box = box, .name = name};
+    return (uint32_t)(w->asides.n - 1);
+}
+
+static void make_due(walk *w, uint32_t i) {
+    if (w->asides.p[i].begun) return;
+    w->asides.p[i].begun = true;
+    *pdl_vec_push(&w->due) = i;
+}
+
+static void put_due(walk *w, pdl_shape shape, uint32_t box) {
+    make_due(w, put_aside(w, shape, box, pdl_box_variable(box_at(w, box))));
+}
+
+static void on_use(void *user, uint32_t i) { make_due(user, i); }
+
+static void use(walk *w, uint32_t box) {
+    pdl_uses_find(&w->uses, box_at(w, box)->block, on_use, w);
+}
+
+/* Work that waits until its name is used; what failed explains the end of the text, and is due
+ * at once. */
+static void keep_work(walk *w, uint32_t box) {
+    pdl_str name = pdl_box_variable(box_at(w, box));
+    uint32_t i = put_aside(w, PDL_SHAPE_work, box, name);
+    if (name.n) pdl_uses_define(&w->uses, name, i);
+    if (digest_of(w, box)->failed) make_due(w, i);
+}
+
+static void keep_setup(walk *w, uint32_t box) {
+    pdl_str name = pdl_box_variable(box_at(w, box));
+    if (!name.n) return;
+    pdl_uses_follow(&w->uses, name, box_at(w, box)->block);
+    if (pdl_map_find(&w->defined, name)) return;
+    pdl_map_put(&w->defined, name, w);
+    *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
+}
+
+static void show_aside(walk *w, uint32_t i) {
+    const aside a = w->asides.p[i];
+    pdl_item *x = add_item(w, a.shape, a.box);
+    x->name = a.name;
+    x->unused = a.unused;
+    if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
+}
+
+/* --- pieces ----------------------------------------------------------------------------------- */
+
+static bool is_blank(pdl_str s) { return !pdl_str_trim(s).n; }
+
+static pdl_maker maker_of(const walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    const pdl_digest *g = digest_of(w, i);
+    if (pdl_box_is_kind(b, "model")) return PDL_MADE_BY_model;
+    if (pdl_box_is_kind(b, "code")) return PDL_MADE_BY_code;
+    if (pdl_box_is_kind(b, "read"))
+        return pdl_box_reads_file(b) ? PDL_MADE_BY_file : PDL_MADE_BY_person;
+    if (pdl_box_tool(b).n) return PDL_MADE_BY_tool;
+    if (pdl_box_is_kind(b, "call")) return PDL_MADE_BY_call;
+    if (b->n_children && g->models) return PDL_MADE_BY_model;
+    pdl_vref data = pdl_box_get(b, "data");
+    if (pdl_is_dict(data)) data = pdl_dict_getz(data, "pdl__expr");
+    bool is_plain = pdl_is_str(data) && pdl_str_find(pdl_str_get(data), PDL_STR("${"), 0) ==
+                                            PDL_NOT_FOUND;
+    return is_plain ? PDL_MADE_BY_literal : PDL_MADE_BY_expression;
+}
+
+/* White space that a separate block made belongs to the piece before it. */
+static bool extend(walk *w, size_t from) {
+    pdl_item *last = w->r->items.n ? &w->r->items.p[w->r->items.n - 1] : NULL;
+    pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
+    if (!last || last->shape != PDL_SHAPE_piece || last->depth != w->open.n || !is_blank(text))
+        return false;
+    last->to = w->r->text.len;
+    return true;
+}
+
+/* The text from this byte on was made by the box. */
+static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
+    if (from == w->r->text.len || extend(w, from)) return;
+    pdl_item *x = add_item(w, PDL_SHAPE_piece, box);
+    x->maker = maker;
+    x->from = from;
+    x->name = pdl_box_variable(box_at(w, box));
+}
+
+static void add_separator(walk *w, uint32_t box) {
+    pdl_str sep = pdl_box_separator(box_at(w, box));
+    size_t from = w->r->text.len;
+    pdl_buf_put(&w->r->text, sep);
+    add_piece(w, box, PDL_MADE_BY_literal, from);
+}
+
+/* --- boxes that may print --------------------------------------------------------------------- */
+
+/* How many of the children are in this member. */
+static uint32_t count_parts(const walk *w, uint32_t i, const char *member) {
+    const pdl_box *b = box_at(w, i);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->n_children; k++)
+        n += pdl_step_is_in(box_at(w, b->first + k), member);
+    return n;
+}
+
+static bool ends_line(pdl_str s) { return s.n && s.p[s.n - 1] == '\n'; }
+
+/* Is the loop an item? Its rounds have to be separate lines. */
+static bool is_long_loop(const walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    if (!pdl_box_is_kind(b, "repeat") || count_parts(w, i, "repeat") < LONG_LOOP) return false;
+    if (w->r->text.len && !ends_line(pdl_buf_str(&w->r->text))) return false;
+    if (ends_line(pdl_box_separator(b))) return true;
+    for (uint32_t k = b->first; k < b->first + b->n_children; k++) {
+        pdl_vref v = pdl_box_get(box_at(w, k), "pdl__result");
+        if (pdl_step_is_in(box_at(w, k), "repeat") && !(pdl_is_str(v) && ends_line(pdl_str_get(v))))
+            return false;
+    }
+    return true;
+}
+
+static void walk_parts(walk *w, uint32_t i) {
+    bool is_long = is_long_loop(w, i);
+    if (is_long) {
+        pdl_item *x = add_item(w, PDL_SHAPE_loop, i);
+        x->number = count_parts(w, i, "repeat");
+        push_inside(w, i, false, true);
+    } else {
+        push(w, i, true);
+    }
+    w->stack.p[w->stack.n - 1].rounds = is_long;
+}
+
+/* The call of a function that only computed says as a whole what its body says in parts. */
+static bool is_plain_call(const walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    return pdl_box_is_kind(b, "call") && !digest_of(w, i)->asked && !digest_of(w, i)->recovered &&
+           b->state == PDL_BOX_DONE && !pdl_is_absent(pdl_box_get(b, "pdl__result"));
+}
+
+/* Uses the names in the block and in its parts: the input of a model, the text of code. */
+static void use_parts(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    use(w, i);
+    for (uint32_t k = b->first; k < b->first + b->n_children; k++) use(w, k);
+}
+
+/* The models and tools that a printed result needed are shown below it. */
+static void print_result(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    bool leaf = pdl_box_is_kind(b, "model") || pdl_box_is_kind(b, "read") || pdl_box_is_code(b);
+    size_t from = w->r->text.len;
+    pdl_box_print(w->doc, i, &w->r->text);
+    add_piece(w, i, maker_of(w, i), from);
+    use_parts(w, i);
+    if (pdl_box_variable(b).n) pdl_uses_follow(&w->uses, pdl_box_variable(b), b->block);
+    if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
+}
+
+/* A block that made a result has failed all the same where a parser or a type refused that. */
+static bool fell_back(const walk *w, uint32_t i) {
+    return box_at(w, i)->state == PDL_BOX_RECOVERED || count_parts(w, i, "fallback");
+}
+
+static void print(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    pdl_printing how = pdl_box_printing(b);
+    if (how == PDL_PRINTS_NOTHING) {
+        if (digest_of(w, i)->asked)
+            keep_work(w, i);
+        else
+            keep_setup(w, i);
+    } else if (fell_back(w, i)) {
+        put_due(w, PDL_SHAPE_failure, i);
+        push(w, i, true)->falls_back = how == PDL_PRINTS_RESULT;
+    } else if (is_plain_call(w, i) || (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_DONE)) {
+        print_result(w, i);
+    } else if (how == PDL_PRINTS_RESULT) {
+        push(w, i, false);
+    } else {
+        walk_parts(w, i);
+    }
+}
+
+/* No messages, and texts of white space, are not worth a line. */
+static bool says_something(const pdl_box *b) {
+    pdl_vref v = pdl_box_get(b, "pdl__result");
+    if (pdl_is_list(v)) return pdl_list_len(v) > 0;
+    return pdl_is_str(v) ? !is_blank(pdl_str_get(v)) : !pdl_is_absent(v) && !pdl_is_null(v);
+}
+
+/* A block whose result is not in the text. */
+static void leave_out(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    const pdl_digest *g = digest_of(w, i);
+    if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
+        put_due(w, PDL_SHAPE_typed, i);
+    else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
+        put_due(w, PDL_SHAPE_work, i); /* the models after it read its result */
+    else if (g->asked || g->failed)
+        keep_work(w, i);
+    else if (pdl_box_adds_no_messages(b))
+        keep_setup(w, i);
+    else if (says_something(b))
+        put_due(w, PDL_SHAPE_quiet, i);
+}
+
+/* A child that never prints: a definition, the input of a model, a call in an expression. */
+static void pass_by(walk *w, uint32_t i) {
+    const pdl_digest *g = digest_of(w, i);
+    bool is_definition = pdl_step_is_in(box_at(w, i), "defs");
+    if (!g->asked && !g->failed) {
+        if (is_definition) keep_setup(w, i);
+    } else if (is_definition) {
+        keep_work(w, i);
+    } else {
+        put_due(w, PDL_SHAPE_work, i);
+    }
+}
+
+static void visit_part(walk *w, reading_frame *f, uint32_t i) {
+    const pdl_box *b = box_at(w, i), *up = box_at(w, f->box);
+    bool prints = f->falls_back ? pdl_step_is_in(b, "fallback") : pdl_child_prints(up, b);
+    if (!prints) {
+        pass_by(w, i);
+        return;
+    }
+    if (f->parts++) add_separator(w, f->box);
+    if (pdl_box_has_no_result(b)) {
+        leave_out(w, i);
+    } else if (f->rounds) {
+        uint32_t number = f->parts;
+        pdl_item *x = add_item(w, PDL_SHAPE_turn, i);
+        x->number = number;
+        push_inside(w, i, true, true);
+    } else {
+        print(w, i);
+    }
+}
+
+/* --- boxes of a work -------------------------------------------------------------------------- */
+
+/* A reply that is nothing but the call of this tool is not shown a second time: its item goes, and
+ * its number is that of the tool. Returns the box of the model; of the tool: there is none. */
+static uint32_t take_reply(walk *w, uint32_t box, pdl_str tool) {
+    pdl_reading *r = w->r;
+    pdl_item *last = r->items.n ? &r->items.p[r->items.n - 1] : NULL;
+    bool is_step = last && last->shape == PDL_SHAPE_step && last->maker == PDL_MADE_BY_model;
+    if (!is_step || last->depth != w->open.n) return box;
+    pdl_vref reply = pdl_box_get(box_at(w, last->box), "pdl__result");
+    pdl_str text = pdl_is_str(reply) ? pdl_str_trim(pdl_str_get(reply)) : (pdl_str){0};
+    bool is_call = pdl_str_starts(text, PDL_STR("{")) && pdl_str_ends(text, PDL_STR("}")) &&
+                   pdl_str_find(text, tool, 0) != PDL_NOT_FOUND;
+    if (!is_call) return box;
+    r->items.n--;
+    return r->items.p[r->items.n].box;
+}
+
+static void visit_tool(walk *w, uint32_t i) {
+    pdl_str name = pdl_box_tool(box_at(w, i));
+    uint32_t model = take_reply(w, i, name);
+    pdl_item *x = add_item(w, PDL_SHAPE_tool, i);
+    x->name = name;
+    x->call_box = model;
+    push_inside(w, i, false, false);
+    w->stack.p[w->stack.n - 1].is_tool = true;
+    w->n_tools++;
+}
+
+static void visit_step(walk *w, uint32_t i, pdl_shape shape) {
+    pdl_item *x = add_item(w, shape, i);
+    x->maker = maker_of(w, i);
+    if (digest_of(w, i)->asked > 1 || digest_of(w, i)->failed) push_inside(w, i, false, false);
+}
+
+/* Rounds that called a model are turns, but for the few inside of a tool; of a long loop each round
+ * is an item. */
+static bool visit_loop(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    bool repeats = pdl_box_is_kind(b, "repeat"), maps = pdl_box_is_kind(b, "map");
+    uint32_t n = repeats ? count_parts(w, i, "repeat") : maps ? count_parts(w, i, "map") : 0;
+    bool is_long = n >= (repeats ? (uint32_t)LONG_LOOP : (uint32_t)LONG_MAP);
+    if (!n || (maps && !is_long) || (repeats && !digest_of(w, i)->models)) return false;
+    if (!is_long && w->n_tools) return false;
+    if (is_long) {
+        add_item(w, repeats ? PDL_SHAPE_loop : PDL_SHAPE_map, i)->number = n;
+        push_inside(w, i, false, false);
+    } else {
+        push(w, i, false);
+    }
+    w->stack.p[w->stack.n - 1].rounds = true;
+    return true;
+}
+
+static void visit_in_work(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    const pdl_digest *g = digest_of(w, i);
+    use(w, i); /* what it needs came about in its turn, and is shown after it */
+    if (!g->asked && !g->failed) return;
+    if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
+        visit_step(w, i, PDL_SHAPE_step);
+    else if (pdl_box_is_kind(b, "read"))
+        visit_step(w, i, PDL_SHAPE_typed);
+    else if (pdl_box_tool(b).n)
+        visit_tool(w, i);
+    else if (!visit_loop(w, i))
+        push(w, i, false);
+}
+
+static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    bool is_row = f->rounds && pdl_step_is_in(b, "map"),
+         is_round = f->rounds && pdl_step_is_in(b, "repeat");
+    uint32_t number = is_row || is_round ? ++f->parts : 0;
+    if (is_row || (is_round && digest_of(w, i)->models)) {
+        add_item(w, is_row ? PDL_SHAPE_row : PDL_SHAPE_turn, i)->number = number;
+        push_inside(w, i, true, false);
+    } else {
+        visit_in_work(w, i);
+    }
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static bool at_line_start(const walk *w) {
+    return !w->r->text.len || ends_line(pdl_buf_str(&w->r->text));
+}
+
+/* Where a trace is cut, blocks have no end, though they may have had one. */
+static bool says_why(const walk *w, const pdl_box *b) {
+    return !w->doc->notice || pdl_is_str(pdl_box_get(b, "msg"));
+}
+
+static void leave(walk *w, reading_frame f) {
+    const pdl_box *b = box_at(w, f.box);
+    if (!f.one && b->counts && says_why(w, b)) add_item(w, PDL_SHAPE_failure, f.box);
+    if (f.prints && !f.one) use(w, f.box);
+    if (f.has_item) close_item(w);
+    w->n_tools -= f.is_tool;
+}
+
+static void step(walk *w) {
+    reading_frame *f = &w->stack.p[w->stack.n - 1];
+    const pdl_box *b = box_at(w, f->box);
+    uint32_t next = f->next++;
+    if (next >= (f->one ? 1 : b->n_children)) {
+        reading_frame over = *f;
+        w->stack.n--;
+        leave(w, over);
+    } else if (f->one && f->prints) {
+        print(w, f->box);
+    } else if (f->one) {
+        visit_in_work(w, f->box);
+    } else if (f->prints) {
+        visit_part(w, f, b->first + next);
+    } else {
+        visit_of_work(w, f, b->first + next);
+    }
+}
+
+/* Where a line is complete, or the text is over, what is due is shown. */
+static void run(walk *w, bool over) {
+    for (;;) {
+        bool may_show = over || at_line_start(w);
+        if (may_show && w->n_shown < w->due.n)
+            show_aside(w, w->due.p[w->n_shown++]);
+        else if (w->stack.n)
+            step(w);
+        else
+            return;
+    }
+}
+
+/* The definitions come before all other items but a note. */
+static void put_setup_first(walk *w) {
+    pdl_reading *r = w->r;
+    uint32_t n = (uint32_t)w->setup.n + 1;
+    uint32_t first = r->items.n && r->items.p[0].shape == PDL_SHAPE_note;
+    PDL_VEC(pdl_item) all = {0};
+    if (!w->setup.n) return;
+    pdl_vec_expect(&all, n + r->items.n);
+    for (uint32_t i = 0; i < first; i++) *pdl_vec_push(&all) = r->items.p[i];
+    *pdl_vec_push(&all) = (pdl_item){
+        .shape = PDL_SHAPE_setup, .parent = first, .end = first + n, .number = n - 1};
+    for (uint32_t i = 0; i < w->setup.n; i++) {
+        pdl_item x = w->setup.p[i];
+        x.parent = first;
+        x.depth = 1;
+        x.end = first + i + 2;
+        *pdl_vec_push(&all) = x;
+    }
+    for (size_t i = first; i < r->items.n; i++) {
+        pdl_item x = r->items.p[i];
+        x.parent += n;
+        x.end += n;
+        *pdl_vec_push(&all) = x;
+    }
+    pdl_vec_fini(&r->items);
+    r->items.p = all.p;
+    r->items.n = all.n;
+    r->items.cap = all.cap;
+}
+
+static void walk_all(pdl_reading *r) {
+    walk w = {.r = r, .doc = r->doc};
+    if (r->doc->notice) add_item(&w, PDL_SHAPE_note, 0);
+    reading_frame *root = push(&w, 0, true);
+    root->one = true;
+    run(&w, false);
+    run(&w, true);
+    for (uint32_t i = 0; i < w.asides.n; i++) {
+        if (w.asides.p[i].begun) continue;
+        w.asides.p[i].unused = true;
+        make_due(&w, i);
+    }
+    run(&w, true);
+    assert(!w.open.n && !w.stack.n);
+    put_setup_first(&w);
+    pdl_vec_fini(&w.stack);
+    pdl_vec_fini(&w.open);
+    pdl_vec_fini(&w.asides);
+    pdl_vec_fini(&w.due);
+    pdl_vec_fini(&w.setup);
+    pdl_map_fini(&w.defined);
+    pdl_uses_fini(&w.uses);
+}
+
+/* --- numbers of calls ------------------------------------------------------------------------- */
+
+typedef struct begun {
+    int64_t start;
+    uint32_t box;
+} begun;
+
+static int by_start(const void *a, const void *b) {
+    const begun *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return (x->box > y->box) - (x->box < y->box);
+}
+
+static void number_calls(pdl_reading *r) {
+    PDL_VEC(begun) calls = {0};
+    r->calls = PDL_NEW_N(uint32_t, r->doc->boxes.n);
+    for (uint32_t i = 0; i < r->doc->boxes.n; i++)
+        if (pdl_box_is_kind(&r->doc->boxes.p[i], "model"))
+            *pdl_vec_push(&calls) = (begun){r->doc->boxes.p[i].start, i};
+    if (calls.n) qsort(calls.p, calls.n, sizeof *calls.p, by_start);
+    for (uint32_t i = 0; i < calls.n; i++) r->calls[calls.p[i].box] = i + 1;
+    r->n_calls = (uint32_t)calls.n;
+    pdl_vec_fini(&calls);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+pdl_reading *pdl_reading_new(const pdl_doc *d) {
+    pdl_reading *r = PDL_NEW(pdl_reading);
+    r->doc = d;
+    r->text = PDL_BUF;
+    r->arena = pdl_arena_make();
+    r->digests = pdl_digests_new(d);
+    number_calls(r);
+    walk_all(r);
+    assert(pdl_reading_ok(r));
+    return r;
+}
+
+void pdl_reading_free(pdl_reading *r) {
+    if (!r) return;
+    pdl_vec_fini(&r->items);
+    pdl_buf_fini(&r->text);
+    pdl_free(r->digests);
+    pdl_free(r->calls);
+    pdl_arena_free(r->arena);
+    pdl_free(r);
+}
+
+bool pdl_reading_ok(const pdl_reading *r) {
+    size_t text = 0;
+    for (uint32_t i = 0; i < r->items.n; i++) {
+        const pdl_item *x = &r->items.p[i];
+        if (x->box >= r->doc->boxes.n || x->parent > i || x->end <= i || x->end > r->items.n)
+            return false;
+        if (x->depth && x->end > r->items.p[x->parent].end) return false;
+        if (x->shape != PDL_SHAPE_piece) continue;
+        if (x->from != text || x->to <= x->from) return false;
+        text = x->to;
+    }
+    return text == r->text.len;
+}
+
+void pdl_reading_text(const pdl_reading *r, pdl_buf *out) {
+    pdl_str text = pdl_buf_str(&r->text);
+    bool failed = r->doc->boxes.p[0].state == PDL_BOX_FAILED;
+    pdl_buf_put(out, text);
+    if (!failed || (text.n && !ends_line(text))) pdl_buf_putc(out, '\n');
+}
+
+const char *pdl_shape_name(pdl_shape s) {
+    static const char *const names[] = {
+#define SHAPE(id, name, doc) name,
+#include "viewer/reading/shapes.def"
+    };
+    return names[s];
+}
+
+const char *pdl_maker_name(pdl_maker m) {
+    static const char *const names[] = {
+#define MAKER(id, name) name,
+#include "viewer/reading/makers.def"
+    };
+    return names[m];
+}

@@ -1,0 +1,96 @@
+/* reading.h -- private to viewer: a run as a document, in the order in which a person reads it.
+ *
+ * A trace is nested as its program is; a person reads text from top to bottom. The reading is a
+ * flat list of items: first the printed text, cut where its maker changes, and between the printed
+ * lines what else happened, each thing where it is needed to understand the text. Items are in
+ * preorder: those inside of an item follow it, up to its `end`. The pieces put together are what
+ * the run printed, byte for byte; page, Markdown and comparison are made of this list and of
+ * nothing else.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_READING_H
+#define PDL_VIEWER_READING_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "viewer/doc.h"
+#include "viewer/program_text.h"
+#include "viewer/reading/digest.h"
+
+typedef enum {
+#define SHAPE(id, name, doc) PDL_SHAPE_##id,
+#include "viewer/reading/shapes.def"
+    PDL_SHAPE_COUNT
+} pdl_shape;
+
+typedef enum {
+#define MAKER(id, name) PDL_MADE_BY_##id,
+#include "viewer/reading/makers.def"
+    PDL_MAKER_COUNT
+} pdl_maker;
+
+typedef struct pdl_item {
+    pdl_shape shape;
+    pdl_maker maker;
+    uint32_t box;    /* the block that it is about */
+    uint32_t parent; /* the item around it; its own number: none */
+    uint32_t depth;  /* items around it */
+    uint32_t end;    /* the number after the last item inside of it */
+    uint32_t number; /* a turn, round or row: which one, from 1; a setup, loop or map: its parts */
+    size_t from, to; /* a piece: its bytes of the text */
+    uint32_t call_box; /* the model whose call made it; its own box: none, or that */
+    pdl_str name;    /* the variable or tool that it is about; may be empty. Borrowed */
+    bool unused;     /* work that no piece needed */
+} pdl_item;
+
+typedef struct pdl_reading {
+    const pdl_doc *doc;
+    PDL_VEC(pdl_item) items;
+    pdl_buf text; /* the printed text, without the line end after a run */
+    pdl_digest *digests; /* one for each box */
+    uint32_t *calls;     /* for each box the number of its model call, from 1; 0: no call */
+    uint32_t n_calls;
+    pdl_arena *arena; /* names */
+} pdl_reading;
+
+/* The reading of d, which must outlive it. Never fails: what a trace does not hold is left out. */
+pdl_reading *pdl_reading_new(const pdl_doc *d);
+void pdl_reading_free(pdl_reading *r); /* NULL is fine */
+/* Returns true when items nest, pieces are in order and cover the text. */
+bool pdl_reading_ok(const pdl_reading *r);
+
+const char *pdl_shape_name(pdl_shape s);
+const char *pdl_maker_name(pdl_maker m);
+
+/* Appends the standard output of the run, its last line end included. */
+void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
+
+/* --- titles.c: what the document says around the text of the run ------------------------------ */
+
+/* One line about the item, without marks: "How out came about: an agent, 2 turns, 2.2 s". */
+void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
+/* Appends the text that the item holds, without sequences that control terminals. */
+void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
+/* The title of the document: a description, the first sentence of the leading comment of the
+ * program, or the name of the file without its folders. */
+void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
+/* "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out", with this text between its
+ * parts. */
+void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
+                       pdl_buf *out);
+/* "Finished", "Failed" or "Cut", where the end of the run is not known. */
+const char *pdl_reading_state(const pdl_reading *r);
+/* Where the block of the item is: "team.pdl, line 11"; nothing where it is not known. */
+void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out);
+/* Appends s without the sequences that control a terminal. */
+void pdl_put_unescaped(pdl_str s, pdl_buf *out);
+/* A time as people read it: "0.38 s", "12 ms"; nothing below a millisecond. */
+void pdl_put_time(int64_t nanos, pdl_buf *out);
+
+/* --- markdown.c ------------------------------------------------------------------------------- */
+
+/* The document as Markdown; all: with what is closed on the page. Appended. */
+void pdl_reading_markdown(const pdl_reading *r, const pdl_view_source *s, bool all, pdl_buf *out);
+
+#endif

@@ -1,0 +1,463 @@
+/* titles.c -- what a document says around the text of its run: titles, times, counts.
+ *
+ * The words are those of a person who says what happened. Names of fields, ids of blocks and kinds
+ * that say nothing to a reader are not among them, nor is a time that is too short to matter.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "value/text.h"
+#include "viewer/box_json.h"
+#include "viewer/reading/printing.h"
+#include "viewer/reading/reading.h"
+
+#include "base/banned.h"
+
+enum { NANOS_PER_MS = 1000000, LONGEST_TITLE = 72 };
+
+static const pdl_box *box_of(const pdl_reading *r, uint32_t i) {
+    return &r->doc->boxes.p[r->items.p[i].box];
+}
+static const pdl_digest *digest_of(const pdl_reading *r, uint32_t i) {
+    return &r->digests[r->items.p[i].box];
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+void pdl_put_time(int64_t nanos, pdl_buf *out) {
+    int64_t ms = nanos / NANOS_PER_MS;
+    if (ms < 1) return;
+    if (ms < 100)
+        pdl_buf_putf(out, "%lld ms", (long long)ms);
+    else if (ms < 10000)
+        pdl_buf_putf(out, "%lld.%02lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 10));
+    else if (ms < 120000)
+        pdl_buf_putf(out, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+    else
+        pdl_buf_putf(out, "%lld min %lld s", (long long)(ms / 60000),
+                     (long long)(ms % 60000 / 1000));
+}
+
+static void put_count(uint64_t n, const char *one, const char *many, pdl_buf *out) {
+    pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+}
+
+/* The next part of a list begins, unless it is the first. */
+static void put_between(size_t start, pdl_str between, pdl_buf *out) {
+    if (out->len > start) pdl_buf_put(out, between);
+}
+
+static void put_took(const pdl_digest *g, pdl_str before, pdl_buf *out) {
+    pdl_buf time = PDL_BUF;
+    if (g->start && g->end > g->start) pdl_put_time(g->end - g->start, &time);
+    if (time.len) {
+        pdl_buf_put(out, before);
+        pdl_buf_put(out, pdl_buf_str(&time));
+    }
+    pdl_buf_fini(&time);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* The end of the sequence that begins with the escape character at i: of a command to a terminal,
+ * of a title or link (up to BEL or ESC \), or of two characters. */
+static size_t escape_end(pdl_str s, size_t i) {
+    char kind = ++i < s.n ? s.p[i] : 0;
+    if (kind == '[') {
+        while (++i < s.n && !(s.p[i] >= '@' && s.p[i] <= '~')) continue;
+        return i < s.n ? i + 1 : s.n;
+    }
+    if (kind != ']' && kind != 'P' && kind != '_' && kind != '^') return i < s.n ? i + 1 : s.n;
+    while (++i < s.n && s.p[i] != '\a' && s.p[i] != '\033') continue;
+    if (i + 1 < s.n && s.p[i] == '\033' && s.p[i + 1] == '\\') i++;
+    return i < s.n ? i + 1 : s.n;
+}
+
+void pdl_put_unescaped(pdl_str s, pdl_buf *out) {
+    size_t from = 0;
+    for (size_t i = 0; i < s.n;) {
+        bool escape = s.p[i] == '\033';
+        bool control = (unsigned char)s.p[i] < ' ' && s.p[i] != '\n' && s.p[i] != '\t';
+        if (!escape && !control) {
+            i++;
+            continue;
+        }
+        pdl_buf_put(out, pdl_str_sub(s, from, i));
+        from = i = escape ? escape_end(s, i) : i + 1;
+    }
+    pdl_buf_put(out, pdl_str_sub(s, from, s.n));
+}
+
+static void put_value(pdl_vref v, pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    if (pdl_is_absent(v)) return;
+    if (!pdl_stringify(v, &text, &ignored)) pdl_err_fini(&ignored);
+    pdl_put_unescaped(pdl_buf_str(&text), out);
+    pdl_buf_fini(&text);
+}
+
+/* Appends what the messages of a list, or of lists in it, say. Returns false when v is something
+ * else. C depth: LISTS_IN_LISTS. */
+static bool put_contents(pdl_vref v, unsigned depth, pdl_buf *out) {
+    enum { LISTS_IN_LISTS = 4 };
+    if (pdl_is_dict(v)) {
+        pdl_vref content = pdl_dict_getz(v, "content");
+        if (pdl_is_absent(content) || pdl_is_absent(pdl_dict_getz(v, "role"))) return false;
+        if (out->len) pdl_buf_putc(out, '\n');
+        put_value(content, out);
+        return true;
+    }
+    if (!pdl_is_list(v) || depth > LISTS_IN_LISTS) return false;
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        if (!put_contents(pdl_list_at(v, i), depth + 1, out)) return false;
+    return true;
+}
+
+/* Appends the contents of messages, one below the other; other values as they are printed. */
+static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
+    pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__result");
+    pdl_val list = pdl_doc_messages(r->doc, box, PDL_STR("pdl__result"), v);
+    pdl_buf text = PDL_BUF;
+    if (put_contents(pdl_is_absent(list) ? v : list, 0, &text))
+        pdl_buf_put(out, pdl_buf_str(&text));
+    else
+        pdl_box_print(r->doc, box, out);
+    pdl_buf_fini(&text);
+    pdl_drop(list);
+}
+
+/* Appends the result of a tool. A tool server answers with an object that has the text in it. */
+static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
+    pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__result");
+    pdl_vref text = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "is_error"))
+                        ? pdl_dict_getz(v, "text")
+                        : pdl_absent();
+    if (pdl_is_str(text))
+        pdl_buf_put(out, pdl_str_get(text));
+    else
+        pdl_box_print(r->doc, box, out);
+}
+
+void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    const pdl_box *b = box_of(r, i);
+    pdl_buf text = PDL_BUF;
+    if (x->shape == PDL_SHAPE_piece)
+        pdl_buf_put(&text, pdl_str_sub(pdl_buf_str(&r->text), x->from, x->to));
+    else if (x->shape == PDL_SHAPE_note)
+        pdl_buf_put(&text, pdl_str_of(r->doc->notice));
+    else if (x->shape == PDL_SHAPE_failure && pdl_is_str(pdl_box_get(b, "msg")))
+        pdl_buf_put(&text, pdl_str_get(pdl_box_get(b, "msg")));
+    else if (x->shape == PDL_SHAPE_quiet)
+        put_messages(r, x->box, &text);
+    else if (x->shape == PDL_SHAPE_tool)
+        put_answer(r, x->box, &text);
+    else if (x->shape != PDL_SHAPE_work && x->shape != PDL_SHAPE_setup)
+        pdl_box_print(r->doc, x->box, &text);
+    pdl_put_unescaped(pdl_buf_str(&text), out);
+    pdl_buf_fini(&text);
+}
+
+static size_t count_words(pdl_str s) {
+    size_t n = 0;
+    bool in_word = false;
+    for (size_t i = 0; i < s.n; i++) {
+        bool blank = strchr(" \t\n\r", s.p[i]) != NULL;
+        n += !blank && !in_word;
+        in_word = !blank;
+    }
+    return n;
+}
+
+/* --- titles of items -------------------------------------------------------------------------- */
+
+/* How many turns the work has, those of a long loop in it included. */
+static uint32_t count_turns(const pdl_reading *r, uint32_t i) {
+    const pdl_item *x = &r->items.p[i];
+    uint32_t n = 0, k = i + 1;
+    while (k < x->end) {
+        pdl_shape shape = r->items.p[k].shape;
+        n += shape == PDL_SHAPE_turn;
+        k = shape == PDL_SHAPE_loop ? k + 1 : r->items.p[k].end;
+    }
+    return n;
+}
+
+static void put_how(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_digest *g = digest_of(r, i);
+    const pdl_box *b = box_of(r, i);
+    size_t start = out->len;
+    uint32_t turns = count_turns(r, i);
+    pdl_str comma = PDL_STR(", ");
+    if (turns && g->tools) PDL_PUT(out, "an agent");
+    if (turns) {
+        put_between(start, comma, out);
+        put_count(turns, "turn", "turns", out);
+    }
+    if (!turns && g->models) put_count(g->models, "model call", "model calls", out);
+    if (!turns && g->tools) {
+        put_between(start, comma, out);
+        put_count(g->tools, "tool call", "tool calls", out);
+    }
+    if (out->len == start)
+        pdl_buf_put(out, pdl_box_reads_file(b) ? PDL_STR("a file") : PDL_STR("code"));
+    put_took(g, comma, out);
+}
+
+static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    uint64_t libraries = 0, inside = 0, functions = 0, others = 0;
+    for (uint32_t k = i + 1; k < x->end; k++) {
+        const pdl_box *b = box_of(r, k);
+        libraries += pdl_box_is_kind(b, "import");
+        inside += pdl_box_is_kind(b, "import") ? digest_of(r, k)->functions : 0;
+        functions += pdl_box_is_kind(b, "function");
+        others += !pdl_box_is_kind(b, "import") && !pdl_box_is_kind(b, "function");
+    }
+    PDL_PUT(out, "Set-up: ");
+    size_t start = out->len;
+    if (libraries) put_count(libraries, "library", "libraries", out);
+    if (inside) {
+        PDL_PUT(out, " with ");
+        put_count(inside, "function", "functions", out);
+    }
+    if (functions) {
+        put_between(start, PDL_STR(", "), out);
+        put_count(functions, "function", "functions", out);
+    }
+    if (others) {
+        put_between(start, PDL_STR(", "), out);
+        put_count(others, "value", "values", out);
+    }
+}
+
+/* A value; one that holds functions, which a trace writes with all that they are made of, by its
+ * size. */
+static void put_plain(pdl_vref v, pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    put_value(v, &text);
+    bool whole = pdl_str_find(pdl_buf_str(&text), PDL_STR("\"pdl__"), 0) == PDL_NOT_FOUND;
+    if (whole)
+        pdl_buf_put(out, pdl_buf_str(&text));
+    else if (pdl_is_list(v))
+        pdl_buf_putf(out, "a list of %zu", pdl_list_len(v));
+    else
+        PDL_PUT(out, "an object");
+    pdl_buf_fini(&text);
+}
+
+/* Appends the name of a definition, and its value. */
+static void put_definition(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_box *b = box_of(r, i);
+    pdl_vref path = pdl_box_get(b, "import");
+    pdl_put_unescaped(r->items.p[i].name, out);
+    if (pdl_box_is_kind(b, "function")) {
+        pdl_box_signature(b, out);
+        return;
+    }
+    PDL_PUT(out, ": ");
+    if (pdl_is_str(path)) {
+        PDL_PUT(out, "library ");
+        pdl_put_unescaped(pdl_str_get(path), out);
+    } else {
+        put_plain(pdl_box_get(b, "pdl__result"), out);
+    }
+}
+
+static void put_arguments(const pdl_box *b, pdl_buf *out) {
+    pdl_vref args = pdl_box_tool_arguments(b);
+    size_t start = out->len;
+    for (size_t i = 0; pdl_is_dict(args) && i < pdl_dict_len(args); i++) {
+        pdl_vref key = pdl_dict_key_at(args, i);
+        bool own = pdl_is_str(key) && pdl_str_starts(pdl_str_get(key), PDL_STR("pdl_"));
+        if (!pdl_is_str(key) || own) continue;
+        pdl_buf_put(out, out->len > start ? PDL_STR(", ") : PDL_STR(" "));
+        pdl_put_unescaped(pdl_str_get(key), out);
+        PDL_PUT(out, ": ");
+        put_value(pdl_dict_val_at(args, i), out);
+    }
+}
+
+static void put_quiet(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    pdl_vref role = pdl_box_get(box_of(r, i), "role");
+    pdl_buf text = PDL_BUF;
+    pdl_item_text(r, i, &text);
+    if (pdl_text_is(role, "system"))
+        PDL_PUT(out, "System, ");
+    put_count(count_words(pdl_buf_str(&text)), "word", "words", out);
+    PDL_PUT(out, ", seen by the model and not printed");
+    pdl_buf_fini(&text);
+}
+
+/* Appends the question that a person was asked, if it has a word in it. */
+static void put_question(const pdl_box *b, pdl_buf *out) {
+    pdl_vref v = pdl_box_get(b, "message");
+    if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__result");
+    pdl_str s = pdl_is_str(v) ? pdl_str_trim(pdl_str_get(v)) : (pdl_str){0};
+    const char *p = s.p;
+    bool has_word = false;
+    while (!has_word && p < s.p + s.n) has_word = pdl_cp_is_alnum(pdl_utf8_next(&p));
+    if (!has_word) return;
+    PDL_PUT(out, " (");
+    pdl_put_unescaped(s, out);
+    PDL_PUT(out, ")");
+}
+
+static void put_failure(const pdl_box *b, pdl_buf *out) {
+    PDL_PUT(out, "Failed");
+    if (b->state == PDL_BOX_RECOVERED) PDL_PUT(out, "; its fallback was used");
+}
+
+void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    bool has_parts = x->shape == PDL_SHAPE_setup && !x->name.n;
+    switch (x->shape) {
+    case PDL_SHAPE_setup:
+        if (has_parts)
+            put_setup(r, i, out);
+        else
+            put_definition(r, i, out);
+        return;
+    case PDL_SHAPE_work:
+        PDL_PUT(out, "How ");
+        pdl_buf_put(out, x->name.n ? x->name : PDL_STR("this"));
+        PDL_PUT(out, " came about: ");
+        put_how(r, i, out);
+        return;
+    case PDL_SHAPE_turn:
+        pdl_buf_putf(out, "%s %u", digest_of(r, i)->models ? "Turn" : "Round", x->number);
+        return;
+    case PDL_SHAPE_row: pdl_buf_putf(out, "Row %u", x->number); return;
+    case PDL_SHAPE_loop: put_count(x->number, "round", "rounds", out); break;
+    case PDL_SHAPE_map: put_count(x->number, "row", "rows", out); break;
+    case PDL_SHAPE_tool:
+        pdl_put_unescaped(x->name, out);
+        put_arguments(box_of(r, i), out);
+        return;
+    case PDL_SHAPE_quiet: put_quiet(r, i, out); return;
+    case PDL_SHAPE_failure: put_failure(box_of(r, i), out); return;
+    case PDL_SHAPE_typed:
+        PDL_PUT(out, "You");
+        put_question(box_of(r, i), out);
+        return;
+    case PDL_SHAPE_shown: PDL_PUT(out, "Shown"); return;
+    case PDL_SHAPE_question: PDL_PUT(out, "Question"); return;
+    case PDL_SHAPE_step: pdl_buf_put(out, pdl_str_of(pdl_maker_name(x->maker))); return;
+    case PDL_SHAPE_piece:
+    case PDL_SHAPE_note:
+    case PDL_SHAPE_COUNT: return;
+    }
+    put_took(digest_of(r, i), PDL_STR(", "), out);
+}
+
+/* --- the head of the document ----------------------------------------------------------------- */
+
+/* The comment with which the program begins, its lines joined by spaces. */
+static void put_comment(pdl_str program, pdl_buf *out) {
+    while (program.n) {
+        size_t end = pdl_str_find(program, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_trim(pdl_str_sub(program, 0, end));
+        if (!line.n || line.p[0] != '#') return;
+        line = pdl_str_trim(pdl_str_sub(line, 1, line.n));
+        bool is_licence =
+            pdl_str_starts(line, PDL_STR("SPDX-")) || pdl_str_starts(line, PDL_STR("!"));
+        if (line.n && !is_licence) {
+            if (out->len) pdl_buf_putc(out, ' ');
+            pdl_buf_put(out, line);
+        } else if (out->len) {
+            return;
+        }
+        program = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(program, end + 1, program.n);
+    }
+}
+
+/* Up to the end of its first sentence; a long one up to its colon. */
+static pdl_str first_sentence(pdl_str s) {
+    size_t end = pdl_str_find(s, PDL_STR(". "), 0), colon = pdl_str_find(s, PDL_STR(": "), 0);
+    size_t line = pdl_str_find(s, PDL_STR("\n"), 0);
+    if (line < end) end = line;
+    s = pdl_str_trim(pdl_str_sub(s, 0, end));
+    if (s.n > LONGEST_TITLE && colon < s.n) s = pdl_str_sub(s, 0, colon);
+    if (pdl_str_ends(s, PDL_STR("."))) s = pdl_str_sub(s, 0, s.n - 1);
+    return s;
+}
+
+/* A program that was written from the trace has no comments, and no file. */
+static pdl_str file_of(const pdl_view_source *s) {
+    return pdl_file_name(s->files.p[0].name);
+}
+
+void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    pdl_vref description = pdl_box_get(&r->doc->boxes.p[0], "description");
+    pdl_buf comment = PDL_BUF;
+    size_t start = out->len;
+    if (pdl_is_str(description)) {
+        pdl_put_unescaped(first_sentence(pdl_str_trim(pdl_str_get(description))), out);
+    } else {
+        if (!s->files.p[0].written) put_comment(s->files.p[0].text, &comment);
+        pdl_put_unescaped(first_sentence(pdl_buf_str(&comment)), out);
+    }
+    if (out->len == start) pdl_put_unescaped(file_of(s), out);
+    if (out->len == start) PDL_PUT(out, "A run");
+    pdl_buf_fini(&comment);
+}
+
+static double number_of(pdl_vref v) {
+    if (pdl_is(v, PDL_V_FLOAT)) return pdl_float_of(v);
+    return pdl_is(v, PDL_V_INT) ? (double)pdl_int_of(v) : 0;
+}
+
+/* Adds up the tokens and the cost of all calls, as far as the trace says them. */
+static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_buf *out) {
+    int64_t in = 0, made = 0;
+    double cost = 0;
+    for (size_t i = 0; i < r->doc->boxes.n; i++) {
+        pdl_vref usage = pdl_box_get(&r->doc->boxes.p[i], "pdl__usage");
+        in += pdl_usage_count(usage, "prompt_tokens");
+        made += pdl_usage_count(usage, "completion_tokens");
+        if (pdl_is_dict(usage)) cost += number_of(pdl_dict_getz(usage, "cost"));
+    }
+    if (in || made) {
+        put_between(start, between, out);
+        pdl_buf_putf(out, "%lld tokens in, %lld out", (long long)in, (long long)made);
+    }
+    if (cost > 0) {
+        put_between(start, between, out);
+        pdl_buf_putf(out, "$%.*f", cost < 0.01 ? 6 : 2, cost);
+    }
+}
+
+const char *pdl_reading_state(const pdl_reading *r) {
+    if (r->doc->notice && !r->doc->cut) return "Cut";
+    return r->doc->boxes.p[0].state == PDL_BOX_FAILED ? "Failed" : "Finished";
+}
+
+void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+    const pdl_view_lines *l = &s->lines[r->items.p[i].box];
+    const pdl_view_file *f = &s->files.p[l->file];
+    if (!l->first || f->written) return;
+    pdl_put_unescaped(pdl_file_name(f->name), out);
+    pdl_buf_putf(out, ", line %u", l->first);
+}
+
+void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
+                       pdl_buf *out) {
+    const pdl_digest *all = &r->digests[0];
+    size_t start = out->len;
+    pdl_buf_put(out, pdl_str_of(pdl_reading_state(r)));
+    if (!s->files.p[0].written && file_of(s).n) {
+        pdl_buf_put(out, between);
+        pdl_put_unescaped(file_of(s), out);
+    }
+    put_took(all, between, out);
+    if (r->n_calls) {
+        put_between(start, between, out);
+        put_count(r->n_calls, "model call", "model calls", out);
+    }
+    if (all->tools) {
+        put_between(start, between, out);
+        put_count(all->tools, "tool call", "tool calls", out);
+    }
+    put_usage(r, start, between, out);
+}

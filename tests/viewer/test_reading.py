@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as a document, without a browser: `pdl view --text` is what the run printed, byte for byte, and `--md` shows each shape as its golden
+(expected/NAME.md; PDL_UPDATE=1 writes it). Times are left out of the goldens: they are those of the machine."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from ..checks import check
+from ..harness.choice import Choice, ROOT
+
+HERE = pathlib.Path(__file__).resolve().parent
+PDL = str(Choice.build / "pdl")
+EXAMPLES = ROOT / "examples"
+PRINTED = ROOT / "tests/examples/expected"
+RECORDED = sorted(p.relative_to(EXAMPLES).with_suffix("") for p in EXAMPLES.glob("**/*.journal") if p.with_suffix(".pdl").exists())
+# What stands on standard output beside the text of the run: the prompts of `read`, and what was shown on the way.
+PROMPTS = {"chatbot": ["> "] * 4, "patterns/chatbot": ["What is your query?\n", "\nEnter a query or say \"quit\" to exit.\n", "\nEnter a query or say \"quit\" to exit.\n"]}
+TIME = re.compile(r"(, | \u00b7 | \()[\d.]+ (ms|s|min \d+ s)\b\)?")
+# Never in what a document says around the text of its run.
+NEVER = re.compile(r"pdl__|<function|litellm|\btext\.\d|lastOf|\bempty\b|NaN|undefined")
+
+
+def view(*args, **more):
+    return subprocess.run([PDL, "view", *map(str, args)], capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False, **more)
+
+
+def without(text, parts):
+    for part in parts:
+        assert part in text, (part, text)
+        text = text.replace(part, "", 1)
+    return text
+
+
+@pytest.mark.parametrize("name", map(str, RECORDED))
+def test_text_of_example(name):
+    r = view(name + ".journal", "--source", name + ".pdl", "--text", "-", cwd=EXAMPLES)
+    want = (PRINTED / (name + ".txt")).read_text("utf-8")
+    if name == "patterns/qwen":  # everything but the end is shown on the way
+        want = want[want.rindex("\033[0m\n") + 5:]
+    check("text of " + name, r.returncode == 0 and r.stdout.decode() == without(want, PROMPTS.get(name, [])), r.stdout.decode(), r.stderr.decode())
+
+
+# name: (program, what is typed); what each prints is compared with `--text`, and how it is shown with a golden
+SHAPES = {
+    "literals": ("description: A greeting\ntext:\n- Hello\n- ' world'\n- \"\\n\"\n- \"${ 1 + 1 }\\n\"\n", ""),
+    "functions": ("# Nested calls: each says one thing.\ndefs:\n  inner: {function: {n: integer}, return: \"<${ n }>\"}\n  outer:\n    function: {n: integer}\n    return:\n"
+                  "      text:\n      - call: ${ inner }\n        args: {n: \"${ n }\"}\n      - call: ${ inner }\n        args: {n: \"${ n + 1 }\"}\ntext:\n- call: ${ outer }\n  args: {n: 4}\n"
+                  "- \"\\n\"\n- \"${ outer(7) }\\n\"\n", ""),
+    "loop": ("text:\n- for: {i: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n  repeat: \"Line ${ i }\\n\"\n- \"in one line: \"\n- for: {i: [1, 2, 3, 4, 5, 6, 7, 8]}\n  repeat: ${ i }\n  join: {with: ', '}\n", ""),
+    "joins": ("text:\n- for: {i: [1, 2]}\n  repeat: ${ i }\n  join: {as: array}\n- for: {i: [1, 2]}\n  repeat: ${ i }\n  join: {as: lastOf}\n- sequence: [a, b]\n  join: {with: '+'}\n"
+              "- sequence: [c, d]\n  join: {as: lastOf}\n- lastOf: [e, f]\n- array: [g, h]\n- {object: {a: i}}\n- for: {i: [1, 2]}\n  repeat: {data: {k: \"${ i }\"}}\n  join: {as: object}\n", ""),
+    "map": ("text:\n- for: {i: [1, 2, 3, 4, 5]}\n  map:\n    lang: command\n    code: printf '%s ' ${ i }\n- \"\\n\"\n", ""),
+    "failure": ("text:\n- \"Order: \"\n- def: price\n  lang: command\n  code: printf 3\n- \"\\n\"\n- \"${ {'tea': 3}['pie'] }\\n\"\n- never\n", ""),
+    "failed-work": ("defs:\n  f: {function: {x: integer}, return: \"${ 1 // x }\"}\n  y: {call: \"${ f }\", args: {x: 0}}\ntext: [\"${ y }\"]\n", ""),
+    "fallback": ("text:\n- text: [\"${ 1 // 0 }\"]\n  fallback: \"instead\\n\"\n- lang: command\n  code: 'false'\n  fallback: code\n- data: \"{\"\n  parser: json\n  fallback: \" parsed\"\n", ""),
+    "question": ("text:\n- read:\n  message: \"Name? \"\n  def: name\n  contribute: []\n- \"Hello ${ name }\\n\"\n- read:\n  message: \"And? \"\n", "Ada\nfine\n"),
+    "quiet": ("text:\n- role: system\n  content: You are a helpful guide.\n  contribute: [context]\n- text: \"Never say no to anybody.\"\n  contribute: [context]\n- \"Said.\\n\"\n", ""),
+    "value": ("data: {name: Ada, langs: [pdl, yaml], more: {deep: true, none: null}}\n", ""),
+    "code": ("defs:\n  rows: {lang: command, code: \"printf 'a b'\"}\n  n: ${ rows | length }\ntext:\n- \"Counted ${ n }\\n\"\n- lang: jinja\n  code: \"{{ 3 }}\\n\"\n- lang: pdl\n  code: \"text: [x, y]\"\n", ""),
+    "parsers": ("text:\n- data: '{\"a\":1,   \"b\":[1,2]}'\n  parser: json\n- data: \"a: 1\\nb: [1, 2]\"\n  parser: yaml\n- data: \"[3]\\n{}\"\n  parser: jsonl\n- data: x=7\n  parser: {regex: 'x=(.*)', mode: fullmatch}\n", ""),
+    "choices": ("defs: {x: 3}\ntext:\n- if: ${ x > 2 }\n  then: big\n  else: small\n- if: ${ x > 5 }\n  then: big\n- match: ${ x }\n  with:\n  - case: 1\n    then: one\n  - case: 3\n    then: [three, \"\\n\"]\n"
+                "- if: ${ x < 2 }\n  then: a\n  else: \" b\\n\"\n", ""),
+    "escapes": ("text:\n- \"\\e[1mbold\\e[0m and \\e]8;;http://a\\e\\\\link\\e]8;;\\e\\\\\\n\"\n", ""),
+}
+# Of examples with models: what a recording holds.
+RECORDED_SHAPES = {"chat": "chatbot", "agent": "patterns/team", "rag": "rag", "tools": "tools", "router": "patterns/router"}
+
+
+def judge(name, text):
+    shown = TIME.sub("", text)
+    path = HERE / "expected" / (name + ".md")
+    if os.environ.get("PDL_UPDATE"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(shown, "utf-8")
+    check("%s as a document" % name, shown == path.read_text("utf-8"), shown)
+    bare = shown.replace("\\", "")
+    check("words around %s" % name, not NEVER.search(bare), NEVER.findall(bare))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shape(name, folder):
+    program, typed = SHAPES[name]
+    (folder / (name + ".pdl")).write_text(program)
+    run = subprocess.run([PDL, "--trace=t.json", name + ".pdl"], cwd=folder, input=typed, capture_output=True, text=True, timeout=60, check=False)
+    prompts = ["Name? ", "And? "] if name == "question" else []
+    r = view("t.json", "--text", "-", cwd=folder)
+    check("text of " + name, r.stdout.decode() == without(run.stdout, prompts), r.stdout.decode(), run.stdout, run.stderr)
+    judge(name, view("t.json", "--source", name + ".pdl", "--md", "-", cwd=folder).stdout.decode())
+
+
+@pytest.mark.parametrize("name", RECORDED_SHAPES)
+def test_recorded_shape(name):
+    example = RECORDED_SHAPES[name]
+    for words, suffix in (["--md", "-"], ""), (["--all", "--md", "-"], "-all"):
+        r = view(example + ".journal", "--source", example + ".pdl", *words, cwd=EXAMPLES)
+        check("pdl view of %s" % example, r.returncode == 0, r.stderr.decode())
+        judge(name + suffix, r.stdout.decode())
+
+
+def test_files(folder):
+    (folder / "a.pdl").write_text("text: [one, two]\n")
+    subprocess.run([PDL, "--trace=t.json", "a.pdl"], cwd=folder, capture_output=True, timeout=60, check=False)
+    r = view("t.json", "--md", "a.md", "--text", "a.txt", cwd=folder)
+    check("two files at once", r.returncode == 0 and (folder / "a.txt").read_text() == "onetwo\n" and "onetwo" in (folder / "a.md").read_text(), r.stderr.decode())
+    r = view("t.json", "--all", cwd=folder)
+    check("--all alone", r.returncode == 2 and b"give --md FILE, too" in r.stderr, r.stderr.decode())
+    r = view("t.json", "t.json", "--md", "-", cwd=folder)
+    check("two runs", r.returncode == 2 and b"give one FILE" in r.stderr, r.stderr.decode())
+    r = view("t.json", "--text", "t.json", cwd=folder)
+    check("over what it reads", r.returncode == 2 and json.loads((folder / "t.json").read_text()), r.stderr.decode())
+
+
+# --- traces of strangers ---
+
+HOSTILE = {
+    "a block without members": {"kind": "text"},
+    "texts where lists are": {"kind": "text", "text": "x", "pdl__result": 1, "contribute": "y", "join": 3, "pdl__timing": {"start_nanos": "x"}},
+    "a list that names itself": {"kind": "model", "pdl__id": "m", "pdl__timing": {}, "pdl__result": {"pdl__same": "m", "pdl__more": []}},
+    "a loop of nothing": {"kind": "repeat", "pdl__trace": [None, 1, "x", {"kind": "data", "pdl__timing": {}}], "pdl__timing": {}},
+    "names that are no texts": {"kind": "call", "call": [1], "args": 3, "pdl__tool": {"a": 1}, "pdl__timing": {}},
+    "negative times": {"kind": "model", "pdl__timing": {"start_nanos": -5, "end_nanos": 2 ** 62}, "pdl__usage": {"prompt_tokens": -1, "cost": "x"}},
+    "a function as a result": {"kind": "data", "data": 1, "pdl__result": {"kind": "function"}, "pdl__timing": {}},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile(name, folder):
+    for trace in HOSTILE[name], {"kind": "text", "text": [HOSTILE[name]], "defs": {"d": HOSTILE[name]}, "pdl__timing": {}}:
+        (folder / "t.json").write_text(json.dumps(trace))
+        r = view("t.json", "--md", "-", "--all", "--text", "-", cwd=folder)
+        check(name, r.returncode == 0, r.returncode, r.stderr.decode())
+
+
+def test_cut(folder):
+    """Every beginning of a trace is shown, as far as it goes."""
+    (folder / "a.pdl").write_text("defs: {f: {lang: command, code: printf 1}}\ntext:\n- \"a ${ f }\\n\"\n- for: {i: [1, 2, 3]}\n  repeat: \"${ i }\\n\"\n")
+    subprocess.run([PDL, "--trace=t.json", "a.pdl"], cwd=folder, capture_output=True, timeout=60, check=False)
+    text = (folder / "t.json").read_text()
+    for at in range(40, len(text), 61):
+        (folder / "cut.json").write_text(text[:at])
+        r = view("cut.json", "--md", "-", cwd=folder)
+        check("cut at %d" % at, r.returncode == 0 and "cut or damaged" in r.stdout.decode() and "Failed" not in r.stdout.decode(), r.stdout.decode(), r.stderr.decode())
+
+
+def test_size(folder):
+    """A document takes time as its trace is long, also where everything is one loop, one line, or one deep call."""
+    import time  # pylint: disable=import-outside-toplevel
+    one = {"kind": "data", "data": {"pdl__expr": "${ x }", "pdl__result": "x"}, "pdl__result": "x", "pdl__timing": {"start_nanos": 1, "end_nanos": 2}}
+    took = []
+    for n in 10000, 40000:
+        trace = {"kind": "text", "pdl__timing": {"start_nanos": 1, "end_nanos": 9}, "pdl__result": "x" * n, "text": [
+            {"kind": "repeat", "repeat": "x", "pdl__trace": [dict(one, contribute=["context"]) if i % 3 else one for i in range(n)], "pdl__timing": {"start_nanos": 1, "end_nanos": 9}}]}
+        (folder / "t.json").write_text(json.dumps(trace))
+        start = time.monotonic()
+        r = view("t.json", "--text", "-", "--md", folder / "m.md", cwd=folder)
+        took.append(time.monotonic() - start)
+        check("%d rounds" % n, r.returncode == 0 and len(r.stdout) == (n + 2) // 3 + 1, len(r.stdout), r.stderr.decode())
+    check("time of 40 000 rounds against 10 000: %.2f and %.2f s" % (took[1], took[0]), took[1] < 12 * took[0] + 0.5)
