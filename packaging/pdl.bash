@@ -51,7 +51,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     view)
-        words='--help --html --svg --source --open --host --port --view-frame --run --data-file --data '
+        words='--help --html --svg --md --all --text --source --open --host --port --view-frame --run --data-file --data '
         case $prev in
         esac ;;
     resume)
