@@ -223,7 +223,7 @@ def test_commands():
         (("p.pdl", "-i", "in.jsonl", "-o", "out.txt"), "form of the table out.txt is not known"),
         (("p.pdl", "-i", "in.jsonl", "--jobs", "0"), "--jobs"),
         (("p.pdl", "-i", "in.jsonl", "--map", "x"), "COLUMN=VARIABLE"),
-        (("p.pdl", "-i", "in.jsonl", "-o", "there.jsonl"), "--overwrite begins it anew"),
+        (("p.pdl", "-i", "in.jsonl", "-o", "there.jsonl"), "--overwrite starts it over"),
         (("p.pdl", "-i", "in.jsonl", "-o", "in.jsonl"), "is the input and the output"),
     ]
     for args, text in cases:
@@ -372,6 +372,6 @@ def test_refused_early():
     t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
     (t.folder / "out.jsonl.journal").write_text("no journal, but long enough to be looked at" * 100)
     code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
-    t.check("a journal that cannot be read", code == 2 and "--overwrite begins anew" in err, "%s %s" % (code, err))
+    t.check("a journal that cannot be read", code == 2 and "--overwrite starts over" in err, "%s %s" % (code, err))
     code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", "--overwrite")
     t.check("a journal that cannot be read is overwritten", code == 0 and len(t.lines("out.jsonl")) == 1, err)

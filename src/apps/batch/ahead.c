@@ -1,5 +1,5 @@
-/* ahead.c -- see ahead.h. Texts are compared by their hashes: two that only seem equal cost nothing
- * but the order.
+/* ahead.c -- chooses the row that shares the most text with the previous one; see ahead.h. Texts
+ * are compared by their hashes: two that only seem equal cost nothing but the order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* A beginning of this length decides: the text after it may differ. */
+/* Hashes the beginning of a text; the text after it may differ. */
 static uint64_t hash_of(pdl_str s) { return pdl_hash_str(pdl_str_sub(s, 0, AHEAD_LONG)); }
 
 static void find_texts(pdl_vref columns, long_texts *out) {
@@ -38,7 +38,7 @@ bool pdl_batch_ahead_has_room(const ahead *a) {
     return a->any ? a->rows.n < AHEAD_ROWS && a->bytes < AHEAD_BYTES : a->rows.n == 0;
 }
 
-/* Bytes of long texts that both have in the same columns. */
+/* Returns the bytes of long texts that both rows have in the same columns. */
 static size_t shared(const long_texts *x, const long_texts *y) {
     size_t n = 0;
     for (size_t i = 0; i < x->n; i++)

@@ -1,4 +1,4 @@
-/* batch.c -- see batch.h: how a batch begins, or continues, and ends.
+/* batch.c -- begins or continues a batch, and ends it; see batch.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@
 
 #include "base/banned.h"
 
-/* Rows that are examined to learn the columns where the table does not name them; of whose values
- * the types are learned, as long as they are together no longer than this. */
+/* MOST_EARLY rows are examined to learn the columns when the table does not name them. The types
+ * are learned from the values of the first TYPED_ROWS, up to TYPED_BYTES. */
 enum { MOST_EARLY = 1000, TYPED_ROWS = 32, TYPED_BYTES = 1 << 20 };
 
 typedef struct batch {
@@ -34,20 +34,22 @@ typedef struct batch {
     pdl_ledger *ledger;
     writer writer;
     window window;
-    PDL_VEC(pdl_str) columns; /* of the input, borrowed */
-    PDL_VEC(pdl_str) header;  /* of the output: those and its own */
-    pdl_val first;            /* the row that named the columns; absent: the table did */
-    char *journal;            /* owned; path */
-    bool scratch;             /* the journal is not kept: the output is a stream */
-    bool made;                /* the journal was made by this process */
-    uint64_t n_rows;          /* of the table; 0: not counted */
+    PDL_VEC(pdl_str) columns; /* columns of the input, borrowed */
+    /* columns of the output: those of the input and its additional ones */
+    PDL_VEC(pdl_str) header;
+    pdl_val first; /* the row that named the columns; absent when the table did */
+    char *journal; /* owned; its path */
+    /* the journal is deleted at the end, because the output is a stream */
+    bool scratch;
+    bool made;       /* this process made the journal */
+    uint64_t n_rows; /* rows of the table; 0 when they were not counted */
     pdl_batch_totals *totals;
     stats stats;
 } batch;
 
-/* --- what a batch is: equal facts continue ---------------------------------------------------- */
+/* --- the identity of a batch: a journal with equal facts is continued ------------------------ */
 
-/*   X(key, what)   A journal with another value of these facts belongs to another batch. */
+/* X(key, what)   A journal with another value of one of these facts belongs to another batch. */
 #define IDENTITY(X)                                                                                \
     X(program, "the program is another")                                                           \
     X(files, "a file that the program includes or imports is another")                             \
@@ -123,8 +125,8 @@ static bool other_batch(const batch *b, int i, pdl_err *err) {
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is there, and %s than when it was begun",
                 PDL_FMT(b->o->output.name), identity[i].what);
     pdl_err_hint(err, is_program(i) ? "--changed reuse keeps the rows that are finished, "
-                                      "--overwrite begins anew"
-                                    : "--overwrite begins anew");
+                                      "--overwrite starts over"
+                                    : "--overwrite starts over");
     return false;
 }
 
@@ -144,7 +146,7 @@ static bool check_identity(const batch *b, pdl_err *err) {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Rows are read until one is whole: it names the columns. */
+/* Reads rows until one is whole, which names the columns. */
 static bool look_ahead(batch *b, pdl_err *err) {
     for (size_t i = 0; i < MOST_EARLY; i++) {
         pdl_row row;
@@ -161,7 +163,7 @@ static bool look_ahead(batch *b, pdl_err *err) {
     return true;
 }
 
-/* Some rows more, without waiting for them: what columns are is judged by all of these. */
+/* Reads some more rows without waiting for them: the columns are judged by all of these. */
 static bool look_further(batch *b, pdl_err *err) {
     uint64_t from, now, all;
     pdl_rows_progress(b->rows, &from, &all);
@@ -213,7 +215,7 @@ static bool is_same_table(const pdl_table *a, const pdl_table *b) {
     return same;
 }
 
-/* Is the output a descriptor of the file that is read? The rows would never end. */
+/* Returns true when the output is a descriptor of the input file: reading would never end. */
 static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     struct stat x, y;
     if (!out->standard && !out->is_open) return false;
@@ -224,7 +226,7 @@ static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Of a stream the journal only holds rows that wait. */
+/* Makes a temporary journal for a stream; it only holds rows that wait. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
     pdl_buf name = PDL_BUF;
@@ -274,7 +276,7 @@ static bool begin_journal(batch *b, pdl_err *err) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "%.*s exists already, and there is no journal from which it could continue",
                     PDL_FMT(b->o->output.name));
-        pdl_err_hint(err, "--overwrite begins it anew");
+        pdl_err_hint(err, "--overwrite starts it over");
         return false;
     }
     return record_identity(b, err) && pdl_ledger_commit(b->ledger, err);
@@ -282,7 +284,7 @@ static bool begin_journal(batch *b, pdl_err *err) {
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* What earlier processes finished, and what it used. */
+/* Adds up the rows that earlier processes finished, and what they used. */
 static bool on_finished(void *user, const pdl_ledger_row *r) {
     batch *b = user;
     pdl_batch_totals *t = b->totals;
@@ -316,7 +318,7 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
     return true;
 }
 
-/* The output is written again from the journal. */
+/* Writes the output again from the journal. */
 static bool rewrite(batch *b, pdl_err *err) {
     return pdl_batch_mark_put(b->ledger, &(mark){0}, err) && pdl_ledger_commit(b->ledger, err);
 }
@@ -337,7 +339,8 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
     return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
-/* Is the row what it was when it was asked? *forgot: it was not, and is asked again. */
+/* Returns true when the row is the one that was run. *forgot: it has changed, and will be run
+ * again. */
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
@@ -355,7 +358,7 @@ static bool on_last(void *user, const pdl_ledger_row *r) {
     return true;
 }
 
-/* Rows of the journal that the input has no more. */
+/* Forgets the rows of the journal that the input does not have any more. */
 static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_err *err) {
     pdl_row row = {.number = n + 1};
     if (n >= last) return true;
@@ -367,7 +370,7 @@ static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_
     return true;
 }
 
-/* How many rows the input had when it was read to its end; 0: it was not. */
+/* Stores how many rows the input had when it was read to its end; 0 when it was not. */
 static bool get_rows(batch *b, uint64_t *n, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     bool ok = pdl_ledger_get_fact(b->ledger, "rows", &text, err);
@@ -384,7 +387,7 @@ static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
         return false;
     for (bool ok = true; ok;) {
         pdl_row row;
-        if (n >= last && !all) return true; /* the rest was never looked at */
+        if (n >= last && !all) return true; /* the remaining rows were never read */
         pdl_rows_step step = pdl_rows_next(r, true, &row, err);
         if (step == PDL_ROWS_FAIL) return false;
         if (step != PDL_ROWS_ROW) break;
@@ -399,7 +402,8 @@ static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
     return forget_after(b, n, last, forgot, err);
 }
 
-/* Before anything is asked or written: is the input what it was? A stream is compared as it comes.
+/* Compares the input with the journal before anything is sent or written. A stream is compared
+ * while it is read.
  */
 static bool check_input(batch *b, pdl_err *err) {
     pdl_rowset *r;
@@ -411,10 +415,11 @@ static bool check_input(batch *b, pdl_err *err) {
     return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
-static const char retry_key[] = "retry"; /* "yes" from --retry-errors to the end of the input */
+/* "yes" from the start of --retry-errors to the end of the input */
+static const char retry_key[] = "retry";
 
-/* What failed is asked again. When all rows were finished, nothing of earlier uploads is needed;
- * otherwise rows that were in flight find the answers that are good. */
+/* Lets failed rows run again. When all rows were finished, nothing of earlier uploads is needed;
+ * otherwise rows that were in flight find the answers that are usable. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;
@@ -439,8 +444,8 @@ static bool continue_journal(batch *b, pdl_err *err) {
     return ok;
 }
 
-/* It is taken before anything is looked at: of two processes on one output one is refused. A broken
- * one, or another file of that name: a person decides what becomes of it. */
+/* Opens and locks the journal before anything else is read: of two processes on one output one is
+ * refused. A damaged journal, or another file of that name, is left for the user to decide. */
 static bool open_journal(batch *b, pdl_err *err) {
     bool replace = b->scratch || b->o->overwrite;
     if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err) &&
@@ -448,11 +453,11 @@ static bool open_journal(batch *b, pdl_err *err) {
         return true;
     if (err->kind != PDL_E_replay) return false;
     err->kind = PDL_E_usage;
-    pdl_err_hint(err, "--overwrite begins anew");
+    pdl_err_hint(err, "--overwrite starts over");
     return false;
 }
 
-/* The mark, unless the output is shorter than it says: then it is written again. */
+/* Reads the mark. When the output is shorter than the mark says, it is written again. */
 static bool find_mark(batch *b, mark *m, pdl_err *err) {
     uint64_t size;
     if (!pdl_batch_mark_get(b->ledger, m, err)) return false;
@@ -546,7 +551,7 @@ static bool open_all(batch *b, pdl_err *err) {
            open_window(b, err) && open_writer(b, err);
 }
 
-/* What is certain is kept, whatever ended the batch. */
+/* Keeps everything that is certain, whatever ended the batch. */
 static bool end_all(batch *b, bool ok, pdl_err *err) {
     pdl_err second = {0};
     char rows[24];
@@ -567,8 +572,8 @@ static bool is_device(pdl_str file) {
     return kind == PDL_FILE_OTHER;
 }
 
-/* A batch that was ended has its reports in files, too; a pipe might have no reader. Before that, a
- * signal ends the wait for the reader. */
+/* Writes the reports into files, also after an interrupt, but then not into a pipe, which might
+ * have no reader. Before that, a signal ends the wait for the reader. */
 static bool write_reports(const batch *b, bool ok, pdl_err *err) {
     bool ended = b->o->cancel && *b->o->cancel;
     pdl_cancel scope = {.flag = ended ? NULL : b->o->cancel};
@@ -611,13 +616,13 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     if (ok) note_types(&b);
     (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
-    t->finished -= b.writer.lost; /* a full disk: they are in no journal */
+    t->finished -= b.writer.lost; /* after a full disk these rows are in no journal */
     t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
     if (b.writer.output) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);
     pdl_batch_writer_close(&b.writer);
-    if (b.scratch || (b.made && !t->begun)) /* a refusal leaves nothing */
+    if (b.scratch || (b.made && !t->begun)) /* a refused batch leaves no files */
         pdl_ledger_discard(b.ledger);
     else
         pdl_ledger_close(b.ledger, true);

@@ -1,4 +1,4 @@
-/* batch_report.c -- the summary of a batch, for people (HTML) and for machines (JSON).
+/* batch_report.c -- writes the summary of a batch, for people (HTML) and for machines (JSON).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ static pdl_val seconds_of(const stats *s) {
     return pdl_dict_putz(d, "mean", pdl_float(mean));
 }
 
-/* List of {from, to, rows}; the bins between the first and the last one that have rows. */
+/* Returns a list of {from, to, rows} with the bins from the first to the last one that has rows. */
 static pdl_val tokens_of(const stats *s) {
     pdl_val list = pdl_list_new(8);
     size_t first = 0, last = STATS_TOKENS;
@@ -160,7 +160,7 @@ static void put_data(pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "</script></html>\n");
 }
 
-/* Of the output, whose rows it holds. */
+/* Returns true when the path is the journal of the output, which has its rows. */
 static bool is_journal(const pdl_table *output, pdl_str path) {
     char *name = pdl_batch_output_journal(output), *other = pdl_batch_output_target(path);
     bool same = strcmp(name, other) == 0 || pdl_file_is_same(name, other);
@@ -179,7 +179,7 @@ static bool is_table(const pdl_table *t, const char *path) {
     return same;
 }
 
-/* Is it the file that the shell opened for the output? */
+/* Returns true when the shell opened this file for the output. */
 static bool is_shell_file(const pdl_batch_options *o, const struct stat *st) {
     struct stat out;
     const pdl_table *t = &o->output;

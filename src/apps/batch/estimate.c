@@ -1,7 +1,9 @@
-/* estimate.c -- pdl batch --dry-run: calls, tokens and cost of a batch from some of its rows.
+/* estimate.c -- pdl batch --dry-run: estimates calls, tokens and cost of a batch from some of its
+ * rows.
  *
- * Each of these rows is run as pdl explain runs a program: nothing is sent, and what depends on an
- * answer stays unknown. So the numbers are a lower bound where calls depend on earlier ones.
+ * Each of these rows is run as pdl explain runs a program: nothing is sent, and a value that
+ * depends on an answer stays unknown. So the numbers are a lower bound where calls depend on
+ * earlier ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
-/* files.h -- the files that rows write (--allow-files): no two rows write the same one.
+/* files.h -- the files that rows write (--allow-files): no two rows may write the same one.
  *
- * Which names a program makes is known only when it writes, and the rows may be written by several
- * processes one after the other. So the journal knows which row has written which name.
+ * A program's file names are known only when it writes, and several processes may run the rows one
+ * after the other. So the journal records which row has written which name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +14,17 @@
 typedef struct pdl_batch_files pdl_batch_files;
 
 pdl_batch_files *pdl_batch_files_new(void);
-void pdl_batch_files_free(pdl_batch_files *f); /* NULL is fine; after the session */
+void pdl_batch_files_free(pdl_batch_files *f); /* called after the session; f may be NULL */
 
-/* Answers requests of kind write: user is the object. Refuses the one that was just announced and
- * has the name of another row, declines all others. */
+/* Answers requests of kind write; user is the object. Refuses the one that was just announced when
+ * another row has written the name, and declines all others. */
 void pdl_batch_files_handler(void *user, pdl_request *r);
 
-/* Other rows have other numbers now: nothing has been written. */
+/* Forgets all names, because the rows have other numbers now. */
 PDL_MUST bool pdl_batch_files_forget(pdl_ledger *ledger, pdl_err *err);
-/* The journal, before the first row; borrowed. */
+/* Sets the journal, before the first row; borrowed. */
 void pdl_batch_files_begin(pdl_batch_files *f, pdl_ledger *ledger);
-/* The row of this number is about to write a file: the request follows at once. */
+/* Announces that the row of this number writes a file: the request follows at once. */
 void pdl_batch_files_announce(pdl_batch_files *f, uint64_t row, pdl_str path);
 
 #endif

@@ -1,4 +1,4 @@
-/* ledger.c -- see ledger.h.
+/* ledger.c -- rows and facts of a batch in the file of a journal; see ledger.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,9 @@
 
 struct pdl_ledger {
     pdl_store *store;
-    int lock; /* -1: none. Closed after SQLite has closed the file: closing gives back its locks */
+    /* -1: none. It is closed after SQLite has closed the file, because closing releases its
+     * locks */
+    int lock;
 };
 
 static bool opened(pdl_ledger *l, bool ok, pdl_ledger **out) {
@@ -64,7 +66,8 @@ static void remove_files(pdl_str path) {
     }
 }
 
-/* Removed while the lock is still there: whoever gets it next looks for a file of that name. */
+/* Removes the file while it is locked: the next owner of the lock then finds no file of that
+ * name. */
 void pdl_ledger_discard(pdl_ledger *l) {
     pdl_buf path = PDL_BUF;
     if (!l) return;

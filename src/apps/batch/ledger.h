@@ -1,10 +1,10 @@
-/* ledger.h -- the journal of a batch: which rows are finished, with what, and how far the output
- * has come.
+/* ledger.h -- the journal of a batch: which rows are finished, their results, and how much of the
+ * output is written.
  *
- * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows
- * that are in flight are in no file. A row is finished once the transaction that holds it is
- * committed: the process may be killed at any instant after that. Output files are written after
- * the commit, and how much of them is certain is a fact of the file (pdl_ledger_put_fact).
+ * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows in
+ * flight are not in the file. A row is finished once the transaction that holds it is committed:
+ * the process may be killed at any instant after that. Output files are written after the commit,
+ * and how much of them is certain is a fact of the file (pdl_ledger_put_fact).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,30 +17,31 @@
 typedef struct pdl_ledger pdl_ledger;
 
 typedef struct pdl_ledger_row {
-    int64_t number; /* of the data row, from 1 */
-    pdl_str hash;   /* of the input */
+    int64_t number; /* number of the data row, from 1 */
+    pdl_str hash;   /* hash of the input */
     bool failed;
     double start, end; /* seconds since the epoch */
-    pdl_str facts;     /* JSON: usage and what else is known beside the output */
+    pdl_str facts;     /* JSON: usage, and further facts that are not in the output */
     pdl_str output;    /* JSON: the row of the output */
 } pdl_ledger_row;
 
-/* The file, owned by this process until close. It is made when it is not there or when its maker
- * ended before anything was in it; replace: what is there is removed. *is_new: it was made. Errors:
- * io, replay (no journal, damaged), runtime (another process owns it, which is named). */
+/* Opens the file, owned by this process until close. It is made when it does not exist or when its
+ * maker ended before anything was in it; replace: an existing one is removed. *is_new: it was made.
+ * Errors: io, replay (not a journal, or damaged), runtime (another process owns it, which is
+ * named). */
 PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new,
                               pdl_err *err);
-/* Commits; whole: one file is left. NULL is fine. */
+/* Commits and closes; whole: one file is left. l may be NULL. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
-/* Closes it and removes the file. NULL is fine. */
+/* Closes it and removes the file. l may be NULL. */
 void pdl_ledger_discard(pdl_ledger *l);
 
-/* Facts about the batch; a fact that is not there is empty. */
+/* Reads a fact about the batch; a missing fact is empty. */
 PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_ledger_put_fact(pdl_ledger *l, const char *key, pdl_str value, pdl_err *err);
 
 PDL_MUST bool pdl_ledger_put(pdl_ledger *l, const pdl_ledger_row *r, pdl_err *err);
-/* What was put survives the end of the process. */
+/* Commits: everything that was put outlives the process. */
 PDL_MUST bool pdl_ledger_commit(pdl_ledger *l, pdl_err *err);
 
 typedef bool pdl_ledger_fn(void *user, const pdl_ledger_row *r);
@@ -50,10 +51,10 @@ PDL_MUST bool pdl_ledger_find(pdl_ledger *l, int64_t number, pdl_ledger_fn *fn, 
 /* Calls fn for the rows above a number in their order, until it returns false. */
 PDL_MUST bool pdl_ledger_each(pdl_ledger *l, int64_t after, pdl_ledger_fn *fn, void *user,
                               pdl_err *err);
-/* The row counts as not asked; rows that failed do. */
+/* Removes a row, so that it is run again; pdl_ledger_forget_failed removes all failed rows. */
 PDL_MUST bool pdl_ledger_forget(pdl_ledger *l, int64_t number, pdl_err *err);
 PDL_MUST bool pdl_ledger_forget_failed(pdl_ledger *l, pdl_err *err);
-/* Facts whose key begins with this text are not there any more. */
+/* Removes the facts whose key begins with this text. */
 PDL_MUST bool pdl_ledger_forget_facts(pdl_ledger *l, const char *beginning, pdl_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* output.c -- see output.h.
+/* output.c -- checks an output before the first row, and opens the writer of its format; see
+ * output.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +64,7 @@ char *pdl_batch_output_target(pdl_str path) {
 char *pdl_batch_output_journal(const pdl_table *output) {
     char *target = pdl_batch_output_target(output->path);
     pdl_buf b = PDL_BUF;
-    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* no file belongs beside a device */
+    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* a device gets no file beside it */
         pdl_free(target);
         target = pdl_str_dup(output->path);
     }
@@ -73,7 +74,7 @@ char *pdl_batch_output_journal(const pdl_table *output) {
     return pdl_buf_take(&b);
 }
 
-/* 0, or the errno value that writing to the end of all links would give. */
+/* Returns 0, or the errno value of a write to the target of all links. */
 static int why_unwritable(const char *target) {
     if (pdl_file_kind_of(target) == PDL_FILE_DIR) return EISDIR;
     if (access(target, F_OK) == 0) return access(target, W_OK) == 0 ? 0 : errno;
@@ -84,8 +85,8 @@ static int why_unwritable(const char *target) {
     return why;
 }
 
-/* A file that cannot be made is found before rows are asked, and not when the first of them (of a
- * Parquet file: the last) is written. */
+/* Checks that the file can be made before rows are run, and not when the first of them (with
+ * Parquet: the last) is written. */
 static bool check_path(const pdl_table *t, pdl_err *err) {
     if (t->standard) return true;
     if (t->is_open) {
@@ -111,7 +112,7 @@ bool pdl_batch_output_check(const pdl_table *t, pdl_err *err) {
     return check_path(t, err) && (t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err));
 }
 
-/* A name as DuckDB compares it. Owned by the caller. */
+/* Returns a name in the form in which DuckDB compares it. The caller owns it. */
 static char *folded(const char *name) {
     char *text = pdl_str_dup(pdl_str_of(name));
     for (char *c = text; *c; c++) *c = pdl_lower(*c);
@@ -120,7 +121,7 @@ static char *folded(const char *name) {
 
 /* Finds other names for columns that differ only in case. */
 static void find_inside(pdl_batch_output *s) {
-    PDL_VEC(char *) keys = {0}; /* what the map borrows */
+    PDL_VEC(char *) keys = {0}; /* the map borrows these */
     pdl_map taken = {0};
     bool twins = false;
     for (size_t i = 0; i < s->columns.n; i++) {
@@ -129,7 +130,7 @@ static void find_inside(pdl_batch_output *s) {
         (void)pdl_map_put(&taken, pdl_str_of(keys.p[i]), s);
     }
     for (size_t i = 0; twins && i < s->columns.n; i++) {
-        pdl_buf name = PDL_BUF; /* that no column has: it begins with a NUL's picture */
+        pdl_buf name = PDL_BUF; /* a name that no column has: it begins with the symbol for NUL */
         pdl_buf_putf(&name, "\xe2\x90\x80%zu", i);
         while (pdl_map_find(&taken, pdl_buf_str(&name))) pdl_buf_putc(&name, '_');
         *pdl_vec_push(&s->inside) = pdl_buf_take(&name);
@@ -139,7 +140,7 @@ static void find_inside(pdl_batch_output *s) {
     pdl_map_fini(&taken);
 }
 
-/* The file of the name that the rows go to. */
+/* Finds the file under the name of the output. */
 static bool find_file(const pdl_batch_output *s, struct stat *st) {
     char *path = s->table.form == PDL_TABLE_parquet ? pdl_str_dup(pdl_str_of(s->path))
                                                     : pdl_str_dup(s->table.path);
@@ -156,7 +157,8 @@ static void note_file(pdl_batch_output *s) {
     s->inode = (uint64_t)st.st_ino;
 }
 
-/* Rows that went into a file without a name are lost, however well they were written. */
+/* Checks that the file still has its name: rows in a deleted file are lost, however well they were
+ * written. */
 static bool check_there(const pdl_batch_output *s, pdl_err *err) {
     struct stat st;
     if (!s->inode) return true;

@@ -1,5 +1,5 @@
-/* output_file.c -- see output.h: files of JSONL and CSV. Rows are gathered and written together,
- * always up to the end of a row.
+/* output_file.c -- writes files of JSONL and CSV; see output.h. Rows are gathered and written
+ * together, always up to the end of a row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ static void put_cell(const output_file *s, pdl_str text, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* A text is written as it is, everything else as JSON. Nothing at all is an empty cell. */
+/* Writes a text unchanged, and every other value as JSON. A missing value is an empty cell. */
 static bool put_csv_value(output_file *s, pdl_vref v, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (pdl_is_str(v)) {
@@ -76,7 +76,7 @@ static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
         pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
         if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
-            PDL_PUT(&s->buf, "null"); /* a result, not the lack of one */
+            PDL_PUT(&s->buf, "null"); /* null is a result, unlike a missing value */
         else
             ok = put_csv_value(s, v, err);
     }
@@ -93,7 +93,8 @@ static bool write_out(output_file *s, pdl_err *err) {
     if (!s->buf.len) return true;
     bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
     if (!pdl_file_write_named(s->fd, s->output.path, pdl_buf_str(&s->buf), err)) {
-        /* A full disk takes a part of a row: whoever reads the file finds whole rows. */
+        /* A full disk accepts a part of a row; it is removed, so that readers of the file find
+         * whole rows. */
         if (regular && ftruncate(s->fd, st.st_size) == 0) (void)lseek(s->fd, st.st_size, SEEK_SET);
         return false;
     }
@@ -157,7 +158,7 @@ pdl_batch_output *pdl_batch_output_file_new(void) {
 static bool open_file(output_file *s, uint64_t keep, pdl_err *err) {
     const char *path = s->output.path;
     if (s->output.table.standard) return true;
-    if (s->output.table.is_open) { /* what the shell wrote into the file before stays */
+    if (s->output.table.is_open) { /* keep the text that the shell wrote into the file before */
         s->fd = s->output.table.fd;
         return true;
     }

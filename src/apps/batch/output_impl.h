@@ -1,4 +1,4 @@
-/* output_impl.h -- what a writer of a form provides. Private to batch.
+/* output_impl.h -- the interface that the writer of each format provides. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 #include "base/vec.h"
 #include "batch/output.h"
 
-/* Everything is called with the writer of the form, whose first member is the output. */
+/* The functions of a writer. They get the writer of the format, whose first member is the
+ * output. */
 typedef struct output_ops {
     bool (*put)(pdl_batch_output *s, pdl_str json, pdl_err *err);
     bool (*flush)(pdl_batch_output *s, bool sync, pdl_err *err);
@@ -20,16 +21,17 @@ struct pdl_batch_output {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
-    /* Parquet, where columns differ only in case: other names for them until the file is made,
-     * since DuckDB takes them for one; else empty. Owned. */
+    /* Parquet with columns that differ only in case: their names until the file is made, since
+     * DuckDB does not distinguish them; otherwise empty. Owned. */
     PDL_VEC(char *) inside;
-    PDL_VEC(char *) types;   /* of the first columns, as DuckDB names them; owned */
-    pdl_str source;          /* the Parquet file that the columns come from; empty: another form */
-    uint64_t device, inode;  /* the file that is written; inode 0: it has no name */
-    uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
+    PDL_VEC(char *) types; /* types of the first columns, in DuckDB's words; owned */
+    /* the Parquet file that the columns come from; empty: the input has another format */
+    pdl_str source;
+    uint64_t device, inode; /* identity of the file that is written; inode 0: it has no name */
+    uint64_t size;          /* how much is certain: bytes of a file, rows of a table */
 };
 
-/* Is the column of this number the result? */
+/* Returns true when the column of this number is the result. */
 static inline bool pdl_batch_output_is_result(const pdl_batch_output *s, size_t i) {
     return i + BATCH_OWN_COLUMNS - BATCH_RESULT == s->columns.n;
 }
@@ -38,16 +40,16 @@ PDL_MUST bool pdl_batch_output_file_begin(pdl_batch_output *s, uint64_t keep, pd
 pdl_batch_output *pdl_batch_output_file_new(void);
 pdl_batch_output *pdl_batch_output_sqlite_new(void);
 PDL_MUST bool pdl_batch_output_sqlite_begin(pdl_batch_output *s, uint64_t keep, pdl_err *err);
-/* What a column is called in OUT.rows and by DuckDB. */
+/* Returns the name of a column in OUT.rows and to DuckDB. */
 static inline const char *pdl_batch_output_inside(const pdl_batch_output *s, size_t i) {
     return s->inside.n ? s->inside.p[i] : s->columns.p[i];
 }
 
-/* OUT.rows, in which the rows of a Parquet file are gathered; owned. */
+/* Returns the path of OUT.rows, in which the rows of a Parquet file are gathered; owned. */
 char *pdl_batch_parquet_rows(const pdl_table *t);
-/* The file is made of them, unless it is there and nothing has changed. */
+/* Makes the file from the rows, unless it exists and nothing has changed. */
 PDL_MUST bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err);
-/* Rows of a table that is there; false: there is none. */
+/* Stores the number of rows of an existing table; returns false when there is none. */
 bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan.c -- see plan.h.
+/* plan.c -- compares the columns with the variables of the program; see plan.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +15,15 @@
 
 #include "base/banned.h"
 
-/* What a program needs from outside, and what it sets itself. */
+/* The names that a program needs from outside, and those that it sets itself. */
 typedef struct batch_names {
     pdl_map needed, optional, set;
-    /* a block that reads standard input; writes a file; writes one whose name is fixed */
+    /* A block that reads standard input; one that writes a file; one that writes a file with a
+     * fixed name. */
     const pdl_block *reads, *writes, *same_file;
 } names;
 
-static char mark; /* the value of every name */
+static char mark; /* a value for the maps, which only need keys */
 
 static void add(pdl_map *m, pdl_str name) {
     if (name.n && !pdl_map_find(m, name)) pdl_map_put(m, name, &mark);
@@ -98,7 +99,7 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
+/* Collects the names of a block. Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
 static void collect(void *user, const pdl_block *b) {
     names *s = user;
     add(&s->set, b->def.s);
@@ -117,7 +118,7 @@ static void collect(void *user, const pdl_block *b) {
     pdl_block_each_child(b, collect, s);
 }
 
-/* --- judging ---------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 pdl_str pdl_batch_plan_variable(const pdl_batch_options *o, pdl_str column) {
     for (size_t i = 0; i < o->n_map; i++)
@@ -158,7 +159,7 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
     return true;
 }
 
-/* Such a name cannot be an option, and it would be cut in many a file. */
+/* Refuses names with control characters: they cannot be options, and many files would cut them. */
 static bool check_text(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++)
         if (columns[i].n && memchr(columns[i].p, 0, columns[i].n)) {
@@ -191,7 +192,7 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
     return false;
 }
 
-/* One value for a variable: not that of two columns, nor that of --data and of a column. */
+/* Refuses a variable with two values: from two columns, or from --data and a column. */
 static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column, pdl_err *err) {
     pdl_str v = pdl_batch_plan_variable(o, column);
     bool data = pdl_is_dict(o->variables) && !pdl_is_absent(pdl_dict_gets(o->variables, v));
@@ -211,7 +212,7 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-/* What separates the cells of a header that is one cell, as --separator takes it; or NULL. */
+/* Returns the separator in a header that is one cell, as --separator takes it; or NULL. */
 static const char *other_separator(pdl_str header) {
     static const struct {
         const char *byte, *word;
@@ -221,7 +222,7 @@ static const char *other_separator(pdl_str header) {
     return NULL;
 }
 
-/* A column of nearly this name: Word, " word". */
+/* Returns a column with nearly this name: Word, " word". */
 static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_eq_nocase(pdl_str_trim(columns[i]), name)) return columns[i];

@@ -1,5 +1,5 @@
-/* plan.h -- which column is which variable, checked against the program before the first row.
- * Private to batch.
+/* plan.h -- decides which column is which variable, and checks that against the program before the
+ * first row. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,23 +9,23 @@
 #include "base/map.h"
 #include "batch/batch.h"
 
-/* Errors, usage: the program needs a variable that no column gives, sets one itself that a column
- * would give, reads standard input, writes files; a column has a name of the output's own. Notes
- * columns that are not used. */
+/* Checks the columns. Error: usage, when the program needs a variable that no column gives, sets a
+ * variable that a column would give, reads standard input, or writes files; or when a column has a
+ * name that the output adds. Notes columns that are not used. */
 PDL_MUST bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                                    pdl_err *err);
-/* Errors, usage: what the program does with the values of a column fails for all values that these
- * rows have there; a program that asks models fails in every row. */
+/* Checks the types. Error: usage, when an operation of the program fails for all values of a column
+ * in these rows, or when a program that calls models fails in every row. */
 PDL_MUST bool pdl_batch_plan_types(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                                    const pdl_row *rows, size_t n_rows, pdl_err *err);
-/* Does it have a block that asks a model? */
+/* Returns true when the program has a block that calls a model. */
 bool pdl_batch_plan_asks(const pdl_program *p);
-/* The variable that a column is. */
+/* Returns the variable that a column gives. */
 pdl_str pdl_batch_plan_variable(const pdl_batch_options *o, pdl_str column);
-/* Has the output a column of this name itself? */
+/* Returns true when the output adds a column of this name. */
 bool pdl_batch_plan_is_own(pdl_str column);
 
-/* Hashes of the files that the program includes and imports, and that those do. */
+/* Appends hashes of the files that the program includes and imports, directly or indirectly. */
 void pdl_batch_plan_put_files(const pdl_batch_options *o, pdl_buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* provider.c -- see provider.h: requests that wait, and what was uploaded.
+/* provider.c -- keeps the requests that wait, and the uploads; see provider.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@ static void item_fini(item *i) {
     *i = (item){0};
 }
 
-/* The name of a request in an upload: its content, and how often the same was asked before, since
- * an upload must not hold a name twice. */
+/* Names a request in an upload: by its content, and by how often the same was sent before, since an
+ * upload must not have a name twice. */
 static void name_item(pdl_batch_provider *p, item *i) {
     pdl_buf text = PDL_BUF;
     char hex[65];
@@ -110,8 +110,8 @@ static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
     item_fini(&i);
 }
 
-/* An answer may begin new requests, and cancel others: then some change their places, and are
- * found in the next walk. */
+/* Passes on all answers. An answer may begin new requests and cancel others, so that some change
+ * their places; these are found in the next walk. */
 static size_t give_all(pdl_batch_provider *p) {
     size_t n = 0, before;
     do {
@@ -150,8 +150,9 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Those of earlier processes: their answers are fetched as if they were ours, also those that were
- * fetched before. They were in memory, and a program in stages asks its first stage again. */
+/* Restores the uploads of earlier processes: their answers are fetched like those of this process,
+ * also answers that were fetched before. Those were only in memory, and a program in stages runs
+ * its first stage again. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;
@@ -197,8 +198,8 @@ bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
     return ok;
 }
 
-/* Is the request in an upload that is worked on? One of which only the good answers count, and that
- * has ended, does not stop another. */
+/* Returns true when the request is in an upload in progress. An ended upload of which only the good
+ * answers count does not matter. */
 static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
         pdl_vref upload = pdl_list_at(p->uploads, k), names = pdl_dict_getz(upload, "names");
@@ -208,7 +209,7 @@ static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     return false;
 }
 
-/* Requests to the same address that are in no upload, as one. */
+/* Uploads the requests to the same address that are in no upload, together. */
 static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     enum { MOST = 50000, MOST_BYTES = 90 << 20 };
     PDL_VEC(const item *) some = {0};
@@ -232,7 +233,7 @@ static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     return ok;
 }
 
-/* What is in an upload and has no answer, although it has ended, failed with it. */
+/* Fails the requests of an ended upload that got no answer. */
 static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_vref names = pdl_dict_getz(upload, "names");
     pdl_buf message = PDL_BUF, body = PDL_BUF;
@@ -250,7 +251,7 @@ static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_buf_fini(&body);
 }
 
-/* Providers forget batches after some weeks: those have ended, too. */
+/* Fetches an ended upload. Providers forget batches after some weeks; those count as ended, too. */
 static bool fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *err) {
     if (pdl_batch_provider_fetch(p, upload, ended, err)) return true;
     if (err->kind != PDL_E_not_found) return false;
@@ -260,7 +261,7 @@ static bool fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *
     return *ended = true;
 }
 
-/* Looks at each upload that is worked on; those that have ended are fetched. */
+/* Polls each upload in progress, and fetches those that have ended. */
 static bool look(pdl_batch_provider *p, pdl_err *err) {
     pdl_val left = pdl_list_new(4);
     bool ok = true;
@@ -297,7 +298,8 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
     pdl_buf_fini(&text);
 }
 
-/* A batch may take a day: that its provider does not answer once does not end it. */
+/* Polls again after a failure: a batch may take a day, so one request without an answer does not
+ * end it. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MOST_MISSED = 10 };
     if (look(p, err)) {

@@ -1,4 +1,4 @@
-/* provider_impl.h -- private to batch: what the files of the batch interfaces share.
+/* provider_impl.h -- the state that the files of the batch interfaces share. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,32 +22,34 @@ typedef struct provider_item {
 } item;
 
 /* uploads: list of {id, url, form, names: {name: null}, fetched, retried}; answers: name ->
- * [status, body]; asked: hash of a request -> how often. */
+ * [status, body]; asked: hash of a request -> how often it was sent. */
 struct pdl_batch_provider {
     pdl_http_carrier carrier;
     pdl_batch_provider_use use;
     PDL_VEC(item) items;
     uint64_t last_id;
     pdl_val asked, answers, uploads;
-    size_t n_waiting;  /* uploads that are worked on */
-    unsigned n_missed; /* times in a row that the provider did not answer */
-    pdl_buf why;       /* what it says of the upload that was fetched last, when it failed */
+    size_t n_waiting;  /* uploads in progress */
+    unsigned n_missed; /* polls in a row that the provider did not answer */
+    /* the provider's message about the upload that was fetched last, when it failed */
+    pdl_buf why;
     bool restored;
-    bool only_good; /* answers that say what is wrong do not count: they were given before */
+    bool only_good; /* error answers are ignored, because an earlier process received them */
 };
 
-/* An answer that came for the request of this name. */
+/* Records the answer for the request of this name. */
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
 
-/* A pause in which the loop runs and signals are noticed. False: the batch is to end. */
+/* Pauses; the loop runs and signals are noticed meanwhile. Returns false when the batch has to
+ * end. */
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
 void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
 
-/* provider_wire.c: what is said to a provider. Requests have the same address. *made: the upload,
- * owned. Errors: io, auth, bad_request, protocol. */
+/* provider_wire.c. Uploads requests to the same address. *made: the upload, owned. Errors: io,
+ * auth, bad_request, protocol. */
 PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
                                         pdl_val *made, pdl_err *err);
-/* Has it ended? Then its answers are there. */
+/* Polls an upload; when it has ended, its answers are recorded. */
 PDL_MUST bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended,
                                        pdl_err *err);
 

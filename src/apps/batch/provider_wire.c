@@ -1,5 +1,5 @@
-/* provider_wire.c -- the two protocols of batches: OpenAI's files and batches, which others speak,
- * too, and Anthropic's message batches. They are told apart by the address of the calls.
+/* provider_wire.c -- the two protocols of batches: OpenAI's files and batches, which other services
+ * use, too, and Anthropic's message batches. The address of the calls decides which one is used.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* --- one request, waited for ------------------------------------------------------------------ */
+/* --- one blocking request -------------------------------------------------------------------- */
 
 typedef struct provider_exchange {
     bool over, ok;
@@ -37,7 +37,7 @@ static bool is_header(const char *line, const char *name) {
     return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
 }
 
-/* Of the headers of a call those that say who asks. */
+/* Returns true for headers of a call that identify the client. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
                                           "Idempotency-Key", "traceparent",    "tracestate"};
@@ -52,7 +52,8 @@ static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
     return true;
 }
 
-/* Nothing was made; 529 is Anthropic's. With other errors of a server that is not certain. */
+/* Returns true when nothing was created; 529 is Anthropic's. After other errors of a server that is
+ * uncertain. */
 static bool is_not_now(int status) { return status == 429 || status == 503 || status == 529; }
 
 static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
@@ -76,7 +77,7 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
     return false;
 }
 
-/* type: of the body. *out gets the answer's body. */
+/* Sends a request once. type: that of the body. *out gets the answer's body. */
 static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MOST_BYTES = 1 << 30 };
@@ -116,7 +117,8 @@ static bool ask_once(pdl_batch_provider *p, const char *method, const char *url,
     return ok;
 }
 
-/* What a busy provider did not take is sent again. Who polls for the end of a batch does so anyway.
+/* Sends a request, and sends it again when the provider was busy. Polls are not repeated here,
+ * since the caller repeats them.
  */
 static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
@@ -151,7 +153,7 @@ static bool ask_json(pdl_batch_provider *p, const char *method, const char *url,
     return ok;
 }
 
-/* What was made has a name; without it it could not be requested again. */
+/* Checks that a created object has an id, without which it could not be polled. */
 static bool has_id(pdl_vref made, const char *url, pdl_err *err) {
     if (pdl_member_str(made, "id").n) return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "POST %s: the answer has no id", url);
@@ -180,13 +182,13 @@ static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
 
 #define BOUNDARY "pdl-9a5c1f7e2b8d4036"
 
-/* The path of the calls as a batch names it. */
+/* Returns the path of the calls as a batch names it. */
 static pdl_str endpoint_of(pdl_str url) {
     size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
 }
 
-/* What precedes the last parts of the address: https://host/v1. */
+/* Returns the address without its last parts: https://host/v1. */
 static pdl_str base_of(pdl_str url) {
     static const char *const ends[] = {"/chat/completions", "/embeddings", "/responses"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -248,7 +250,7 @@ static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const
     return true;
 }
 
-/* {custom_id, response: {status_code, body}, error} */
+/* Reads {custom_id, response: {status_code, body}, error}. */
 static void read_openai(pdl_batch_provider *p, pdl_vref line) {
     pdl_vref response = pdl_dict_getz(line, "response"), error = pdl_dict_getz(line, "error");
     pdl_vref code = pdl_is_dict(response) ? pdl_dict_getz(response, "status_code") : pdl_absent();
@@ -305,7 +307,8 @@ static int status_of(pdl_str type) {
     return 400;
 }
 
-/* {custom_id, result: {type: succeeded, message} | {type: errored, error} | {type: expired}} */
+/* Reads {custom_id, result: {type: succeeded, message} | {type: errored, error} | {type:
+ * expired}}. */
 static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
     pdl_vref result = pdl_dict_getz(line, "result");
     pdl_str how = pdl_is_dict(result) ? pdl_member_str(result, "type") : PDL_STR("no result");
@@ -346,7 +349,7 @@ bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, 
                        PDL_FMT(url));
 }
 
-/* Lines of answers; one that cannot be read is as if it had not come. */
+/* Reads lines of answers; a line that cannot be read counts as missing. */
 static void read_lines(pdl_batch_provider *p, bool openai, pdl_str text) {
     while (text.n) {
         size_t nl = pdl_str_find(text, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? text.n : nl;
@@ -373,8 +376,8 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole; else how one ended
- * that is not complete: expired, cancelled. */
+/* Appends "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole; otherwise
+ * the status of one that ended incomplete: expired, cancelled. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();
@@ -410,7 +413,8 @@ static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, 
     pdl_buf results = PDL_BUF;
     pdl_buf_clear(&p->why);
     *ended = pdl_str_is(pdl_member_str(batch, "processing_status"), "ended");
-    /* The address of the results comes from the service; the key is sent to that of the calls. */
+    /* The service names an address of the results, but the key is only sent to that of the
+     * calls. */
     pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(pdl_member_str(batch, "id")));
     bool ok = !*ended || fetch_file(p, pdl_buf_z(&results), false, err);
     pdl_buf_fini(&results);

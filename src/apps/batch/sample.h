@@ -1,9 +1,9 @@
-/* sample.h -- which rows of a table belong to a batch: all, or some drawn at random. Private to
- * batch.
+/* sample.h -- decides which rows of a table belong to a batch: all, or some drawn at random.
+ * Private to batch.
  *
- * The draw is the same in every process, so that a batch that continues has the same rows, and it
- * gives them in order, so that nothing is kept: of the rows that are left each one is taken with
- * the chance that exactly as many as wanted are taken in the end (Knuth's algorithm S).
+ * The draw is the same in every process, so that a batch that continues has the same rows. It draws
+ * them in order, so that nothing is stored: each remaining row is taken with the probability that
+ * gives exactly the wanted number in the end (Knuth's algorithm S).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,26 +14,27 @@
 #include <stdint.h>
 
 typedef struct batch_sample {
-    uint64_t row;          /* the one that was given last */
-    uint64_t rows, wanted; /* that are left; rows 0: all are taken */
+    uint64_t row; /* the last row that was drawn */
+    /* remaining rows, and how many of them are wanted; rows 0: all are taken */
+    uint64_t rows, wanted;
     uint64_t state;
 } sample;
 
-/* wanted 0: all. rows: of the table. */
+/* Begins a draw. wanted 0: all. rows: those of the table. */
 static inline sample pdl_batch_sample_of(uint64_t rows, uint64_t wanted) {
     return (sample){.rows = wanted ? rows : 0, .wanted = wanted, .state = 0x70646c62617463};
 }
 
-static inline uint64_t pdl_batch_sample_chance(sample *s) { /* splitmix64 */
+static inline uint64_t pdl_batch_sample_chance(sample *s) { /* a step of splitmix64 */
     uint64_t z = s->state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
 
-/* The number of the next row; 0: there is none. */
+/* Returns the number of the next row; 0 when there is none. */
 static inline uint64_t pdl_batch_sample_next(sample *s) {
-    if (!s->wanted && !s->rows) return ++s->row; /* all */
+    if (!s->wanted && !s->rows) return ++s->row; /* all rows are taken */
     while (s->wanted && s->rows) {
         s->row++;
         bool taken = pdl_batch_sample_chance(s) % s->rows < s->wanted;

@@ -1,4 +1,4 @@
-/* stats.c -- see stats.h.
+/* stats.c -- counts rows in bins; see stats.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
-/* types.c -- see plan.h: what the values of columns are, held against the program.
+/* types.c -- checks the types of columns against the program; see plan.h.
  *
- * A column whose values cannot be what the program does with them fails in every row, after the
- * rows were paid for. What the first rows have is known before anything is asked, and the checker
- * of programs knows what follows from it.
+ * When the program cannot use the values of a column, every row fails, after it was paid for. The
+ * values of the first rows are known before anything is sent, and the checker of programs finds out
+ * what follows from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The kinds of the values of a column in these rows; 0: not known. Nothing follows from a column
- * that is empty in all of them. */
+/* Returns the kinds of the values of a column in these rows; 0 when they are unknown. A column that
+ * is empty in all of them proves nothing. */
 static uint32_t kinds_of(pdl_str column, const pdl_row *rows, size_t n, pdl_arena *a) {
     uint32_t kinds = 0;
     for (size_t i = 0; i < n; i++) {
@@ -34,7 +34,7 @@ static void add(kinds *k, pdl_str name, uint32_t of) {
     *pdl_vec_push(&k->kinds) = of;
 }
 
-/* The first error that every row meets; types: because of what the columns are. */
+/* Returns the first error that every row meets; types: with the types of the columns. */
 static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bool types) {
     pdl_finder finder = {.file = o->program->source->name};
     finder.path = pdl_session_path(o->session, &finder.n_path);
@@ -48,7 +48,7 @@ static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bo
     return pdl_program_certain_error(o->program);
 }
 
-/* "n is a string, tags is a list" */
+/* Appends "n is a string, tags is a list". */
 static void put_kinds(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                       const pdl_row *rows, size_t n_rows, pdl_arena *a, pdl_buf *out) {
     enum { SHOWN = 6 };
@@ -67,7 +67,7 @@ static void set_error(const pdl_diag *d, pdl_err *err) {
     err->mark = d->mark;
 }
 
-/* Whatever the columns are. */
+/* Refuses a program that fails whatever the columns are. */
 static bool refuse_program(const pdl_diag *d, pdl_err *err) {
     set_error(d, err);
     pdl_err_hint(err, "%.*s%severy row would fail with this", PDL_FMT(d->hint),

@@ -1,6 +1,6 @@
-/* window.c -- see window.h. A turn of the loop: rows are read while slots are free, runs that can
- * continue are stepped, those that finish make room for the next rows at once, what finished is
- * committed and written, then the outside is waited for.
+/* window.c -- the loop of a batch; see window.h. In a turn, rows are read while slots are free,
+ * runs that can continue are stepped, finished runs make room for the next rows at once, finished
+ * rows are committed and written, and then the loop waits for answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-enum { AT_ONCE = 256 /* rows a turn that need no slot */, PIPE_MS = 20, SEARCH_MS = 1000 };
+enum { AT_ONCE = 256 /* rows per turn that need no slot */, PIPE_MS = 20, SEARCH_MS = 1000 };
 
 static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }
 
@@ -44,11 +44,11 @@ void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]) {
 
 /* --- a row that is finished ------------------------------------------------------------------- */
 
-/* What became of a row. result is borrowed, absent where it failed. */
+/* The outcome of a row. result is borrowed, and absent when the row failed. */
 typedef struct batch_outcome {
     pdl_vref result;
     pdl_str error, place;
-    const char *kind; /* of the error; NULL: none */
+    const char *kind; /* kind of the error; NULL when there is none */
     int64_t calls, prompt, completion;
     double cost;
 } outcome;
@@ -69,15 +69,17 @@ static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *ou
     return ok;
 }
 
-/* A cell of CSV or SQLite has a number that JSON does not have; a list in it is JSON. */
+/* Returns true for a float that is a whole cell: CSV has every float, SQLite all but NaN, although
+ * JSON has neither NaN nor infinity. */
 static bool is_cell(const window *w, pdl_vref v) {
     pdl_table_form form = w->o->output.form;
     if (!pdl_is(v, PDL_V_FLOAT)) return false;
     return form == PDL_TABLE_csv || (form == PDL_TABLE_sqlite && !isnan(pdl_float_of(v)));
 }
 
-/* What a column is in the output: NaN and what is infinite, which come from Parquet files, SQLite
- * and Python's JSON, are null; so is a column that is too long. *lost: a number became null. */
+/* Returns a column as it is written to the output. NaN and infinite numbers, which come from
+ * Parquet files, SQLite and Python's JSON, become null; so does a column that is too long. *lost: a
+ * number became null. */
 static pdl_val writable(const window *w, pdl_vref v, bool *lost) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};
@@ -151,7 +153,7 @@ static void count(window *w, const outcome *c) {
     t->cost += c->cost;
 }
 
-/* No further row is begun; the first reason holds. */
+/* Stops beginning rows; the first reason is kept. */
 static void drain(window *w, pdl_err *why) {
     w->draining = true;
     if (w->why.kind)
@@ -160,7 +162,7 @@ static void drain(window *w, pdl_err *why) {
         pdl_err_move(&w->why, why);
 }
 
-/* May the batch continue after this failure? */
+/* Decides whether the batch may continue after this failure. */
 static void judge(window *w, const flight *f, const outcome *c) {
     const pdl_batch_options *o = w->o;
     pdl_err why = {0};
@@ -177,7 +179,8 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
-/* Columns may have numbers that JSON does not have. In a result they are an error all the same. */
+/* Appends a row whose columns may have numbers that JSON does not have. In a result they are an
+ * error. */
 static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_err *err) {
     pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, err);
@@ -186,8 +189,8 @@ static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_e
     return ok && put_output(f, c, PDL_JSON_NAN, json, err);
 }
 
-/* The row of the output as JSON. Columns that it has no place for are null; a result that it has no
- * place for is an error of the row, which *c then says. */
+/* Makes the row of the output as JSON. Columns that cannot be written become null; a result that
+ * cannot be written is an error of the row, which *c then has. */
 static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
     pdl_err first = {0}, last = {0};
     if (put_output(f, c, 0, json, &first)) return;
@@ -200,7 +203,7 @@ static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_er
         c->kind = pdl_err_kind_name(unwritable->kind);
         c->error = pdl_str_of(unwritable->msg);
         pdl_buf_clear(json);
-        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* they are too long together */
+        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* together they are too long */
             pdl_err_fini(&last);
             pdl_drop(f->row.columns);
             f->row.columns = pdl_dict_new(0);
@@ -249,7 +252,7 @@ static void free_slot(window *w, flight *f) {
     w->totals->open--;
 }
 
-/* What a row asks of models is kept; a file that it writes has its name from no other row. */
+/* Handles an event: keeps the model calls of a row, and announces the file that it writes. */
 static void on_event(void *user, const pdl_event *e) {
     flight *f = user;
     const pdl_effect *x = e->effect;
@@ -282,7 +285,8 @@ static pdl_val variables_of(const window *w, const pdl_row *row) {
     return d;
 }
 
-/* With a look at each of thousands of open rows a turn cost more than the few that can continue. */
+/* Notes that a run can continue. Examining each of thousands of open rows in a turn would cost more
+ * than stepping the few that can. */
 static void on_ready(void *user) {
     flight *f = user;
     if (f->listed) return;
@@ -290,7 +294,7 @@ static void on_ready(void *user) {
     *pdl_vec_push(&f->window->ready) = (uint32_t)(f - f->window->flights);
 }
 
-/* Takes the content of row. */
+/* Begins a row. Takes the content of row. */
 static void begin(window *w, pdl_row *row, const char *hash) {
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
     uint32_t slot = w->slots[--w->n_free];
@@ -327,8 +331,8 @@ static void begin(window *w, pdl_row *row, const char *hash) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A row that cannot be read, or that the output has no place for. Takes the content of row, whose
- * columns are replaced where they cannot be written. */
+/* Finishes a row that cannot be read, or for which the output has no column. Takes the content of
+ * row, whose columns are replaced when they cannot be written. */
 static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     pdl_buf place = PDL_BUF;
     flight f = {.row = *row, .start = wall(), .requests = PDL_BUF};
@@ -345,8 +349,8 @@ static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     return ok;
 }
 
-/* *at: where it is looked for first, and after that where the next one is: rows mostly have their
- * columns in the same order. */
+/* Returns true when the output has the column. *at: where the search begins, and afterwards the
+ * next position: rows mostly have their columns in the same order. */
 static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at) {
     bool found = !columns;
     for (size_t i = 0; i < n && !found; i++) {
@@ -357,7 +361,7 @@ static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at
     return found;
 }
 
-/* What cannot be written does not stay. */
+/* Removes the columns that cannot be written. */
 static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(row->columns));
     size_t at = 0;
@@ -404,16 +408,16 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
-    /* what was finished of a stream is in the output before it is compared */
-    pdl_err_hint(err, w->o->input.stream ? "--overwrite begins anew; of a file, --changed reuse "
+    /* finished rows of a stream are in the output before they are compared */
+    pdl_err_hint(err, w->o->input.stream ? "--overwrite starts over; of a file, --changed reuse "
                                              "keeps the same rows"
                                            : "--changed reuse keeps the rows that are the same, "
-                                             "--overwrite begins anew");
+                                             "--overwrite starts over");
     pdl_buf_fini(&at);
     return false;
 }
 
-/* Is the row in the journal? */
+/* Searches the journal for the row. */
 static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found, pdl_err *err) {
     known k = {.hash = hash};
     *found = false;
@@ -426,7 +430,7 @@ static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found
     return pdl_batch_window_refuse(w, row, "is another than when it was asked", err);
 }
 
-/* A stream that ended: had it more rows when they were asked? */
+/* Checks a stream that has ended: it must have as many rows as before. */
 static bool check_end(const window *w, pdl_err *err) {
     bool asked = w->n_read < w->last_known;
     pdl_row row = {.number = w->n_read + 1};
@@ -456,7 +460,7 @@ static pdl_rows_step next_row(window *w, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-/* One row of the batch more is read, if there is one now. */
+/* Reads one more row of the batch, if one is available. */
 static bool read_row(window *w, pdl_err *err) {
     pdl_row row;
     bool wait = !w->totals->open && !w->writer->turn.n && !w->ahead.rows.n;
@@ -515,7 +519,7 @@ static void usage_of(const flight *f, outcome *c) {
     c->cost = f->budget->used[PDL_BUDGET_cost];
 }
 
-/* The budget of the whole batch is spent: the row was not asked, and no other can be. */
+/* Handles the end of the budget of the whole batch: the row was not run, and no other can be. */
 static bool spent(window *w, flight *f, const pdl_err *e) {
     pdl_err why = {0};
     if (e->kind != PDL_E_budget || !e->facts.has_budget || e->facts.budget_depth) return false;
@@ -529,7 +533,7 @@ static bool spent(window *w, flight *f, const pdl_err *e) {
 static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
     if (spent(w, f, e)) return true;
-    if (w->o->cancel && *w->o->cancel) { /* asked again by the command that continues */
+    if (w->o->cancel && *w->o->cancel) { /* the command that continues runs it again */
         f->is_over = true;
         return true;
     }
@@ -563,15 +567,15 @@ static bool can_continue(const flight *f) {
     return f->run && (f->fresh || pdl_run_is_ready(f->run));
 }
 
-/* Steps the run of a slot. A row that is finished makes room for the next one, which is begun and
- * stepped at once, in memory that the other one has just left in the processor's cache: with a pass
- * over thousands of open rows for each of these steps that memory had fallen out of it. What was
- * finished is committed before the next row can ask anybody, because a poll sends requests. */
+/* Steps the run of a slot. A finished row makes room for the next one, which is begun and stepped
+ * at once, in memory that is still in the processor's cache: with a pass over thousands of open
+ * rows for each of these steps the memory would have left the cache. Finished rows are committed
+ * before the next row can send anything, because a poll sends requests. */
 static bool step_slot(window *w, flight *f, pdl_err *err) {
     while (can_continue(f)) {
         if (!step_one(w, f, err)) return false;
         if (!f->is_over) {
-            if (can_continue(f)) on_ready(f); /* it gave way to the others */
+            if (can_continue(f)) on_ready(f); /* it yielded to the others */
             return true;
         }
         free_slot(w, f);
@@ -580,8 +584,8 @@ static bool step_slot(window *w, flight *f, pdl_err *err) {
     return true;
 }
 
-/* Steps each run that can continue, then what finished is written. Those that can again, or whose
- * row began meanwhile, have their next step in the next turn. */
+/* Steps each run that can continue, then writes what finished. Runs that can continue again, or
+ * whose row began meanwhile, have their next step in the next turn. */
 static bool step_all(window *w, pdl_err *err) {
     bool ok = true;
     size_t n = w->ready.n;
@@ -621,7 +625,8 @@ static int wait_ms(const window *w) {
     return most;
 }
 
-/* Those that wait will get no answer: that would be a mistake of ours, but is no reason to hang. */
+/* Fails the rows that wait, because no answer will come. That would be a fault of this program, but
+ * it must not hang. */
 static bool give_up(window *w) {
     for (uint32_t i = 0; i < w->top; i++) {
         pdl_err err = {0};
@@ -641,8 +646,9 @@ static bool any_ready(const window *w) {
     return false;
 }
 
-/* A run that can continue announces it. Were that missed once, its row would wait for ever: when
- * nothing has happened for a while, and before rows are given up, all of them are examined. */
+/* Examines all rows for runs that can continue. Normally a run announces that; if an announcement
+ * were missed, its row would wait for ever, so this is done when nothing has happened for a while,
+ * and before rows are failed. */
 static bool find_unannounced(window *w) {
     size_t before = w->ready.n;
     w->searched_ns = pdl_clock_ns();

@@ -1,4 +1,4 @@
-/* writer.c -- see writer.h.
+/* writer.c -- appends finished rows to the output in their order; see writer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +55,7 @@ static bool on_found(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
-/* Ordered: rows that waited for the one that was written last. */
+/* Ordered output: appends rows that waited for the one that was written last. */
 static bool drain(writer *w, pdl_err *err) {
     while (w->waiting && w->want) {
         lookup l = {.w = w, .ok = true, .err = err};
@@ -67,7 +67,7 @@ static bool drain(writer *w, pdl_err *err) {
     return true;
 }
 
-/* Number in the order of finishing, which the facts of a row hold. */
+/* Returns the number in the order of finishing, which the facts of a row hold. */
 static uint64_t seq_of(pdl_str facts) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -99,7 +99,8 @@ static bool on_rest(void *user, const pdl_ledger_row *r) {
     return t->ok;
 }
 
-/* Unordered: finished rows that are not in the output yet, which a killed process left. */
+/* Unordered output: appends finished rows that are not in the output yet, because a process was
+ * killed. */
 static bool append_rest(writer *w, const mark *from, pdl_err *err) {
     rest r = {.w = w, .after = from->seq, .ok = true, .err = err};
     if (!pdl_ledger_each(w->ledger, 0, on_rest, &r, err) || !r.ok) return false;
@@ -137,8 +138,8 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Ordered: the rows of the turn in their order. Those that are not the next one wait, and those
- * that waited may have been taken out of the journal already. */
+/* Ordered output: appends the rows of the turn in their order. Rows that are not next wait, and
+ * those that waited may have been taken out of the journal already. */
 static bool append_ordered(writer *w, pdl_err *err) {
     bool ok = w->turn.n < 2 || pdl_sort(w->turn.p, w->turn.n, sizeof *w->turn.p, by_number, err);
     w->waiting += w->turn.n;
@@ -174,7 +175,8 @@ bool pdl_batch_writer_mark(writer *w, pdl_err *err) {
            pdl_batch_mark_put(w->ledger, &m, err) && pdl_ledger_commit(w->ledger, err);
 }
 
-/* Gathered rows are written together: a write for each of a million rows costs as much as the rows.
+/* Writes the gathered rows together: a write for each of a million rows costs as much as the
+ * rows.
  */
 bool pdl_batch_writer_flush(writer *w, pdl_err *err) {
     uint64_t size, now = pdl_clock_ns();

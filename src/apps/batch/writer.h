@@ -3,8 +3,9 @@
  * A turn of the loop finishes some rows; pdl_batch_writer_commit makes them certain with one commit
  * and appends to the output what may follow. Ordered output follows the input: a row that is
  * finished before an earlier one stays in the journal alone. Now and then a mark is put into the
- * journal: so many bytes of the output hold so many rows. A batch that continues cuts the output
- * there and appends the rest from the journal again, so that every row is in it exactly once.
+ * journal: so many bytes of the output hold so many rows. A batch that continues truncates the
+ * output there and appends the rest from the journal again, so that every row is in it exactly
+ * once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,36 +27,37 @@ typedef struct batch_done {
 } done_row;
 
 typedef struct batch_writer {
-    pdl_ledger *ledger; /* borrowed */
+    pdl_ledger *ledger;       /* borrowed */
     pdl_batch_output *output; /* owned */
     bool unordered;
-    sample order;              /* rows in the order of the output */
-    uint64_t want;             /* ordered: the row that is written next; 0: none */
-    uint64_t written, waiting; /* rows in the output; finished ones that are not */
+    sample order; /* draws rows in the order of the output */
+    /* ordered output: the row that is written next; 0 when there is none */
+    uint64_t want;
+    uint64_t written, waiting; /* rows in the output; finished rows that are not in it yet */
     uint64_t seq;              /* number in the order in which rows were finished */
     uint64_t marked_ns, flushed_ns;
     bool held;                  /* rows are gathered that are not in the file yet */
-    uint64_t lost, lost_failed; /* finished rows that the journal did not take */
+    uint64_t lost, lost_failed; /* finished rows that could not be written to the journal */
     PDL_VEC(done_row) turn;
 } writer;
 
-/* What the journal says of the output. */
+/* The facts about the output in the journal. */
 typedef struct batch_mark {
     uint64_t bytes, written, seq;
 } mark;
 PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
-/* The output from a mark on; finished: rows in the journal. Appends those that may follow. */
+/* Opens the output at a mark; finished: rows in the journal. Appends the rows that may follow. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns,
                                     size_t n, const mark *from, uint64_t finished, pdl_err *err);
-/* A row is finished; takes the content of json. r without number and output. */
+/* Adds a finished row; takes the content of json. r has no number and output. */
 PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
                                    pdl_buf *json, pdl_err *err);
 PDL_MUST bool pdl_batch_writer_commit(writer *w, pdl_err *err);
-/* Rows that were gathered for a while are in the file. */
+/* Writes the rows that were gathered for a while into the file. */
 PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
-/* Everything that may be is in the output, and the mark is put. */
+/* Appends everything that may be in the output, and puts the mark. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
 enum { BATCH_FLUSH_MS = 200 };
 void pdl_batch_writer_close(writer *w);

@@ -1,9 +1,9 @@
-/* arrow.c -- see arrow.h.
+/* arrow.c -- adds fields to a FlatBuffer; see arrow.h.
  *
- * A FlatBuffer is a set of tables that refer to each other by distances, which lead forward only: a
- * distance is where the target is minus where the distance is. So a new head and a new vector of
- * fields are placed before the old bytes, and the new fields after them. A table begins with the
- * distance back to its layout, which says for each slot of the table where it is. Numbers are
+ * A FlatBuffer is a set of tables that refer to each other by distances, which only lead forward: a
+ * distance is the position of the target minus that of the distance. So a new head and a new vector
+ * of fields are placed before the old bytes, and the new fields after them. A table begins with the
+ * distance back to its layout, which has the position of each slot of the table. Numbers are
  * little-endian. The old bytes come from a file: each position is checked.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* Slots of the tables of Arrow's Message.fbs and Schema.fbs that are used here. */
+/* The slots of the tables of Arrow's Message.fbs and Schema.fbs that are used here. */
 enum { MESSAGE_VERSION, MESSAGE_KIND, MESSAGE_HEADER };
 enum { SCHEMA_ENDIANNESS, SCHEMA_FIELDS, SCHEMA_METADATA, SCHEMA_FEATURES };
 enum { FIELD_NAME };
@@ -37,7 +37,7 @@ static bool read_number(pdl_str b, size_t at, size_t bytes, uint32_t *out) {
     return true;
 }
 
-/* Follows the distance at this place. */
+/* Follows the distance at this position. */
 static bool follow(pdl_str b, size_t at, size_t *to) {
     uint32_t distance;
     if (!read_number(b, at, WORD, &distance) || distance > b.n - at) return false;
@@ -45,7 +45,7 @@ static bool follow(pdl_str b, size_t at, size_t *to) {
     return true;
 }
 
-/* Where a slot of a table is; *at 0: it is absent. */
+/* Finds the position of a slot of a table; *at is 0 when it is absent. */
 static bool find_slot(pdl_str b, size_t table, unsigned slot, size_t *at) {
     uint32_t back, size, offset = 0;
     size_t entry = WORD + 2 * (size_t)slot;
@@ -57,7 +57,7 @@ static bool find_slot(pdl_str b, size_t table, unsigned slot, size_t *at) {
     return true;
 }
 
-/* The target of a slot that is a distance; *to 0: it is absent. */
+/* Finds the target of a slot that is a distance; *to is 0 when it is absent. */
 static bool find_target(pdl_str b, size_t table, unsigned slot, size_t *to) {
     size_t at;
     *to = 0;
@@ -70,7 +70,7 @@ static bool read_small(pdl_str b, size_t table, unsigned slot, size_t bytes, uin
     return find_slot(b, table, slot, &at) && (!at || read_number(b, at, bytes, out));
 }
 
-/* What is used of the old message; positions in it, 0 where there is none. */
+/* Positions in the old message that are needed; 0 when a part is absent. */
 typedef struct arrow_old {
     pdl_str buffer;
     uint32_t version, endianness;
@@ -91,7 +91,7 @@ static bool has_names(const old_schema *o, const pdl_str *names, size_t n) {
     return true;
 }
 
-/* A message is its length, after a mark in newer files, and the FlatBuffer. */
+/* Reads a message, which is its length, after a mark in newer files, and the FlatBuffer. */
 static bool read_old(pdl_str message, old_schema *o) {
     size_t head = 0, table, schema;
     uint32_t length, kind;
@@ -112,7 +112,7 @@ static bool read_old(pdl_str message, old_schema *o) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Positions count from the begin of the FlatBuffer, which is at `start` of out. */
+/* Writes the FlatBuffer. Positions are relative to its beginning, which is at `start` of out. */
 typedef struct arrow_writer {
     pdl_buf *out;
     size_t start;
@@ -128,24 +128,24 @@ static void align(const maker *m, size_t to) {
     while (position(m) % to) pdl_buf_putc(m->out, 0);
 }
 
-/* The distance at `at` leads to `target`. */
+/* Sets the distance at `at` so that it leads to `target`. */
 static void set_distance(const maker *m, size_t at, size_t target) {
     uint32_t distance = (uint32_t)(target - at);
     for (size_t i = 0; i < WORD; i++)
         m->out->p[m->start + at + i] = (char)(distance >> 8 * i & 0xff);
 }
 
-/* The slots of a new table: bytes of each, 0 where it is absent, and its number. A distance is set
- * later. */
+/* The slots of a new table: the bytes of each, 0 when it is absent, and its number. A distance is
+ * set later. */
 enum { MOST_SLOTS = 7 };
 typedef struct arrow_slots {
     size_t n;
     uint8_t bytes[MOST_SLOTS];
     uint32_t value[MOST_SLOTS];
-    size_t at[MOST_SLOTS]; /* where each is, when the table was put; 0: absent */
+    size_t at[MOST_SLOTS]; /* position of each, when the table was put; 0 when absent */
 } slots;
 
-/* Slots are in order of their size, the largest first, so that each is aligned. */
+/* Appends a table. Slots are sorted by size, the largest first, so that each is aligned. */
 static size_t put_table(const maker *m, slots *s) {
     uint32_t offset[MOST_SLOTS] = {0}, size = WORD;
     for (uint8_t bytes = WORD; bytes; bytes /= 2)
@@ -178,7 +178,7 @@ static void put_string(const maker *m, pdl_str s) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Numbers of the union of types in Schema.fbs. */
+/* The numbers of the union of types in Schema.fbs. */
 enum {
     ARROW_INT = 2,
     ARROW_FLOAT = 3,
@@ -189,7 +189,7 @@ enum {
     ARROW_STRUCT = 13
 };
 
-/* How DuckDB's types are written, those that values of JSON get: their slots. */
+/* Types of Arrow for DuckDB's types that values of JSON get, with their slots. */
 typedef struct arrow_simple {
     const char *name;
     uint8_t kind;
@@ -212,13 +212,13 @@ static const simple *find_simple(pdl_str type) {
     return NULL;
 }
 
-/* The next `"name" TYPE` of the members of a struct, from *at on; name is unquoted. Returns false
- * at the end. */
+/* Reads the next `"name" TYPE` of the members of a struct, from *at on; name is unquoted. Returns
+ * false at the end. */
 static bool next_member(pdl_str members, size_t *at, pdl_buf *name, pdl_str *type) {
     size_t i = *at, deep = 0;
     bool quoted = false;
     pdl_buf_clear(name);
-    while (i < members.n && members.p[i] != '"') i++; /* ", " */
+    while (i < members.n && members.p[i] != '"') i++; /* skips ", " */
     for (i++; i < members.n; i++) {
         if (members.p[i] == '"' && (i + 1 == members.n || members.p[i + 1] != '"')) break;
         i += members.p[i] == '"';
@@ -240,7 +240,7 @@ enum { FIELD_NULLABLE = 1, FIELD_KIND, FIELD_TYPE, FIELD_CHILDREN = 5 };
 
 static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size_t *out);
 
-/* The vector of the fields of a struct or list, after it they themselves. */
+/* Appends the vector of the fields of a struct or list, and then the fields. */
 static bool put_children(const maker *m, pdl_str type, int deep) {
     bool list = pdl_str_ends(type, list_ends), ok = true;
     pdl_str inner = list ? pdl_str_sub(type, 0, type.n - list_ends.n)
@@ -291,8 +291,8 @@ static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Puts the new head; returns where the distance to field i is by *vector + WORD * i. Distances to
- * the old parts are set when these are there: shift is what their positions then grow by. */
+/* The new head: the distance to field i is at *vector + WORD * i. Distances to the old parts are
+ * set when these are appended, which adds shift to their positions. */
 typedef struct arrow_head {
     size_t vector;
     slots schema;

@@ -1,10 +1,10 @@
-/* arrow.h -- the schema of Arrow that a Parquet file carries, with more fields. Private to batch.
+/* arrow.h -- adds fields to the Arrow schema that a Parquet file carries. Private to batch.
  *
- * Parquet has fewer types than Arrow, whose libraries (pandas, polars, Spark's pandas functions)
- * therefore put their own schema beside the data: that a column is a dictionary, a duration, a time
- * of a zone with a name. DuckDB neither keeps nor makes it, and without it these columns would come
+ * Parquet has fewer types than Arrow, so Arrow's libraries (pandas, polars, Spark's pandas
+ * functions) store another schema beside the data: that a column is a dictionary, a duration, a
+ * time of a named zone. DuckDB neither keeps nor makes it, and without it these columns would come
  * back as texts, numbers and times in UTC. The schema is a message of Arrow's IPC format, which is
- * a FlatBuffer. Its old part is copied as it is, and only what refers to it is made again.
+ * a FlatBuffer. Its old part is copied unchanged, and only the references to it are made again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +13,14 @@
 
 #include "base/buf.h"
 
-/* A field that the schema gets: its name, and its type as DuckDB writes it. */
+/* A field that is added to the schema: its name, and its type in DuckDB's words. */
 typedef struct arrow_field {
     pdl_str name, type;
 } arrow_field;
 
-/* Appends the message with `more` fields after its own. names: of its own fields, which it must
- * have in this order. Returns false, with a part of it in out, for what is damaged, has other
- * fields, or a type that is not known here. */
+/* Appends the message with `more` fields after the existing ones. names: the existing fields, which
+ * it must have in this order. Returns false, with a part of the message in out, for one that is
+ * damaged, has other fields, or has an unknown type. */
 PDL_MUST bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                                      const arrow_field *more, size_t n_more, pdl_buf *out);
 

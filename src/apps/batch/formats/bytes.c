@@ -1,4 +1,4 @@
-/* bytes.c -- see bytes.h.
+/* bytes.c -- reads a file or pipe in pieces, and refuses files that are not text; see bytes.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +17,8 @@
 
 enum { PIECE = 1 << 17 };
 
-/* A socket cannot be opened by the name that its descriptor has; a file is read from its begin, so
- * that it can be read twice. */
+/* Opens a path. A socket cannot be opened by the name of its descriptor; a file is read from its
+ * beginning, so that it can be read twice. */
 static int open_path(pdl_str path, const char *name, pdl_err *err) {
     int fd;
     if (!pdl_file_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
@@ -48,10 +48,11 @@ void pdl_batch_bytes_close(bytes *b) {
     b->name = NULL;
 }
 
-/* Each of its rows would be broken: what it is, and what makes a table of it, is said once. */
+/* Reports once what a file is and how it becomes a table, because otherwise each of its rows would
+ * be broken. */
 bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     static const struct {
-        const char *begin, *what, *before, *after; /* the way, around the name */
+        const char *begin, *what, *before, *after; /* the conversion, before and after the name */
     } others[] = {
         {"\x1f\x8b", "compressed by gzip", "`gzip -dc ", " | pdl batch ... --input -` reads it"},
         {"\x28\xb5\x2f\xfd", "compressed by zstd", "`zstd -dc ",
@@ -74,7 +75,7 @@ bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     return true;
 }
 
-/* What was handed out makes room, once it is the larger part. */
+/* Removes the bytes that were handed out, once they are the larger part. */
 static void compact(bytes *b) {
     if (b->pos < b->buf.len / 2 || !b->pos) return;
     pdl_buf_shift(&b->buf, b->pos);
@@ -82,7 +83,7 @@ static void compact(bytes *b) {
     b->pos = 0;
 }
 
-/* Waits for a pipe, but only until the batch is to end. */
+/* Waits for a pipe, until it has data or the batch has to end. */
 static bytes_step await(const bytes *b, bool wait, pdl_err *err) {
     enum { LOOK_MS = 100 };
     struct pollfd p = {.fd = b->fd, .events = POLLIN};

@@ -1,10 +1,10 @@
-/* csv_rows.c -- rows of cells, separated by commas or by what the user says. The first row names
+/* csv_rows.c -- rows of cells, separated by commas or by the user's separator. The first row names
  * the columns.
  *
- * Cells may hold line breaks (base/csv_cell.h), so the end of a row is found by a small machine
- * that walks over the bytes once, also when they come in pieces. What other programs write wrongly
- * is a broken row, never a guess: a quote that is not closed, text after a closing quote, too few
- * or too many cells.
+ * Cells may contain line breaks (base/csv_cell.h), so the end of a row is found by a small machine
+ * that walks over the bytes once, also when they arrive in pieces. Mistakes of other programs make
+ * a broken row, never a guess: a quote that is not closed, text after a closing quote, too few or
+ * too many cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,14 +19,14 @@ typedef enum { AT_START, IN_PLAIN, IN_QUOTED, AFTER_QUOTE } csv_state;
 typedef struct csv {
     pdl_rowset rows;
     bytes bytes;
-    csv_state state; /* of the current row, at byte `looked` of the rest */
+    csv_state state; /* state in the current row, at byte `looked` of the rest */
     size_t looked;
-    uint64_t breaks; /* line breaks inside of it */
+    uint64_t breaks; /* line breaks inside the current row */
     uint64_t number;
     bool types, too_long;
     char separator;
-    bool cr;      /* lines end by CR alone, as those of old Macs and some exports do */
-    pdl_csv cells; /* the row that is being read */
+    bool cr;       /* a CR alone ends lines, as in files of old Macs and some exports */
+    pdl_csv cells; /* cells of the current row */
 } csv;
 
 static csv_state after(csv_state s, char c, char separator) {
@@ -36,8 +36,8 @@ static csv_state after(csv_state s, char c, char separator) {
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
 
-/* A CR alone ends the row where it ended the header: in other files it is a part of a cell. *wait:
- * what follows it has not been read yet. */
+/* Returns true when a CR alone ends the row, because one ended the header; in other files it is a
+ * part of a cell. *wait: the next byte has not been read yet. */
 static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;
     *wait = i + 1 == rest.n && !last;
@@ -46,8 +46,8 @@ static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     return bare_cr;
 }
 
-/* A byte order mark is not a part of the first cell, which may begin with a quote. *wait: it may be
- * one. */
+/* Returns the length of a byte order mark, which is not a part of the first cell, since that may
+ * begin with a quote. *wait: the bytes may become a mark. */
 static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
     static const pdl_str bom = {"\xef\xbb\xbf", 3};
     bool first = v->bytes.line == 1 && !v->looked;
@@ -58,7 +58,7 @@ static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
 static size_t row_end(void *user, pdl_str rest, bool last) {
     csv *v = user;
     bool unknown;
-    if (v->looked > rest.n) v->looked = 0; /* its beginning was forgotten */
+    if (v->looked > rest.n) v->looked = 0; /* the beginning of the row was dropped */
     v->looked = mark_at(v, rest, last, &unknown);
     if (unknown) return 0;
     for (size_t i = v->looked; i < rest.n; i++) {
@@ -78,7 +78,7 @@ static size_t row_end(void *user, pdl_str rest, bool last) {
     return last ? rest.n : 0;
 }
 
-/* The next record without its line break. *open: a quote in it is not closed. */
+/* Reads the next record without its line break. *open: a quote in it is not closed. */
 static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line, bool *open,
                                  pdl_err *err) {
     for (;;) {
@@ -95,14 +95,15 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
     }
 }
 
-/* Begins with the cells of a row. */
+/* Begins to read the cells of a row. */
 static void take_row(csv *v, pdl_str row) {
     v->cells.text = row;
     v->cells.pos = 0;
     v->cells.separator = v->separator;
 }
 
-/* The next cell. *more: another one follows it. False: text follows a closing quote. */
+/* Reads the next cell. *more: another one follows it. Returns false when text follows a closing
+ * quote. */
 static bool read_cell(csv *v, pdl_str *out, bool *more) {
     bool ok = pdl_csv_cell(&v->cells, out);
     *more = v->cells.pos < v->cells.text.n;
@@ -160,7 +161,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-/* "sep=;" before the header, as Excel reads and writes it. */
+/* Returns true for "sep=;" before the header, which Excel reads and writes. */
 static bool is_separator_line(csv *v, pdl_str row) {
     if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep="))) return false;
     v->separator = row.p[4];
@@ -186,7 +187,7 @@ static bool read_header(csv *v, pdl_err *err) {
                     foreign       ? "it is not UTF-8"
                     : v->too_long ? "it is too long"
                                   : "a quote is not closed");
-        if (foreign) /* nothing is guessed, but said how it becomes UTF-8 */
+        if (foreign) /* the encoding is not guessed; the message says how to convert to UTF-8 */
             pdl_err_hint(err, "`iconv -f WINDOWS-1252 -t UTF-8 %s` writes it as UTF-8",
                          v->rows.name);
         return false;

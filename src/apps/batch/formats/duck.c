@@ -1,4 +1,4 @@
-/* duck.c -- see duck.h.
+/* duck.c -- loads DuckDB and wraps the functions that are needed; see duck.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* From duckdb.h, whose binary interface is stable. */
+/* A struct of duckdb.h, whose binary interface is stable. */
 typedef struct duck_result {
     uint64_t unused[3];
     void *unused_columns;
@@ -21,7 +21,8 @@ typedef struct duck_result {
     void *inside;
 } duck_result;
 
-/* A text of a vector: short ones are in the struct itself, of others four bytes and the address. */
+/* A text of a vector: a short one is in the struct itself; a longer one has four bytes there and
+ * its address. */
 typedef struct duck_text {
     uint32_t n;
     char text[12];
@@ -29,7 +30,7 @@ typedef struct duck_text {
 enum { SHORT_TEXT = 12 };
 static_assert(sizeof(duck_text) == 16, "as in duckdb.h");
 
-/* What is used of the library. */
+/* The functions of the library that are used. */
 typedef struct duck_api {
     int (*open)(const char *path, void **db);
     void (*close)(void **db);
@@ -77,11 +78,11 @@ static const pdl_library_symbol symbols[] = {
 struct batch_duck {
     duck_api api;
     void *library, *db, *con;
-    void *statement;    /* of the current query */
-    duck_result result; /* of it */
+    void *statement;    /* statement of the current query */
+    duck_result result; /* result of the current query */
     bool begun;
     void *chunk;
-    uint64_t n, at; /* rows of the chunk; the next one */
+    uint64_t n, at; /* rows of the chunk; index of the next one */
 };
 
 static bool load_library(duck *d, pdl_err *err) {
@@ -110,13 +111,13 @@ bool pdl_batch_duck_check(pdl_err *err) {
     return load_library(&d, err);
 }
 
-/* Nothing is fetched from the network because a file asks for it. */
+/* The settings: DuckDB must not download extensions because a file asks for them. */
 static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
                                "SET autoinstall_known_extensions = false";
 
-/* What not every version of the library knows. Times with a zone are in UTC: a batch that continues
- * under another TZ reads the same rows. Of a group of rows, which may be a file of gigabytes, one
- * page is in memory and not all of it. */
+/* Settings that not every version of the library has. Times with a zone are in UTC, so that a batch
+ * that continues under another TZ reads the same rows. Of a group of rows, which may be a file of
+ * gigabytes, one page is in memory instead of the group. */
 static const char *const wishes[] = {"SET TimeZone = 'UTC'",
                                      "SET disable_parquet_prefetching = true",
                                      "SET enable_external_file_cache = false"};
@@ -145,7 +146,7 @@ static void end_query(duck *d) {
     d->n = d->at = 0;
 }
 
-/* The library stays loaded: its threads may still be on their way out. */
+/* Closes the database. The library stays loaded, because its threads may still be ending. */
 void pdl_batch_duck_close(duck *d) {
     if (!d) return;
     if (d->con) {
@@ -191,7 +192,7 @@ bool pdl_batch_duck_begin(duck *d, const char *sql, pdl_err *err) {
            failed(d->api.result_error(&d->result), err);
 }
 
-/* Without another chunk there is an error, or the end. */
+/* Fetches the next chunk. Without one there is an error, or the end. */
 static bool next_chunk(duck *d, pdl_err *err) {
     if (d->chunk) d->api.destroy_data_chunk(&d->chunk);
     d->at = d->n = 0;

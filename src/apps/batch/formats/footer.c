@@ -1,9 +1,9 @@
-/* footer.c -- see footer.h.
+/* footer.c -- rewrites names in the footer of a Parquet file; see footer.h.
  *
  * The footer is a struct of Thrift's compact protocol: fields begin with a byte of their type and
- * the distance of their number from the one before, numbers are varints. It is copied value by
- * value, and what is known of its structure is only the way to the names: in the list of elements
- * (a column, then its parts), and in each chunk of a column the path of the column.
+ * the difference between their number and the previous one, numbers are varints. It is copied value
+ * by value, and only the way to the names is known of its structure: in the list of elements (a
+ * column, then its parts), and in each chunk of a column the path of the column.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-/* Types of the compact protocol. */
+/* The types of the compact protocol. */
 enum {
     T_STOP,
     T_TRUE,
@@ -39,10 +39,10 @@ enum {
 };
 enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MOST_DEEP = 32 };
 
-/* What a value is, where that leads to a name. */
+/* The meaning of a value, for values that lead to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
 
-/* Which field of what leads where; the numbers are those of parquet.thrift. */
+/* Fields that lead from one meaning to the next; the numbers are those of parquet.thrift. */
 static const struct {
     meaning in;
     int field;
@@ -58,9 +58,10 @@ typedef struct footer_walk {
     char *const *names;
     size_t n_names;
     PDL_VEC(size_t) leaves; /* the column of each chunk of a group */
-    size_t elements;        /* so far, the whole file is the first */
-    size_t columns, chunks; /* so far; chunks: of the group */
-    uint64_t open, parts;   /* elements that belong to the column; of the current element */
+    size_t elements;        /* elements so far, of which the first is the whole file */
+    size_t columns, chunks; /* columns so far; chunks of the group so far */
+    /* open: elements that still belong to the column; parts: those of the current element */
+    uint64_t open, parts;
 } walk;
 
 static meaning leads_to(meaning in, int field) {
@@ -101,7 +102,7 @@ static void put_varint(uint64_t v, pdl_buf *out) {
     pdl_buf_putc(out, (char)v);
 }
 
-/* The column whose name this is; false: it is another name, or a part of a column. */
+/* Finds the column with this name. Returns false for another name, or a part of a column. */
 static bool find_column(const walk *w, meaning m, bool first, size_t *column) {
     if (m == NAME && w->elements && !w->open) *column = w->columns;
     if (m == PATH && first && w->chunks < w->leaves.n) *column = w->leaves.p[w->chunks];
@@ -124,8 +125,8 @@ static bool copy_text(walk *w, meaning m, bool first) {
 
 static bool copy_value(walk *w, int type, meaning m, bool first, int deep);
 
-/* True and false are types of fields, which have no other value; in lists and maps they are a byte
- * each. */
+/* Returns the type of an item. True and false are types of fields without a value; in lists and
+ * maps they are a byte each. */
 static int type_of_item(int type) { return type == T_TRUE || type == T_FALSE ? T_BYTE : type; }
 
 static bool copy_list(walk *w, meaning m, int deep) {
@@ -169,7 +170,7 @@ static bool copy_struct(walk *w, meaning m, int deep) {
     }
 }
 
-/* After an element: what follows belongs to its column, or is the next one. */
+/* Counts an element: the next one belongs to its column, or is the next column. */
 static void count_element(walk *w) {
     if (w->elements++) {
         if (!w->parts) *pdl_vec_push(&w->leaves) = w->columns;

@@ -1,8 +1,9 @@
-/* footer.h -- the names of the columns of a Parquet file, written again. Private to batch.
+/* footer.h -- writes the column names of a Parquet file again. Private to batch.
  *
  * To DuckDB `word` and `Word` are one name, so it cannot write a file with both, which other
- * libraries read and write. Such columns are written under other names, and get theirs here: names
- * are only in the footer of a file, which nothing in it refers to, so that it may get longer.
+ * libraries read and write. Such columns are written under other names, and get their real ones
+ * here: names are only in the footer of a file, and nothing in the file refers to positions after
+ * it, so it may become longer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

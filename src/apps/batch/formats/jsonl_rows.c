@@ -1,4 +1,4 @@
-/* jsonl_rows.c -- rows from lines of JSON. An empty line is no row.
+/* jsonl_rows.c -- rows from lines of JSON. An empty line is not a row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,15 +13,15 @@
 typedef struct jsonl {
     pdl_rowset rows;
     bytes bytes;
-    size_t looked; /* bytes of the rest that have no line break */
+    size_t looked; /* bytes of the rest without a line break */
     uint64_t number;
     pdl_json_keys keys;
-    bool too_long; /* the current line */
+    bool too_long; /* the current line is too long */
 } jsonl;
 
 static size_t line_end(void *user, pdl_str rest, bool last) {
     jsonl *j = user;
-    if (j->looked > rest.n) j->looked = 0; /* its beginning was forgotten */
+    if (j->looked > rest.n) j->looked = 0; /* the beginning of the line was dropped */
     const char *from = rest.p + j->looked,
                *nl = rest.n > j->looked ? memchr(from, '\n', rest.n - j->looked) : NULL;
     j->looked = nl || last ? 0 : rest.n;
@@ -29,7 +29,7 @@ static size_t line_end(void *user, pdl_str rest, bool last) {
     return last ? rest.n : 0;
 }
 
-/* A file of another form is broken from its first row on. */
+/* Returns advice for a file of another format, which is broken from its first row on. */
 static const char *advice(const pdl_row *row, pdl_str text) {
     if (row->number != 1) return "";
     if (text.p[0] == '[') return "; of a list `jq -c '.[]'` makes a table: one object a line";

@@ -1,14 +1,14 @@
 /* parquet.c -- Parquet files as rows, and rows as Parquet files.
  *
  * DuckDB gives each row as a JSON object, in streams of some thousand rows. A Parquet file cannot
- * grow by rows that survive a kill, so rows are gathered as JSONL in OUT.rows; at the end that is
- * made into the file, which appears by a rename.
+ * grow by rows in a way that a kill cannot damage, so rows are gathered as JSONL in OUT.rows; at
+ * the end that is made into the file, which appears by a rename.
  *
- * A column that came from a Parquet file goes back with its type, and with what the schema of Arrow
- * in that file says of it (arrow.h). The types of the others are those of their JSON values:
- * DuckDB's own guesses would make dates and UUIDs of texts that look like them, and write
- * "2024-1-5" in another way, and would make floats of long integers. What does not fit the types is
- * left to those guesses, so that rows that are paid for always become a file.
+ * A column that came from a Parquet file is written with its old type, and with the description in
+ * the Arrow schema of that file (arrow.h). The types of the others are those of their JSON values:
+ * DuckDB's own guesses would turn texts that look like dates and UUIDs into those, write "2024-1-5"
+ * in another form, and turn long integers into floats. Values that do not fit the types are left to
+ * those guesses, so that rows that were paid for always become a file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,14 +37,15 @@
 typedef struct parquet_reader {
     pdl_rowset rows;
     duck *duck;
-    bytes file;             /* open all the time, to see whether it changes */
-    PDL_VEC(char *) inside; /* what DuckDB calls the columns; owned */
-    bool renamed;           /* that differs from their names */
+    bytes file;             /* open all the time, to detect changes of the file */
+    PDL_VEC(char *) inside; /* DuckDB's names of the columns; owned */
+    bool renamed;           /* they differ from the real names */
     uint64_t number;
     pdl_json_keys keys;
 } reader;
 
-/* To DuckDB `word` and `Word` are one name, and it calls the second one `Word_1`. */
+/* Replaces DuckDB's names by the real ones. To DuckDB `word` and `Word` are one name, and it calls
+ * the second one `Word_1`. */
 static pdl_val with_names(const reader *r, pdl_val row) {
     if (!r->renamed || pdl_dict_len(row) != r->rows.columns.n) return row;
     pdl_val named = pdl_dict_new(r->rows.columns.n);
@@ -116,7 +117,7 @@ static bool on_type(void *user, pdl_str type) {
     return true;
 }
 
-/* The types of the columns, as DuckDB names them. */
+/* Finds the types of the columns in DuckDB's words. */
 static bool find_types(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     pdl_buf_putf(&sql, "SELECT column_type::VARCHAR FROM (DESCRIBE SELECT * FROM %s)", from);
@@ -125,8 +126,8 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
     return ok;
 }
 
-/* What DuckDB does not have and reads as something else. mark: that of put_schema_of. lossy: the
- * program sees another value or name, else only a Parquet output has another type. */
+/* Types that DuckDB does not have and reads as other ones. mark: that of put_schema_of. lossy: the
+ * program gets another value or name; otherwise only a Parquet output has another type. */
 static const struct {
     char mark;
     bool lossy;
@@ -141,18 +142,18 @@ static const struct {
 };
 enum { STRANGE = sizeof strange / sizeof *strange };
 
-/* An element with parts of which some are still to come. */
+/* An element whose parts have not all been read. */
 typedef struct parquet_group {
     uint64_t left;
-    pdl_map names; /* of those so far, in small letters */
+    pdl_map names; /* names of the parts so far, in small letters */
 } group;
 
-/* What the file itself says of its columns. */
+/* The facts about its columns in the file itself. */
 typedef struct parquet_schema {
-    PDL_VEC(char *) names; /* owned */
-    PDL_VEC(bool) millis;  /* it is a time without a zone, in milliseconds */
-    PDL_VEC(group) open;   /* what the next element is a part of, the innermost last */
-    pdl_arena *arena;      /* of the names in groups */
+    PDL_VEC(char *) names;  /* owned */
+    PDL_VEC(bool) millis;   /* it is a time without a zone, in milliseconds */
+    PDL_VEC(group) open;    /* groups that contain the next element, the innermost last */
+    pdl_arena *arena;       /* owns the names in groups */
     pdl_buf found[STRANGE]; /* names of columns */
     size_t n_found[STRANGE], last_found[STRANGE];
     bool begun;
@@ -186,8 +187,8 @@ static void close_groups(schema *s) {
         pdl_map_fini(&s->open.p[--s->open.n].names);
 }
 
-/* An element: the number of its parts, its mark or "-", and its name. Parts follow what they are
- * of; the first element is the whole. */
+/* Reads an element: the number of its parts, its mark or "-", and its name. Parts follow their
+ * group; the first element is the whole file. */
 static bool on_element(void *user, pdl_str text) {
     schema *s = user;
     uint64_t parts = 0;
@@ -219,7 +220,7 @@ static void schema_fini(schema *s) {
     pdl_arena_free(s->arena);
 }
 
-/* What is strange, as one line; NULL: nothing. Owned by the caller. */
+/* Returns the unusual types as one line, NULL when there are none. The caller owns it. */
 static char *strange_text(const schema *s, bool lossy) {
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < STRANGE; i++)
@@ -231,7 +232,7 @@ static char *strange_text(const schema *s, bool lossy) {
     return NULL;
 }
 
-/* DuckDB reads times in milliseconds as those in microseconds. */
+/* Corrects the type of a column: DuckDB reads times in milliseconds as those in microseconds. */
 static void set_millis(reader *r, size_t i) {
     if (strcmp(r->rows.types.p[i], "TIMESTAMP") != 0) return;
     pdl_free(r->rows.types.p[i]);
@@ -273,10 +274,11 @@ static bool find_names(reader *r, pdl_str path, pdl_err *err) {
     return ok;
 }
 
-/* Decimals of so many digits are texts: the floats of JSON do not hold more. */
+/* Decimals with more digits are read as texts, because the floats of JSON do not hold them. */
 enum { FLOAT_DIGITS = 15 };
 
-/* The bytes of the long decimal that a type begins with, "DECIMAL(38,10)"; 0: it is not one. */
+/* Returns the length of the long decimal at the beginning of a type, "DECIMAL(38,10)"; 0 when there
+ * is none. */
 static size_t long_decimal(pdl_str type) {
     size_t i = strlen("DECIMAL(");
     int digits = 0;
@@ -288,15 +290,15 @@ static size_t long_decimal(pdl_str type) {
     return digits > FLOAT_DIGITS ? end + 1 : 0;
 }
 
-/* The bytes of BLOB that a type begins with; 0: it is none. */
+/* Returns the length of BLOB at the beginning of a type; 0 when it begins otherwise. */
 static size_t blob(pdl_str type) {
     return pdl_str_starts(type, PDL_STR("BLOB")) ? strlen("BLOB") : 0;
 }
 
-/* A type with texts in place of the parts that `find` finds, also inside of lists and structs.
- * Returns whether it has any. */
+/* Appends a type in which texts replace the parts that `find` finds, also inside lists and structs.
+ * Returns true when it has any. */
 static bool put_texts_for(pdl_str type, size_t (*find)(pdl_str type), pdl_buf *out) {
-    bool any = false, quoted = false; /* inside of the name of a field */
+    bool any = false, quoted = false; /* quoted: inside the name of a field */
     for (size_t i = 0; i < type.n;) {
         size_t n = quoted ? 0 : find(pdl_str_sub(type, i, type.n));
         quoted = quoted != (type.p[i] == '"');
@@ -333,7 +335,7 @@ static bool is_inside(const reader *r, pdl_str name) {
     return false;
 }
 
-/* A row is named as a whole, and a column of the same name would be meant in its place. */
+/* Begins to read rows. The query names a row as a whole, under a name that no column has. */
 static bool begin_rows(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF, row = PDL_BUF;
     PDL_PUT(&row, "pdl_row");
@@ -351,7 +353,7 @@ static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf from = PDL_BUF, look = PDL_BUF;
     PDL_PUT(&from, "read_parquet(");
     pdl_batch_duck_put_path(t->path, &from);
-    PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are no columns */
+    PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are not columns */
     pdl_buf_putf(&look, "SELECT * FROM %s LIMIT 0", pdl_buf_z(&from));
     bool ok = pdl_batch_bytes_open(&r->file, t->path, err) && pdl_batch_duck_open(&r->duck, err) &&
               pdl_batch_duck_run(r->duck, "SET memory_limit = '1GB'", err) && /* for long rows */
@@ -389,8 +391,8 @@ char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".r
 
 enum { LONG_LINE = 1 << 24 };
 
-/* DuckDB refuses a longer line than was announced, and sets aside as much as was announced. False:
- * the file cannot be read. */
+/* Finds the longest line: DuckDB refuses a longer one than was announced, and reserves as much
+ * memory as was announced. Returns false when the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     enum { PIECE = 1 << 17 };
     FILE *f = fopen(path, "re");
@@ -413,9 +415,9 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     return ok;
 }
 
-/* How rows become columns; each way takes what the one before did not. */
+/* The ways to make columns of rows; each one accepts rows that the previous one refused. */
 typedef struct parquet_how {
-    bool arrow;   /* with the schema of Arrow that the input has */
+    bool arrow;   /* with the Arrow schema of the input */
     bool typed;   /* columns of a Parquet input have its types, the others those of their values */
     bool guessed; /* all types are guessed by DuckDB */
 } how;
@@ -423,20 +425,21 @@ static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0},
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static bool is_text_column(const pdl_batch_output *s, size_t i) {
-    return i + 1 == s->columns.n || i + 2 == s->columns.n; /* error, place */
+    return i + 1 == s->columns.n || i + 2 == s->columns.n; /* the columns error and place */
 }
 
 static const char *type_of_input(const pdl_batch_output *s, size_t i, const how *h) {
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Bytes came as text with \xFF for what is not text, which a cast reads and read_json does not. The
- * type with which such a column is read; false: it has no bytes. */
+/* Appends the type with which a column of bytes is read. Bytes were written as text with \xFF for
+ * each byte that is not text, which a cast reads and read_json does not. Returns false when the
+ * column has no bytes. */
 static bool put_type_of_bytes(const pdl_batch_output *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
 
-/* found: the types of the values; NULL: they are not known. */
+/* Appends the type of a column. found: the types of the values; NULL when they are not known. */
 static void put_column_type(const pdl_batch_output *s, size_t i, const structure *found,
                             const how *h, pdl_buf *out) {
     pdl_str given = pdl_str_of(type_of_input(s, i, h));
@@ -454,7 +457,7 @@ static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf
     pdl_buf_putf(out, ", format = 'newline_delimited', maximum_object_size = %zu", longest);
 }
 
-/* A table without rows has the types of its input, or texts. */
+/* Appends a table without rows: its columns have the types of the input, or are texts. */
 static void put_nothing(const pdl_batch_output *s, const how *h, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
@@ -505,7 +508,7 @@ static void put_select(const pdl_batch_output *s, const char *rows, size_t longe
     pdl_buf_putf(out, "%s", h->guessed ? ")" : "})");
 }
 
-/* The types of all values of each column. */
+/* Finds the types of all values of each column. */
 static bool find_structure(const pdl_batch_output *s, const char *rows, structure **out,
                            pdl_err *err) {
     PDL_VEC(pdl_str) names = {0};
@@ -516,7 +519,7 @@ static bool find_structure(const pdl_batch_output *s, const char *rows, structur
     return ok;
 }
 
-/* Rows of many megabytes need more memory than others: each of its readers takes several times the
+/* Gives DuckDB more memory for rows of many megabytes: each of its readers takes several times the
  * longest line. */
 static bool make_room(duck *d, size_t longest, pdl_err *err) {
     enum { TIMES = 16, USUAL = 256 };
@@ -534,10 +537,11 @@ static bool make_room(duck *d, size_t longest, pdl_err *err) {
 static bool on_metadata(void *user, pdl_str text) {
     pdl_buf *out = user;
     pdl_buf_clear(out);
-    return !pdl_base64_read(text, out); /* one row; what is no base64 is none */
+    /* there is one row; text that is not base64 counts as missing */
+    return !pdl_base64_read(text, out);
 }
 
-/* What the input has under this key; false: nothing. */
+/* Finds the metadata of the input under this key; returns false when there is none. */
 static bool find_metadata(duck *d, const pdl_batch_output *s, const char *key, pdl_buf *out,
                           pdl_err *err) {
     pdl_buf sql = PDL_BUF;
@@ -576,8 +580,8 @@ static bool extend(const pdl_batch_output *s, const structure *found, const how 
     return ok;
 }
 
-/* The option of COPY with the schema of Arrow, and with what pandas keeps beside it: its index.
- * False: the input has none that can be used. */
+/* Appends the option of COPY with the Arrow schema, and with pandas' index beside it. Returns false
+ * when the input has none that can be used. */
 static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found, const how *h,
                       pdl_buf *out, pdl_err *err) {
     static const char schema_key[] = "ARROW:schema", pandas_key[] = "pandas";
@@ -641,7 +645,7 @@ static bool convert(const pdl_batch_output *s, const char *rows, const char *mad
     return ok && done;
 }
 
-/* After this a power failure takes nothing of the file away. */
+/* Writes the file to the disk, so that a power failure cannot damage it. */
 static bool reach_the_disk(const char *path, pdl_err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
@@ -651,7 +655,7 @@ static bool reach_the_disk(const char *path, pdl_err *err) {
 }
 
 bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err) {
-    /* a link stays, and the file appears where it leads */
+    /* a link stays, and the file appears at its target */
     char *path = pdl_batch_output_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;

@@ -1,8 +1,8 @@
 /* sqlite.c -- tables of SQLite as rows, and rows as tables of SQLite.
  *
  * A table is read in pages by its rowid, so that no transaction is open for hours: the file stays
- * free for others, and for the output, which may be another table of it. Views, queries and tables
- * without rowids are first copied into a temporary table, which SQLite keeps on the disk.
+ * available for others, and for the output, which may be another table in it. Views, queries and
+ * tables without rowids are first copied into a temporary table, which SQLite keeps on the disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ void pdl_batch_sqlite_put_name(pdl_str name, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* SQLite's names of the number of a row, of which a table may have columns. */
+/* SQLite's names of the number of a row; a table may have columns of these names. */
 static const char *const rowids[] = {"rowid", "_rowid_", "oid"};
 enum { ROWIDS = sizeof rowids / sizeof *rowids };
 
@@ -38,14 +38,14 @@ static const char *const looks[] = {
     "SELECT name FROM pragma_table_info(?)"};
 static const sql_use looking = {PDL_E_io, "cannot read ", "", looks, 2};
 
-/* What a name is in a file. */
+/* The kind of a name in a file. */
 typedef struct sqlite_thing {
-    bool there, paged; /* paged: rows have rowids */
+    bool there, paged; /* paged: its rows have rowids */
     bool taken[ROWIDS];
 } thing;
 
-/* In letters of any case, and with any space between its words. In a comment or a name it makes a
- * copy that would not be needed. */
+/* Finds WITHOUT ROWID in letters of any case, with any space between its words. A match in a
+ * comment or a name makes a copy that is not needed, but does no harm. */
 static bool says_without(pdl_str made_by) {
     pdl_str word = PDL_STR("WITHOUT");
     for (size_t i = 0; i + word.n <= made_by.n; i++)
@@ -71,7 +71,7 @@ static bool on_column(void *user, sql *q, sql_row *row) {
     return true;
 }
 
-/* A name of the number that no column has; NULL: there is none. */
+/* Returns a name of the number that no column has; NULL when there is none. */
 static const char *free_rowid(const bool taken[ROWIDS]) {
     for (size_t i = 0; i < ROWIDS; i++)
         if (!taken[i]) return rowids[i];
@@ -109,7 +109,7 @@ typedef struct sqlite_reader {
     char *page_text, *count_text; /* owned */
     pdl_row page[PAGE];
     size_t n, taken; /* rows of the page; those that were handed out */
-    int64_t last;    /* rowid of the last one */
+    int64_t last;    /* rowid of the last row */
     uint64_t number, all;
     long version;
     bool ended, copied;
@@ -181,7 +181,7 @@ static void progress(const pdl_rowset *base, uint64_t *done, uint64_t *all) {
     *all = r->all;
 }
 
-/* Other connections have changed the file, perhaps other tables of it. */
+/* Refuses when other connections have changed the file, even if only another table. */
 static bool unchanged(const pdl_rowset *base, pdl_err *err) {
     const reader *r = (const reader *)(const void *)base;
     long version = 0, rows = 0;
@@ -199,7 +199,7 @@ static const rows_ops ops = {next, close_reader, progress, unchanged};
 
 typedef struct sqlite_naming {
     reader *r;
-    size_t n; /* columns so far, the rowid is the first */
+    size_t n; /* columns so far; the first is the rowid */
     bool ok;
     pdl_err *err;
 } naming;
@@ -210,7 +210,7 @@ static void on_name(void *user, pdl_str name) {
     n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
 }
 
-/* After the string, name or comment that begins at i, or after the byte there. */
+/* Returns the end of the string, name or comment at i, or of the byte there. */
 static size_t skip_token(pdl_str s, size_t i) {
     pdl_str end = {0};
     size_t from = i + 1;
@@ -223,7 +223,7 @@ static size_t skip_token(pdl_str s, size_t i) {
     return at == PDL_NOT_FOUND ? s.n : at + end.n;
 }
 
-/* A query only reads: what follows a semicolon would be run, too. */
+/* Refuses a query with several statements, since text after a semicolon would be run, too. */
 static bool check_query(const pdl_table *t, pdl_err *err) {
     bool ended = false;
     pdl_str s = t->table;
@@ -240,7 +240,7 @@ static bool check_query(const pdl_table *t, pdl_err *err) {
     return true;
 }
 
-/* The source of the rows as it is written after FROM: the table, or a copy. */
+/* Stores the source of the rows as written after FROM: the table, or a copy. */
 static bool copy_rows(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     PDL_PUT(&text, "PRAGMA temp_store = FILE; CREATE TEMP TABLE pdl_batch_rows AS ");
@@ -318,14 +318,14 @@ typedef struct sqlite_writer {
     bool in_transaction;
 } sqlite_writer;
 
-/* Texts of the statements and of the table. */
+/* Appends the texts of the statements and of the table. */
 static void put_statements(sqlite_writer *w, pdl_buf *create) {
     pdl_buf cut = PDL_BUF, put = PDL_BUF;
     bool taken[ROWIDS] = {0};
     for (size_t i = 0; i < w->output.columns.n; i++)
         take_name(taken, pdl_str_of(w->output.columns.p[i]));
     const char *id = free_rowid(taken);
-    if (!id) id = rowids[0]; /* SQLite then says what is wrong */
+    if (!id) id = rowids[0]; /* SQLite then reports the error */
     PDL_PUT(create, "CREATE TABLE IF NOT EXISTS ");
     pdl_batch_sqlite_put_name(w->output.table.table, create);
     PDL_PUT(&cut, "DELETE FROM ");
@@ -357,8 +357,8 @@ static bool enter(sqlite_writer *w, pdl_err *err) {
     return w->in_transaction = pdl_sql_run(w->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
 }
 
-/* Values that SQLite has are stored as such; lists, objects and results as JSON text. texts keeps
- * those alive until the statement ran. */
+/* Binds a value: types that SQLite has are stored as such; lists, objects and results as JSON text.
+ * text keeps that alive until the statement was run. */
 static bool bind_value(pdl_vref v, bool as_json, pdl_buf *text, sql_arg *out, pdl_err *err) {
     *out = SQL_S(((pdl_str){0}));
     if (pdl_is_absent(v) || (pdl_is_null(v) && !as_json)) return true;
@@ -402,7 +402,7 @@ static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
 
 static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
-    (void)sync; /* a commit does */
+    (void)sync; /* a commit always syncs */
     if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, NULL, NULL, err)) return false;
     w->in_transaction = false;
     base->size = w->put;
@@ -425,8 +425,8 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
-/* A table from the beginning is a new one: one of the same name, which the user abandoned, had
- * other columns perhaps. */
+/* Begins a new table. One of the same name that the user abandoned may have other columns, so it is
+ * dropped. */
 bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;

@@ -1,4 +1,4 @@
-/* structure.c -- see structure.h.
+/* structure.c -- finds a common type for the values of each column; see structure.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,17 +12,17 @@
 
 #include "base/banned.h"
 
-/* What was seen of the values of a place, bits. Null is not among them. */
+/* The kinds of values that occurred at a place, as bits. Null is not among them. */
 enum {
     A_BOOL = 1,
     A_TEXT = 2,
-    AN_INT = 4,  /* of 64 bits with a sign */
-    A_UINT = 8,  /* larger ones, of 64 bits without */
-    A_LONG = 16, /* still larger ones, of at most 37 digits */
+    AN_INT = 4,  /* an integer of 64 bits with a sign */
+    A_UINT = 8,  /* a larger integer of 64 bits without a sign */
+    A_LONG = 16, /* a still larger integer, of at most 37 digits */
     A_FLOAT = 32,
     A_LIST = 64,
     AN_OBJECT = 128,
-    ANYTHING = 256 /* it has no type but JSON */
+    ANYTHING = 256 /* no type but JSON fits */
 };
 enum { WHOLE = AN_INT | A_UINT | A_LONG };
 enum { MOST_KEYS = 200, MOST_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
@@ -30,19 +30,19 @@ enum { MOST_KEYS = 200, MOST_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
 /* A place in the values: a column, the items of its lists, a key of its objects. */
 typedef struct structure_place {
     uint32_t kinds;
-    bool negative;                 /* one of its whole numbers is */
-    struct structure_place *items; /* of its lists; NULL: none was seen */
-    pdl_map fields;                /* key -> place, of its objects */
+    bool negative;                 /* one of its integers is negative */
+    struct structure_place *items; /* place of the items of its lists; NULL when it has no lists */
+    pdl_map fields;                /* key -> place, for its objects */
 } place;
 
 struct batch_structure {
     pdl_arena *arena;
     const pdl_str *columns; /* borrowed */
-    place **places;         /* of them */
+    place **places;         /* one for each column */
     size_t n;
 };
 
-/* --- looking at values ------------------------------------------------------------------------ */
+/* --- walking over values ---------------------------------------------------------------------- */
 
 static void free_fields(void *fields) { pdl_map_fini(fields); }
 
@@ -62,7 +62,8 @@ static uint32_t kind_of_whole(pdl_vref v) {
 
 static void add_value(pdl_arena *a, place *p, pdl_vref v, int deep);
 
-/* Objects with more keys than MOST_KEYS have data as keys: further ones are not looked at. */
+/* Adds an object. When it has more than MOST_KEYS keys, the keys are data, and further ones are
+ * ignored. */
 static void add_object(pdl_arena *a, place *p, pdl_vref v, int deep) {
     p->kinds |= AN_OBJECT;
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
@@ -124,7 +125,7 @@ bool pdl_batch_structure_find(const char *rows, const pdl_str *columns, size_t n
     for (size_t i = 0; i < n; i++) s->places[i] = new_place(a);
     bool ok = pdl_table_of(pdl_str_of(rows), PDL_STR("jsonl"), &t, err) &&
               pdl_rows_each(&t, false, 0, add_row, s, err);
-    s->columns = NULL; /* these are of the caller */
+    s->columns = NULL; /* the caller owns these */
     if (ok)
         *out = s;
     else
@@ -138,7 +139,7 @@ void pdl_batch_structure_free(structure *s) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Are there keys that DuckDB takes for one? */
+/* Returns true when two keys are one name to DuckDB. */
 static bool has_twins(const pdl_map *fields) {
     for (size_t i = 0; i < fields->n; i++)
         for (size_t k = 0; k < i; k++)
@@ -151,7 +152,7 @@ static const char *whole_type(const place *p) {
     return p->kinds & A_LONG || p->negative ? "DECIMAL(38, 0)" : "UBIGINT";
 }
 
-/* The type of a place without parts; NULL: it has parts. */
+/* Returns the type of a place without parts; NULL when it has parts. */
 static const char *simple_type(const place *p) {
     uint32_t k = p->kinds;
     if (!k || k == A_TEXT) return "VARCHAR";
