@@ -50,7 +50,7 @@ def version():
 
 
 def folder():
-    """The folder of the build directory for the package of this Python: a debug build of Python has one of its own."""
+    """The folder of the build directory for the package of this Python: a debug build of Python has another one."""
     return "python-debug" if hasattr(sys, "gettotalrefcount") else "python"
 
 
@@ -65,7 +65,7 @@ def extension_command(cc, target, include, more):
 
 
 def python_headers(place):
-    """A copy of the headers of this Python alone: a compiler for another C library must not see the system's."""
+    """Copies the headers of this Python only: a compiler for another C library must not see the system's."""
     include = pathlib.Path(sysconfig.get_paths()["include"])
     if not (include / "Python.h").is_file():
         raise SystemExit("pdl_build: there is no Python.h (Debian: the package python3-dev)")
@@ -169,7 +169,7 @@ def put(z, name, data, mode):
 
 
 def licences(third, info):
-    """Ours, and those of what the wheel brings along."""
+    """Returns our licence, and those of the libraries in the wheel."""
     files = {info + "licenses/LICENSE": ROOT / "LICENSE"}
     if third:
         for path in sorted((pathlib.Path(third) / "licences").rglob("*")):
@@ -179,7 +179,7 @@ def licences(third, info):
 
 
 def package_files():
-    """Python, stubs, the modules of the language, and what notebooks of JupyterLab load."""
+    """Returns the files of Python, stubs, the modules of the language, and the files that JupyterLab loads."""
     files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
     files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for end in ("*.pdl", "*.yaml")
                   for p in sorted((ROOT / "lib").rglob(end))})

@@ -46,7 +46,7 @@ def load(path: Union[str, "_os.PathLike[str]"], *, returns: Any = None) -> Progr
 
 
 def loads(text: str, *, name: Optional[str] = None, returns: Any = None) -> Program[Any]:
-    """Reads a program from its text. name: what errors say, and where relative paths begin."""
+    """Reads a program from its text. name: its name in errors, from which relative paths begin."""
     return _default().loads(text, name=name, returns=returns)
 
 
@@ -61,7 +61,7 @@ def run(text: str, scope: Optional[Mapping[str, Any]] = None, /, **variables: An
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the language."""
+    """Returns the JSON Schema of the language."""
     return _default().schema()
 
 

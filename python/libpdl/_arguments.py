@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at arguments: what is wrong is an exception that names the argument."""
+"""Checks arguments: a wrong one raises an exception that names it."""
 from __future__ import annotations
 
 import os
@@ -108,7 +108,7 @@ def sandbox(value: Any) -> Tuple[Optional[str], Optional[str]]:
         return "code" if value else None, None
     if not isinstance(value, dict):
         return path("sandbox", value), None
-    # Paths of a profile begin where its file is; those of a dict, where the program runs.
+    # Paths of a profile are relative to its file; those of a dict, to the folder in which the program runs.
     whole = {k: [os.path.abspath(path("sandbox[%r]" % k, p)) for p in v] if k in ("read", "write") and isinstance(v, (list, tuple)) else v
              for k, v in dictionary("sandbox", value).items()}
     return None, _json("sandbox", whole)
@@ -122,7 +122,7 @@ def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
         yield (None, _json("policy", one)) if isinstance(one, dict) else (path("policy", one), None)
 
 
-# What tables of other packages have, and what makes rows of them.
+# Methods that tables of other packages have, and the function that makes rows of such a table.
 TABLES = (("iter_rows", "rows.iter_rows(named=True)"), ("to_pylist", "rows.to_pylist()"), ("to_dict", "rows.to_dict('records')"))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from . import _pdl
     from ._engine import Engine
 
-SESSION = types.SimpleNamespace()  # PDL_SESSION: one for all blocks, as long as the process lives
+SESSION = types.SimpleNamespace()  # PDL_SESSION: one for all blocks of the process
 TOP_LEVEL_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
 MANY = 100
@@ -40,7 +40,7 @@ def _code_of(text: str) -> types.CodeType:
 
 
 def _message(raised: BaseException) -> str:
-    """As that of blocks in a process of their own: with the frames of the block and what it calls, where they are its own."""
+    """The traceback as for a block in a separate process: with the frames of the block and of the functions that it calls and defines."""
     import traceback
     shown = traceback.TracebackException.from_exception(raised)
     shown.stack[:] = [f for f in shown.stack if f.filename.startswith("<code-block")]
@@ -55,7 +55,7 @@ def _message(raised: BaseException) -> str:
 
 
 class _In:
-    """A folder at the end of the module path."""
+    """Adds a folder at the end of the module path."""
 
     def __init__(self, folder: Optional[str]) -> None:
         self.folder = folder
@@ -80,7 +80,7 @@ def run(engine: "Engine", request: "_pdl.Request") -> None:
     """Answers the request of a code block."""
     data = request.data()
     if data["lang"] != "python":
-        request.decline()  # runs in another process
+        request.decline()  # the block runs in another process
         return
     variables: dict[str, Any] = data["vars"]
     names: dict[str, Any] = {**variables, "PDL_SESSION": SESSION, "__builtins__": builtins, "__name__": "__main__"}
@@ -99,7 +99,7 @@ def run(engine: "Engine", request: "_pdl.Request") -> None:
 
 
 async def _wait(engine: "Engine", request: "_pdl.Request", coroutine: Any, names: dict[str, Any], variables: dict[str, Any]) -> None:
-    """A block that awaits something."""
+    """Runs a block that awaits something."""
     try:
         await coroutine
         request.answer_code(_result(names), variables)

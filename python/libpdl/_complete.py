@@ -9,10 +9,10 @@ from . import _engine
 
 CELL = re.compile(r"\s*%%pdl\b")
 NAME = re.compile(r"[^\W\d]\w*$")
-# Names that a program defines: under defs and def, as loop variables and parameters. Text that cannot be parsed yet has to do.
+# Names that a program defines: under defs and def, as loop variables and parameters. The text need not be parsable, because it is still being typed.
 DEFINED = re.compile(r"^\s*(?:-\s+)?def:\s*([^\W\d]\w*)|^(\s*)(?:-\s+)?(defs|for|function):[ \t]*(?:\{([^}\n]*)\}?)?", re.M)
 KEY = re.compile(r"[\s{,]*([^\W\d]\w*)\s*:")
-OF_BLOCKS = ("Block", "Configuration", "Config", "BudgetType")  # definitions of the schema that hold keys of programs
+OF_BLOCKS = ("Block", "Configuration", "Config", "BudgetType")  # definitions of the schema that have keys of programs
 LIBRARY = ("stdlib", "pdl_context", "pdl_scope", "pdl_usage")
 _words: dict[str, list[str]] = {}
 
@@ -43,7 +43,7 @@ def _defined(text: str) -> Iterator[str]:
 
 
 def _below(text: str, indent: int) -> Iterator[str]:
-    """Keys one level deeper than indent, until the text comes back to it."""
+    """Returns the keys one level deeper than indent, until the text returns to it."""
     level = 0
     for line in text.splitlines()[1:]:
         depth = len(line) - len(line.lstrip())
@@ -58,12 +58,12 @@ def _below(text: str, indent: int) -> Iterator[str]:
 
 
 def _is_expression(before: str) -> bool:
-    """Is the cursor inside of ${ }, {% %}, or a text of a field that is an expression alone?"""
+    """Returns true when the cursor is inside of ${ }, {% %}, or a field whose text is always an expression."""
     return max(before.rfind("${"), before.rfind("{%"), before.rfind("{{")) > max(before.rfind("}"), before.rfind("%}"))
 
 
 def suggest(text: str, before: str, names: "dict[str, Any]") -> list[str]:
-    """What may follow. text: all of the program; before: its part before the cursor; names: the notebook's variables."""
+    """Returns what may follow the cursor. text: the whole program; before: its part before the cursor; names: the notebook's variables."""
     language = _language()
     m = NAME.search(before)
     start = m.group(0) if m else ""
@@ -86,7 +86,7 @@ def suggest(text: str, before: str, names: "dict[str, Any]") -> list[str]:
 
 
 def _offset(context: Any) -> int:
-    """Of the cursor in the text of the cell."""
+    """Returns the completions at the cursor in the text of the cell."""
     lines = context.full_text.splitlines(True)
     return sum(map(len, lines[:context.cursor_line])) + int(context.cursor_position)
 

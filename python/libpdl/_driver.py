@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs under asyncio: one descriptor and one deadline of the engine on the loop that runs."""
+"""Runs under asyncio: one descriptor and one deadline of the engine are on the running loop."""
 from __future__ import annotations
 
 import asyncio
@@ -50,13 +50,13 @@ class Watch:
 
 
 class Driver:
-    """Moves the runs of an engine on a loop of asyncio, as long as there are any."""
+    """Steps the runs of an engine on a loop of asyncio, as long as there are any."""
 
     def __init__(self, engine: "Engine", loop: asyncio.AbstractEventLoop) -> None:
         self.engine, self.loop = engine, loop
         self.open: dict["Job", asyncio.Event] = {}
-        self.alone: set["Job"] = set()  # that have a loop for themselves
-        self.moved: list["Job"] = []  # those that have ended or given text since
+        self.alone: set["Job"] = set()  # jobs with a separate loop
+        self.moved: list["Job"] = []  # jobs that have ended or given text since then
         self.watches: dict[Any, Watch] = {}
         self.tasks: dict["asyncio.Task[None]", _pdl.Request] = {}
         self.is_soon = False
@@ -68,10 +68,10 @@ class Driver:
         await self.turn
 
     def add(self, job: "Job") -> asyncio.Event:
-        """-> an event that is set at the end of the run, and when it has given text."""
+        """Returns an event that is set at the end of the run, and when the run has given text."""
         event = self.open[job] = asyncio.Event()
         job.driver = self
-        self.moved.append(job)  # it may be over already
+        self.moved.append(job)  # the run may have ended already
         if not job.is_shared:
             self.alone.add(job)
         source: Source = job.core if job.is_shared else job.run
@@ -90,7 +90,7 @@ class Driver:
         core = self.engine._core()
         is_shared = len(self.alone) < len(self.open)
         if is_shared and core.is_inside():
-            self.soon()  # a callback of ours runs its own loop
+            self.soon()  # one of our callbacks runs another loop
             return
         for job in list(self.alone):
             job.run.wait(0)
@@ -200,7 +200,7 @@ async def ended(driver: Driver, job: "Job") -> None:
 
 
 def finish(driver: Driver) -> None:
-    """Ends a loop of ours with what is open on it."""
+    """Ends one of our loops with everything that is open on it."""
     driver.close()
     if driver.tasks:
         driver.loop.run_until_complete(asyncio.gather(*driver.tasks, return_exceptions=True))
@@ -210,7 +210,7 @@ def finish(driver: Driver) -> None:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """A loop of ours runs here while the caller's stands still, with the task of it that called. From 3.14 on Python lets no task run in a thread
+    """Runs one of our loops while the caller's loop, and the task in it that made the call, wait. From 3.14 on Python lets no task run in a thread
     before the other one is left."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer else None
@@ -226,7 +226,7 @@ def apart() -> Iterator[None]:
 
 
 def drive(engine: "Engine", job: "Job") -> None:
-    """Moves a run that waits for coroutines, without a loop of the caller's."""
+    """Steps a run that waits for coroutines when the caller has no loop."""
     before = engine._driver
     loop = asyncio.new_event_loop()
     with apart():

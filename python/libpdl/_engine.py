@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: settings, models and functions in Python, and what moves their runs."""
+"""Engines: settings, models and functions in Python, and the code that steps their runs."""
 from __future__ import annotations
 
 import os
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ._names import (Any, Approve, AsyncIterator, Awaitable, Callable, Context, Driver, Iterator, Model, Optional, Path, Program, Pump, Result,
                          Tuple, Union, asyncio)
 
-_OWN: set[str] = set()  # files with what was given as a dict
+_OWN: set[str] = set()  # files with the content of dict arguments
 MANY_RAISED = 64
 _LIVE = frozenset(["_pid", "_cores", "_pumps", "_awaited", "_raised", "_n_open", "_fatal", "_driver", "_slots", "_running", "_not_here", "_recorded", "_more"])
-MANY_RUNS = 7000  # that are open at a time on one loop
+MANY_RUNS = 7000  # runs that are open at a time on one loop
 
 
 class _Asked:
-    """What a function of Python is asked: equal to another with the same fields."""
+    """A request to a function of Python: equal to another one with the same fields."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -35,7 +35,7 @@ class _Asked:
 
 
 class ModelRequest(_Asked):
-    """What a model in Python is asked."""
+    """A request to a model in Python."""
 
     __slots__ = ("model", "messages", "parameters", "schema", "stream")
     __match_args__ = ("model", "messages", "parameters", "schema", "stream")
@@ -49,8 +49,8 @@ class ModelRequest(_Asked):
 
 
 class ApprovalRequest(_Asked):
-    """What a policy wants to have approved: the sink, what it is called, and {name, text, origins, untrusted, sources} of each argument.
-    text is all of it as a terminal shows it."""
+    """An action that a policy wants to have approved: the sink, its name, and {name, text, origins, untrusted, sources} of each argument.
+    text is the whole argument as a terminal shows it."""
 
     __slots__ = ("sink", "name", "arguments", "text")
     __match_args__ = ("sink", "name", "arguments", "text")
@@ -65,7 +65,7 @@ class ApprovalRequest(_Asked):
 def _text_of(raised: BaseException) -> str:
     try:
         return "%s: %s" % (type(raised).__name__, raised)
-    except Exception as e:  # of its __str__
+    except Exception as e:  # raised by its __str__
         return "%s, whose text raised %s" % (type(raised).__name__, type(e).__name__)
 
 
@@ -116,14 +116,14 @@ def _plain(value: Any) -> Any:
 
 
 def _of_environment() -> Union[None, bool, str]:
-    """What PDL_SANDBOX asks for, as the parameter `sandbox` would. The library reads the variable itself, too (src/api/session/profiles.c). Here it is read
+    """Reads PDL_SANDBOX as if it were the parameter `sandbox`. The library reads the variable itself, too (src/api/session/profiles.c). Here it is read
     as well because code that is to be confined cannot run in this process, which is decided before the library has an engine."""
     named = os.environ.get("PDL_SANDBOX") or "0"
     return None if named == "0" else True if named == "1" else named
 
 
 def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
-    """A path, or a file with the text, which is there as long as this process."""
+    """Returns the path, or that of a file with the text, which exists as long as this process."""
     path, text = given
     if text is None:
         return path
@@ -181,7 +181,7 @@ class Engine:
         elif code == "here":
             raise _errors.UsageError("code='here' is not confined: leave it out with sandbox= or PDL_SANDBOX, and with a policy that has a rule for code")
         if self.code == "here":
-            self._forget()  # its engine is made again, with the handlers of code
+            self._forget()  # this makes its engine again, with the handlers of code
 
     # --- the engine of the library
 
@@ -191,15 +191,15 @@ class Engine:
         self._pumps: list[Pump] = []
         self._awaited: list[tuple[_pdl.Request, Awaitable[Any], Context]] = []
         self._raised: dict[str, BaseException] = {}
-        self._n_open = 0  # runs whose results nobody has taken
+        self._n_open = 0  # runs whose results were not taken yet
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
         self._running = 0  # the thread of a run() in progress
-        self._not_here = False  # code of the run that moves is for another process
+        self._not_here = False  # code of the run that is being stepped belongs to another process
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes: the settings. A copy has an engine of the library of its own."""
+        """Returns the settings, for copies and other processes. A copy makes another engine of the library."""
         return {k: v for k, v in vars(self).items() if k not in _LIVE}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -208,9 +208,9 @@ class Engine:
         self._forget()
 
     def _core(self) -> _pdl.Engine:
-        """The engine of the library."""
+        """Returns the engine of the library."""
         if self._pid != os.getpid():
-            _LOST.append(self._cores)  # what the parent's threads and descriptors were for
+            _LOST.append(self._cores)  # its threads and descriptors are the parent's
             self._forget()
         if self._running and self._running != get_ident():
             raise _errors.UsageError("the engine is in use in another thread")
@@ -233,7 +233,7 @@ class Engine:
             raise self._blame(e) from None
 
     def _blame(self, error: _errors.Error) -> _errors.Error:
-        """An error about the value of an option names the option. A dict was written to a file, whose name says nothing to anybody."""
+        """Makes an error about the value of an option name the option. A dict was written to a file, whose name the user does not know."""
         import re
         for text, name in self._named.items():
             if text in ("None", "code") or error.message.startswith(name) or not re.search(r"(?<![\w./-])%s(?![\w/-])" % re.escape(text), error.message):
@@ -246,7 +246,7 @@ class Engine:
         return error
 
     def _slot(self) -> asyncio.Semaphore:
-        """Of the runs that may be open at a time on the loop that runs."""
+        """Returns the queue of the runs that may be open at a time on the running loop."""
         import asyncio
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
@@ -265,26 +265,26 @@ class Engine:
             core.handle(kind, "", answer)
 
     def _also(self, kind: str, f: Callable[[_pdl.Request], None]) -> None:
-        """All requests of this kind are answered by f, in the runs that start from now on."""
+        """Makes f answer all requests of this kind, in runs that start from now on."""
         self._more[kind] = f
         for core in self._cores:
             core.handle(kind, "", f)
 
-    # --- what programs ask
+    # --- requests of programs
 
     def _model_handler(self, pattern: str, f: Model) -> Callable[[_pdl.Request], None]:
         def handle(request: _pdl.Request) -> None:
             data = request.data()
             if not pattern.endswith("*") and data["model"] != pattern:
-                request.decline()  # its name only begins so
+                request.decline()  # its name only begins like this
                 return
             given = {k: data[k] for k in ModelRequest.__slots__ if k in data}
             self._give(request, f(ModelRequest(**given)))
         return handle
 
     def _give(self, request: _pdl.Request, result: Any) -> None:
-        """What a model in Python returned."""
-        from ._pieces import Pump, plain  # here, so that the import of the package does not pay for it
+        """Handles the result of a model in Python."""
+        from ._pieces import Pump, plain  # here, so that importing the package does not load it
         if not isinstance(result, (str, dict)):
             result = plain(result)
         if isinstance(result, (str, dict)):
@@ -303,7 +303,7 @@ class Engine:
             raise _no_answer(result)
 
     async def _awaited_answer(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> Any:
-        """A coroutine may return what a function may: `await client.create(stream=True)` gives pieces."""
+        """Handles a coroutine, which may return everything that a function may: `await client.create(stream=True)` gives pieces."""
         from ._pieces import plain, slowly
         answer = await awaitable
         if not isinstance(answer, (str, dict)):
@@ -342,11 +342,11 @@ class Engine:
         _code.run(self, request)
 
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
-        from contextvars import copy_context  # that of the run that asks
+        from contextvars import copy_context  # the context of the run that made the request
         self._awaited.append((request, awaitable, copy_context()))
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
-        """From the extension: what a handler or function raised, or awaits. request None: of an object that was examined."""
+        """Called by the extension with what a handler or function raised, or awaits. request None: an object was being examined."""
         if request is None:
             return self._remember(what)
         if isinstance(what, BaseException):
@@ -358,7 +358,7 @@ class Engine:
         return None
 
     def _remember(self, raised: BaseException, message: Optional[str] = None) -> str:
-        """Keeps an exception as the cause of the error that it becomes. -> its text"""
+        """Keeps an exception as the cause of the error that it becomes. Returns its text."""
         if not isinstance(raised, Exception):  # Ctrl-C, exit(): not for programs to catch
             self._fatal = self._fatal or raised
             return "interrupted"
@@ -383,13 +383,13 @@ class Engine:
         request.refuse(known or "code", message, ",".join(classes))
 
     def _ended(self) -> None:
-        """The result of a run was taken; exceptions that no other can ask for go."""
+        """Called when the result of a run was taken: drops exceptions that no other run can need."""
         self._n_open -= 1
         if self._n_open <= 0:
             self._raised.clear()
 
     def _explain(self, error: BaseException) -> BaseException:
-        """Gives an error of a run the exception of Python that it came from."""
+        """Gives an error of a run the exception of Python that caused it."""
         if isinstance(error, _errors.Error):
             for message in reversed(list(self._raised)):
                 if message and message in error.message and error is not self._raised[message]:
@@ -398,7 +398,7 @@ class Engine:
         return error
 
     def _close_unwanted(self) -> None:
-        """Models in Python that give pieces, of runs that have been ended: nobody may continue with them."""
+        """Ends the models in Python that give pieces to runs that were cancelled, so that no step continues with them."""
         pumps, self._pumps = self._pumps, []
         for p in pumps:
             if not p.request.is_cancelled():
@@ -433,7 +433,7 @@ class Engine:
         return Program._made(self, _arguments.path("path", path), None, None, returns)
 
     def loads(self, text: str, *, name: Optional[str] = None, returns: Any = None) -> "Program[Any]":
-        """Reads a program from its text. name: what errors say, and where relative paths begin."""
+        """Reads a program from its text. name: its name in errors, from which relative paths begin."""
         from ._program import Program
         return Program._made(self, None, _arguments.text("text", text), _arguments.optional_path("name", name), returns)
 
@@ -449,11 +449,11 @@ class Engine:
         return self.loads(text).run(scope, **variables)
 
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the language."""
+        """Returns the JSON Schema of the language."""
         return self._core().schema()
 
 
-_LOST: list[Any] = []  # engines of a parent process: to release them would end what is the parent's
+_LOST: list[Any] = []  # engines of a parent process: releasing them would end what belongs to the parent
 _HERE = _local()
 
 
@@ -465,7 +465,7 @@ def _remove(path: str) -> None:
 
 
 def default() -> Engine:
-    """The engine of the functions of the module, one a thread."""
+    """Returns the engine of the module's functions; each thread has one."""
     engine: Optional[Engine] = getattr(_HERE, "engine", None)
     if engine is None:
         engine = _HERE.engine = Engine()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the library looks for in the environment and Python knows: the interpreter for code blocks in a process of their own, and the certificates
-of the package certifi for systems that have none. Variables that are set stay as they are."""
+"""Sets variables that the library reads and whose values Python knows: the interpreter for code blocks in a separate process, and the certificates
+of the package certifi for systems that have none. Variables that are set already are not changed."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,7 @@ import sys
 
 
 def _certificates() -> str:
-    """The file of certifi, if that is installed; it is not imported."""
+    """Returns the file of certifi, if that is installed; it is not imported."""
     import importlib.util
     try:
         found = importlib.util.find_spec("certifi")
@@ -27,7 +27,7 @@ def fill() -> None:
     if _is_filled:
         return
     _is_filled = True
-    if "python" in os.path.basename(sys.executable or ""):  # else it is a program that has Python inside
+    if "python" in os.path.basename(sys.executable or ""):  # otherwise it is a program that embeds Python
         os.environ.setdefault("PDL_PYTHON", sys.executable)
     if "PDL_CA_FILE" not in os.environ:
         path = _certificates()

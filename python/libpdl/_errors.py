@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libpdl raises."""
+"""The exceptions that libpdl raises."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ class BudgetError(RunError):
 
 
 class PolicyError(RunError):
-    """A run wanted what the policy forbids."""
+    """A run tried something that the policy forbids."""
 
 
 class UsageError(Error):
@@ -68,7 +68,7 @@ def class_of(kind: str) -> type[Error]:
 
 
 def as_program_error(error: Error) -> Error:
-    """The same error, of a program that is loaded."""
+    """Returns the error as one of a program that is being loaded."""
     if isinstance(error, UsageError):
         return error
     other = ProgramError(error.message)

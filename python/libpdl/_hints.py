@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations as types, for those who ask: typing.get_type_hints, inspect.signature, help.
+"""Annotations as types for typing.get_type_hints, inspect.signature and help.
 
 `typing` takes longer to load than all of libpdl. So the modules know its names, and each other's, for type checkers alone, and an annotation stays
-the text from the source until somebody examines it. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
-before, they are a dict that looks itself.
+the text from the source until it is examined. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
+before, they are a dict that resolves itself.
 """
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FUNCTION = type(lambda: None)
 
 
 class Hints(dict):  # type: ignore[type-arg]
-    """Annotations of one function or class; the texts are read when one is asked for."""
+    """The annotations of one function or class; the texts are read when one of them is used."""
 
     __slots__ = ("_names",)
 
     def __init__(self, texts: dict[str, Any], names: dict[str, Any]) -> None:
         super().__init__(texts)
-        self._names = names  # of the module; empty: these are types
+        self._names = names  # names of the module; empty: these are types
 
     def _types(self) -> "Hints":
         if self._names:
@@ -70,7 +70,7 @@ class Hints(dict):  # type: ignore[type-arg]
 
 
 def _asked(texts: Any, names: dict[str, Any]) -> Any:
-    """What Python asks from 3.14 on; the formats are those of annotationlib."""
+    """Called by Python from 3.14 on; the formats are those of annotationlib."""
     value, fake_globals, text = 1, 2, 4
 
     def annotate(form: int, /) -> dict[str, Any]:
@@ -82,12 +82,12 @@ def _asked(texts: Any, names: dict[str, Any]) -> Any:
 
 
 def _function(member: Any) -> Any:
-    """Of a method, class method or property; else what was given."""
+    """Returns the function of a method, class method or property; anything else unchanged."""
     return member.__func__ if isinstance(member, KINDS) else member.fget if isinstance(member, property) else member
 
 
 def later(module: dict[str, Any]) -> None:
-    """The functions and classes of a module have their annotations as types when these are asked for."""
+    """Gives the functions and classes of a module annotations that become types when they are used."""
     here = module["__name__"]
     for what in list(module.values()):
         if getattr(what, "__module__", None) != here:

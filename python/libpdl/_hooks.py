@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the extension asks Python for: exceptions, and types that C does not look at."""
+"""Functions that the extension calls: they make exceptions, and convert types that C does not know."""
 from __future__ import annotations
 
 import sys
@@ -21,7 +21,7 @@ def exception(fields: Tuple[str, str, str, int, int, str, str, int, int, str]) -
 
 
 def _numpy(value: Any) -> Any:
-    """A NumPy scalar as a number, an array with one dimension as a list."""
+    """Returns a NumPy scalar as a number, an array with one dimension as a list."""
     np = sys.modules["numpy"]
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.longdouble) else value.item()  # a long double is its own item
@@ -29,7 +29,7 @@ def _numpy(value: Any) -> Any:
 
 
 def _pydantic(value: Any) -> Any:
-    """As model_dump() has it, whose parts may be objects."""
+    """Returns the result of model_dump(), whose parts may be objects."""
     kind = type(value)
     if getattr(kind, "__pydantic_root_model__", False):
         return value.root
@@ -38,7 +38,7 @@ def _pydantic(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as one of the types that go over, a date as (its text,); what is neither as itself."""
+    """Returns the value as one of the types that C converts, a date as (its text,); any other value unchanged."""
     kind = type(value)
     module = kind.__module__.partition(".")[0]
     if kind is _program.Function:
@@ -90,7 +90,7 @@ class Context(list):  # type: ignore[type-arg]
 
 
 def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
-    """From the extension: (is it independent? None for one message, parts)."""
+    """Called by the extension with (is it independent? None for one message, parts)."""
     independent, parts = what
     made = Context.__new__(Context)
     if independent is None:
@@ -100,7 +100,7 @@ def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """(is it independent?, parts) of a context that nobody has changed as a list."""
+    """Returns (is it independent?, parts) of a context that was not changed as a list."""
     if not isinstance(value, Context) or value != value._messages():
         return None
     return value.form == "independent", value.parts
@@ -121,5 +121,5 @@ def function(handle: _pdl.Handle) -> Any:
 
 
 def other(handle: _pdl.Handle) -> Any:
-    """What a value is in Python for which the library has no kind."""
+    """Returns the value of Python for one of a kind that the library's interface does not have."""
     return _program.Function(handle)

@@ -12,7 +12,7 @@ from ._program import NONE, RESULT, Job, Of, Program, Result, T, _print
 
 
 class AsyncStream(Of[T]):
-    """Pieces of text of a run under asyncio, as they come."""
+    """The pieces of text of a run under asyncio, as they arrive."""
 
     def __init__(self, program: "Program[T]", inputs: dict[str, Any]) -> None:
         if not isinstance(program, Program):
@@ -56,7 +56,7 @@ class AsyncStream(Of[T]):
         return job.pieces.popleft()
 
     async def result(self) -> Result[T]:
-        """Waits for the end. Pieces that nobody has taken can still be taken."""
+        """Waits for the end. Pieces that were not taken yet can still be taken."""
         job = self._begin()
         while await self._more(job):
             pass
@@ -109,7 +109,7 @@ class Map(Of[T]):
                 self._open[i] = e
 
     def _ready(self) -> int:
-        """The number of a row that has ended and is to be given; -1: none."""
+        """Returns the number of the next row to give, which has ended; -1: there is none."""
         for i, job in self._open.items():
             if not isinstance(job, Job) or job not in self._driver.open:
                 return i
@@ -122,7 +122,7 @@ class Map(Of[T]):
             await self._driver.turned()
 
     def _turn(self) -> None:
-        """Until a row is ready, on its own loop."""
+        """Waits until a row is ready, on a separate loop."""
         from ._driver import apart
         engine = self._program._engine
         before, engine._driver = engine._driver, self._driver

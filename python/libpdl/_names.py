@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names in annotations: what modules import for type checkers alone, and `_hints` when somebody asks for types."""
+"""The names in annotations: modules import them for type checkers only, and `_hints` imports them when types are needed."""
 from __future__ import annotations
 
 import asyncio as asyncio

@@ -31,7 +31,7 @@ def _get(o: Any, path: list[Any]) -> Any:
 
 
 def _getter(attribute: Any, is_folded: bool) -> Callable[[Any], Any]:
-    """What a filter examines: the item, an attribute by a path, or a list of them."""
+    """Returns what a filter examines: the item, an attribute by a path, or a list of these."""
     texts = attribute.split(",") if isinstance(attribute, str) else [attribute]
     paths = [[] if t is None else _path(t) for t in texts]
 

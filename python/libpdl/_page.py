@@ -12,7 +12,7 @@ HEIGHT = 420  # pixels; the corner can be pulled
 
 
 def frame(trace: dict[str, Any], name: str = "run") -> str:
-    """The Live Document of a trace as HTML for the output of a cell."""
+    """Returns the Live Document of a trace as HTML for the output of a cell."""
     page = _engine.default()._core().page(json.dumps(trace, ensure_ascii=False), name)
     return ('<iframe class="pdl-run" sandbox="allow-scripts" style="width:100%%;height:%dpx;border:1px solid #8886;resize:vertical" srcdoc="%s"></iframe>'
             % (HEIGHT, html.escape(page)))

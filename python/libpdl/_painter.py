@@ -11,7 +11,7 @@ FLUSH_SECONDS = 0.1  # a flush waits for the thread that sends
 LOOKS = {"model": "\033[32m", "code": "\033[35m", "": ""}
 ROLES = {"assistant": "\033[32m", "system": "\033[36m", "available_tools": "\033[35m"}
 ROLE, OFF = "\033[34m", "\033[0m"
-# What others wrote does not control the terminal: control characters become pictures of themselves.
+# Untrusted text must not control the terminal: control characters become visible signs.
 HARMLESS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {127: 0x2421} | {c: 0xFFFD for c in range(128, 160)}
 
 
@@ -20,7 +20,7 @@ class Painter:
 
     def __init__(self, out: Any) -> None:
         self.out = out
-        in_notebook = type(out).__module__.startswith("ipykernel.")  # which shows colours and says that it is no terminal
+        in_notebook = type(out).__module__.startswith("ipykernel.")  # its stream shows colours although it says that it is no terminal
         self.has_color = "NO_COLOR" not in os.environ and (in_notebook or bool(getattr(out, "isatty", lambda: False)()))
         self.is_line_open = False
         self.flushed = 0.0
@@ -32,7 +32,7 @@ class Painter:
             self.is_line_open = not text.endswith("\n")
 
     def show(self, what: tuple[str, str, bytes, int]) -> None:
-        """(text, out or message; of a message its role, else model, code or nobody; the text; is it untrusted?)"""
+        """event: (text, out or message; the role of a message, else model, code or ""; the text; is it untrusted?)"""
         kind, who, data, is_untrusted = what
         text = self.decoders[kind].decode(data)
         if is_untrusted:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a partition on a worker of Ray or Spark: one engine a process, a journal a partition, a share of the budget of the job.
+"""Rows of a partition on a worker of Ray or Spark: each process has an engine, each partition a journal and a share of the job's budget.
 
-These engines run a partition again when its worker dies. What was answered must then not be asked again, so each answer is appended to a
+These engines run a partition again when its worker dies. Requests that were answered must then not be sent again, so each answer is appended to a
 file named after the content of the partition before it counts, and is found there by the next one to get the partition. The budget of a
 job is kept by the driver: workers take small parts of what is left, give back what they did not use, and get back what a dead worker held.
 """
@@ -40,7 +40,7 @@ def budget_of(budget: Budget) -> Optional[dict[str, float]]:
 
 
 class Keeper:
-    """The budget of a job, on the driver. Workers talk JSON lines over TCP; a connection is a worker."""
+    """The budget of a job, on the driver. Workers send JSON lines over TCP; each connection is a worker."""
 
     def __init__(self, budget: Mapping[str, float]) -> None:
         keeper = self
@@ -58,7 +58,7 @@ class Keeper:
             allow_reuse_address = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                pass  # a worker that died; what it held comes back
+                pass  # the worker died; what it held is returned below
 
         self.server = Server(("0.0.0.0", 0), Handler)
         self.port = self.server.server_address[1]
@@ -80,7 +80,7 @@ class Keeper:
                     return
                 handler.wfile.write(json.dumps(self._answer(me, asked)).encode() + b"\n")
         finally:
-            with self.lock:  # what a worker held and did not report as used is there again
+            with self.lock:  # what a worker held and did not report as used is available again
                 for k, v in self.lent.pop(me, {}).items():
                     self.left[k] += v
 
@@ -90,7 +90,7 @@ class Keeper:
             for k, v in asked.get("used", {}).items():
                 if k in held:
                     held[k] -= v
-            for k in held:  # the part that is not wanted any more goes back first
+            for k in held:  # the part that is not needed any more is returned first
                 self.left[k] += held[k]
                 held[k] = 0.0
             need, rows = asked.get("need", {}), int(asked.get("rows", 0))
@@ -105,7 +105,7 @@ class Keeper:
 
 
 def _own_address() -> str:
-    """Where other machines reach this one; the loopback where there is no network."""
+    """Returns the address at which other machines reach this one; the loopback where there is no network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         try:
             s.connect(("10.255.255.255", 1))
@@ -125,7 +125,7 @@ class Share:
         self._need = {"calls": 1.0, "tokens": 0.0, "cost": 0.0}  # the most that a row has used so far
 
     def take(self, rows: int) -> int:
-        """How many rows may be asked now; 0: the budget is spent."""
+        """Returns how many rows may be sent now; 0: the budget is spent."""
         while True:
             got = self._ask(rows)
             if not got["wait"]:
@@ -169,7 +169,7 @@ class Journal:
             data = f.read()
         for line in data.splitlines(keepends=True):
             try:
-                row = json.loads(line) if line.endswith(b"\n") else None  # the last one may be cut
+                row = json.loads(line) if line.endswith(b"\n") else None  # the last line may be cut
             except ValueError:
                 continue
             if row and row[0] < len(hashes) and row[1] == hashes[row[0]]:
@@ -187,7 +187,7 @@ class Journal:
 
 
 class Environment(dict[str, str]):
-    """The variables that workers get. Keys of providers are among them: engines show what they send to their workers, so they are not shown."""
+    """The variables that workers get. Keys of providers are among them, and Ray and Spark show what they send to workers, so the repr hides them."""
 
     def __repr__(self) -> str:
         return "<%d variables>" % len(self)
@@ -195,7 +195,7 @@ class Environment(dict[str, str]):
 
 def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[Mapping[str, str]], env: Optional[Mapping[str, str]],
            run: Optional[str], columns: Sequence[str] = ()) -> tuple[dict[str, Any], Optional[Keeper]]:
-    """What workers are sent, and who keeps the budget. columns: those of the data, empty where they are not known."""
+    """Returns what workers are sent, and the keeper of the budget. columns: those of the data, empty when they are unknown."""
     text, name = str(program), None
     if isinstance(program, os.PathLike) or "\n" not in text:
         name = os.path.abspath(os.fspath(program))
@@ -212,7 +212,7 @@ def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[
 
 
 def _check(text: str, name: Optional[str], jobs: int, columns: Sequence[str], map: Mapping[str, str]) -> None:
-    """A program that is broken, or that needs a variable that no column gives, is an error here, at once, and not one of each row or of each
+    """Raises at once for a program that is broken, or that needs a variable that no column gives, so that the error is not repeated for each row or each
     worker that is started again and again."""
     import libpdl
     program = libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
@@ -230,8 +230,8 @@ _before: dict[str, Optional[str]] = {}
 
 
 def _set_environment(env: Mapping[str, str]) -> None:
-    """Engines read the environment of the process for each run. What an earlier job set there, and this one does not, is as it was before: a
-    key of one job is not for another."""
+    """Sets the environment of the process, which engines read for each run. A variable that an earlier job set, and this one does not, is restored: a
+    key of one job must not reach another."""
     for k in [k for k in _before if k not in env]:
         was = _before.pop(k)
         if was is None:
@@ -244,8 +244,8 @@ def _set_environment(env: Mapping[str, str]) -> None:
 
 
 def _program_of(job: Mapping[str, Any]) -> Any:
-    """The program on this worker's engine, made once a process and job: Spark keeps its workers, and the next job may have another folder,
-    another address of a model or another key. Only the engines of the last jobs stay."""
+    """Returns the program on this worker's engine, made once for each process and job: Spark keeps its workers, and the next job may have another folder,
+    another URL of a model or another key. Only the engines of the last jobs are kept."""
     _set_environment(job["env"])
     which = (job["key"], job["name"], job["jobs"], tuple(sorted(job["env"].items())))
     if which not in _engines:
@@ -275,7 +275,7 @@ def _usage_of(result: Any) -> dict[str, float]:
 
 
 def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterator[tuple[int, Any]]:
-    """(number, result or error) of these rows as they come, within the budget of the job."""
+    """Yields (number, result or error) of these rows as they end, within the budget of the job."""
     program, names = _program_of(job), job["map"]
 
     def inputs(some: Iterable[int]) -> Iterator[dict[str, Any]]:
@@ -299,7 +299,7 @@ def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterato
 
 
 def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str) -> dict[str, list[Any]]:
-    """The columns that the rows of a partition get."""
+    """Returns the columns that the rows of a partition get."""
     from ._errors import Error
     hashes = [hashlib.sha256(json.dumps(r, sort_keys=True, default=str).encode()).hexdigest()[:32] for r in rows] if job["journal"] else []
     journal = Journal(job["journal"], job["key"], hashes)
@@ -319,7 +319,7 @@ def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str)
 
 
 def check_columns(names: Iterable[str], map: Optional[Mapping[str, str]] = None) -> None:
-    """What `pdl batch` refuses before the first row. names: those of the data, empty where they are not known."""
+    """Raises for what `pdl batch` refuses before the first row. names: those of the data, empty when they are unknown."""
     columns = list(names)
     clash = [n for n in columns if n in OWN]
     if clash:

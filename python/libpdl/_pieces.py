@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def plain(answer: Any) -> Any:
-    """The dict of an object of a library (pydantic's `model_dump`); anything else is kept."""
+    """Returns the dict of an object of a library (pydantic's `model_dump`); anything else unchanged."""
     dump = getattr(answer, "model_dump", None)
     return dump() if callable(dump) and not isinstance(answer, type) else answer
 
 
 async def slowly(pieces: Iterable[Any]) -> AsyncIterator[Any]:
-    """Pieces that somebody gives at once, with the loop between them."""
+    """Yields pieces that exist already; the loop runs between them."""
     import asyncio
     for piece in pieces:
         yield piece
@@ -30,11 +30,11 @@ async def slowly(pieces: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 class Pump:
-    """A model that answers in pieces: one is taken between two steps of the runs."""
+    """A model that answers in pieces: one piece is taken between two steps of the runs."""
 
     def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
         self.request, self.pieces = request, pieces
-        self.context: Optional[Context] = None  # of the task of asyncio that began the run
+        self.context: Optional[Context] = None  # context of the task of asyncio that began the run
         self.told: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
         self.fields: dict[str, Any] = {}  # finish_reason, usage and the like: the last one counts
@@ -53,7 +53,7 @@ class Pump:
             raise TypeError("a model gave a piece of type %s, not text or a chunk of a chat completion" % type(piece).__name__)
 
     def answer(self) -> Union[str, dict[str, Any]]:
-        """What the pieces add up to."""
+        """Returns the answer that the pieces form."""
         text = "".join(self.told)
         if not self.calls and not self.fields:
             return text

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Of(Generic[T]):
-        """Made for values of a type."""
+        """A class that was made for values of a type."""
 else:
     class Of:
         __slots__ = ()
@@ -29,12 +29,12 @@ else:
 
 WAITING, DONE, FAILED = 0, 1, 2
 MOST_JOBS = 100000
-SLICE_MS = 50  # Ctrl-C is looked for this often
+SLICE_MS = 50  # interval of the checks for Ctrl-C
 NONE, RESULT = 0, 1
 
 
 class Diagnostic:
-    """Something that is wrong with a program."""
+    """A problem of a program."""
 
     __slots__ = ("message", "severity", "code", "file", "line", "column", "end_line", "end_column", "hint", "path")
 
@@ -59,7 +59,7 @@ class Diagnostic:
 
 
 class Result(Of[T]):
-    """What a run leaves."""
+    """The result of a run, with its variables, context, trace and usage."""
 
     def __init__(self, value: T, text: str, run: _pdl.Run, trace: Optional[dict[str, Any]]) -> None:
         if not isinstance(run, _pdl.Run):
@@ -74,7 +74,7 @@ class Result(Of[T]):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """What the program has defined, and what it was given; converted when it is first asked for."""
+        """The variables that the program defined or was given; converted when they are first used."""
         if isinstance(self._variables, _pdl.Handle):
             variables: dict[str, Any] = self._variables.python()
             variables.pop("stdlib", None)
@@ -90,7 +90,7 @@ class Result(Of[T]):
         return self._messages
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes. Functions of a program stay in theirs."""
+        """For copies and other processes. Functions of a program cannot leave their process."""
         return {**vars(self), "_variables": self.variables, "_messages": self.messages}
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ def _print_error(text: str) -> None:
 
 
 def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _errors.Error:
-    """An error of a value that cannot go over names the variable."""
+    """Makes an error of a value that cannot be converted name the variable."""
     for name, value in inputs.items() if isinstance(inputs, dict) and not error.line else ():
         try:
             core.to_yaml(value)
@@ -135,7 +135,7 @@ class Job:
                  write: Optional[Callable[[str], object]] = None,
                  shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None,
                  **more: Any) -> None:
-        """more: what this run has beside the options of the engine (policies, sandbox)."""
+        """more: options of this run besides those of the engine (policies, sandbox)."""
         engine = self.engine = program._engine
         self.core = core = engine._core()
         options = engine._options
@@ -144,7 +144,7 @@ class Job:
                 raise _errors.UsageError("record: %s has the first run of this engine; one engine records one run" % options["record"])
             engine._recorded = True
         self.program, self.trace = program, trace
-        self.is_shared = not core.is_inside()  # what runs inside of a callback of ours waits for itself alone
+        self.is_shared = not core.is_inside()  # a run inside of one of our callbacks has a separate loop
         self.outcome: Union[None, Result[Any], BaseException] = None
         self.fatal: Optional[BaseException] = None  # Ctrl-C and the like, from a callback
         self.pieces: "deque[str]" = deque()
@@ -163,7 +163,7 @@ class Job:
         self._done(None)
 
     def _done(self, _: None) -> None:
-        """Whoever drives this run has something to look at."""
+        """Notifies the driver of this run."""
         if self.driver is not None:
             self.driver.moved.append(self)
 
@@ -172,7 +172,7 @@ class Job:
             self.run.cancel()
 
     def advance(self, timeout_ms: int) -> bool:
-        """Continues for a while; has it ended?"""
+        """Continues for a while. Returns true when the run has ended."""
         engine, run = self.engine, self.run
         try:
             if engine._awaited:
@@ -204,7 +204,7 @@ class Job:
         return self.outcome is not None or self.run.state() != WAITING
 
     def result(self) -> Result[Any]:
-        """After the end, as often as one likes."""
+        """Returns the result after the end; may be called several times."""
         if self.outcome is None:
             try:
                 self.outcome = self._take()
@@ -237,7 +237,7 @@ class Job:
 
 
 class Stream(Of[T]):
-    """Pieces of text of a run, as they come."""
+    """The pieces of text of a run, as they arrive."""
 
     def __init__(self, job: Job) -> None:
         if not isinstance(job, Job):
@@ -258,7 +258,7 @@ class Stream(Of[T]):
         return self._job.pieces.popleft()
 
     def result(self) -> Result[T]:
-        """Waits for the end. Pieces that nobody has taken can still be taken."""
+        """Waits for the end. Pieces that were not taken yet can still be taken."""
         while not self._job.is_over():
             self._job.advance(SLICE_MS)
         if self._result is None:
@@ -278,7 +278,7 @@ class Stream(Of[T]):
 
 
 class Program(Of[T]):
-    """A program that is loaded. It may be run many times."""
+    """A loaded program. It may be run many times."""
 
     _engine: "Engine"
     _path: Optional[str]
@@ -345,14 +345,14 @@ class Program(Of[T]):
         return self._run(scope, variables, False)
 
     def traced(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """The same, and the result has a trace."""
+        """Runs the program with these variables; the result has a trace."""
         return self._run(scope, variables, True)
 
     def _run(self, scope: Scope, variables: dict[str, Any], trace: bool) -> Result[T]:
         return Job(self, self._inputs(scope, variables), NONE, trace, _print).finish()
 
     def stream(self, scope: Scope = None, /, **variables: Any) -> Stream[T]:
-        """Runs the program; gives the pieces of its text as they come."""
+        """Runs the program and yields the pieces of its text as they arrive."""
         return Stream(Job(self, self._inputs(scope, variables), RESULT, False))
 
     async def arun(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
@@ -368,25 +368,25 @@ class Program(Of[T]):
         return AsyncStream(self, self._inputs(scope, variables))
 
     def map(self, rows: Iterable[Mapping[str, Any]], *, jobs: int = 64) -> "Map[Union[Result[T], _errors.Error]]":
-        """Runs the program for each row of variables, several at a time. Results come in the order of the rows; that of a row
+        """Runs the program for each row of variables, several at a time. Results are in the order of the rows; the result of a row
         that failed is its error."""
         from ._later import Map
         return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), True)
 
     def map_unordered(self, rows: Iterable[Mapping[str, Any]], *,
                       jobs: int = 64) -> "Map[tuple[int, Union[Result[T], _errors.Error]]]":
-        """The same as they come: (number of the row, result or error)."""
+        """Runs the program for each row and yields results as they arrive: (number of the row, result or error)."""
         from ._later import Map
         return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), False)
 
     def check(self) -> list[Diagnostic]:
-        """What is wrong with the program, found without running it."""
+        """Returns the problems of the program, found without running it."""
         core = self._engine._core()
         found = core.check_file(self._path) if self._path is not None else core.check_program(self._for(core))
         return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__ if k in d}) for d in found]
 
     def explain(self, scope: Scope = None, /, **variables: Any) -> "Calls":
-        """What would be asked of models, without asking: nothing is sent, no code or command runs."""
+        """Returns what would be sent to models, without sending it; no code or command runs."""
         core, inputs = self._engine._core(), self._inputs(scope, variables)
         try:
             return Calls(core.explain(self._for(core), inputs))
@@ -394,7 +394,7 @@ class Program(Of[T]):
             raise self._engine._explain(_about_variable(core, inputs, e))
 
     def as_tool(self) -> "Tool":
-        """The program as a tool of models: its parameters are the variables that it uses and does not define."""
+        """Returns the program as a tool of models. Its parameters are the variables that it uses and does not define."""
         from ._tool import of_program
         return of_program(self)
 
@@ -432,7 +432,7 @@ class Call:
 
 
 class Calls(list):  # type: ignore[type-arg]
-    """Calls, what was not done on the way, and what is not known and not reached because of that."""
+    """The calls, the actions that were not executed, and what is therefore unknown or not reached."""
 
     def __init__(self, found: dict[str, Any]) -> None:
         super().__init__(Call(c) for c in found["calls"])
@@ -442,7 +442,7 @@ class Calls(list):  # type: ignore[type-arg]
 
 
 class _OfObject(property):
-    """What each object has of its own. The class has of_class, or none of it, so that inspect and help look at the class itself."""
+    """A property of objects only. For the class it is of_class, or missing, so that inspect and help examine the class itself."""
 
     of_class: Optional[str] = None
 
@@ -490,7 +490,7 @@ class Function:
         return Job(self, (list(args), kwargs), NONE, False, _print).finish().value
 
     async def acall(self, *args: Any, **kwargs: Any) -> Any:
-        """The same under asyncio."""
+        """Calls the function under asyncio."""
         from ._driver import wait_for
         return (await wait_for(self._engine, lambda context: Job(self, (list(args), kwargs), NONE, False, _print, None, context))).value
 
@@ -498,7 +498,7 @@ class Function:
         return self
 
     def __deepcopy__(self, memo: object) -> "Function":
-        return self  # as a function of Python is
+        return self  # a copy of a function is the function, as in Python
 
     def __reduce__(self) -> str:
         raise TypeError("cannot pickle a function of a program: %s" % self.__name__)

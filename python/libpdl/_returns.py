@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values as types of Python: dataclasses, TypedDict, pydantic models, types of typing.
 
-A program's values are those of JSON, and mostly come from a model. So what JSON has no form for is made of its usual one: a date of its ISO
+A program's values are those of JSON, and mostly come from a model. So a type that JSON does not have is made of its usual JSON form: a date of its ISO
 text, an enumeration's member of its value, a path of its text, a set of a list, keys that are numbers of their digits.
 """
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, Literal, Union
 from ._errors import RunError
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))
-_QUALIFIERS = ("Annotated", "Required", "NotRequired", "ReadOnly", "ClassVar", "Final")  # of typing and typing_extensions
+_QUALIFIERS = ("Annotated", "Required", "NotRequired", "ReadOnly", "ClassVar", "Final")  # names in typing and typing_extensions
 _BY_TEXT = (("uuid", "UUID"), ("decimal", "Decimal"), ("fractions", "Fraction"))
 _DATES = (datetime.datetime, datetime.date, datetime.time)
 
 
 def is_typeddict(kind: Any) -> bool:
-    """Also those of typing_extensions, which typing does not know."""
+    """Includes the types of typing_extensions, which typing does not know."""
     return isinstance(kind, type) and issubclass(kind, dict) and hasattr(kind, "__required_keys__")
 
 
 def meant(kind: Any) -> Any:
-    """The type that a name or a qualifier means."""
+    """Returns the type that a name or a qualifier means."""
     while True:
         if hasattr(kind, "__supertype__"):  # NewType
             kind = kind.__supertype__
@@ -44,7 +44,7 @@ def meant(kind: Any) -> Any:
 
 
 def check(kind: Any) -> None:
-    """TypeError when no value can be of this type."""
+    """Raises TypeError when no value can be of this type."""
     stands_for = meant(kind)
     if not (isinstance(stands_for, type) or typing.get_origin(stands_for) is not None or stands_for is Any):
         raise TypeError("returns must be a type, not %s" % type(kind).__name__)
@@ -64,7 +64,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _record(kind: Any, names: "typing.Iterable[str]", value: Any, where: str) -> dict[str, Any]:
-    """These fields of a dataclass or TypedDict."""
+    """Returns the value's fields that a dataclass or TypedDict has, each fitted to its type."""
     if not isinstance(value, dict):
         raise _misfit(kind, value, where)
     hints = {name: hint for name, hint in _hints(kind).items() if name in names}
@@ -80,7 +80,7 @@ def _missing(kind: Any, names: "typing.Iterable[str]", where: str) -> None:
 
 
 def _made(kind: Any, make: Any, value: Any, where: str) -> Any:
-    """What `make` makes, which may refuse the value."""
+    """Returns the result of `make`, which may refuse the value."""
     try:
         return make()
     except ValueError as e:
@@ -96,7 +96,7 @@ def _dataclass(kind: Any, value: Any, where: str) -> Any:
 
 
 def _named_tuple(kind: Any, value: Any, where: str) -> Any:
-    """Of a dict of its fields, or of a list of them in their order."""
+    """Makes a NamedTuple of a dict of its fields, or of a list of them in their order."""
     if isinstance(value, (list, tuple)) and len(value) <= len(kind._fields):
         value = dict(zip(kind._fields, value))
     hints = _hints(kind)
@@ -110,7 +110,7 @@ def _named_tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _of_text(kind: Any, value: str, where: str) -> Any:
-    """What JSON has as text."""
+    """Makes a value whose JSON form is text."""
     if kind in _DATES:
         iso = value[:-1] + "+00:00" if value.endswith("Z") else value  # Python 3.10 does not know Z
         return _made(kind, lambda: kind.fromisoformat(iso), value, where)
@@ -152,7 +152,7 @@ def _class(kind: Any, value: Any, where: str) -> Any:
 def _is_instance(value: Any, kind: Any) -> bool:
     try:
         return isinstance(value, kind)
-    except TypeError as e:  # a protocol that cannot be asked
+    except TypeError as e:  # a protocol that cannot be checked
         raise TypeError("returns: %s" % e) from None
 
 
@@ -182,17 +182,17 @@ def _tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _key(kind: Any, key: Any, where: str) -> Any:
-    """Keys are text in JSON."""
+    """Makes a key, which is text in JSON."""
     if meant(kind) in (int, float) and isinstance(key, str):
         return _made(kind, lambda: meant(kind)(key), key, where)
     return fit(kind, key, where)
 
 
 def _container(kind: Any, value: Any, where: str) -> Any:
-    """A type with parameters that is no special form."""
+    """Fits a type with parameters that is no special form."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(origin) or is_typeddict(origin):
-        return fit(origin, value, where)  # of a TypeVar anything is right
+        return fit(origin, value, where)  # for a TypeVar every value is right
     if not args or not isinstance(origin, type):
         return fit(origin, value, where) if isinstance(origin, type) else _fail(kind, value, where)
     if issubclass(origin, tuple):
@@ -214,7 +214,7 @@ def _fail(kind: Any, value: Any, where: str) -> Any:
 
 
 def fit(kind: Any, value: Any, where: str = "the result") -> Any:
-    """The value as one of this type."""
+    """Returns the value as one of this type."""
     kind = meant(kind)
     origin = typing.get_origin(kind)
     if kind is Any or isinstance(kind, typing.TypeVar):

@@ -28,7 +28,7 @@ def _record(kind: Any, needed: "list[str]") -> dict[str, Any]:
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a type of Python; {} is anything."""
+    """Returns the JSON Schema of a type of Python; {} is anything."""
     says = [m for m in getattr(kind, "__metadata__", ()) if isinstance(m, str)]
     if says:
         return {**schema_of(_returns.meant(kind)), "description": says[0]}
@@ -62,7 +62,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 class Tool:
-    """A function with its schema in the form that services take."""
+    """A function with its schema in the form that services accept."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
@@ -100,7 +100,7 @@ def _annotation(schema: Any) -> Any:
 
 
 def signature_of(schema: dict[str, Any]) -> inspect.Signature:
-    """What a function of a program takes. What may be left out has the default None."""
+    """Returns the parameters of a function of a program. Optional ones have the default None."""
     needed = schema.get("required", ())
     empty = inspect.Parameter.empty
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_annotation(s),
@@ -116,7 +116,7 @@ def _name_of(program: "Program[Any]") -> str:
 
 
 def of_program(program: "Program[Any]") -> Tool:
-    """A tool that runs the program."""
+    """Returns a tool that runs the program."""
     found = re.finditer(r"'(\w+)' is undefined", "\n".join(d.message for d in program.check() if d.code == "name-undefined"))
     names = list(dict.fromkeys(m[1] for m in found if m[1] not in program._engine.tools))
     tree = program._for(program._engine._core()).tree()

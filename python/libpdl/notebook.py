@@ -6,8 +6,8 @@
     %pdl [the same] FILE
     %pdl_reset, %pdl_usage
 
-use(engine) lets the cells run on an engine of yours, with its models, tools and files. What a cell leaves keeps its origins, for the policies of later
-cells: as a variable, and in what cells of Python make with it.
+use(engine) lets the cells run on an engine of yours, with its models, tools and files. The variables of a cell keep their origins, for the policies of later
+cells: as variables, and in values that cells of Python make of them.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_BACK = frozenset(("stdlib", "pdl_usage", "pdl_context", "pdl_particle_id", "
 GIVEN = frozenset(("pdl_llm_as_judge", "pdl_llm_context_transformer", "pdl_model_default_parameters"))
 # A cell with one of these may use variables that it does not name.
 OPEN_WORDS = frozenset(("include", "import", "pdl_scope", "code"))
-# Words of %%pdl: name in Options, does a value follow, what help says.
+# Words of %%pdl: name in Options, whether a value follows, the help.
 WORDS: dict[str, tuple[str, str, str]] = {
     "-r": ("reset", "", "the context begins empty"),
     "--reset-context": ("reset", "", "the same"),
@@ -44,14 +44,14 @@ _shell: Any = None
 
 
 class CellError(Exception):
-    """Shown as its message alone."""
+    """An error that is shown as its message only."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines() or [""]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Shown without the lines of Python that waited."""
+    """An interrupt that is shown without the lines of Python that waited."""
 
     def _render_traceback_(self) -> list[str]:
         return ["interrupted"]
@@ -103,7 +103,7 @@ class Options:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Is what comes out of a run what went in? Tuples come back as lists, others as plain values."""
+    """Returns true when a result of a run equals the value that went in. Tuples return as lists, others as plain values."""
     if before is after:
         return True
     if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
@@ -120,7 +120,7 @@ def _is_same(before: Any, after: Any) -> bool:
 
 
 def _is_taken(value: Any) -> bool:
-    """Can a program have this value?"""
+    """Returns true when a program can have this value."""
     try:
         return value is None or isinstance(value, (str, int, float, list, tuple, dict)) or _hooks.plain(value) is not NotImplemented
     except NotImplementedError:
@@ -133,8 +133,8 @@ class Magics:
     def __init__(self, shell: Any, keep_going: bool = False) -> None:
         self.shell, self.keep_going = shell, keep_going
         self.usage: dict[str, int] = {}
-        self.painter: Optional[_painter.Painter] = None  # of the run
-        self.known: dict[str, tuple[Any, _pdl.Handle]] = {}  # variables that have origins: what they were, and their value
+        self.painter: Optional[_painter.Painter] = None  # shows the output of the run
+        self.known: dict[str, tuple[Any, _pdl.Handle]] = {}  # variables that have origins: the object, and the program's value
         self.before: dict[str, Any] = {}  # the variables when the cell began
         self.use(_engine.Engine())
 
@@ -172,17 +172,18 @@ class Magics:
     # --- variables
 
     def _of(self, name: str) -> Any:
-        """The variable, as the value that a program left when it is still that one."""
+        """Returns the variable, as the program's value when it is still the same object."""
         value = self.shell.user_ns[name]
         was, handle = self.known.get(name, (self, None))
         return handle if handle is not None and was is value and isinstance(value, SCALARS) else value
 
     def begin_cell(self, info: Any) -> None:
-        """IPython is about to run a cell."""
+        """Called before IPython runs a cell."""
         self.before = dict(self.shell.user_ns)
 
     def end_cell(self, result: Any) -> None:
-        """IPython has run a cell. What a cell of Python has set may be made of all that it names: it has the origins of that. So has a function."""
+        """Called when IPython has run a cell. A variable or function that a cell of Python sets may be made of everything that the cell names,
+        so it gets the origins of all that."""
         names, before, self.before = self.shell.user_ns, self.before, {}
         text = str(getattr(getattr(result, "info", None), "raw_cell", None) or "")
         used = set(re.findall(r"[^\W\d]\w*", text)) & before.keys()
@@ -203,7 +204,7 @@ class Magics:
                 self.known[name] = (value, handle)
 
     def _scope(self, text: str) -> dict[str, Any]:
-        """Variables of the notebook: those that the program names, all where it may use others."""
+        """Returns variables of the notebook: those that the program names, or all when it may use others."""
         words = set(re.findall(r"[^\W\d]\w*", text))
         every = bool(words & OPEN_WORDS)
         hidden = self.shell.user_ns_hidden
@@ -229,13 +230,13 @@ class Magics:
             self.usage[key] = self.usage.get(key, 0) + n
 
     def _number(self) -> int:
-        """What the notebook writes beside the cell."""
+        """Writes a text of the notebook beside the cell."""
         return max(1, int(self.shell.displayhook.prompt_count))
 
     # --- runs
 
     def _drive(self, job: "_program.Job", painter: "_painter.Painter", is_guarded: bool) -> None:
-        """To the end of the run. is_guarded: its code does not run in this process."""
+        """Runs to the end. is_guarded: its code does not run in this process."""
         engine = job.program._engine
         before, engine._running = engine._running, threading.get_ident()
         outer, self.painter = self.painter, painter
@@ -275,7 +276,7 @@ class Magics:
             print("%s:%d:%d: %s: %s" % (d.file, d.line, d.column, d.severity, d.message))
 
     def _shielded(self, options: Options, run: Callable[[], Any]) -> Any:
-        """Errors of programs as their message; Ctrl-C without the lines of Python that waited."""
+        """Shows errors of programs as their message, and Ctrl-C without the lines of Python that waited."""
         try:
             return run()
         except _errors.Error as e:
@@ -327,7 +328,7 @@ def _magics() -> Optional[Magics]:
 
 
 def use(engine: "_engine.Engine") -> None:
-    """From now on, cells with %%pdl run on this engine."""
+    """Makes cells with %%pdl run on this engine from now on."""
     magics = _magics()
     if magics is None:
         raise _errors.UsageError("use() comes after %load_ext libpdl.notebook")

@@ -34,7 +34,7 @@ WORKER_CPUS = 0.5
 
 
 def _pool(concurrency: Any) -> dict[str, Any]:
-    """How Ray is told the number of workers: newer ones want a strategy."""
+    """Returns the argument for the number of workers: newer versions of Ray want a strategy."""
     import ray.data  # type: ignore[import-not-found,import-untyped,unused-ignore]
     n = 1 if concurrency is None else concurrency
     strategy = getattr(ray.data, "ActorPoolStrategy", None)
@@ -52,15 +52,15 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     pdl_run.
 
     program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows in flight in each. journal: a folder that
-    all workers reach; a batch that Ray runs again asks only what was not answered. budget: of the whole job, "calls=1000,cost=5".
+    all workers reach; a batch that Ray runs again sends only requests that were not answered. budget: of the whole job, "calls=1000,cost=5".
     map: names of columns -> names of variables. env: variables that workers get; those of providers when absent. more: for map_batches
     of Ray (num_cpus, which is 0.5 for each worker when absent, ray_remote_args...).
     """
     columns = ds.columns(fetch_if_missing=True) or []
     _partitions.check_columns(columns, map)
     job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run, columns)
-    # Workers wait for models. With a processor for each, as Ray counts by itself, as many workers as there are processors would leave none to
-    # read the rows for them, for ever.
+    # Workers wait for models. By default Ray gives each a processor, so that as many workers as there are processors would leave none to
+    # read the rows for them, and the job would wait for ever.
     if "num_cpus" not in more.get("ray_remote_args", {}):
         more.setdefault("num_cpus", WORKER_CPUS)
     out = ds.map_batches(_Worker, fn_constructor_args=(job,), batch_format="pyarrow", batch_size=batch_size, **_pool(concurrency), **more)

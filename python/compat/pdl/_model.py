@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes with named fields, as far as users of the reference's models rely on them: constructors by keyword, model_dump,
-model_copy, model_validate, ==, repr. Which values a field takes is examined when a program is loaded, not here."""
+model_copy, model_validate, ==, repr. The values of fields are checked when a program is loaded, not here."""
 from __future__ import annotations
 
 import copy
@@ -51,7 +51,7 @@ class ModelType(type):
 
 
 class Model(metaclass=ModelType):
-    """What has fields."""
+    """The base of classes with fields."""
 
     FIELDS: tuple[Field, ...] = ()
     EXTRA = False  # may there be other fields?
@@ -148,7 +148,7 @@ def model(name: str, *fields: Any, base: Any = Model, extra: bool = False, doc: 
 
 
 def refuse(options: dict[str, Any]) -> None:
-    """Arguments that are not honoured are not ignored either."""
+    """Refuses arguments that have no effect here."""
     for name, value in options.items():
         if value is not None:
             raise NotImplementedError("%s=%r is not honoured by libpdl-compat" % (name, value))
@@ -203,7 +203,7 @@ class Skip:
 
 
 def as_json(value: Any) -> Any:
-    """What JSON has for a value; the text of those it has nothing for."""
+    """Returns the JSON form of a value; the text of a value that has none."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "isoformat"):

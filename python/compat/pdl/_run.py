@@ -78,7 +78,7 @@ class Source:
 
 
 def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
-    """The problems of a program that cannot be loaded, line and message, without carets and hints."""
+    """Returns the problems of a program that cannot be loaded, line and message, without carets and hints."""
     found = [(int(line), message) for line, message in re.findall(HEAD % re.escape(error.file) + "(.*)$", str(error))]
     return found or [(error.line, error.message)]
 
@@ -109,7 +109,7 @@ def tree_of(program: libpdl.Program[Any]) -> Any:
 
 
 def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Program[Any]:
-    """The program for libpdl: from its text, where it still says the same."""
+    """Returns the program for libpdl: made of its text when the blocks still match it."""
     tree = plain(prog)
     source = getattr(prog, "_source", None)
     if role not in (None, "user"):
@@ -122,7 +122,7 @@ def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Progra
 
 
 def name_of(file: str, cwd: Any) -> Optional[str]:
-    """What libpdl is to call the program, so that relative paths begin in cwd."""
+    """Returns the name of the program for libpdl, so that relative paths begin in cwd."""
     folder = os.path.abspath(cwd)
     if file and os.path.dirname(os.path.abspath(file)) == folder:
         return file
@@ -134,7 +134,7 @@ def location(file: str, line: int) -> ast.PdlLocationType:
 
 
 def failed(error: libpdl.Error, file: str, has_lines: bool) -> NoReturn:
-    """Raises the exception that the reference has for this."""
+    """Raises the exception that the reference raises."""
     line = error.line if has_lines else 0
     own = file or error.file if os.path.basename(error.file) != PLACE else file
     head = (own + ":" if own else "line ")
@@ -210,7 +210,7 @@ def inputs_of(scope: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Outcome:
-    """What a run leaves."""
+    """The results of a run."""
 
     def __init__(self, result: libpdl.Result[Any]) -> None:
         self.result = from_run(result.value)

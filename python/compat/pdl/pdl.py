@@ -15,7 +15,7 @@ from .pdl_parser import parse_dict, parse_file, parse_str
 from .pdl_utils import Ref, validate_scope, write_trace  # noqa: F401
 
 
-# The settings of a run, and what output="all" gives.
+# The settings of a run, and the result of output="all".
 InterpreterConfig = TypedDict("InterpreterConfig", {
     "yield_result": bool, "yield_background": bool, "batch": int, "role": RoleType, "cwd": Path, "replay": dict[str, Any], "with_resample": bool,
     "ignore_factor": bool, "score": Any, "event_loop": Any, "llm_usage": PdlUsage}, total=False)
@@ -68,7 +68,7 @@ def pdl(func: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command."""
     from libpdl.__main__ import main as command
     return int(command() or 0)
 

@@ -64,7 +64,7 @@ class PDLRuntimeProcessBlocksError(PDLException):
         self.loc, self.blocks, self.fallback = loc, blocks, fallback
 
 
-# --- what fields hold
+# --- content of fields
 
 PdlLocationType = model("PdlLocationType", "path", "file", "table", doc="A place: the fields that lead to it, and the lines of all fields.")
 LocalizedExpression = model("LocalizedExpression", "pdl__expr", Field("pdl__result", None), Field("pdl__location", None),
@@ -117,7 +117,7 @@ FileAggregatorConfig = _record("FileAggregatorConfig", "aggregator", mode="w", e
 AggregatorConfig = Model
 
 
-# --- data to what fields hold: a function for each type of field in the table
+# --- data to the content of fields: a function for each type of field in the table
 
 
 def _lower(value: Any) -> Any:
@@ -236,7 +236,7 @@ def _retry(value: Any) -> Any:
 
 
 def kind_of(value: dict[str, Any]) -> tuple[Optional[str], Optional[dict[str, Any]]]:
-    """-> the kind of a block that its fields tell, and the row of the table; None when none of them does"""
+    """Returns the kind of a block by its fields, and the row of the table; None when no field decides."""
     kind = value.get("kind") or next((k for key, k in _SELECTING if key in value), None)
     return kind, _ROWS.get(kind)
 
@@ -343,14 +343,14 @@ class PdlBlock(Program):
 # --- names of types, for annotations
 
 class Alias:
-    """One of several types, told apart by a tag. __value__ is as in `type X = ...` of later Pythons, in pydantic's words where it is imported."""
+    """One of several types, which a tag distinguishes. __value__ is as in `type X = ...` of later Pythons, in pydantic's words where it is imported."""
 
     def __init__(self, tag_of: Callable[[Any], Any], members: dict[Any, Any]) -> None:
         words = sys.modules.get("pydantic")
         tag, discriminator = (words.Tag, words.Discriminator) if words else (str, lambda f: f)
         self.__value__ = Annotated[Union[tuple(Annotated[t, tag(k)] for k, t in members.items())], discriminator(tag_of)]  # type: ignore
 
-    def __call__(self) -> None:  # only what can be called may stand in Optional[...]
+    def __call__(self) -> None:  # only a callable may be used in Optional[...]
         raise TypeError("a name of a type makes no values")
 
 
@@ -361,7 +361,7 @@ def _tag_of(value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """BlockType, ModelBlockType and CodeBlockType: made when they are asked for, since pydantic may be imported later than this."""
+    """BlockType, ModelBlockType and CodeBlockType: made when they are first used, since pydantic may be imported later than this."""
     kinds = {"ModelBlockType": BlockKind("model"), "CodeBlockType": BlockKind("code")}
     if name in kinds:
         return Alias(lambda v: (type(v) if isinstance(v, Block) else _class_of(v)).__name__,
@@ -388,12 +388,12 @@ BlockOrBlocksType = ExpectationsType = BasePdlType = Any
 
 
 def get_default_model_parameters() -> list[dict[str, Any]]:
-    """What models are sent when a program does not say: [{glob of names: {parameter: value}}]."""
+    """The default parameters of models: [{glob of names: {parameter: value}}]."""
     from . import _run
     defaults: list[dict[str, Any]] = _run.value_of({"data": "${ pdl_model_default_parameters }"})
     return defaults
 
 
 def get_sampling_defaults() -> list[dict[str, Any]]:
-    """What is added for models that sample."""
+    """The defaults that are added for models that sample."""
     return [{"*": {"temperature": 0.7, "top_k": 50, "top_p": 0.85}}]

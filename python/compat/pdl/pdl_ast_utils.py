@@ -13,7 +13,7 @@ _EXPRESSIONS = {row["key"] for block in _TABLE["blocks"] for row in block["field
 
 
 class MappedFunctions:
-    """What map_block_children does with the blocks and the expressions of a block."""
+    """The functions that map_block_children applies to the blocks and the expressions of a block."""
 
     def f_block(self, block: Any) -> Any:
         return block

@@ -36,7 +36,7 @@ def block_to_dict(block: Any, json_compatible: bool) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What one would write for it: no defaults, no fields of traces."""
+    """Returns the block as a person would write it: no defaults, no fields of traces."""
     return _Dump(False, False).value(value)
 
 
@@ -76,7 +76,7 @@ class _Dump:
 
 
 def _selects(model: Model, key: str) -> bool:
-    """Without these the form could not be read again."""
+    """Adds fields without which the form could not be read again."""
     usual = {"lang": "python", "as": "text", "platform": "litellm", "kind": model.__dict__.get("kind")}
     if isinstance(model, ast.EmptyBlock):  # type: ignore[attr-defined]
         return key == "kind"
@@ -96,7 +96,7 @@ def as_json(value: Any) -> Any:
 
 
 def dump_program_exclude_internals(program: ast.Program) -> str:
-    """YAML as one would write it."""
+    """Returns YAML as a person would write it."""
     return dump_yaml(plain(program))
 
 

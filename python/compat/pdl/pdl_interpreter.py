@@ -22,7 +22,7 @@ empty_scope = ScopeType({"pdl_context": DependentContext([])})
 
 def generate(pdl_file: Union[str, Path], state: Optional[InterpreterState], initial_scope: ScopeType,
              trace_file: Union[str, Path, None]) -> int:
-    """Runs the program in a file as the command does; gives the exit code."""
+    """Runs the program in a file as the command does; returns the exit code."""
     try:
         prog, loc = parse_file(pdl_file)
         if state is None:
@@ -43,7 +43,7 @@ def generate(pdl_file: Union[str, Path], state: Optional[InterpreterState], init
 
 
 def run(state: InterpreterState, scope: Any, prog: Program, loc: Optional[PdlLocationType], trace: bool) -> _run.Outcome:
-    """One run with what its state asks for."""
+    """Does one run with the settings of its state."""
     if state.replay:
         raise NotImplementedError("replay: recorded values cannot be given to a run yet")
     outcome = _run.execute(prog, scope, loc.file if loc is not None else "", state, trace)

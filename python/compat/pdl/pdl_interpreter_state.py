@@ -36,7 +36,7 @@ def _off(name: str, value: Any) -> Any:
 
 
 class InterpreterState(Model):
-    """What runs are started with: the keys of InterpreterConfig."""
+    """The settings of runs: the keys of InterpreterConfig."""
 
     FIELDS = (Field("yield_result", False), Field("yield_background", False), Field("batch", 1), Field("role", "user"),
               Field("cwd", None, make=Path), Field("id_stack", []), Field("event_loop", None, make=_loop), Field("replay", {}),

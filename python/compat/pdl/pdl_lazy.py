@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the reference computes when they are read. Here everything is there already: only futures are waited for."""
+"""Values that the reference computes when they are read. Here all values exist already: only futures are waited for."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

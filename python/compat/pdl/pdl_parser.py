@@ -51,7 +51,7 @@ def analyze(messages: list[str], data: Any, loc: PdlLocationType) -> list[str]:
 
 
 def _functions(data: Any, loc: PdlLocationType) -> list[str]:
-    """In a wrong program the reference takes blocks of which no field names the kind for functions, and says what they lack."""
+    """Returns the errors that the reference reports in a wrong program: it treats a block whose fields do not name its kind as a function, and lists what it lacks."""
     if not isinstance(data, dict):
         return []
     kind, row = kind_of(data)

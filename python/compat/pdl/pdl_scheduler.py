@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop that programs of the reference hand to runs. Runs of libpdl need none: it is there for what else a program does with it."""
+"""The loop that programs of the reference hand to runs. Runs of libpdl need none: it exists for other uses by a program."""
 from __future__ import annotations
 
 import asyncio

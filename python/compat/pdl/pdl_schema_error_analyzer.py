@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with data, in lines."""
+"""The problems of data, in lines."""
 from __future__ import annotations
 
 from typing import Any

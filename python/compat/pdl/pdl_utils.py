@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small things."""
+"""Small functions that programs of the reference import."""
 from __future__ import annotations
 
 import fnmatch
@@ -23,7 +23,7 @@ class Ref(Generic[T]):
 
 
 def stringify(result: Any) -> str:
-    """What the command prints for a value."""
+    """Returns the text that the command prints for a value."""
     if isinstance(result, PdlLazy):
         result = result.result()
     if isinstance(result, str):
@@ -37,14 +37,14 @@ def stringify(result: Any) -> str:
 
 
 def value_of_expr(expr: Any) -> Any:
-    """What a recorded expression gave; the expression itself where nothing is recorded."""
+    """Returns the value of a recorded expression; the expression itself where nothing is recorded."""
     if not isinstance(expr, LocalizedExpression):
         return expr
     return expr.pdl__result if "pdl__result" in expr.model_fields_set else expr.pdl__expr
 
 
 def apply_defaults(model_id: str, params: dict[str, Any], all_model_defaults: list[dict[str, dict[str, Any]]]) -> dict[str, Any]:
-    """The parameters of a call of the model: what is given, and the defaults for the rest."""
+    """Returns the parameters of a call of the model: the given ones, and the defaults for the rest."""
     if "granite-20b-code-instruct-r1.1" in model_id:
         return params
     parameters = apply_raw_defaults(model_id, params, all_model_defaults)
