@@ -14,10 +14,10 @@ typedef struct pdl_closure {
     pdl_code *code; /* kept */
     const pdl_func_info *info;
     pdl_scope *scope; /* the scope of the definition, without its own name */
-    pdl_val role;     /* the role at the definition */
+    pdl_val role;     /* role at the definition */
     pdl_path *path;   /* id of the function block */
     pdl_loc loc;
-    uint32_t instances; /* expression calls so far */
+    uint32_t instances; /* number of expression calls so far */
 } pdl_closure;
 static inline pdl_closure *closure_of(pdl_vref v) {
     assert(pdl_is(v, PDL_V_FUNC));
@@ -28,10 +28,10 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
 /* Pushes the frame of a call from an expression. Takes the arguments. */
 pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos,
                              const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err);
-/* RETURN. *ended: the fiber has no frame left. */
+/* Executes RETURN. *ended: the fiber has no frame left. */
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
-/* A call from outside (Python code that got a function): a new fiber runs it, and `done` gets the
- * result. Takes the values. */
+/* Starts a call from outside (Python code that got a function): a new fiber runs it, and `done`
+ * gets the result. Takes the values. */
 void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
                      void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
 

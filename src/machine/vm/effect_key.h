@@ -8,13 +8,13 @@
 
 #include "vm/fiber.h"
 
-/* The record of the block that numbers what an expression starts. */
+/* Returns the record of the block that numbers what an expression starts. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f);
 pdl_path *pdl_vm_place_path(pdl_fiber *f);
-/* The id of the innermost block with the calls from expressions that led there; owned. NULL: none
- * did. */
+/* Returns the id of the innermost block with the calls from expressions that led there; owned.
+ * NULL: no call did. */
 pdl_path *pdl_vm_place_in_calls(pdl_fiber *f);
-/* The place of an effect that the fiber starts now. The caller owns it. */
+/* Returns the place of an effect that the fiber starts now. The caller owns it. */
 pdl_path *pdl_vm_place_of(pdl_fiber *f);
 /* Gives child, an iteration of a map, the enclosing calls of f. */
 void pdl_vm_place_child(pdl_fiber *f, pdl_fiber *child);

@@ -1,5 +1,5 @@
 /* err_span.h -- what the machine adds to an error: its exact span in a text, the call that the user
- * wrote, the words of the language that failed. Private to vm.
+ * wrote, and the name of the language that failed. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,34 +8,34 @@
 
 #include "vm/fiber.h"
 
-/* Marks the kth part of the template whose STR_JOIN fails. */
+/* Marks the k-th part of the template whose STR_JOIN fails. */
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
-/* The line of Python code that failed; b is a code block. */
+/* Marks the line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
 /* Adds where the object has a function of this name, when the expression of `call` is a method. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
-/* advise.c: adds how a shell is had, where the command looks as if one read it. */
+/* Adds how to use a shell, when the command looks as if a shell read it (advise.c). */
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
-/* advise.c: adds why a name is unknown to Python code that ${ } put there. */
+/* Adds why a name is unknown to Python code when ${ } put it there (advise.c). */
 void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err);
-/* advise.c: adds the call in frame fr, of a function of the program by a library, to err. */
+/* Adds to err the call in frame fr, of a function of the program by a library (advise.c). */
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
-/* fiber.c: returns true when a library has called a function of the program in frame fr: a tool,
- * with what a model said. */
+/* Returns true when a library has called a function of the program in frame fr: a tool, with
+ * arguments from a model (fiber.c). */
 bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
-/* advise.c: with reports_tools, sends a note of this call, which ends. */
+/* With reports_tools, sends a note of this call, which ends (advise.c). */
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
-/* advise.c: milliseconds of the clock of events; they wrap around. */
+/* Returns milliseconds of the clock of events; they wrap around (advise.c). */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);
-/* advise.c: adds what to write instead, where the expression of site asks for a name or an
- * attribute that is not there, or what an operator or filter needs. */
+/* Adds what to write instead, when the expression of site uses a missing name or attribute, or a
+ * wrong operand of an operator or filter (advise.c). */
 void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err);
 
 /* Returns where the program called the library function that is running; all-zero when none is. */
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
-/* Did the program itself, and not the library, call the function that is running? */
+/* Returns true when the program itself, and not the library, called the running function. */
 bool pdl_vm_enters_library(const pdl_fiber *f);
 /* Reports an error inside of a library function at its call, since the user wrote the call and not
  * the library. Does nothing when call is all-zero. */

@@ -26,8 +26,8 @@ typedef struct pdl_outq pdl_outq;
 typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
-/* Bits of the register `print`: what the current position of the program prints; or, of a silent
- * part, that its messages will not be read (vm/ops/ops_block.c). */
+/* Bits of the register `print`: what the current position of the program prints, or that the
+ * messages of a silent part are not read (vm/ops/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
@@ -53,11 +53,11 @@ typedef struct pdl_vm_frame {
     pdl_code *code;     /* kept */
     uint32_t return_pc; /* in the caller's code */
     uint32_t stack, blocks, saves, loops, bufs, handlers, locals;
-    uint32_t depth;    /* MACRO: how many frames of the same MACRO are nested here */
-    uint32_t below;    /* MACRO: the next frame below with other code */
+    uint32_t depth;    /* MACRO: number of frames of the same MACRO that are nested here */
+    uint32_t below;    /* MACRO: index of the next frame below with other code */
     uint32_t begun_ms; /* with reports_tools: the clock of events */
 
-    /* The caller's registers. */
+    /* These are the caller's registers. */
     uint32_t local_base;
     pdl_scope *scope;
     pdl_val ctx, role, background;
@@ -67,9 +67,9 @@ typedef struct pdl_vm_frame {
 
     pdl_label label;        /* labels of the text that became the code; 0: the program's own text */
     pdl_val func;           /* closure that is running, or absent */
-    pdl_loc loc;            /* where the call is written */
-    const pdl_b_call *call; /* CALL */
-    pdl_val key;            /* IMPORT: text of the file; absent else */
+    pdl_loc loc;            /* place where the call is written */
+    const pdl_b_call *call; /* used by CALL */
+    pdl_val key;            /* IMPORT: text of the file; else absent */
     pdl_val library;        /* IMPORT: the standard library for the object; absent: not in it */
     pdl_path *place;        /* EXPR: id of the caller and number of the call, owned */
     pdl_path *chain;        /* EXPR: the path with the calls around it, made on demand, owned */
@@ -83,22 +83,22 @@ typedef struct pdl_vm_block {
     pdl_path *path;          /* made on demand, owned */
     pdl_attempts *attempts;  /* owned, NULL without handlers */
     uint32_t iter;           /* number of the iteration, for the ids of its parts */
-    uint32_t effects;        /* started at this place */
-    uint32_t instances;      /* expression calls made here */
+    uint32_t effects;        /* number of effects started at this place */
+    uint32_t instances;      /* number of expression calls made here */
     uint8_t print_in;        /* the parent's `print` */
-    uint8_t print;           /* the output of this block's position */
+    uint8_t print;           /* output of this block's position */
     pdl_label control_in;    /* the parent's `control` */
     pdl_budget *budget;      /* owned; made by this block: NULL without one */
 } pdl_vm_block;
 
 typedef struct pdl_save {
     pdl_scope *scope;
-    pdl_val ctx; /* absent: scope only */
+    pdl_val ctx; /* absent: saves the scope only */
     uint8_t print;
     uint32_t frame;
 } pdl_save;
 
-/* Iteration state of repeat, map and reduce. */
+/* The iteration state of repeat, map and reduce. */
 typedef struct pdl_vm_loop {
     pdl_name *names; /* owned array */
     pdl_val *lists;  /* owned array of lists or other sequences */
@@ -107,14 +107,14 @@ typedef struct pdl_vm_loop {
     size_t i;    /* next iteration */
     int64_t max; /* -1: no maximum */
     pdl_name index;
-    uint32_t block;          /* the block's record */
+    uint32_t block;          /* index of the block's record */
     struct pdl_mapping *map; /* owned, NULL for repeat */
     pdl_val func;            /* reduce: the function; else absent */
 } pdl_vm_loop;
 
 typedef struct pdl_handler {
     uint32_t pc;
-    uint32_t frame; /* frames below and with this one stay */
+    uint32_t frame; /* this frame and those below stay */
     uint32_t stack, blocks, saves, loops, bufs, locals;
     pdl_scope *scope; /* owned copies */
     pdl_val ctx, role;
@@ -149,7 +149,7 @@ struct pdl_fiber {
     pdl_run *run;
     uint32_t id;
     pdl_fiber_state state;
-    /* registers */
+    /* The registers. */
     const pdl_code *code;
     uint32_t pc;
     pdl_scope *scope;
@@ -161,7 +161,7 @@ struct pdl_fiber {
     bool autoescape;
     /* Labels of the conditions that led here, where control is strict; else 0. */
     pdl_label control;
-    uint32_t choices; /* how many were made by values with an origin, where control is strict */
+    uint32_t choices; /* number of choices by values with an origin, where control is strict */
     /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
     /* Labels of the values that could have ended the attempt around this; 0 after the attempt. */
@@ -169,10 +169,10 @@ struct pdl_fiber {
     uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
-    uint64_t modules; /* with policies, around what started the fiber */
+    uint64_t modules; /* modules with policies around what started the fiber */
     bool by_code;    /* code of a worker called a function, which this fiber runs */
     uint32_t caller; /* fiber of the code that called it; 0: none, or it has ended */
-    /* stacks */
+    /* The stacks. */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_vm_frame) frames;
     PDL_VEC(pdl_vm_block) blocks;
@@ -185,19 +185,19 @@ struct pdl_fiber {
     /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
     PDL_VEC(struct pdl_made) calls;
     uint32_t n_calls;   /* how many were made so far; the next one's number */
-    pdl_native_env env; /* for natives */
-    pdl_err err;        /* FAILED */
+    pdl_native_env env; /* passed to natives */
+    pdl_err err;        /* set when FAILED */
     pdl_err raised;     /* an error that waits for earlier calls; unset otherwise */
     pdl_fiber *parent;  /* an iteration of a map: the fiber of the map; else NULL */
-    size_t index;       /* its number there */
+    size_t index;       /* number of the iteration */
     /* Place of the call around the map; ids below base_from are its body. Owned, or NULL. */
     pdl_path *base, *base_from;
     pdl_outq *out;
-    uint32_t wait_id;   /* WAIT_CALL */
+    uint32_t wait_id;   /* used by WAIT_CALL */
     uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
-    uint32_t wait_left; /* WAIT_CALLS: how many of them are still open */
-    uint32_t nested;    /* frames of lang: pdl: their model calls are counted apart */
-    uint32_t n_open;    /* how many of `calls` are still open */
+    uint32_t wait_left; /* WAIT_CALLS: number of these that are still open */
+    uint32_t nested;    /* number of frames of lang: pdl, whose model calls are counted apart */
+    uint32_t n_open;    /* number of `calls` that are still open */
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
@@ -205,7 +205,8 @@ struct pdl_fiber {
     pdl_slot woken_for;
     bool is_new; /* an iteration of a map that has not run yet */
     bool waits;  /* an iteration of a map with maxWorkers: open until its calls have ended */
-    void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
+    /* called at the end of a call from outside */
+    void (*done)(void *user, pdl_val result, const pdl_err *err);
     void *done_user;
     pdl_fiber *prev_all, *next_all;
 };
@@ -225,9 +226,11 @@ bool pdl_fiber_ok(const pdl_fiber *f);
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
-/* All that follows, to the end of the block or call, happens because of a value with this label. */
+/* Everything from here to the end of the block or call happens because of a value with this
+ * label. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
-/* A value with this label chose the function or code of the top frame: labels all that it does. */
+/* A value with this label chose the function or code of the top frame, so that everything it does
+ * has the label. */
 void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);

@@ -2,10 +2,10 @@
  * vm.
  *
  * An effect is started at once and its reply is a promise, so the program continues until it needs
- * the text: independent model calls overlap without the author asking for it. A model call that no
- * fiber waits for yet still has an owner, the fiber that asked: the end of the block waits for it,
- * and its failure is raised there, as if the block had waited from the start. Parser and spec of
- * the block are stages of the call: they run when the reply arrives, even while no fiber waits.
+ * the text: independent model calls overlap without the author's help. A model call that no fiber
+ * waits for yet still has an owner, the fiber that made the request: the end of the block waits for
+ * it, and its failure is raised there, as if the block had waited from the start. Parser and spec
+ * of the block are stages of the call: they run when the reply arrives, even while no fiber waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,23 +28,24 @@ typedef struct pdl_stage {
 
 struct pdl_inflight {
     uint32_t id;
-    uint32_t number; /* in its fiber */
+    uint32_t number; /* number in its fiber */
     uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
-    bool imports;       /* the kind is `source`, and it is read for `import` */
-    bool hidden;        /* a piece was there, in a call whose answer is not shown */
-    pdl_label label;    /* the label of all that comes back: pdl_effect_label */
+    bool imports;       /* kind `source`: it is read for `import` */
+    bool hidden;        /* a piece arrived in a call whose answer is not shown */
+    pdl_label label;    /* label of the whole reply: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
     pdl_run *run;
     pdl_val value; /* promise of the whole reply value; absent when it is not used */
-    pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
+    pdl_val text, role, extra, raw; /* model: promises of the parts; otherwise absent */
     pdl_str model;                  /* owned text */
     pdl_loc loc;
-    /* object: the expression that uses the object, in code; NULL: none */
+    /* Object: the expression that uses the object, in code; NULL: there is none. */
     const pdl_expr *expr;
-    pdl_loc library_entry_loc; /* where the program called the library; all-zero outside of it */
-    const pdl_block *block;    /* in the program of code */
-    pdl_code *code;            /* kept */
+    /* place where the program called the library; all-zero outside of it */
+    pdl_loc library_entry_loc;
+    const pdl_block *block; /* block in the program of code */
+    pdl_code *code;         /* kept */
     pdl_path *path;
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters; /* fiber ids */
@@ -52,8 +53,8 @@ struct pdl_inflight {
     bool handled;            /* a handler waits for it: its failure is that block's */
     bool nested;             /* inside lang: pdl */
     bool visible;            /* pieces go to the output (printing position) */
-    bool gives_result;       /* its answer is that of the run: extras are reported as they come */
-    pdl_buf pieces;          /* received and not printed yet */
+    bool gives_result;       /* its answer is the run's: extras are reported as they arrive */
+    pdl_buf pieces;          /* received but not printed yet */
     PDL_VEC(pdl_val) extras; /* received pieces that are not text */
     struct pdl_outitem *out; /* its item in the output; NULL: none */
 };
@@ -66,21 +67,21 @@ bool pdl_inflight_ok(const pdl_inflight *c);
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 /* Returns the bits of the modules around the fiber that have a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
-/* pdl_inflight_start with the caller's key in recordings. */
+/* Works as pdl_inflight_start, with the caller's key in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */
 void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
-/* The reply: fills the promises, runs the stages, wakes the fibers that wait. */
+/* Handles the reply: fills the promises, runs the stages, wakes the fibers that wait. */
 void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply);
-/* An attempt was abandoned: the fiber forgets its calls numbered `from` and later, and ignores
- * their failures. */
+/* Makes the fiber forget its calls numbered `from` and later, and ignore their failures, because an
+ * attempt was abandoned. */
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
-/* An iteration of a map ended: the fiber of the map becomes the owner of its calls. */
+/* Makes the fiber of a map the owner of the calls of an iteration that ended. */
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
 /* Asks the policy whether arguments (a dict, taken) may reach a sink that is no effect; pushes the
- * promise. labels: a list of those that are to be dropped, taken; absent: none. */
+ * promise. labels: a list of labels to drop, taken; absent: none. */
 void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels);
 
 #endif

@@ -16,19 +16,20 @@ struct pdl_mapping {
     size_t failed; /* smallest index that failed; (size_t)-1: none */
     pdl_err err;
     bool begun;
-    pdl_fiber **fibers; /* started and not ended, by index; NULL else */
+    pdl_fiber **fibers; /* started and not ended, by index; else NULL */
     size_t fibers_cap;
 };
 
 void pdl_vm_loop_fini(pdl_fiber *f, pdl_vm_loop *l);
-/* FOR_NEXT. Returns false at the end of the loop. */
+/* Executes FOR_NEXT. Returns false at the end of the loop. */
 bool pdl_vm_for_next(pdl_fiber *f);
-/* The fiber of an iteration ended, well or with an error. */
+/* Called when the fiber of an iteration ended, well or with an error. */
 void pdl_vm_map_child_ended(pdl_fiber *child);
-/* An error will end the iteration: cancels later iterations, whose results cannot be used. */
+/* Called when an error will end the iteration: cancels later iterations, whose results cannot be
+ * used. */
 void pdl_vm_map_child_fails(pdl_fiber *child);
 void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m);
-/* Do the counts of its iterations agree? */
+/* Returns true when the counts of its iterations agree. */
 bool pdl_mapping_ok(const pdl_mapping *m);
 
 #endif

@@ -26,7 +26,7 @@
 #include "compile/ops.def"
 /* clang-format on */
 
-/* ops_expr.c: what natives know of the fiber that calls them. */
+/* Returns what natives know of the fiber that calls them (ops_expr.c). */
 const pdl_native_env *pdl_vm_native_env(pdl_fiber *f);
 /* Operators and calls on undefined fail in strict and in lenient templates. */
 static inline bool refuse_undefined(pdl_vref v, pdl_err *err) {
@@ -34,23 +34,24 @@ static inline bool refuse_undefined(pdl_vref v, pdl_err *err) {
 }
 static inline bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
 
-/* ops_block.c */
+/* These are in ops_block.c. */
 void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info);
 void pdl_vm_to_message(pdl_fiber *f);
 pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes both; absent is empty */
-/* contribute.c */
+/* These are in contribute.c. */
 void pdl_vm_files_close(pdl_run *r);
 bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
-/* match.c */
+/* These are in match.c. */
 bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
-/* ops_file.c: was there a file? The path and its text stay for INCLUDE or IMPORT. */
+/* Returns true when there was a file. The path and its text stay for INCLUDE or IMPORT
+ * (ops_file.c). */
 bool pdl_vm_source_found(pdl_fiber *f);
-/* ops_tools.c: declares the functions in the parameter `tools` to the model. */
+/* Declares the functions in the parameter `tools` to the model (ops_tools.c). */
 PDL_MUST bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err);
-/* ops_expr.c */
+/* These are in ops_expr.c. */
 void pdl_vm_native_env_init(pdl_fiber *f);
 pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
-/* The truth value of the top, which stays on the stack. */
+/* Computes the truth value of the top, which stays on the stack. */
 pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err);
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh);
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name);
@@ -59,7 +60,7 @@ bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 /* Appends the text escaped for HTML, unless the value is marked safe. */
 bool pdl_vm_put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 
-/* ops_template.c */
+/* These are in ops_template.c. */
 pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err);
 bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item);
 /* Returns false when x is not a loop object, or has no such attribute. */

@@ -17,7 +17,7 @@ void pdl_outq_free(pdl_outq *q);
 /* Returns true when the ends of the list agree, and an item of a call and its effect refer to each
  * other. */
 bool pdl_outq_ok(const pdl_outq *q);
-/* The fiber of q will print nothing more: what follows q may be sent. */
+/* Ends the queue of a fiber that will print nothing more: what follows q may be sent. */
 void pdl_outq_end(pdl_outq *q);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */
 pdl_outq *pdl_out_child(pdl_fiber *f);
@@ -26,15 +26,15 @@ pdl_outq *pdl_out_child(pdl_fiber *f);
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label);
-/* A piece of the answer of a model. */
+/* Adds a piece of the answer of a model. */
 void pdl_out_piece(pdl_inflight *c, pdl_str text);
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message);
 /* Sends everything that is complete. */
 void pdl_out_flush(pdl_run *r);
 
-/* The position of f in its queue, for pdl_out_forget. */
+/* Returns the position of f in its queue, for pdl_out_forget. */
 size_t pdl_out_mark(pdl_fiber *f);
-/* An attempt was abandoned: drops what it queued since `mark`, from the first failed call on. */
+/* Drops what an abandoned attempt queued since `mark`, from the first failed call on. */
 void pdl_out_forget(pdl_fiber *f, size_t mark);
 /* Returns false when the cursor is not at a failed call; else fills err with its error. */
 bool pdl_out_failed(pdl_run *r, pdl_err *err);

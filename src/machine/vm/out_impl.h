@@ -18,14 +18,14 @@ typedef enum {
 typedef struct pdl_outitem {
     pdl_out_kind kind;
     struct pdl_outitem *next;
-    pdl_val text; /* TEXT, WRITE, MESSAGE */
-    pdl_val role; /* MESSAGE */
+    pdl_val text; /* used by TEXT, WRITE, MESSAGE */
+    pdl_val role; /* used by MESSAGE */
     pdl_look look;
     bool untrusted;
     uint32_t descriptor;
     pdl_inflight *call; /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
-    pdl_outq *queue; /* QUEUE */
+    pdl_outq *queue; /* used by QUEUE */
 } pdl_outitem;
 
 struct pdl_outq {

@@ -15,28 +15,28 @@ struct pdl_attempts {
     bool has_max;
     pdl_val exceptions; /* list of names; absent: all */
     pdl_val extra;      /* context added by errors and feedback; absent: none */
-    /* promise of the model's answer in this attempt; absent: no model was asked */
+    /* Promise of the model's answer in this attempt; absent: no model was called. */
     pdl_val answer;
-    /* messages that show the model what was wrong with its last answer; absent: none */
+    /* Messages that show the model what was wrong with its last answer; absent: there are none. */
     pdl_val repair;
-    pdl_err err;       /* the error of the last attempt while it is handled */
+    pdl_err err;       /* error of the last attempt while it is handled */
     pdl_val pdl_error; /* the variable pdl_error from before the fallback */
     bool in_fallback;
     bool unmet; /* an expectation was not met and requests another attempt */
 };
 
-/* How the messages of trace_error_on_retry begin. */
+/* The beginning of the messages of trace_error_on_retry. */
 #define TRACED_ERROR "An error occurred in a PDL block. Error details: "
 #define TRACED_AGAIN "The previous error occurs multiple times."
 
 void pdl_vm_attempts_free(pdl_attempts *a);
-/* CATCH; with a fallback it is run, at `fallback`, when no other attempt follows. */
+/* Executes CATCH. A fallback is run, at `fallback`, when no other attempt follows. */
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
-/* RETRY_AGAIN. */
+/* Executes RETRY_AGAIN. */
 void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);
-/* EXPECT_RETRY. Returns false when no further attempt is to be made. */
+/* Executes EXPECT_RETRY. Returns false when there is no further attempt. */
 bool pdl_vm_expect_retry(pdl_fiber *f);
-/* Does `retry.exceptions` with this class name name the error? */
+/* Returns true when `retry.exceptions` with this class name names the error. */
 bool pdl_vm_err_matches(const pdl_err *e, pdl_str class_name);
 
 #endif

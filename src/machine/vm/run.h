@@ -15,11 +15,11 @@ typedef struct pdl_usage {
     pdl_label label; /* labels of the counted replies, whose numbers reveal a bit of them */
 } pdl_usage;
 
-/* Fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
+/* The fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
 typedef struct pdl_parked {
     PDL_VEC(uint32_t) fibers;
     size_t head;
-    uint32_t n_woken; /* fibers that were woken and had no turn since */
+    uint32_t n_woken; /* number of fibers that were woken and had no turn since */
 } pdl_parked;
 
 enum { PDL_RUN_LITERALS = 32 };
@@ -34,25 +34,26 @@ struct pdl_run {
     uint32_t open_models;
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
     size_t queue_head;
-    uint32_t open_late; /* LATE effects in flight */
+    uint32_t open_late; /* number of LATE effects in flight */
     pdl_parked parked[PDL_SLOT_COUNT];
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
     bool finished, failed, draining;
-    bool has_modules; /* code with a module's policy was built, or the run is part of such code */
-    pdl_fiber *current;             /* the running fiber; NULL: none */
-    pdl_cancel cancel;              /* entered while the run works */
+    bool has_modules;   /* code with a module's policy was built, or the run is part of such code */
+    pdl_fiber *current; /* the running fiber; NULL: none */
+    pdl_cancel cancel;  /* entered while the run works */
     pdl_reserve *reserve;
     size_t failed_size;   /* size of the allocation that used the reserve and ends the run; or 0 */
     uint8_t print_silent; /* the register `print` of silent parts */
     pdl_val result;
-    pdl_val answer; /* of the model whose text is the result, as far as it is kept; or absent */
+    pdl_val answer; /* the model's answer whose text is the result, if it is kept; or absent */
     pdl_err err;
     double score;
     pdl_usage usage, nested_usage;
     bool stream_failed, yielded;
     uint32_t turns;
-    uint32_t n_searched; /* errors for which the program was searched for help (advise.c) */
+    /* number of errors for which the program was searched for help (advise.c) */
+    uint32_t n_searched;
     pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
     pdl_val left_out;    /* dict from tools that servers have and the program lacks to reasons */
     pdl_val imports;     /* dict from text to module object, or true while it is running */
@@ -72,7 +73,7 @@ struct pdl_run {
     pdl_scope *initial; /* variables that the program starts with */
     pdl_arena *scratch;
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
-    /* Keys of dicts that were made last, by the number of the instruction: a literal that is
+    /* The keys of recently made dicts, by the number of the instruction: a literal that is
      * evaluated again makes a dict of the same keys. NULL: none. */
     struct pdl_shape *literals[PDL_RUN_LITERALS];
 };
@@ -80,7 +81,7 @@ struct pdl_run {
 /* Notifies the caller of the run that it can continue (pdl_run_is_ready). */
 void pdl_run_announce(const pdl_run *r);
 
-/* Do the queues of runnable fibers and of model calls have ends that agree? */
+/* Returns true when the queues of runnable fibers and of model calls have ends that agree. */
 bool pdl_run_ok(const pdl_run *r);
 /* Keeps code until the end of the run, for errors that point into its sources. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
@@ -90,14 +91,14 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
-/* The error of an allocation that failed: always false. */
+/* Sets the error of a failed allocation. Always false. */
 PDL_COLD bool pdl_run_raise_oom(pdl_run *r, pdl_err *err);
-/* Returns false after an allocation that failed: the program ends with PDL_E_limit. */
+/* Returns false after a failed allocation: the program ends with PDL_E_limit. */
 PDL_MUST static inline bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
     return PDL_LIKELY(!r->failed_size) || pdl_run_raise_oom(r, err);
 }
 
-/* run_globals.c */
+/* These are in run_globals.c. */
 void pdl_run_globals(pdl_run *r);
 pdl_val pdl_vm_usage_value(pdl_run *r);
 /* Returns the object of an imported file that ends in this frame: all that it defined. */
@@ -105,21 +106,21 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr);
 pdl_val pdl_vm_scope_value(pdl_fiber *f);
 double pdl_run_random(void *run);
 
-/* block_budget.c */
+/* These are in block_budget.c. */
 void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
 /* Counts `turns` of a loop in which the fiber requested no effect. Fails with an error of kind
  * budget when its time is over. */
 PDL_MUST bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err);
-/* The fiber requests an effect that takes time: effects check the budget themselves. */
+/* Called when the fiber requests an effect that takes time: effects check the budget themselves. */
 void pdl_run_mark_progress(pdl_fiber *f);
 
-/* events */
+/* These report events. */
 static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_blocks; }
 void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *info, pdl_vref value,
                        const pdl_err *err);
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
 
-/* Does what a value chooses have the labels of that value? */
+/* Returns true when what a value chooses has the labels of that value. */
 static inline bool pdl_vm_is_strict(const pdl_fiber *f) {
     return f->run->opt.strict_control || (f->run->opt.strict_plans && f->nested);
 }

@@ -1,9 +1,9 @@
 /* stacks.h -- access to the stacks of a fiber, short because every instruction does it. Private to
  * vm.
  *
- * The compiler proves how high each stack is (compile/verify.c), so these only assert that there is
- * something: an instruction that finds a stack empty is a fault of the compiler, in a build with
- * assertions named by the place that took too much.
+ * The compiler proves how high each stack is (compile/verify.c), so these functions only assert
+ * that there is something: an instruction that finds a stack empty is a fault of the compiler, and
+ * a build with assertions names the place that took too much.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static inline pdl_vm_block *block(pdl_fiber *f) {
     assert(f->blocks.n > 0);
     return &f->blocks.p[f->blocks.n - 1];
 }
-/* Innermost frame, loop, handler, saved scope, text in the making. */
+/* These return the innermost frame, loop, handler, saved scope, or text in the making. */
 static inline pdl_vm_frame *frame(pdl_fiber *f) {
     assert(f->frames.n > 0);
     return &f->frames.p[f->frames.n - 1];

@@ -22,9 +22,9 @@ typedef struct pdl_run pdl_run;
 typedef enum { PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT } pdl_stream;
 typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 
-/* Text met while running (include, import, lang: pdl) becomes code: implemented above (yaml + lang
- * + compile). Owned result in *out. On failure *errors is a list of message lines (owned value)
- * when the program does not respect the schema, and err is set. */
+/* Makes code of text that is met while running (include, import, lang: pdl): implemented above
+ * (yaml + lang + compile). Owned result in *out. On failure err is set, and *errors is a list of
+ * message lines (owned value) when the program does not respect the schema. */
 typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
                           pdl_val *errors, pdl_err *err);
 
@@ -32,7 +32,7 @@ typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pd
 typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                              pdl_err *err);
 
-/* Memory kept aside for the moment in which there is no other (memory.c). */
+/* Memory that is kept aside for the moment when there is no other (memory.c). */
 typedef struct pdl_reserve pdl_reserve;
 pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
@@ -59,15 +59,14 @@ typedef struct pdl_run_options {
      * policies differs from one without. NULL: never called. */
     bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
-    /* Adds the hint for a file to include or import that is not there; user: build_user. May be
-     * NULL. */
+    /* Adds the hint for a missing file of include or import; user: build_user. May be NULL. */
     void (*source_advice)(void *user, pdl_str from, pdl_str path, bool import, pdl_err *err);
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */
     uint32_t first_id;      /* effects have ids after this one: for runs that share a world */
     /* Ids up to first_id + n_ids are used, then those that are free again; 0: no limit. */
     uint32_t n_ids;
-    /* Prefix of the places of the effects of a run inside a run; kept. NULL: none. */
+    /* Prefix of the places of the effects of a run inside of a run; kept. NULL: none. */
     pdl_path *place;
     uint32_t turns; /* loop turns between two polls of the world; 0: 20000 */
     /* The keys of each call are registered here before anything can show them; borrowed. NULL: they
@@ -75,26 +74,29 @@ typedef struct pdl_run_options {
     pdl_secrets *secrets;
     /* The profiles of an effect whose code executes this program; kept; absent: none. */
     pdl_val sandbox;
-    uint64_t modules; /* likewise */
+    uint64_t modules; /* modules around that effect */
     bool by_code;
     pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */
-    /* nonzero when the run is to end: checked in long operations; may be NULL */
+    /* Nonzero when the run must end: checked in long operations; may be NULL. */
     pdl_cancel_flag *cancel;
-    bool guarded;               /* a policy is asked: also about what is no effect (permit) */
-    uint32_t capacity;          /* with guarded: most values that a bounded type has */
+    /* a policy is in force: it is also asked about what is no effect (permit) */
+    bool guarded;
+    uint32_t capacity;          /* with guarded: most values that a bounded type may have */
     const pdl_mask *mask;       /* values with these labels are not printed; borrowed, or NULL */
     bool strict_control;        /* a choice by an untrusted value carries its labels */
     bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
     const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
     bool prints_nothing;        /* a result is not waited for in order to print it */
-    bool unanswered;            /* replies never come: no iteration of a map waits for another's */
-    bool holds_refusable;       /* text waits for `spec` and expectations before it is printed */
-    bool reports_tools;         /* a note for each call of the program's functions by a library */
-    bool result_is_shown;       /* it leaves the run as output: without what the mask hides */
-    bool keep_answers;          /* answers of models live as long as their texts: pdl_run_answer */
-    pdl_reserve *reserve;       /* shared by runs that one thread steps; kept; NULL: its own */
-    pdl_run_waker waker;        /* fn NULL: none */
+    /* replies never arrive: no iteration of a map waits for another's */
+    bool unanswered;
+    bool holds_refusable; /* text waits for `spec` and expectations before it is printed */
+    bool reports_tools;   /* a note for each call of the program's functions by a library */
+    bool result_is_shown; /* it leaves the run as output: without what the mask hides */
+    bool keep_answers;    /* answers of models live as long as their texts: pdl_run_answer */
+    /* shared by runs that one thread steps; kept; NULL: the run makes one */
+    pdl_reserve *reserve;
+    pdl_run_waker waker; /* fn NULL: none */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
@@ -107,16 +109,17 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 /* Runs until no fiber is runnable. DONE: the result is available; FAIL: see pdl_run_error; WAIT:
  * poll the world, then step again. */
 pdl_step pdl_run_step(pdl_run *r);
-/* Called by a sink: ends the step at the next turn of a loop, because the output is not being read.
+/* Called by a sink: ends the step at the next turn of a loop, because the output is not being
+ * read.
  */
 void pdl_run_yield(pdl_run *r);
 /* After WAIT: true when a fiber is runnable; then poll the world with timeout 0. */
 bool pdl_run_is_ready(const pdl_run *r);
-/* Step and poll until done or failed. */
+/* Steps and polls until the run is done or has failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* The state that cancels the run, for work on its values after its last step. Lives as long as the
- * run. */
+/* Returns the state that cancels the run, for work on its values after its last step. Lives as long
+ * as the run. */
 const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
 /* Ends the run with this error (Ctrl-C): open effects are cancelled, the next step returns FAIL.
  * Takes the content of err. */
@@ -125,40 +128,40 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err);
 /* A strand that waits for a reply. */
 typedef struct pdl_wait {
     pdl_loc at;      /* the instruction that waits */
-    uint32_t effect; /* id of the effect it waits for */
+    uint32_t effect; /* id of the effect that it waits for */
     const pdl_block *const *
-        /* the n_blocks open blocks, innermost first; for a map's iteration also those around the
-         * map */
+        /* The n_blocks open blocks, innermost first; for a map's iteration also those around the
+         * map. */
         blocks;
     size_t n_blocks;
 } pdl_wait;
 /* After WAIT: calls fn for each waiting strand, oldest first. */
 void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *w), void *user);
 
-/* After DONE. Borrowed. */
+/* Called after DONE. The result is borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
-bool pdl_run_result_is_untrusted(
-    const pdl_run *r);                   /* is the result other than the program's own words? */
+/* Returns true when the result is not only the program's own words. */
+bool pdl_run_result_is_untrusted(const pdl_run *r);
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* The variables of a strand now, pdl_context among them: for a sink that is called, which may
- * examine a run in the middle (a debugger). Owned dict; empty when the strand is over. */
+/* Returns the variables of a strand now, pdl_context among them, for a sink that is called and may
+ * examine a run in the middle (a debugger). Owned dict; empty when the strand has ended. */
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
 /* Keeps the variables of a strand without pdl_context, for later: pdl_scope_drop releases them.
- * NULL when the strand is over. */
+ * NULL when the strand has ended. */
 struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
-/* The variable of a strand that has the value old gets another, for a sink that is called (a
- * debugger): in the block that runs and in those around it, not in callers. Returns false when the
- * strand is over, or no block sees such a variable. */
+/* Changes the variable of a strand that has the value old, for a sink that is called (a debugger):
+ * in the running block and those around it, not in callers. Returns false when the strand has
+ * ended, or no block sees such a variable. */
 bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old, pdl_vref v);
-/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the model reply whose
- * text is the result, or the last message that the program contributed. Absent when the result
- * comes from another block. Borrowed. */
+/* With keep_answers: returns the choice {message, finish_reason, logprobs, ...} of the model reply
+ * whose text is the result, or the last message that the program contributed. Absent when the
+ * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
-/* {model_calls, completion_tokens, prompt_tokens} */
+/* Returns {model_calls, completion_tokens, prompt_tokens}. */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);
-/* After FAIL. Borrowed. */
+/* Called after FAIL. Borrowed. */
 const pdl_err *pdl_run_error(const pdl_run *r);
 
 #endif

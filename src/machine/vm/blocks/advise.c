@@ -1,5 +1,5 @@
-/* advise.c -- help for errors of expressions, made where an error is reported, so that what is
- * asked with `is defined` and caught by fallbacks costs nothing.
+/* advise.c -- help for errors of expressions. It is made where an error is reported, so that an
+ * error that `is defined` tests or a fallback catches costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* An object may have a million keys, and a fallback may catch as many errors. */
+/* Limits: an object may have a million keys, and a fallback may catch as many errors. */
 enum { MOST_NAMES = 10000, MOST_DEPTH = 16, MOST_SEARCHES = 100 };
 
 static void suggest(pdl_err *err, pdl_str name, const name_list *names) {
@@ -38,7 +38,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* len(x) and others that other languages have; else a name that is in scope. */
+/* Suggests what to write instead of len(x) and other functions of other languages; else a name in
+ * scope. */
 static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
     pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};
@@ -63,7 +64,7 @@ static bool is_name_byte(char c) {
            (c >= 'A' && c <= 'Z');
 }
 
-/* my-var is a variable, and ${ my-var } subtracts. */
+/* Explains `${ my-var }`, where my-var is a variable: the expression subtracts. */
 static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
     pdl_str all = e->source;
     size_t at = pdl_str_find(all, name, 0), end = at;
@@ -85,7 +86,8 @@ static pdl_vref settled(pdl_vref v) {
     return is_filled ? pdl_promise_of(v)->value : v;
 }
 
-/* The value of a path of names and numbers below a variable; absent when it is anything else. */
+/* Returns the value of a path of names and numbers below a variable; absent when it is anything
+ * else. */
 static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
     int64_t i;
     if (x->kind == PDL_X_NAME)
@@ -102,7 +104,8 @@ static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
     return is_item ? settled(pdl_list_at(of, (size_t)i)) : pdl_absent();
 }
 
-/* `call: ${ x.get }` of an object with a function `get` is about the method of objects. */
+/* Explains `call: ${ x.get }` for an object with a function `get`: it names the method of
+ * objects. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
     const pdl_xnode *x = e->is_unread ? NULL : e->root;
     if (!x || x->kind != PDL_X_ATTR) return;
@@ -154,7 +157,7 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* name='value', ... of the parameters that are bound. Returns the labels of the values. */
+/* Appends name='value', ... for the bound parameters. Returns the labels of the values. */
 static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf *out) {
     enum { MOST_SHOWN = 60, MOST = 8 };
     pdl_label label = 0;

@@ -1,6 +1,5 @@
-/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec
- * execution
- * 4.7, 4.8).
+/* contribute.c -- sends a result to its targets: streams, aggregators, a replaced background or
+ * result (spec execution 4.7, 4.8).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +21,7 @@
 typedef struct aggregator {
     pdl_ext ext;
     bool is_file;
-    pdl_val messages; /* context aggregator */
+    pdl_val messages; /* used by the context aggregator */
     pdl_val path, mode, encoding, prefix, suffix;
     bool flush;
 } aggregator;
@@ -98,7 +97,7 @@ pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
     *pdl_vec_push(&f->run->files) = pdl_keep(v);
     push(f, v);
-    /* opens the file now */
+    /* This opens the file now. */
     pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
     pdl_val opened = pop(f);
     pdl_promise *p = pdl_promise_of(opened);
@@ -121,7 +120,7 @@ void pdl_vm_files_close(pdl_run *r) {
     pdl_vec_fini(&r->files);
 }
 
-/* prefix + text + suffix to the file. */
+/* Writes prefix + text + suffix to the file. */
 static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) &&
@@ -140,7 +139,8 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
     return step_of(ok);
 }
 
-/* Only leaf blocks are collected, with the role field of the block itself. */
+/* Adds a message to the aggregator. Only leaf blocks are collected, with the role field of the
+ * block itself. */
 static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vref v) {
     const pdl_blockinfo *info = block(f)->info;
     if (!info->leaf) return;

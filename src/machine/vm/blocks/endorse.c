@@ -1,8 +1,8 @@
-/* endorse.c -- a block answers for its result: the one way by which a value loses labels.
+/* endorse.c -- a block answers for its result: the only way in which a value loses labels.
  *
- * The check holds, or the block fails, whether a policy is asked or not: it is part of the program.
- * Only a policy knows which labels there are, so it is asked what the names of the block mean,
- * which is also where it may refuse.
+ * The check is a part of the program: if it fails, the block fails, whether a policy is in force or
+ * not. Only a policy knows which labels there are, so it is asked for the meaning of the block's
+ * names, and it may refuse then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static bool add_label(pdl_val *list, pdl_vref name, pdl_loc loc, pdl_err *err) {
     return true;
 }
 
-/* One name, or a list of them. */
+/* Reads one name, or a list of them. */
 static bool labels_of(pdl_vref v, pdl_loc loc, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(2);
     bool ok = true;

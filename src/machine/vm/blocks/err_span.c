@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-/* Node of the k-th part: texts and outputs of the template in order, as they are on the stack. */
+/* Returns the node of the k-th part. Parts are texts and outputs of the template in order, as they
+ * are on the stack. */
 static const pdl_xnode *part_of(const pdl_xnode *seq, size_t k) {
     for (uint32_t i = 0; seq->kind == PDL_X_SEQ && i < seq->u.list.n; i++) {
         const pdl_xnode *x = seq->u.list.p[i];

@@ -1,4 +1,4 @@
-/* match.c -- patterns of match blocks against values (spec execution 5.2).
+/* match.c -- compares patterns of match blocks with values (spec execution 5.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     return true;
 }
 
-/* Alternatives that fail leave no bindings. */
+/* Matches alternatives; one that fails leaves no bindings. */
 static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_scope *before = pdl_scope_keep(f->scope);
@@ -57,7 +57,7 @@ static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     return false;
 }
 
-/* C depth follows the pattern as written. */
+/* Matches a pattern. The C stack is as deep as the pattern is written. */
 bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     bool ok = false;
     switch (p->kind) {

@@ -64,14 +64,14 @@ void pdl_outq_free(pdl_outq *q) {
     pdl_free(q);
 }
 
-/* The queue of a map's iteration becomes an item of its parent's. */
+/* Makes the queue of a map's iteration an item of its parent's. */
 void pdl_outq_end(pdl_outq *q) {
     q->ended = true;
     pdl_out_flush(q->run);
 }
 
-/* The author's own text alone controls the terminal: a file, a command or a variable may hold what
- * anybody wrote, in this run or before. */
+/* Only the author's own text controls the terminal: a file, a command or a variable may hold what
+ * others wrote, in this run or before. */
 bool pdl_out_is_untrusted(pdl_label label) { return pdl_label_origins(label) != 0; }
 
 static void send(pdl_run *r, pdl_event e) {
@@ -164,7 +164,7 @@ void pdl_out_flush(pdl_run *r) {
     r->draining = false;
 }
 
-/* Returns true when the cursor is at the end of q: nothing has to wait. */
+/* Returns true when the cursor is at the end of q, so that nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
 /* Text that the policy hides is replaced before it is queued. */
@@ -281,7 +281,7 @@ void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_out_flush(f->run);
 }
 
-/* The error of the failed call under the cursor. */
+/* Returns the failed call under the cursor. */
 static pdl_inflight *failed_call(pdl_outq *q) {
     for (pdl_outitem *i = q->first; i;) {
         if (i->kind == PDL_OUT_CALL) return i->call && i->call->failed ? i->call : NULL;

@@ -2,11 +2,11 @@
  *
  * An attempt may print, change variables and leave calls open before it fails, and the next one
  * must start as if it had not happened. So a block that retries or has a fallback pushes a handler
- * that records the heights of all stacks, the scope and the position in the output; a failure
- * unwinds to it, drops queued output of the attempt and forgets its calls. What was printed already
- * cannot be taken back: output of an attempt is held only as long as order requires it. A model
- * call is not waited for at its block, so the end of an attempt waits for the attempt's own calls:
- * a failure that arrives later must still find its handler.
+ * that records the heights of all stacks, the scope and the position in the output. A failure
+ * unwinds to it, drops queued output of the attempt and forgets its calls. Output that is printed
+ * cannot be taken back, and output of an attempt is held only as long as order requires it. A model
+ * call is not waited for at its block, so the end of an attempt waits for the attempt's calls: a
+ * failure that arrives later must still find its handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@
 
 /* --- exception names -------------------------------------------------------------------------- */
 
-/* Does class (or one of its bases) have this name? */
+/* Returns true when class (or one of its bases) has this name. */
 static bool derives(pdl_str cls, pdl_str name) {
     while (cls.n) {
         if (pdl_str_eq(cls, name)) return true;
@@ -49,7 +49,7 @@ static const char *pdl_class_of_kind(pdl_err_kind k) {
     return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
 }
 
-/* Python's class for errors of models and time-outs. */
+/* Returns Python's class for errors of models and time-outs. */
 static const char *host_class(const pdl_err *e) {
     switch ((int)e->kind) {
     case PDL_E_timeout: return "Timeout";
@@ -125,7 +125,7 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
     a->exceptions = list;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref x = pdl_list_at(list, i);
-        if (pdl_is(x, PDL_V_HANDLE)) continue; /* a class made by code: matched by its name */
+        if (pdl_is(x, PDL_V_HANDLE)) continue; /* a class that code made is matched by its name */
         pdl_buf b = PDL_BUF;
         pdl_val_show(x, true, 80, &b);
         if (!pdl_is_str(x) || !pdl_exception_is_known(pdl_str_get(x)))
@@ -137,7 +137,8 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
     return true;
 }
 
-/* Values on the stack: tries delay max_delay backoff jitter exceptions; absent: the default. */
+/* Reads the values on the stack: tries delay max_delay backoff jitter exceptions; absent: the
+ * default. */
 static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     double tries = -1;
     if (!pdl_is_absent(v[0]) && !number(v[0], "tries", &tries, err)) return false;
@@ -152,7 +153,7 @@ static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     return pdl_is_absent(v[5]) || read_exceptions(a, v[5], err);
 }
 
-/* The id of the block has changed. */
+/* Forgets the path of the block, whose id has changed. */
 static void path_again(pdl_vm_block *b) {
     pdl_path_drop(b->path);
     b->path = NULL;
@@ -183,7 +184,7 @@ pdl_step pdl_op_RETRY_INIT(pdl_fiber *f, size_t n, pdl_err *err) {
 /* --- after a failure -------------------------------------------------------------------------- */
 
 static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
-    if (a->err.kind == PDL_E_policy) return false; /* it would be refused again */
+    if (a->err.kind == PDL_E_policy) return false; /* a policy would refuse it again */
     if (a->err.uncatchable || pdl_budget_is_spent(&a->err, f->budget)) return false;
     if (a->tries >= 0 && a->done >= a->tries) return false;
     if (pdl_is_absent(a->exceptions)) return true;
@@ -194,7 +195,7 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
     return false;
 }
 
-/* The text of the attempt is on the terminal, and cannot be taken back. */
+/* Returns true when the text of the attempt is on the terminal and cannot be taken back. */
 static bool was_shown(pdl_fiber *f) {
     return block(f)->info->is_refusable && !f->run->opt.holds_refusable &&
            (block(f)->print & PRINT_RESULT) && f->run->opt.stream != PDL_STREAM_NONE;
@@ -213,7 +214,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');
     if (a->err.kind == PDL_E_type && was_shown(f)) PDL_PUT(&b, "The text above was refused.\n");
-    /* the message shows no empty value */
+    /* The message shows no empty value. */
     if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
     pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
@@ -235,20 +236,20 @@ static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val
     a->extra = pdl_vm_background_add(a->extra, m);
 }
 
-/* The incoming context of the block and what attempts added to it. */
+/* Returns the incoming context of the block and what attempts added to it. */
 static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
     pdl_val in = pdl_keep(block(f)->ctx_in);
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
 }
 
-/* A promise that was filled, or NULL. */
+/* Returns a promise that was filled, or NULL. */
 static const pdl_promise *filled(pdl_vref v) {
     const pdl_promise *p = pdl_is_absent(v) ? NULL : pdl_promise_of(v);
     return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
 }
 
-/* Appends all that is wrong with the answer of a model, in the words of JSON. The message of the
- * error has the words of the reference, which are those of Python. */
+/* Appends everything that is wrong with the answer of a model, in the words of JSON. The message of
+ * the error has the words of the reference, which are Python's. */
 static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out) {
     const pdl_promise *p = filled(a->answer);
     if (!p || a->err.kind != PDL_E_type) return false;
@@ -293,8 +294,8 @@ static void put_reasons(pdl_str msg, pdl_buf *out) {
     }
 }
 
-/* For a block with its own input, which the context with the error does not reach: shows the next
- * attempt what the model answered and why parser or spec refused it. */
+/* Shows the next attempt what the model answered and why parser or spec refused it, for a block
+ * with its own input, which the context with the error does not reach. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
     const pdl_block *b = block(f)->info->block;
     const pdl_promise *p = filled(a->answer);
@@ -334,7 +335,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, block(f)->info->block->loc);
 }
 
-/* pdl_error: {message, kind, file, line, status} and for models the fields of the providers
+/* Makes pdl_error: {message, kind, file, line, status} and, for models, the fields of the providers
  * spec. */
 static pdl_val error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_new(5);
@@ -344,7 +345,7 @@ static pdl_val error_value(const pdl_err *e) {
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
     pdl_val facts = pdl_effect_error_facts(e);
-    pdl_val all = pdl_dict_merge(pdl_keep(facts), d); /* the line is that in the program */
+    pdl_val all = pdl_dict_merge(pdl_keep(facts), d); /* the line is the program's */
     pdl_drop(facts);
     pdl_drop(d);
     return pdl_with_label(all, e->label);
@@ -356,10 +357,8 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
-    if (block(f)->budget)
-        pdl_vm_set_budget(
-            /* a fallback is not limited by the budget that was exceeded */
-            f, block(f)->budget->up);
+    /* The budget that was exceeded does not limit the fallback. */
+    if (block(f)->budget) pdl_vm_set_budget(f, block(f)->budget->up);
     path_again(block(f));
     f->print = block(f)->print;
 }
@@ -367,7 +366,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err) {
     pdl_vm_block *b = block(f);
     pdl_attempts *a = b->attempts;
-    assert(a); /* RETRY_INIT made them */
+    assert(a); /* RETRY_INIT made it */
     set_val(&b->child_messages, pdl_absent());
     set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
@@ -486,10 +485,10 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* All expectations were evaluated. */
+/* Ends the evaluation of all expectations. */
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
-    assert(a); /* RETRY_INIT made them */
+    assert(a); /* RETRY_INIT made it */
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
@@ -497,7 +496,7 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
 /* Restores the handler's state and starts the attempt again, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
-    pdl_drop(pop(f)); /* the result that did not satisfy */
+    pdl_drop(pop(f)); /* the result that did not satisfy them */
     if (was_shown(f))
         pdl_sinks_send(&f->run->opt.sinks,
                        &(pdl_event){.kind = PDL_EVENT_note,

@@ -2,13 +2,13 @@
  * to it, until the block ends or its fallback begins. The room world/budget, which answers effects,
  * counts them.
  *
- * Time is the one item that no effect brings with it: code that only computes requests nothing, so
- * the world would never notice that its seconds are over. The machine therefore reads the clock
- * itself, at turns of loops and at returns of functions, which it counts for budgets of turns:
- * those are the same on every machine. Reading the clock every time would cost more than most turns
- * do; so the first QUIET turns after an effect are free (the world has just read the
- * clock), then every LOOK-th one reads it. A single long operation, such as a sum over a large
- * list, is not bounded by turns: base/cancel.h bounds it.
+ * Time is the one item that no effect reports: code that only computes requests nothing, so the
+ * world would never notice that its seconds are over. The machine therefore reads the clock itself,
+ * at turns of loops and at returns of functions. It counts these for budgets of turns, because they
+ * are the same on every machine. Reading the clock every time would cost more than most turns do;
+ * so the first QUIET turns after an effect are free (the world has just read the clock), then every
+ * LOOK-th one reads it. Turns do not bound a single long operation, such as a sum over a large
+ * list: base/cancel.h does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *ou
                                     pdl_budget_item_name(item));
 }
 
-/* Values on the stack, one for each item of a budget; absent or null: no limit. */
+/* Reads the values on the stack, one for each item of a budget; absent or null: no limit. */
 pdl_step pdl_op_BUDGET(pdl_fiber *f, pdl_err *err) {
     double limit[PDL_BUDGET_COUNT];
     pdl_vm_block *b = block(f);

@@ -1,11 +1,11 @@
 /* effect_key.c -- the place of an effect in a run: its key in a recording (spec execution 6.3).
  *
  * A recording must give each effect its own reply although parallel calls start and end in another
- * order each time; a number in order of time would not do. So a place is the chain of what led to
- * the effect: the id of the block whose expression called a function, the number of the call there,
- * the position in the function's body, and so on to the block that asks. The numbers of trace ids
- * (instance4) count calls over the whole run and so depend on the order in which fibers run; they
- * are not part of a place.
+ * order each time, so a number in order of time cannot be the key. Therefore a place is the chain
+ * of what led to the effect: the id of the block whose expression called a function, the number of
+ * the call there, the position in the function's body, and so on to the block that makes the
+ * request. The numbers of trace ids (instance4) count calls over the whole run and so depend on the
+ * order in which fibers run; they are not part of a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* The record that numbers what an expression starts. A plain value has its own record only when the
- * run is traced, so that record never counts. */
+/* Returns the record that numbers what an expression starts. A plain value has a separate record
+ * only when the run is traced, so that record never counts. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blocks.n;
     while (k > 1 && f->blocks.p[k - 1].info &&
@@ -26,8 +26,8 @@ pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     return k ? &f->blocks.p[k - 1] : NULL;
 }
 
-/* Its id. An iteration of a map, which has no block, is distinguished by its number. The caller
- * owns the path. */
+/* Returns its id. An iteration of a map, which has no block, is distinguished by its number. The
+ * caller owns the path. */
 pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
     pdl_vm_block *b = pdl_vm_place_block(f);
@@ -36,8 +36,9 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
                                                      : pdl_path_keep(b->path);
 }
 
-/* The chain of the innermost call from an expression, and the id below which blocks of its body
- * are. Borrowed; both NULL outside of calls. Each frame is examined once: its chain is kept. */
+/* Returns the chain of the innermost call from an expression, and in *from the id below which the
+ * blocks of its body are. Borrowed; both NULL outside of calls. Each frame is examined once,
+ * because its chain is kept. */
 static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     size_t known = f->frames.n;
     while (known && !f->frames.p[known - 1].chain) known--;

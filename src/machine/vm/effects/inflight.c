@@ -60,8 +60,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
                                           .value = pdl_absent(),
                                           .context = pdl_absent(),
                                       });
-    /* output of code is printed at once, since the code waited for all output before it (spec
-     * execution L4) */
+    /* Output of code is printed at once, since the code waited for all output before it (spec
+     * execution L4). */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
         if (f) pdl_out_write(f, text, 1, c->label);
@@ -80,7 +80,8 @@ static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
     pdl_out_flush(r);
 }
 
-/* Facts that a world reports of a model call besides its answer or failure. Owned; absent: none. */
+/* Returns facts that a world reports of a model call besides its answer or failure. Owned; absent:
+ * there are none. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -130,8 +131,9 @@ static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
                                   });
 }
 
-/* Ids of a run with its own range are reused once the range is used up. LIMIT: when all are in use
- * at the same time, which takes a million open calls, ids of the next range follow. */
+/* Returns the next id. Ids of a run with a range are reused once the range is used up. LIMIT: when
+ * all are in use at the same time, which takes a million open calls, ids of the next range
+ * follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
     bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
@@ -223,14 +225,15 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
-/* Does the fiber that asks wait for the end of these, though their replies may be unused? */
+/* Returns true when the requesting fiber waits for the end of such effects, though their replies
+ * may be unused. */
 static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
 
-/* A failed call of an object or a tool is an error like a Python exception, used or not; that of
- * a model with an unused answer is no error (spec execution L1), that of an attribute is
- * undefined. */
+/* Returns true when an unused failure is an error. A failed call of an object or a tool is one,
+ * like a Python exception. A failed model call with an unused answer is no error (spec execution
+ * L1), and a failed attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
     return kind == PDL_EFFECT_tool ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
@@ -244,7 +247,8 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
         (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
 }
 
-/* Does a block around it say so, also one around the map of which the fiber is an iteration? */
+/* Returns true when a block around the effect says so, or one around the map of which the fiber is
+ * an iteration. */
 static bool is_repeatable(const pdl_fiber *f) {
     for (; f; f = f->parent)
         for (size_t i = f->blocks.n; i-- > 0;)
@@ -258,7 +262,8 @@ static bool has_profile(pdl_vref list, pdl_vref profile) {
     return false;
 }
 
-/* The list with a profile in front. A block that calls itself adds its profile once. */
+/* Returns the list with a profile before the others. A block that calls itself adds its profile
+ * once. */
 static pdl_val add_profile(pdl_val list, pdl_val profile) {
     if (pdl_is_absent(profile)) return list;
     if (pdl_is_absent(list)) list = pdl_list_new(2);
@@ -267,7 +272,7 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
-/* Frames that hold no more than the first n blocks are left; takes the list. */
+/* Leaves the frames that have no more than the first n blocks. Takes and returns the list. */
 static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
                             pdl_val list) {
     while (*frames && f->frames.p[*frames - 1].blocks >= n) {
@@ -401,7 +406,7 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
              raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
     pdl_err ignored = {0};
-    /* it was not delivered in pieces */
+    /* The text was not delivered in pieces. */
     pdl_buf whole = PDL_BUF_INIT(PDL_MAX_TEXT);
     if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &whole, &ignored))
         pdl_err_fini(&ignored);
@@ -420,8 +425,9 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
-/* The value of an item, an attribute or a filter came with the objects that it was taken from; the
- * rest of its label says who chose it. */
+/* Returns the labels that the objects in a value came with. For an item, an attribute or a filter
+ * these are the labels of the objects from which it was taken; the rest of its label is from what
+ * chose it. */
 static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
     if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
         return c->label;
@@ -440,15 +446,15 @@ static void cut_call(pdl_fiber *f, size_t i) {
     f->calls.n--;
 }
 
-/* Did an attempt begin between these two calls of f? */
+/* Returns true when an attempt began between these two calls of f. */
 static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t later) {
     for (size_t i = f->handlers.n; i-- > 0 && f->handlers.p[i].calls_from > earlier;)
         if (f->handlers.p[i].calls_from <= later) return true;
     return false;
 }
 
-/* Of unnoticed failures only the first is ever raised: the i-th goes when the one before
- * says the same to everyone concerned. A loop whose calls all fail takes no memory. */
+/* Forgets the i-th unnoticed failure when the previous one has the same effect on every waiter,
+ * because only the first is ever raised. A loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;
     const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];
@@ -456,7 +462,7 @@ static void cut_repeated(pdl_fiber *f, size_t i) {
     if (!is_attempt_between(f, a->number, b->number)) cut_call(f, i);
 }
 
-/* The owner's list: an ended call leaves it, a failed one stays until its failure is
+/* Updates the owner's list: an ended call leaves it, a failed one stays until its failure is
  * noticed. */
 static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
@@ -469,7 +475,7 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     assert(f->n_open > 0);
     f->n_open--;
     bool known = lo < f->calls.n &&
-                 f->calls.p[lo].id == c->id; /* it was made by an attempt that is still current */
+                 f->calls.p[lo].id == c->id; /* an attempt that is still current made it */
     if (known) {
         bool attribute = c->kind == PDL_EFFECT_object && !f->calls.p[lo].raises;
         f->calls.p[lo].failed = failed;
@@ -491,8 +497,8 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
         pdl_vm_mark_code(c->block, &err);
         pdl_vm_advise_python(PDL_AS(code, c->block), &err);
     }
+    /* A host may refuse a request with any other kind of error, which stays as it is. */
     bool raised = err.kind == PDL_E_code || err.kind == PDL_E_memory ||
-                  /* not refused by a host with its own kind of error */
                   err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
@@ -538,7 +544,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     }
     bool standing = c->out != NULL;
     if (standing)
-        pdl_out_flush(r); /* the output frees it when it has passed */
+        pdl_out_flush(r); /* the output frees the call after passing it */
     else
         pdl_inflight_free(c);
     launch_models(r);

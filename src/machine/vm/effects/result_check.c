@@ -1,5 +1,5 @@
-/* result_check.c -- parser and spec of a block: at once, or as a stage of the model call whose
- * reply they apply to.
+/* result_check.c -- applies parser and spec of a block: at once, or as a stage of the model call
+ * whose reply they are for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,9 +30,9 @@ static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
     return done && fits;
 }
 
-/* A reply with several JSON values (thoughts, an example, the answer) has one that the spec is
- * about: where the list of all does not fit, the last one that does is taken. *v: what the parser
- * gave for the text. */
+/* Chooses one of several JSON values in a reply (thoughts, an example, the answer): when the list
+ * of all does not fit the spec, the last one that fits is taken. *v: the parser's result for the
+ * text. */
 static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val *v) {
     const pdl_parser *p = b->rare->parser->parser;
     const pdl_type *t = b->rare->spec.type;
@@ -53,7 +53,8 @@ static pdl_vref finish_reason(pdl_vref reply) {
     return any ? pdl_member(pdl_list_at(choices, 0), "finish_reason") : pdl_absent();
 }
 
-/* A refusal and a text that was cut fit no spec: the type error alone would not say why. */
+/* Reports a refusal or a text that was cut, which fit no spec: the type error alone would not say
+ * why. */
 static void report_end(pdl_vref reply, pdl_err *err) {
     enum { SHOWN = 1000 };
     pdl_vref reason = finish_reason(reply);
@@ -96,7 +97,7 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
     else if (!pdl_parse(parser, answer, &v, &err))
         v = pdl_absent();
     if (t && !pdl_is_absent(v) && !pdl_type_check(t, v, NULL, r->scratch, &fits, &problems, &err))
-        fits = true; /* it cannot be checked: there is nothing to say of it */
+        fits = true; /* it cannot be checked, so there is nothing to report */
     if (!fits && problems.n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
     for (size_t i = 0; !fits && i < problems.n; i++) put_fault(&problems.p[i], out);
     if (!pdl_is_absent(v)) pdl_drop(v);
@@ -176,7 +177,7 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Where in the value the first problems are, and what is there or was meant to be. */
+/* Appends where in the value the first problems are, and what is there or was meant to be. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
     enum { MOST_HELPED = 3 };
     for (size_t i = 0, n = 0; i < problems->n && n < MOST_HELPED; i++) {
@@ -191,7 +192,7 @@ static void put_help(const pdl_problems *problems, pdl_buf *out) {
     }
 }
 
-/* The problems as one message, one line each. */
+/* Makes one message of the problems, one line each. */
 static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));

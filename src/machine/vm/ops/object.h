@@ -14,7 +14,7 @@
 void pdl_vm_start_attr(pdl_fiber *f, pdl_val handle, pdl_val name);
 void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
 void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
-/* name: of a method, or absent. */
+/* Starts a call. name: the name of a method, or absent. */
 void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
 /* These take their operands from the stack: object and three bounds, object, two operands. */
 void pdl_vm_start_slice(pdl_fiber *f);
@@ -24,9 +24,9 @@ void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
  * test is not an operator. */
 bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
-/* Is v an object, or can it contain one? */
+/* Returns true when v is an object, or may contain one. */
 bool pdl_vm_has_object(pdl_vref v);
-/* Is one of the n topmost values such a value? */
+/* Returns true when one of the n topmost values is such a value. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
 /* Applies a filter to a value that is an object or holds some. *done: the result replaced the
  * operands. Otherwise the caller calls the native and pdl_object_filter_end afterwards. */
@@ -35,7 +35,7 @@ void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
 /* Starts a method that formats objects and replaces its operands. Returns false for other methods.
  */
 bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh);
-/* How many values the arguments of a call take on the stack. */
+/* Returns how many values the arguments of a call take on the stack. */
 size_t pdl_vm_arg_count(const pdl_callsig *s);
 
 #endif

@@ -19,11 +19,11 @@
 
 #include "base/banned.h"
 
-/* How the innermost block was entered. */
+/* Returns how the innermost block was entered. */
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
-    /* after the record of the call */
+    /* The first block is the one after the record of the call. */
     bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR || f->done ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
@@ -39,7 +39,7 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     PDL_BUG("frame kind %d", (int)fr->kind);
 }
 
-/* The arguments of the function whose body begins; owned. */
+/* Returns the arguments of the function whose body begins; owned. */
 static pdl_val arguments_of(const pdl_fiber *f, const pdl_closure *c) {
     pdl_val args = pdl_dict_new(c->info->n_params);
     for (uint32_t i = 0; i < c->info->n_params; i++) {
@@ -50,7 +50,8 @@ static pdl_val arguments_of(const pdl_fiber *f, const pdl_closure *c) {
     return args;
 }
 
-/* A block that begins. Returns the arguments, which the event borrows (owned); absent: none. */
+/* Describes a block that begins. Returns the arguments, which the event borrows (owned); absent:
+ * there are none. */
 static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl_event *e) {
     pdl_val args = pdl_absent();
     pdl_vref func = f->frames.p[f->frames.n - 1].func;
@@ -150,12 +151,12 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     b->ctx_in = b->role_in = pdl_absent();
     f->print = b->print_in;
     if (b->budget || b->path || b->attempts || !pdl_is_absent(b->child_messages))
-        pdl_vm_block_fini(f, b); /* of most blocks nothing is left */
+        pdl_vm_block_fini(f, b); /* most blocks leave nothing in their record */
     f->blocks.n--;
 }
 
-/* Inside of a block with a fallback or retries, what comes after a part happens because that part
- * did not fail: whoever wrote its value chose that. */
+/* Labels what comes after a part inside of a block with a fallback or retries: it happens because
+ * that part did not fail, so whoever wrote its value chose it. */
 void pdl_op_SURVIVED(pdl_fiber *f) {
     bool is_guarded = f->handlers.n > 0 || f->handled;
     if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
@@ -163,8 +164,9 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
     f->control |= f->attempt_control;
 }
 
-/* One of a few constants, chosen by a bounded value, is bounded as that is. Text that is made of
- * several such is not: each choice labels its own result, so that joining them is seen. */
+/* Joining one of a few constants, which a bounded value chose, is as bounded as that value. A text
+ * of several such choices is not: each choice labels its own result, so that their join is
+ * noticed. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 
 void pdl_op_CHOSEN(pdl_fiber *f) {
@@ -224,8 +226,9 @@ void pdl_op_PART_END(pdl_fiber *f) {
     f->print = s.print;
 }
 
-/* `until` sees the messages of the iteration that has just ended, and no others. CHILD gives them
- * away before it is tested, so the part remembers them instead of its context. */
+/* Keeps the messages of the iteration that has just ended, because `until` sees these and no
+ * others. The instruction CHILD moves them away before `until` is tested, so the saved state has
+ * them in place of the context. */
 void pdl_op_ROUND_KEEP(pdl_fiber *f) {
     pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     *pdl_vec_push(&f->saves) =
@@ -251,16 +254,17 @@ pdl_step pdl_op_SET_CONTEXT(pdl_fiber *f, pdl_err *err) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Every block makes a message, which costs more than most blocks: a node of the context, the id of
- * the block. The messages of a silent part (an entry of defs, a call in an expression) end with it,
- * so only the part itself can read them. In a program in which no instruction reads messages they
- * are not made: a function that computes runs a quarter faster. */
+/* Returns the id of the block that makes a message; owned. A message costs more than most blocks: a
+ * node of the context, and the id of the block. The messages of a silent part (an entry of defs, a
+ * call in an expression) end with it, so only the part itself can read them. In a program in which
+ * no instruction reads messages they are not made: a function that computes runs a quarter
+ * faster. */
 
 static pdl_path *own_path(pdl_fiber *f, const pdl_blockinfo *info) {
     return info ? pdl_vm_part_path(f, info) : pdl_path_keep(pdl_vm_block_path(f));
 }
 
-/* How a content prints in a context stream: Python's str. */
+/* Prints a content in a context stream, as Python's str does. */
 static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_val_str(content, &b, err);
@@ -330,7 +334,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    pdl_val shown = pdl_masked(f->run->opt.mask, pdl_keep(v)); /* part by part */
+    pdl_val shown = pdl_masked(f->run->opt.mask, pdl_keep(v)); /* masked part by part */
     bool ok = pdl_stringify(shown, &b, err);
     if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
     pdl_drop(shown);
@@ -357,8 +361,8 @@ static pdl_step join_pending(pdl_fiber *f, size_t n) {
     return PDL_STEP_DONE;
 }
 
-/* Joining needs the content of values that are not text, so only promises of text stay unresolved
- * pieces. */
+/* Returns true when a piece is a promise that may stay in a join. Joining needs the content of
+ * values that are not text, so only promises of text stay unresolved. */
 static bool pieces_pend(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_may_hold_promise(*under(f, i))) return true;
@@ -383,7 +387,7 @@ pdl_step pdl_op_JOIN_TEXT(pdl_fiber *f, size_t n, pdl_err *err) {
     return step_of(ok);
 }
 
-static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the top */
+static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* appends to the top */
     pdl_val acc = *top(f), out, text = pdl_absent();
     bool first = pdl_is_str(acc) && !pdl_str_get(acc).n;
     pdl_label label = pdl_label_of(x) | pdl_label_of(acc);
@@ -399,7 +403,7 @@ static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the 
     return step_of(ok);
 }
 
-/* The text so far becomes a join with a further piece. The pieces are a list that grows in
+/* Makes a join of the text so far and a further piece. The pieces are a list that grows in
  * place. */
 static void piece_add(pdl_fiber *f, pdl_val x) {
     pdl_val acc = *top(f);
@@ -425,7 +429,8 @@ pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* In a context stream the separator is a message of the loop when the loop has its own role. */
+/* Adds the separator in a context stream. It is a message of the loop when the loop has its own
+ * role. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = block(f)->info->role;
     if (pdl_is_absent(role))

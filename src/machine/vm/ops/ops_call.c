@@ -29,8 +29,8 @@
 
 #include "base/banned.h"
 
-/* Arguments of a call as laid on the stack, *list and **dict spread out. The values are borrowed:
- * from the stack, from the containers that are spread, and from `walked`. */
+/* The arguments of a call as laid on the stack, with *list and **dict spread out. The values are
+ * borrowed: from the stack, from the containers that are spread, and from `walked`. */
 typedef struct spread {
     pdl_val *pos;
     size_t n_pos;
@@ -73,8 +73,8 @@ static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
     return true;
 }
 
-/* The shape's arguments on top of the stack; `first`: values below them that count as positional (a
- * receiver). */
+/* Lays out the arguments on top of the stack as the call signature says. first: number of values
+ * below them that count as positional (a receiver). */
 static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s, pdl_err *err) {
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
@@ -121,11 +121,11 @@ size_t pdl_vm_arg_count(const pdl_callsig *s) {
     return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
 }
 
-/* A native of the value below the shape's arguments, and of these. */
+/* Calls a native with the value below the arguments, and these. */
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
                         pdl_err *err) {
     const pdl_native_env *env = pdl_vm_native_env(f);
-    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they are in the right order already */
+    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* the arguments are in the right order already */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
         return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw,
                                out, err);
@@ -145,8 +145,8 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. label: of what
- * chose the native. */
+/* Makes the promise of the effect that a native requests, see PDL_N_EFFECT. Takes asked. label: the
+ * label of what chose the native. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
                             pdl_err *err) {
     pdl_effect_kind kind;
@@ -167,8 +167,8 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_va
     return st;
 }
 
-/* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values
- * from under it. */
+/* Drops n values from below the frame that a call pushed above its arguments, perhaps with a value
+ * for its routine. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = frame(f);
     pdl_val value = has_value ? pop(f) : pdl_absent();
@@ -178,8 +178,8 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     return PDL_STEP_DONE;
 }
 
-/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove
- * from below afterwards. */
+/* Calls callee with the arguments that are laid out; pushes the result or a frame. drop: number of
+ * values to remove from below afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_val out = pdl_absent();
     bool handled = false;
@@ -245,7 +245,7 @@ pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_step st = pdl_vm_force(f, under(f, n), err);
     if (st != PDL_STEP_DONE) return st;
-    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function takes promises as they are */
+    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function accepts promises unchanged */
         st = pdl_vm_force_n(f, n, err);
         if (st != PDL_STEP_DONE) return st;
     }
@@ -256,7 +256,7 @@ pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     return st;
 }
 
-/* obj.name(args) of an object of the worker: one request does both. */
+/* Calls obj.name(args) of an object of the worker: one request does both. */
 static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     spread s;
@@ -276,7 +276,7 @@ static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *e
     return PDL_STEP_DONE;
 }
 
-/* An attribute that can be called: a function in an object, a macro, a value of a module. */
+/* Calls an attribute that is a value: a function in an object, a macro, a value of a module. */
 static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_val out;
@@ -285,7 +285,8 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {
-        /* named like a mutator, but none for this type: REBIND leaves the variable unchanged */
+        /* It has the name of a mutating method, but this type has none: REBIND leaves the variable
+         * unchanged. */
         if (sh->root) {
             st = call_value(f, out, &s, n, err);
             if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
@@ -313,7 +314,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
         if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
-        /* null says nothing, and it is what most of them give */
+        /* null reveals nothing, and most such methods return it */
         bool null = pdl_is_null(pdl_list_at(out, 1));
         push(f, null ? pdl_null() : pdl_with_label(pdl_list_part(out, 1), label));
         pdl_drop(out);
@@ -413,7 +414,8 @@ pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_e
     return filter(f, sh, true, is_negated, err);
 }
 
-/* The operands were dropped: the result may be a promise of the code worker. */
+/* Outputs the result of a filter whose operands were dropped. It may be a promise of the code
+ * worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, &f->filtered, err);
     if (s == PDL_STEP_WAIT) return s;

@@ -32,7 +32,8 @@ struct pick {
     pdl_val vars;
 };
 
-/* Code that does not mention `result` has the variable of that name as its result. */
+/* Returns true when the code may read the name. Code that does not mention `result` has the
+ * variable of that name as its result. */
 static bool reads(const struct pick *p, pdl_str name) {
     return p->all || pdl_str_is(name, "result") || pdl_ident_is_in(p->text, name);
 }
@@ -42,15 +43,15 @@ static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
     if (!reads(p, s)) return true;
     bool function = pdl_is(v, PDL_V_FUNC);
-    /* code can read all that is known of a function */
+    /* Code can read everything that is known of a function. */
     pdl_label said = function ? pdl_label_of(pdl_func_of(v)->signature) : 0;
     p->vars = pdl_dict_puts(p->vars, s, pdl_with_label(pdl_keep(v), said));
     p->has_function |= function;
     return true;
 }
 
-/* The variables that the text reads, the context and usage among them. Functions of the program
- * bring the context with them: it is what they see when the code calls them. */
+/* Returns the variables that the text reads, the context and usage among them. The context is
+ * passed with functions of the program, because they see it when the code calls them. */
 static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     struct pick p = {f, text, wants_all(text), false, pdl_dict_new(4)};
     if (pdl_is_dict(scope)) {
@@ -155,7 +156,7 @@ pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_er
 
 struct words {
     pdl_val *argv;
-    pdl_label label; /* the label of the text that is split */
+    pdl_label label; /* label of the text that is split */
 };
 
 static bool add_word(void *user, pdl_str w) {

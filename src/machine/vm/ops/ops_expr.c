@@ -43,7 +43,8 @@ static void put_problem(pdl_buf *b, const pdl_problem *p) {
 
 static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     (void)user;
-    pdl_arena *own = pdl_arena_make(); /* a type has parts to release: a mark would not do */
+    /* a type has parts to release, for which a mark would not do */
+    pdl_arena *own = pdl_arena_make();
     pdl_problems problems = {0};
     const pdl_type *t = NULL;
     bool fits = false;
@@ -197,7 +198,8 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     }
 }
 
-/* Lenient undefined: equal to undefined only; `in` finds nothing in it; everything else fails. */
+/* Compares with a lenient undefined: it equals undefined only, `in` finds nothing in it, and
+ * everything else fails. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
@@ -255,7 +257,7 @@ pdl_step pdl_op_COMPARE(pdl_fiber *f, pdl_xop how, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* The value of a name that is not in scope: a global function, or undefined. */
+/* Returns the value of a name that is not in scope: a global function, or undefined. */
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
     pdl_str s = pdl_name_str(f->run->opt.names, name);
     const pdl_native *g = pdl_global_find(s);
@@ -265,7 +267,8 @@ pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
 
 /* --- access ----------------------------------------------------------------------------------- */
 
-/* The two attributes that templates are made of: a key of an object, a counter of a loop. */
+/* Handles the two kinds of attributes that templates use most: a key of an object, a counter of a
+ * loop. */
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
     if (pdl_is(x, PDL_V_CELL)) return pdl_vm_loop_attr(x, pdl_str_get(name), out);
     if (!pdl_is_dict(x) || is_method) return false;
@@ -298,9 +301,9 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     return PDL_STEP_DONE;
 }
 
-/* An undefined key finds nothing, as in Jinja, whose message names the attribute that x lacks. Only
- * a dict of an expression refuses to search for it. The message of an expression ends with the name
- * that is undefined, since that is the one to correct. */
+/* Returns the item for an undefined key, which finds nothing, as in Jinja, whose message names the
+ * attribute that x lacks. Only a dict of an expression refuses to search for it. The message of an
+ * expression ends with the undefined name, since that is the one to correct. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);
@@ -328,12 +331,13 @@ pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     }
     if (!(undefined ? undefined_item(f, x, key, &out, err) : pdl_item(x, key, &out, err)))
         return PDL_STEP_FAIL;
-    /* the choice of a part reveals something about the key */
+    /* The choice of a part reveals something about the key. */
     replace2(f, pdl_with_label(out, pdl_label_of_part(x) | pdl_label_of(key)));
     return PDL_STEP_DONE;
 }
 
-/* The words are Python's; a message of an expression ends with the name that is undefined. */
+/* Refuses an undefined bound in Python's words; a message of an expression ends with the undefined
+ * name. */
 static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
     if (!pdl_is(bound, PDL_V_UNDEFINED)) return true;
     pdl_str why = pdl_str_get(pdl_undefined_why(bound));

@@ -18,8 +18,8 @@
 
 #include "base/banned.h"
 
-/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends suffix unless
- * name ends with it. */
+/* Joins dir / name. The result is the name alone when dir is empty or "." or the name is absolute.
+ * Appends suffix unless name ends with it. */
 static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     bool here = !dir.n || pdl_str_is(dir, ".");
     if (!here && !(name.n && name.p[0] == '/')) {
@@ -96,7 +96,8 @@ static pdl_str named_file(const pdl_block *b) {
     return b->kind == PDL_BLOCK_import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
 }
 
-/* The path to try in a place. Returns false when there is none: the run has no folders for imports.
+/* Returns the path to try in a place. Returns false when there is none: the run has no folders for
+ * imports.
  */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
@@ -186,8 +187,8 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* The policy of the program that was built is in force from now on for what it does; computed and
- * included text is part of the module that it is in. */
+/* Puts the policy of a built program in force for what it does from now on; computed and included
+ * text is part of the module around it. */
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);
@@ -195,7 +196,7 @@ static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     return !code->modules || !r->opt.guard || r->opt.guard(r->opt.build_user, &r->opt, err);
 }
 
-/* The program in the text of a file. */
+/* Builds the program in the text of a file. */
 static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path,
                        pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
@@ -208,7 +209,7 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     }
     if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors,
                      err)) {
-        /* constants of a file that the run may have written carry the labels of its text */
+        /* Constants of a file that the run may have written have the labels of its text. */
         if (pdl_label_of(text)) pdl_code_relabel(code, pdl_label_of(text));
         if (guard(f, code, strcmp(verb, "include") == 0, err)) return code;
         pdl_code_drop(code);
@@ -218,8 +219,8 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     return NULL;
 }
 
-/* Stack: path text. The text of a file that was searched for is {path, text}, where path is the one
- * that was found. */
+/* Opens a source. Stack: path text. The text of a file that was searched for is {path, text}, where
+ * path is the one that was found. */
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
@@ -257,7 +258,8 @@ pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* A module sees the globals and, as an extension, the model parameters of its importer. */
+/* Returns the scope of a module, which sees the globals and, as an extension, the model parameters
+ * of its importer. */
 static pdl_scope *module_scope(const pdl_fiber *f) {
     pdl_name defaults = f->run->names.defaults;
     pdl_vref given = pdl_scope_find(f->scope, defaults);
@@ -326,7 +328,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
 
 /* --- lang: pdl -------------------------------------------------------------------------------- */
 
-/* The reference's message for a program that is not text. */
+/* Sets the reference's message for a program that is not text. */
 static bool no_text(pdl_vref v, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is_dict(v))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(v));
@@ -334,7 +336,7 @@ static bool no_text(pdl_vref v, pdl_err *err) {
                         pdl_type_name(v));
 }
 
-/* The policy is asked before the text becomes anything. */
+/* Asks the policy before the text becomes a program. */
 pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err *err) {
     if (!f->run->opt.guarded) {
         push(f, pdl_null());

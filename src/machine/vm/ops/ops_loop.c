@@ -1,7 +1,7 @@
 /* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
  *
- * A map runs each iteration in its own fiber, so that the model calls of all iterations overlap;
- * results, messages and output are nevertheless in the order of the list, and the error of the
+ * A map runs each iteration in a separate fiber, so that the model calls of all iterations overlap.
+ * Results, messages and output are nevertheless in the order of the list, and the error of the
  * smallest index is the one raised: a program must not be able to observe which call ended first.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -27,7 +27,7 @@
 
 #include "base/banned.h"
 
-/* A sequence that can be indexed: lists stay, other iterables become lists. */
+/* Makes a sequence that can be indexed: lists stay, other iterables become lists. */
 static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is(v, PDL_V_RANGE)) {
         *out = pdl_keep(v);
@@ -69,7 +69,7 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
     return true;
 }
 
-/* The source place of the kth list of the loop's `for`. */
+/* Returns the source place of the k-th list of the loop's `for`. */
 static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
     const pdl_block *b = block(f)->info->block;
     const pdl_fors *fors =
@@ -102,7 +102,7 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
                        "Lists inside the For block must be of the same length.");
 }
 
-/* The field `for` as it was evaluated: pairs of name and list. */
+/* Reports the field `for` as it was evaluated: pairs of name and list. */
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_val d = pdl_dict_new(n);
     for (uint32_t i = 0; i < n; i++)
@@ -172,7 +172,8 @@ void pdl_op_FOR_END(pdl_fiber *f) {
 
 /* --- map -------------------------------------------------------------------------------------- */
 
-/* iterations open at a time when maxWorkers is absent: bounds memory, not order */
+/* Iterations that are open at a time when maxWorkers is absent. This bounds memory and does not
+ * change the order. */
 enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
@@ -230,7 +231,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     c->nested = f->nested;
     pdl_vm_set_budget(c, f->budget);
     c->out = pdl_out_child(f);
-    /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
+    /* This record only carries the id of the map, so that parts of the iteration find theirs. */
     pdl_vm_block *b = pdl_vec_push(&c->blocks);
     *b = (pdl_vm_block){
         .path = pdl_path_keep(pdl_vm_block_path(f)),
@@ -347,7 +348,8 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 
 /* --- fold ------------------------------------------------------------------------------------- */
 
-/* The fold is a loop over the list: the loop holds the function, the stack the value so far. */
+/* Begins a fold, which is a loop over the list: the loop holds the function, the stack the value so
+ * far. */
 pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;
@@ -380,7 +382,7 @@ pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
         return step_of(
             pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
     pdl_step s = python ? pdl_vm_force(f, top(f), err)
-                        : PDL_STEP_DONE; /* a function of Python sees a value */
+                        : PDL_STEP_DONE; /* a function of Python gets a value */
     if (s != PDL_STEP_DONE) return s;
     pdl_val args[2] = {pop(f), pdl_list_part(l->lists[0], l->i++)};
     if (!python) return pdl_vm_call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);

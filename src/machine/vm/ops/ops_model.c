@@ -19,8 +19,8 @@
 
 #include "base/banned.h"
 
-/* Messages without the ids of their blocks. traced: the same with ids, for the trace; absent when
- * the run is not traced. */
+/* Makes the messages without the ids of their blocks. traced: the messages with ids, for the trace;
+ * absent when the run is not traced. */
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *traced, pdl_err *err) {
     pdl_val ctx;
     *traced = pdl_absent();
@@ -42,7 +42,7 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
     return true;
 }
 
-/* Takes traced, the messages of the request as a trace shows them. */
+/* Reports the messages of the request as a trace shows them. Takes traced. */
 static void send_input(pdl_fiber *f, pdl_val traced) {
     if (pdl_is_absent(traced)) return;
     pdl_vm_send_field(f, "pdl__model_input", traced, 0);
@@ -62,7 +62,7 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     return PDL_STEP_FAIL;
 }
 
-/* Parameters with the defaults for the model filled in; unchanged without a model. */
+/* Fills in the defaults of the model's parameters; they are unchanged without a model. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
                           pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given))
@@ -118,8 +118,8 @@ static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     return pdl_list_concat(messages, a->repair);
 }
 
-/* Messages of an attempt that failed are added to a list; a context stays one, which costs nothing
- * however long it is. Takes messages. */
+/* Adds messages of a failed attempt to a list; a context stays one, which costs nothing however
+ * long it is. Takes messages. */
 static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!pdl_is(messages, PDL_V_CONTEXT) || !a || pdl_is_absent(a->repair)) return messages;
@@ -128,7 +128,7 @@ static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     return list;
 }
 
-/* The model of a processor: its name, else its type; null when it has neither. Borrowed. */
+/* Returns the model of a processor: its name, else its type; null when it has neither. Borrowed. */
 static pdl_vref processor_model(pdl_vref processor) {
     pdl_vref m = pdl_dict_getz(processor, "model");
     if (!pdl_is_str(m)) m = pdl_dict_getz(processor, "type");
@@ -143,7 +143,7 @@ static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
                pdl_type_name(v));
 }
 
-/* model: its name, or the processor of a block without one. */
+/* Makes the request. model: its name, or the processor of a block without one. */
 static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
                           pdl_val params) {
     pdl_val r = pdl_dict_new(6);
@@ -161,7 +161,8 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
-/* Does nothing follow in this code, up to its end, that changes the result or adds a message? */
+/* Returns true when nothing follows in this code, up to its end, that changes the result or adds a
+ * message. */
 static bool is_last(const pdl_code *code, size_t pc) {
     static const uint8_t harmless[] = {PDL_OP_CHILD,     PDL_OP_LEAVE,       PDL_OP_BIND_KEEP,
                                        PDL_OP_JOIN_TEXT, PDL_OP_TRACE_FIELD, PDL_OP_AWAIT};
@@ -177,10 +178,10 @@ static bool is_last(const pdl_code *code, size_t pc) {
     return true;
 }
 
-/* Will the answer of the call that f makes now be that of the run, whatever it says? Then a client
- * of `pdl serve` gets its calls of tools and its thoughts while they arrive. Most programs that are
- * put between a client and a model end with the model; where this cannot be known yet (a handler,
- * a parser, a loop) the client gets them at the end of the run, when it is known. */
+/* Returns true when the answer of the call that f makes now will be the run's, whatever it says. A
+ * client of `pdl serve` then gets its calls of tools and its thoughts while they arrive. Most
+ * programs between a client and a model end with the model; where this cannot be known yet (a
+ * handler, a parser, a loop) the client gets them at the end of the run. */
 static bool gives_result(const pdl_fiber *f) {
     const pdl_run_options *opt = &f->run->opt;
     if (!opt->keep_answers || opt->stream == PDL_STREAM_NONE || !(f->print & PRINT_RESULT))

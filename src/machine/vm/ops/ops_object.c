@@ -17,15 +17,15 @@ static void ask(pdl_fiber *f, pdl_val request) {
                         f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
 }
 
-/* {op, id, object}: the request holds the handle, so that the object lives until the answer. Takes
- * handle. */
+/* Makes {op, id, object}: the request holds the handle, so that the object lives until the answer.
+ * Takes handle. */
 static pdl_val about(const char *op, pdl_val handle) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(6), "op", pdl_textz(op));
     r = pdl_dict_putz(r, "id", pdl_int((int64_t)pdl_handle_of(handle)->id));
     return pdl_dict_putz(r, "object", handle);
 }
 
-/* {.., args, kwargs}; takes both. */
+/* Adds args and kwargs; takes both. */
 static pdl_val with_args(pdl_val r, pdl_val args, pdl_val kwargs) {
     r = pdl_dict_putz(r, "args", args);
     return pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_dict_new(0) : kwargs);
@@ -65,7 +65,7 @@ void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated) {
     ask(f, pdl_dict_putz(r, "left", pop(f)));
 }
 
-/* Tests that are operators. */
+/* The tests that are operators. */
 static const struct {
     const char *test, *operator;
 } operators[] = {
@@ -74,7 +74,7 @@ static const struct {
     {"le", "<="}, {"lessthan", "<"}, {"lt", "<"},  {"ne", "!="},
 };
 
-/* NULL: the test is not an operator. */
+/* Returns the operator of a test, or NULL when the test is not an operator. */
 static const char *operator_of(pdl_str test) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (pdl_str_is(test, operators[i].test)) return operators[i].operator;
@@ -108,7 +108,7 @@ void pdl_vm_start_slice(pdl_fiber *f) {
 
 /* How a filter uses objects. */
 typedef enum {
-    WALKS = 1,  /* goes through items, so that any iterator will do */
+    WALKS = 1,  /* iterates over items, so that any iterator will do */
     COUNTS = 2, /* calculates with them or compares them: the worker does that */
     LOOKS = 4,  /* reads an attribute of each item */
     TESTS = 8,  /* selects items by a test, which may be an operator */
@@ -147,8 +147,8 @@ static unsigned use_of(pdl_str filter) {
     return 0;
 }
 
-/* The argument of a filter that names attributes: a keyword, or at the position that the filter has
- * for it. Absent: none. */
+/* Returns the argument of a filter that names attributes: a keyword, or the one at the position
+ * that the filter has for it. Absent: there is none. */
 static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     for (size_t i = 0; i < sh->n_kw; i++)
@@ -158,8 +158,8 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     return positional ? args[at] : pdl_absent();
 }
 
-/* The attribute `key` of an object: fetched already, or a promise of the fetch that starts now.
- * Borrowed. */
+/* Returns the attribute `key` of an object: fetched already, or a promise of the fetch that starts
+ * now. Borrowed. */
 static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);
@@ -171,8 +171,8 @@ static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     return promise;
 }
 
-/* Follows a path from v; objects on the way have their attribute when this is done. *open: the
- * promise that it waits for, or absent. Borrowed. */
+/* Follows a path from v. Objects on it have their attribute when this is done. *open: the promise
+ * that it waits for, or absent. Borrowed. */
 static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
@@ -233,8 +233,8 @@ bool pdl_vm_any_object(const pdl_fiber *f, size_t n) {
     return any;
 }
 
-/* The test of a filter that picks items, when it is an operator with its operand; the one that
- * maps, when it calculates. */
+/* Returns the test of a filter that picks items, when it is an operator with its operand; or the
+ * filter of one that maps, when it calculates. */
 static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsigned use) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     if (sh->n_kw) return NULL;
@@ -247,7 +247,7 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
     return maps && (use_of(pdl_str_get(args[0])) & COUNTS) ? "" : NULL;
 }
 
-/* Returns true when the worker executes the filter. *operator: what it selects by. */
+/* Returns true when the worker executes the filter. *operator: the operator by which it selects. */
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
@@ -260,7 +260,7 @@ static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned us
     return *operator!= NULL;
 }
 
-/* Lets the worker execute the filter or method, in place of the value and the arguments. */
+/* Makes the worker execute the filter or method, in place of the value and the arguments. */
 static void count_there(pdl_fiber *f, const char *name, const pdl_callsig *sh,
                         const char *operator) {
     size_t n = pdl_vm_arg_count(sh);

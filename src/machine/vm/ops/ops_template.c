@@ -43,7 +43,7 @@ pdl_step pdl_op_OUT(pdl_fiber *f, bool only_text, pdl_err *err) {
 typedef struct loop_obj {
     pdl_ext ext;
     pdl_val items;  /* list */
-    size_t i;       /* items begun; the current one is i - 1 */
+    size_t i;       /* number of items begun; the current one is i - 1 */
     uint32_t depth; /* from 0 */
     bool recursive, autoescape;
     uint32_t entry; /* where the body begins, for loop(...) */
@@ -57,7 +57,7 @@ static pdl_vref loop_child(const pdl_obj *o, size_t i) {
     return i == 1 ? l->changed : pdl_absent();
 }
 
-/* loop.cycle, loop.changed: a method with its loop. */
+/* A method with its loop: loop.cycle, loop.changed. */
 typedef struct bound_obj {
     pdl_ext ext;
     pdl_val self, name;
@@ -104,7 +104,8 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
     if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
-    pdl_label whole = pdl_label_of(l->items); /* of what says how many there are, as `length` */
+    /* label of the number of items, for attributes such as `length` */
+    pdl_label whole = pdl_label_of(l->items);
     if (pdl_str_is(name, "index"))
         *out = pdl_int(i + 1);
     else if (pdl_str_is(name, "index0"))
@@ -134,7 +135,7 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* Depth of a loop that begins: one below the loop whose body this frame runs again. */
+/* Returns the depth of a loop that begins: one below the loop whose body this frame runs again. */
 static uint32_t loop_depth(pdl_fiber *f) {
     const pdl_vm_frame *fr = frame(f);
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
@@ -212,8 +213,9 @@ typedef struct macro_obj {
     pdl_ext ext;
     const pdl_macro_info *info;
     pdl_code *code;   /* kept */
-    pdl_scope *scope; /* at the definition */
-    bool nested;      /* defined inside a loop or macro: it sees that scope, not the template's */
+    pdl_scope *scope; /* scope at the definition */
+    /* defined inside of a loop or macro: it sees that scope, not the template's */
+    bool nested;
 } macro_obj;
 
 static void macro_fini(pdl_obj *o) {
@@ -306,7 +308,7 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
 
 /* The arguments of a call of a macro, bound to its parameters. */
 typedef struct macro_args {
-    pdl_scope *scope;      /* for the body, owned: the parameters, then what the macro sees */
+    pdl_scope *scope;      /* owned scope for the body: the parameters, then what the macro sees */
     pdl_val extra, caller; /* owned: `kwargs`; the body of a {% call %}, or absent */
     pdl_str unknown;       /* a name that is no parameter, or p == NULL */
 } macro_args;
@@ -321,7 +323,7 @@ static void bind_positions(macro_args *a, const pdl_macro_info *info, const pdl_
                                                          PDL_FMT(info->params[i]))));
 }
 
-/* An argument given by position cannot be given again by name. */
+/* Binds an argument by name. One given by position cannot be given again by name. */
 static void bind_keyword(macro_args *a, const pdl_macro_info *info, size_t given, pdl_str name,
                          pdl_vref v) {
     size_t k = 0;
@@ -352,7 +354,7 @@ static bool check_macro_args(const macro_args *a, const pdl_macro_info *info, si
     return true;
 }
 
-/* Names that are always defined in a body. */
+/* Binds the names that are always defined in a body. */
 static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info,
                          const pdl_val *pos, size_t n_pos) {
     pdl_interner *in = f->run->opt.names;
@@ -393,7 +395,7 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
     return PDL_STEP_DONE;
 }
 
-/* loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
+/* Calls loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
 static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos,
                           size_t n_pos, pdl_err *err) {
     if (!l->recursive) {
@@ -455,7 +457,7 @@ pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size
 
 /* --- jinja code blocks ------------------------------------------------------------------------ */
 
-/* A template compiled once: found again by its text and options. */
+/* A template that was compiled once and is found again by its text and options. */
 struct pdl_template {
     pdl_arena *arena;
     pdl_code *code;

@@ -1,9 +1,9 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
  *
- * What a server says of its tools has the labels of that reply wherever it is a value: the
- * declarations, and the attributes and names of the functions. The functions themselves have none:
- * a tool that is called by its name is what the author of the program chose. One that a value
- * chose, be it a name in the list of the server, has the labels of that value.
+ * The declarations of a server's tools, and the attributes and names of their functions, have the
+ * labels of the server's reply wherever they are values. The functions themselves have none: the
+ * author of the program chose a tool that is called by its name. A tool that a value chose, such as
+ * a name in the list of the server, has the labels of that value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,8 @@
 
 #include "base/banned.h"
 
-/* No service takes texts as tools. One that names a function of the program means that function. */
+/* Refuses texts as tools, which no service accepts. A text that names a function of the program
+ * means that function. */
 static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
     bool is_list = pdl_is_list(tools);
     for (size_t i = 0, n = is_list ? pdl_list_len(tools) : 1; i < n; i++) {
@@ -77,7 +78,7 @@ void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-/* For errors that miss them (advise.c). */
+/* Notes the tools that the program does not get, for errors about them (advise.c). */
 static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_vref t = pdl_list_at(tools, i);

@@ -47,7 +47,8 @@ static const pdl_class closure_class = {
     .fini = closure_fini,
 };
 
-/* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */
+/* Makes {"type": "function", "function": {"name", "description", "parameters"}} (spec execution
+ * 6.4). */
 static pdl_val signature_of(const pdl_func_info *info) {
     const pdl_b_function *b = info->block;
     pdl_val f = pdl_dict_new(3);
@@ -94,8 +95,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
 
 static uint32_t entry_of(const pdl_closure *c) { return pdl_compile_function(c->code, c->info); }
 
-/* The scope of the body: that of the definition, the function's own name, and its parameters as
- * unbound, so that outer variables of the same name are hidden. */
+/* Makes the scope of the body: that of the definition, the function's own name, and its parameters
+ * as unbound, so that outer variables of the same name are hidden. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
@@ -145,8 +146,8 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Untyped parameters accept promises unchanged; a typed one is resolved, and so are all when the
- * arguments do not fit by name. */
+/* Checks the arguments. Untyped parameters accept promises unchanged; a typed one is resolved, and
+ * so are all when the arguments do not fit by name. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -163,7 +164,8 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     pdl_loc loc = b->args ? b->args->loc : b->head.loc;
     pdl_checked of = {"during function call to", call_source(b), loc, node};
     bool ok = pdl_vm_check_value(f->run, p->all, args, &of, err);
-    if (!ok) err->label |= pdl_label_of(c->base.signature); /* it has the words of the types */
+    /* the message has the words of the types */
+    if (!ok) err->label |= pdl_label_of(c->base.signature);
     return step_of(ok);
 }
 
@@ -180,9 +182,9 @@ static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref 
     return s;
 }
 
-/* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing
- * has to be resolved or bounded then, and no context is given. Returns the scope of the body, or
- * NULL for any other call. */
+/* Binds the usual call: the arguments are the parameters, single values of simple types that fit.
+ * Nothing has to be resolved or bounded then, and no context is given. Returns the scope of the
+ * body, or NULL for any other call. */
 static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
                               pdl_vref args) {
     const pdl_params *p = &c->info->block->params;
@@ -204,7 +206,8 @@ static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref
     return s;
 }
 
-/* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
+/* Takes pdl_context from the arguments, which replaces the context of the body; it need not be a
+ * parameter. */
 static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err *err) {
     pdl_vref given = pdl_dict_getz(*args, "pdl_context");
     *ctx = pdl_absent();
@@ -221,8 +224,8 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
-/* Any call: the scope of the body, and its context if one is given. Both are set together with DONE
- * only. */
+/* Binds any call: the scope of the body, and its context if one is given. Both are set together
+ * with DONE only. */
 static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
                           pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
     pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();
@@ -238,8 +241,8 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
-/* Where the policy wants to know what plans do (control: plans), a function that a value chose is
- * as a plan that the value wrote. */
+/* Enters a function that a value chose. Where the policy watches plans (control: plans), it is like
+ * a plan that the value wrote. */
 static void enter_function(pdl_fiber *f, pdl_label label) {
     pdl_vm_enter_chosen(f, label);
     if (f->run->opt.strict_plans) f->control |= label;
@@ -290,7 +293,8 @@ static void drop_all(const pdl_val *v, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
 }
 
-/* Boundary record: parts of the body have ids below the function's own, numbered by the call. */
+/* Pushes a boundary record: parts of the body have ids below the function's own, numbered by the
+ * call. */
 static void push_instance(pdl_fiber *f, pdl_closure *c) {
     pdl_path *place = NULL;
     if (f->blocks.n) {
@@ -370,7 +374,7 @@ static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
     push(f, module);
 }
 
-/* The scope of an included file stays; so does its background. */
+/* Ends an include, whose scope and background stay. */
 static void end_include(pdl_fiber *f) {
     pdl_val v = pop(f), background = f->background;
     pdl_scope *scope = f->scope;
@@ -406,7 +410,7 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
             s = pdl_inflight_await(f, 0, false, err);
             if (s != PDL_STEP_DONE) return s;
         }
-        /* code called the function and needs a value */
+        /* Code called the function and needs a value. */
         if (f->done) s = pdl_vm_force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
         f->state = FIBER_DONE;

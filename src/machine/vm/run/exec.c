@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-/* An instruction that must wait is executed again: pc goes back to it. */
+/* Makes a step. An instruction that must wait is executed again: pc goes back to it. */
 #define STEP(call)                                                                                 \
     do {                                                                                           \
         pdl_step s_ = (call);                                                                      \
@@ -71,15 +71,15 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_vref what = f->code->consts.p[i->c];
     if (i->op == PDL_OP_ERROR) {
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(what)));
-    } else { /* [text, class] */
+    } else { /* the value is [text, class] */
         pdl_str cls = pdl_str_get(pdl_list_at(what, 1));
         pdl_err_host(err, cls.p, "%.*s", PDL_FMT(pdl_str_get(pdl_list_at(what, 0))));
     }
     return PDL_STEP_FAIL;
 }
 
-/* Is it an attribute or item of an object of code, of which only its owner knows whether there is
- * one? Other promises are not waited for: they are values. */
+/* Returns true for an attribute or item of an object of code, when only its owner knows whether
+ * there is one. Other promises are not waited for: they are values. */
 static bool is_looked_up(const pdl_fiber *f, pdl_vref v) {
     if (!pdl_is(v, PDL_V_PROMISE)) return false;
     const pdl_promise *p = pdl_promise_of(v);
@@ -122,7 +122,7 @@ static void op_locals_open(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
 }
 
-/* What was held until it was accepted. */
+/* Prints what was held until it was accepted. */
 static pdl_step op_release(pdl_fiber *f, pdl_err *err) {
     uint8_t muted = f->print;
     if (!((muted ^ block(f)->print) & PRINT_RESULT)) return PDL_STEP_DONE;
@@ -281,7 +281,7 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
 #define ARG_PTR(type)         , f->code->operands.p[i->c]
 #define ARG_PTR_OR_NULL(type) , f->code->operands.p[i->c]
 
-/* Flat switch: one case an opcode. */
+/* A flat switch with one case for each opcode. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
     const bool traced = PDL_TRACES(f->run->opt.debug, exec);
     for (;;) {

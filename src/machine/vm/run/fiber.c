@@ -289,7 +289,7 @@ static void make_path(pdl_fiber *f, size_t k) {
     pdl_vm_block *b = &f->blocks.p[k];
     pdl_path *up = k ? f->blocks.p[k - 1].path : NULL;
     b->path = with_kind(seg_path(up, b->info, k ? f->blocks.p[k - 1].iter : 0), b->info->kind);
-    /* a fallback belongs to no attempt */
+    /* A fallback belongs to no attempt. */
     if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return;
     pdl_path *p = b->path;
     b->path = pdl_path_numbered(p, "retry", (uint32_t)b->attempts->done);
@@ -330,7 +330,8 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     err->loc = loc;
 }
 
-/* at: of the fault in the text, which is quoted around it when it is long. */
+/* Puts a text before the message. at: offset of the fault in the expression's text, which is quoted
+ * around it when it is long. */
 static void put_in_front(const char *what, const pdl_expr *expr, size_t at, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s ", what);
@@ -399,7 +400,7 @@ static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err)
     }
 }
 
-/* A failure inside `lang: pdl` is one of the code block. */
+/* Rewords a failure inside of `lang: pdl` as one of the code block. */
 static void pdl_code_error(pdl_err *err, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "PDL Code error: ");
@@ -429,7 +430,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->pc = h->pc;
 }
 
-/* Does the program call the library in this frame? */
+/* Returns true when the program calls the library in this frame. */
 static bool enters_library(const pdl_vm_frame *fr) {
     if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return false;
     return fr->code->library && !fr[-1].code->library && fr->loc.src;

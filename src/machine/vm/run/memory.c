@@ -4,8 +4,8 @@
  * be tested. So allocation never fails for its caller (base/alloc.h): there is a reserve, which is
  * released when malloc fails, and the next block, call or turn of a loop raises an ordinary error
  * with its place. When even the reserve was not enough, the process ends, and its last message
- * names the place. Runs of one session have their turns one after another, so they share a
- * reserve: the 2000 runs of a batch would otherwise keep 4 GB of address space aside.
+ * names the place. Runs of one session have their turns one after another, so they share a reserve:
+ * otherwise the 2000 runs of a batch would keep 4 GB of address space aside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,8 @@
 
 enum {
     RESERVE = 2 *
-              /* for one instruction (large requests check first) and for leaving the program */
+              /* Enough for one instruction (large requests check first) and for leaving the
+               * program. */
               PDL_ALLOC_LARGE,
     WORDS = 1 << 16, /* for the message */
 };
@@ -47,7 +48,7 @@ void pdl_reserve_drop(pdl_reserve *v) {
     pdl_free(v);
 }
 
-/* pdl_alloc_watch.give */
+/* The member give of pdl_alloc_watch. */
 static bool release_reserve(void *user, size_t n) {
     pdl_run *r = user;
     if (!r->reserve->memory) return false;
@@ -58,7 +59,7 @@ static bool release_reserve(void *user, size_t n) {
     return true;
 }
 
-/* pdl_alloc_watch.last_words */
+/* The member last_words of pdl_alloc_watch. */
 static void report_oom(void *user, size_t n) {
     pdl_run *r = user;
     pdl_err err = {0};

@@ -1,9 +1,9 @@
 /* ok.c -- the invariants of the machine's structures, asserted where they are changed.
  *
- * Builds with assertions check them at the entry and exit of what changes a fiber, an effect in
- * flight, a queue of output or a run, so the function that breaks a structure is the one reported.
- * Each check examines a bounded number of fields: what is below the top of a stack was on top when
- * it was checked. They are never applied to input, which may be anything.
+ * Builds with assertions check them at the entry and exit of functions that change a fiber, an
+ * effect in flight, a queue of output or a run, so the function that breaks a structure is the one
+ * reported. Each check examines a bounded number of members: what is below the top of a stack was
+ * on top when it was checked. Input, which may be anything, is never checked this way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Heights of the stacks as a frame or handler remembers them. */
+/* The heights of the stacks as a frame or handler remembers them. */
 typedef struct heights {
     size_t stack, blocks, saves, loops, bufs, handlers, locals;
 } heights;
@@ -36,7 +36,7 @@ static bool frames_ok(const pdl_fiber *f, heights now) {
     return n < 2 || is_within(of_frame(&f->frames.p[n - 2]), of_frame(&f->frames.p[n - 1]));
 }
 
-/* A handler belongs to a frame that is still there. */
+/* Checks that a handler belongs to a frame that is still there. */
 static bool handlers_ok(const pdl_fiber *f, heights now) {
     if (!f->handlers.n) return true;
     const pdl_handler *h = &f->handlers.p[f->handlers.n - 1];
@@ -44,7 +44,7 @@ static bool handlers_ok(const pdl_fiber *f, heights now) {
     return h->frame <= f->frames.n && h->calls_from <= f->n_calls && is_within(at, now);
 }
 
-/* Numbers of calls ascend, and a fiber waits only for its own calls. */
+/* Checks that numbers of calls ascend, and that a fiber waits only for its own calls. */
 static bool calls_ok(const pdl_fiber *f) {
     size_t n = f->calls.n;
     if (n && f->calls.p[n - 1].number >= f->n_calls) return false;

@@ -78,8 +78,8 @@ static void free_calls(pdl_run *r) {
     pdl_vec_fini(&all);
 }
 
-/* Among thousands of runs the memory of one has left the processor's cache while it waited. It is
- * fetched while the caller still reads other answers. */
+/* Fetches the memory of a run. Among thousands of runs it has left the processor's cache while it
+ * waited; the caller still reads other answers meanwhile. */
 static void prefetch(const pdl_run *r) {
     enum { TOP = 128 /* bytes of a stack */ };
     const pdl_fiber *f = r->main;
@@ -135,8 +135,8 @@ void pdl_run_free(pdl_run *r) {
     pdl_free(r);
 }
 
-/* Variables of the command line; pdl_context among them is the first context, a list of messages
- * being enough. The standard library and the usage record are always the run's. */
+/* Binds the variables of the command line. pdl_context among them is the first context, for which a
+ * list of messages is enough. The standard library and the usage record are always the run's. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
@@ -167,8 +167,8 @@ static bool is_data(pdl_vref v, unsigned *left) {
     return is;
 }
 
-/* Can messages be read by anybody but the run's caller? By the program, by functions of other
- * programs in its variables, by who watches the blocks. */
+/* Returns true when messages can be read by others than the run's caller: by the program, by
+ * functions of other programs in its variables, by a sink that watches the blocks. */
 static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref variables) {
     unsigned looks = 256;
     return code->sees_context || wants_blocks(r) ||
@@ -176,7 +176,7 @@ static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref v
 }
 
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
-    pdl_compile_functions(code); /* whether one of them sees messages is asked below */
+    pdl_compile_functions(code); /* whether one of them sees messages is checked below */
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->main = f;
     r->print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;
@@ -211,8 +211,8 @@ static void fail_run(pdl_run *r, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-/* The promise of a model's text that v is, or that a text consisting only of it is; absent when v
- * is something else. */
+/* Returns the promise of a model's text that v is, or that a text consisting only of it is; absent
+ * when v is something else. */
 static pdl_vref sole_source(pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
         pdl_vref pieces = pdl_promise_of(v)->pieces;
@@ -240,7 +240,8 @@ static void hide_result(pdl_run *r) {
     r->result = pdl_masked(m, r->result);
 }
 
-/* The main fiber has run its program: waits for what is still open, then takes the result. */
+/* Ends the main fiber, which has run its program: waits for what is still open, then takes the
+ * result. */
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
     pdl_step s = pdl_inflight_await(f, 0, false, err);
@@ -302,7 +303,8 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Source places of errors point into the sources of their program, which must outlive them. */
+/* Keeps code, because places of errors point into the sources of their program, which must outlive
+ * them. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
     enum {
         LOOK_BACK = 8
@@ -312,9 +314,9 @@ void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
     *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
 }
 
-/* Before an error takes effect, the calls made before it end: when streaming, their replies are
- * shown, because they were paid for, and an error of one of them comes first. Calls made before the
- * handler that will catch the error are left out. */
+/* Waits for the calls made before an error, before it takes effect: when streaming, their replies
+ * are shown, because they were paid for, and an error of one of them comes first. Calls made before
+ * the handler that will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;
@@ -329,8 +331,9 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     return s == PDL_STEP_WAIT ? s : PDL_STEP_DONE;
 }
 
-/* The message of an error may quote what the instruction was given: a key that is not there, a text
- * that is no number. Instructions fail before they take their operands. */
+/* Adds the labels of an instruction's operands to its error, whose message may quote them: a key
+ * that is not there, a text that is no number. Instructions fail before they take their
+ * operands. */
 static void label_of_operands(const pdl_fiber *f, pdl_err *err) {
     if (!f->pc || f->pc > f->code->ins.n) return;
     size_t n = pdl_code_operands_at(f->code, f->pc - 1);
@@ -355,7 +358,7 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* One turn of a fiber: until it ends, waits, or fails past all handlers. */
+/* Runs a fiber for one turn: until it ends, waits, or fails past all handlers. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->main && f->state == FIBER_DONE) return;
@@ -390,7 +393,7 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     fiber_ended(f);
 }
 
-/* PDL_STRESS=sched:SEED: picks one of the first runnable fibers. The result of a program must not
+/* Picks one of the first runnable fibers (PDL_STRESS=sched:SEED). The result of a program must not
  * depend on it. */
 static size_t random_place(pdl_run *r) {
     enum { WINDOW = 64 };
@@ -485,7 +488,7 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     fail_run(r, err);
 }
 
-/* The effect that a strand waits for; 0: none. */
+/* Returns the effect that a strand waits for; 0: none. */
 static uint32_t awaited(const pdl_fiber *f) {
     if (f->state == FIBER_WAIT_CALL) return f->wait_id;
     if (f->state == FIBER_WAIT_SLOT && f->run->queue_head < f->run->queue.n)

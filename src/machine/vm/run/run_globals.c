@@ -100,13 +100,13 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str text, pdl_vref old
     pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
     pdl_name name = pdl_intern(r->opt.names, text);
     bool set = f && pdl_scope_rebind(&f->scope, name, old, v);
-    /* What ends inside of the same call goes back to a saved scope. */
+    /* A save that ends inside of the same call returns to a saved scope. */
     for (size_t i = f ? f->saves.n : 0; i > 0 && f->saves.p[i - 1].frame == f->frames.n; i--)
         set = pdl_scope_rebind(&f->saves.p[i - 1].scope, name, old, v) || set;
     return set;
 }
 
-/* Inside of an imported file? It has no usage record. */
+/* Returns true inside of an imported file, which has no usage record. */
 static bool is_imported(const pdl_fiber *f) {
     for (size_t i = 0; i < f->frames.n; i++)
         if (f->frames.p[i].kind == FRAME_IMPORT) return true;
@@ -121,7 +121,8 @@ struct module_job {
     pdl_label said; /* labels of a tool server's definitions; 0: an ordinary file */
 };
 
-/* Parameters that a module's models inherit from its importer are not the module's own variables.
+/* Returns true for parameters that a module's models inherit from its importer, which are not the
+ * module's own variables.
  */
 static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
     if (name != job->f->run->names.defaults) return false;
@@ -130,7 +131,7 @@ static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v
            pdl_obj_of(given) == pdl_obj_of(v);
 }
 
-/* Is the member of a module what its tool server says: a tool, or the declarations? */
+/* Returns true when the member of a module is from its tool server: a tool, or the declarations. */
 static bool is_said(const struct module_job *job, pdl_str key, pdl_vref v) {
     return pdl_is(v, PDL_V_FUNC) ? !pdl_is_absent(pdl_dict_gets(job->frame->code->signatures, key))
                                  : pdl_str_is(key, "tools");
@@ -179,7 +180,7 @@ void pdl_op_SCOPE(pdl_fiber *f) {
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(names, i)));
     }
     if (pdl_is(lib, PDL_V_UNDEFINED))
-        pdl_drop(lib); /* in the library itself */
+        pdl_drop(lib); /* this is the library itself */
     else
         d = pdl_dict_putz(d, "stdlib", lib);
     if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", pdl_vm_usage_value(r));
@@ -194,7 +195,7 @@ void pdl_op_SCOPE(pdl_fiber *f) {
 
 double pdl_run_random(void *user) {
     pdl_run *r = user;
-    if (!r->rng_ready) { /* answered at once by every world */
+    if (!r->rng_ready) { /* every world answers at once */
         pdl_inflight *c = pdl_inflight_new(r->main, PDL_EFFECT_random, (pdl_loc){0});
         pdl_val v = pdl_promise_new(c->id);
         pdl_path *place = pdl_path_name(r->opt.place, "random");

@@ -25,8 +25,8 @@
 
 static size_t n_waiting(const pdl_run *r) { return r->queue.n - r->queue_head; }
 
-/* PDL_STRESS=slots:N lowers the ceilings, so that few calls show what happens when all slots are
- * taken. */
+/* Returns the ceiling. PDL_STRESS=slots:N lowers it, so that few calls show what happens when all
+ * slots are taken. */
 static size_t ceiling(const pdl_run *r, size_t most) {
     size_t said = r->opt.debug ? r->opt.debug->slots : 0;
     return PDL_LIKELY(!said) || said > most ? most : said;
@@ -34,8 +34,8 @@ static size_t ceiling(const pdl_run *r, size_t most) {
 
 bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= ceiling(r, PDL_MAX_OPEN_EFFECTS); }
 
-/* A queue that is consumed from the front need never run empty, so its consumed part is removed
- * when it is the greater one. Returns the new head. */
+/* Removes the consumed part of a queue when it is the larger one, because a queue that is consumed
+ * from the front need never run empty. Returns the new head. */
 static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
     enum { FEW = 64 };
     assert(head <= *n);
@@ -71,7 +71,7 @@ pdl_step pdl_await_model_slot(pdl_fiber *f) {
     return PDL_LIKELY(is_free) ? PDL_STEP_DONE : park(f, PDL_SLOT_MODEL);
 }
 
-/* Does a call of the code worker wait for the end of f? */
+/* Returns true when a call of the code worker waits for the end of f. */
 static bool serves_code(const pdl_fiber *f) {
     for (; f; f = f->parent)
         if (f->done) return true;
