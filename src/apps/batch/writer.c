@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/sort.h"
 #include "io/clock.h"
 #include "value/json_read.h"
 
@@ -55,11 +54,37 @@ static bool on_found(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
+/* Takes the text of a row that is in the journal now, if there is room. */
+static void keep_near(writer *w, done_row *d) {
+    if (!w->near) w->near = PDL_NEW_N(done_row, BATCH_NEAR);
+    done_row *slot = &w->near[d->number % BATCH_NEAR];
+    if (slot->json || w->near_bytes + d->n_json > BATCH_NEAR_BYTES) return;
+    *slot = *d;
+    d->json = NULL;
+    w->n_near++;
+    w->near_bytes += slot->n_json;
+}
+
+/* Returns true when the row that is wanted is near, and appends it. *ok: that succeeded. */
+static bool append_near(writer *w, bool *ok, pdl_err *err) {
+    done_row *slot = w->near ? &w->near[w->want % BATCH_NEAR] : NULL;
+    if (!slot || !slot->json || slot->number != w->want) return false;
+    *ok = append(w, (pdl_str){slot->json, slot->n_json}, err);
+    pdl_free(slot->json);
+    slot->json = NULL;
+    w->n_near--;
+    w->near_bytes -= slot->n_json;
+    return true;
+}
+
 /* Ordered output: appends rows that waited for the one that was written last. */
 static bool drain(writer *w, pdl_err *err) {
     while (w->waiting && w->want) {
         lookup l = {.w = w, .ok = true, .err = err};
-        if (!pdl_ledger_find(w->ledger, (int64_t)w->want, on_found, &l, err) || !l.ok) return false;
+        l.found = append_near(w, &l.ok, err);
+        bool far = !l.found && w->waiting > w->n_near;
+        if (far && !pdl_ledger_find(w->ledger, (int64_t)w->want, on_found, &l, err)) return false;
+        if (!l.ok) return false;
         if (!l.found) return true;
         w->waiting--;
         w->want = pdl_batch_sample_next(&w->order);
@@ -133,26 +158,11 @@ bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, p
     return true;
 }
 
-static int by_number(const void *a, const void *b) {
-    const done_row *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Ordered output: appends the rows of the turn in their order. Rows that are not next wait, and
- * those that waited may have been taken out of the journal already. */
+/* Ordered output: the rows of the turn wait like all others, and those whose turn it is go. */
 static bool append_ordered(writer *w, pdl_err *err) {
-    bool ok = w->turn.n < 2 || pdl_sort(w->turn.p, w->turn.n, sizeof *w->turn.p, by_number, err);
     w->waiting += w->turn.n;
-    for (size_t i = 0; ok && i < w->turn.n; i++) {
-        const done_row *d = &w->turn.p[i];
-        if (d->number != w->want) continue;
-        ok = append(w, (pdl_str){d->json, d->n_json}, err);
-        w->waiting--;
-        w->want = pdl_batch_sample_next(&w->order);
-        bool next_is_here = i + 1 < w->turn.n && w->turn.p[i + 1].number == w->want;
-        if (ok && !next_is_here) ok = drain(w, err);
-    }
-    return ok;
+    for (size_t i = 0; i < w->turn.n; i++) keep_near(w, &w->turn.p[i]);
+    return drain(w, err);
 }
 
 static bool append_turn(writer *w, pdl_err *err) {
@@ -202,6 +212,9 @@ bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
 void pdl_batch_writer_close(writer *w) {
     clear_turn(w);
     pdl_vec_fini(&w->turn);
+    for (size_t i = 0; w->near && i < BATCH_NEAR; i++) pdl_free(w->near[i].json);
+    pdl_free(w->near);
+    w->near = NULL;
     pdl_batch_output_close(w->output);
     w->output = NULL;
 }

@@ -18,7 +18,7 @@
 #include "batch/output.h"
 #include "batch/sample.h"
 
-/* A row that was finished in this turn. */
+/* A row that was finished; json is NULL where it is in the journal alone. */
 typedef struct batch_done {
     uint64_t number;
     char *json; /* owned */
@@ -39,7 +39,13 @@ typedef struct batch_writer {
     bool held;                  /* rows are gathered that are not in the file yet */
     uint64_t lost, lost_failed; /* finished rows that could not be written to the journal */
     PDL_VEC(done_row) turn;
+    done_row *near; /* ordered: of the rows that wait, some by their number modulo BATCH_NEAR */
+    size_t n_near, near_bytes;
 } writer;
+
+/* Rows that wait are in the journal. Those that end shortly before their turn, which are most of
+ * them, are kept here as well, because finding one in the journal takes as long as writing it. */
+enum { BATCH_NEAR = 2048, BATCH_NEAR_BYTES = 4 << 20 };
 
 /* The facts about the output in the journal. */
 typedef struct batch_mark {

@@ -181,16 +181,48 @@ static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     return false;
 }
 
+/* Returns true when nothing but `*` is special in the pattern, and it means any characters. */
+static bool has_only_stars(pdl_str pattern, unsigned special) {
+    if (special & PDL_GLOB_PATHS) return false;
+    for (size_t i = 0; i < pattern.n; i++)
+        if ((pattern.p[i] == '?' && special & PDL_GLOB_ONE) ||
+            (pattern.p[i] == '[' && special & PDL_GLOB_SETS))
+            return false;
+    return true;
+}
+
+/* Matches a pattern in which nothing but stars is special; it has one at least. The text begins
+ * with what is before the first star and ends with what is after the last one. What is between two
+ * stars is taken at its first place, which leaves most for the others. Every call of a model asks
+ * for seven patterns. */
+static bool follow_stars(pdl_str pattern, pdl_str text) {
+    size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
+           last = pdl_str_rfind(pattern, PDL_STR("*"));
+    pdl_str head = pdl_str_sub(pattern, 0, first),
+            tail = pdl_str_sub(pattern, last + 1, pattern.n);
+    if (text.n < head.n + tail.n || !pdl_str_starts(text, head) || !pdl_str_ends(text, tail))
+        return false;
+    text = pdl_str_sub(text, head.n, text.n - tail.n);
+    for (size_t k = first; k < last;) {
+        size_t next = pdl_str_find(pattern, PDL_STR("*"), k + 1);
+        pdl_str part = pdl_str_sub(pattern, k + 1, next);
+        size_t at = part.n ? pdl_str_find(text, part, 0) : 0;
+        if (at == PDL_NOT_FOUND) return false;
+        text = pdl_str_sub(text, at + part.n, text.n);
+        k = next;
+    }
+    return true;
+}
+
 static bool has_special(pdl_str pattern) {
     for (size_t i = 0; i < pattern.n; i++)
         if (pattern.p[i] == '*' || pattern.p[i] == '?' || pattern.p[i] == '[') return true;
     return false;
 }
 
-bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special) {
+static bool fits_parts(pdl_str pattern, pdl_str s, unsigned special) {
     glob_part few[FEW], *parts = few;
     uint32_t room[3 * (FEW + 1)] = {0}, *all = room;
-    if (!has_special(pattern)) return pdl_str_eq(pattern, s);
     if (pattern.n > FEW) parts = PDL_NEW_N(glob_part, pattern.n);
     glob g = {parts, read_parts(pattern, special, parts), (special & PDL_GLOB_PATHS) != 0};
     if (g.n > FEW) all = PDL_NEW_N(uint32_t, 3 * ((size_t)g.n + 1));
@@ -198,4 +230,10 @@ bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special) {
     if (all != room) pdl_free(all);
     if (parts != few) pdl_free(parts);
     return fits;
+}
+
+bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special) {
+    if (!has_special(pattern)) return pdl_str_eq(pattern, s);
+    bool simple = has_only_stars(pattern, special) && memchr(pattern.p, '*', pattern.n);
+    return simple ? follow_stars(pattern, s) : fits_parts(pattern, s, special);
 }

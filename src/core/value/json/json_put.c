@@ -4,8 +4,7 @@
  */
 #include "value/json_put.h"
 
-#include <inttypes.h>
-
+#include "base/num.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -32,8 +31,10 @@ void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text) {
 }
 
 void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n) {
+    char digits[PDL_NUM_MAX];
+    size_t length = pdl_num_int(n, digits);
     pdl_json_put_key(out, name);
-    pdl_buf_putf(out, "%" PRId64, n);
+    pdl_buf_put(out, (pdl_str){digits, length});
 }
 
 void pdl_json_put_bool(pdl_buf *out, const char *name, bool value) {
