@@ -39,7 +39,7 @@ def test_report():
 def test_estimate():
     t.begin({"in.jsonl": jsonl(words(200)), "prices.json": json.dumps({"openai/upper": {"input": 0.5, "output": 1}})})
     code, out, err = t.run("p.pdl", "-i", "in.jsonl", "--dry-run", PDL_PRICES=str(t.folder / "prices.json"))
-    t.check("--dry-run", code == 0 and "rows: 200, 50 of them looked at" in out and "calls of models: about 200\n" in out
+    t.check("--dry-run", code == 0 and "rows: 200, 50 of them examined" in out and "calls of models: about 200\n" in out
             and "cost: about" in out, out + err)
     t.check("--dry-run asks nobody and makes nothing", not t.service.asked and not (t.folder / "in.jsonl.journal").exists())
     code, out, err = t.run("p.pdl", "-i", "in.jsonl", "--dry-run", "--map", "word=other")

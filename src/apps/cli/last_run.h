@@ -1,4 +1,5 @@
-/* last_run.h -- the last run of a program that kept a journal, for what an editor shows of it.
+/* last_run.h -- finds the last run of a program that kept a journal, of which an editor shows
+ * values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +8,11 @@
 
 #include "base/buf.h"
 
-/* What was found last: a journal is asked again when it has changed. All-zero to start with. */
+/* The result of the last search: a journal is read again when it has changed. All-zero at first. */
 typedef struct last_run {
-    char *program; /* the one that was asked for; owned */
-    int64_t asked; /* when, ns */
-    char *journal; /* owned; NULL: there is none */
+    char *program; /* the program of the last search; owned */
+    int64_t asked; /* time of the last search, ns */
+    char *journal; /* owned; NULL when there is none */
     int64_t changed;
     bool has_trace;
     pdl_buf trace;
@@ -19,9 +20,9 @@ typedef struct last_run {
 
 void pdl_cli_last_run_fini(last_run *l);
 
-/* The trace of the last run of the program at this absolute path: of the newest journal or
- * recording beside it, or of the folder of durable runs. Belongs to l until the next call. *when:
- * when it was written last, ns since the epoch. Returns false when there is none. */
+/* Finds the trace of the last run of the program at this absolute path: from the newest journal or
+ * recording beside it, or from the folder of durable runs. l owns it until the next call. *when:
+ * when it was last written, ns since the epoch. Returns false when there is none. */
 bool pdl_cli_last_run(void *l, const char *program, pdl_str *trace, int64_t *when);
 
 #endif

@@ -53,16 +53,16 @@ static int wrong_usage(const arguments *a, char *message) {
     return code;
 }
 
-/* Opens closed standard descriptors, which the next opened file would get otherwise. The
- * replacement cannot be written, so output fails and is reported. */
+/* Opens closed standard descriptors, because the next opened file would get their numbers. The
+ * replacement cannot be written, so output fails with an error. */
 static void hold_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
-/* A conversation that grows is copied into a request at every turn: blocks of some megabytes are
- * kept for the next turn, not returned to the system and requested again page by page (half of the
- * time of a long agent loop). */
+/* Keeps large blocks of memory. A conversation that grows is copied into a request at every turn:
+ * blocks of some megabytes are kept for the next turn instead of being returned to the system and
+ * requested again page by page (half of the time of a long agent loop). */
 static void keep_large_blocks(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -85,9 +85,9 @@ int main(int argc, char **argv) {
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_http_use_alloc();
-    pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
+    pdl_pool_enter(pdl_pool_new()); /* used for the life of the process */
     signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
-    signal(SIGXFSZ, SIG_IGN);       /* so is the size limit of a file */
+    signal(SIGXFSZ, SIG_IGN);       /* the size limit of a file is an error of the write, too */
     if (argc > 3 && strcmp(argv[1], "__confine") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, false);
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)

@@ -1,5 +1,5 @@
-/* options.h -- commands and options of `pdl` as tables: parsing, help, man page and completion read
- * them.
+/* options.h -- commands and options of `pdl` as tables, which parsing, help, man page and
+ * completion read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@ typedef enum {
     OPT_FLAG,     /* no value */
     OPT_VALUE,    /* a value */
     OPT_VALUES,   /* a value, and the option may be repeated */
-    OPT_MAYBE,    /* the value may be left out; greedy */
-    OPT_ATTACHED, /* the same, only as --name=VALUE */
+    OPT_MAYBE,    /* the value may be left out; otherwise it is the next word */
+    OPT_ATTACHED, /* the value may be left out, and is only given as --name=VALUE */
 } opt_kind;
 
 typedef enum {
@@ -147,18 +147,18 @@ typedef enum {
 typedef struct option {
     opt_id id;
     const char *name; /* long name without dashes */
-    char letter;      /* or 0 */
+    char letter;      /* may be 0 */
     opt_kind kind;
     const char *value;   /* placeholder of the value */
     const char *choices; /* "a|b|c", or NULL */
     const char *doc;
 } option;
 
-/* May not be left out, where there is a value. */
+/* Returns true when the option takes a value that may not be left out. */
 static inline bool option_needs_value(const option *o) {
     return o->kind == OPT_VALUE || o->kind == OPT_VALUES;
 }
-/* Follows doc in help, manual page and completion. */
+/* Returns a text that follows doc in help, manual page and completion. */
 static inline const char *option_note(const option *o) {
     return o->kind == OPT_VALUES ? ". May be repeated" : "";
 }
@@ -167,21 +167,21 @@ struct command;
 typedef struct arguments {
     const struct command *command;
     bool given[OPT_COUNT];
-    pdl_str value[OPT_COUNT]; /* p == NULL: given without a value */
+    pdl_str value[OPT_COUNT]; /* p is NULL when it is given without a value */
     PDL_VEC(pdl_str) files;
-    /* each option with a value, in order: one that may be given several times is read here */
+    /* Each option with a value, in order; options that may be repeated are read here. */
     PDL_VEC(struct given_value {
         opt_id id;
         pdl_str value;
     })
     values;
-    PDL_VEC(pdl_str) policies; /* those of --policy */
-    PDL_VEC(pdl_str) args;     /* operands of a run that are the program's own */
-    PDL_VEC(char *) owned;     /* texts that files point to */
+    PDL_VEC(pdl_str) policies; /* values of --policy */
+    PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
+    PDL_VEC(char *) owned;     /* texts that members point to */
 } arguments;
 
 typedef struct command {
-    const char *name; /* "run" is the one without a word */
+    const char *name; /* "run" is the command without a word */
     int (*run)(const arguments *a);
     const opt_id *options; /* ended by OPT_COUNT */
     const char *operands;  /* "FILE", "FILE..." */
@@ -192,19 +192,20 @@ typedef struct command {
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
 
-/* Reads the command line. Returns false when it is wrong: *message (owned by the caller) says why;
- * exit code 2. *word: the command word, NULL when there is none. */
+/* Reads the command line. Returns false when it is wrong: *message (owned by the caller) has the
+ * reason, and the exit code is 2. *word: the command word, NULL when there is none. */
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message);
-/* program_operand.c: finds the program among the operands: X may be X.pdl, or on standard input.
- * word and the result: as above. */
+/* program_operand.c. Finds the program among the operands: X may be X.pdl, or on standard input.
+ * Returns as pdl_cli_arguments_read. */
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
-/* named_files.c: are the programs and the files of options there? As above. */
+/* named_files.c. Checks that the programs and the files of options exist. Returns as
+ * pdl_cli_arguments_read. */
 bool pdl_cli_finds_files(const arguments *a, char **message);
-/* overwrites.c: is no file that is to be written one that is read? As above. */
+/* overwrites.c. Checks that no file is both read and written. Returns as pdl_cli_arguments_read. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
 void pdl_cli_arguments_fini(arguments *a);
-/* A word as messages show it: an empty one as ''. */
+/* Returns a word as messages show it: an empty one as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
 
 void pdl_cli_help_write(const command *c, pdl_buf *out);

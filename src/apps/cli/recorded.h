@@ -1,4 +1,5 @@
-/* recorded.h -- a recording of --record as a durable run, which can be run again from the page.
+/* recorded.h -- turns a recording of --record into a durable run, which can be run again from the
+ * page.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,14 +9,14 @@
 #include "cli/cli.h"
 
 typedef struct recorded {
-    char *folder, *journal; /* owned; NULL: none */
+    char *folder, *journal; /* owned; NULL when there is none */
 } recorded;
 
-/* Makes the journal of a durable run, in a private folder, in which the text of the file was
- * answered what the recording holds. *out: released by fini, which removes it, also after an error.
- * Errors: io, replay, those of the program. */
+/* Makes the journal of a durable run in a private folder: the program `text` of the file with the
+ * answers of the recording. pdl_cli_recorded_fini releases *out and removes the folder, also after
+ * an error. Errors: io, replay, those of the program. */
 PDL_MUST bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file,
                                     pdl_str text, recorded *out, pdl_err *err);
-void pdl_cli_recorded_fini(recorded *r); /* zeroed is fine */
+void pdl_cli_recorded_fini(recorded *r); /* r may be all-zero */
 
 #endif

@@ -1,4 +1,4 @@
-/* repl.h -- the interactive session: what it keeps, and how typed text becomes programs. Private to
+/* repl.h -- the interactive session: its state, and how typed text becomes programs. Private to
  * cli.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,22 +13,26 @@
 
 typedef struct repl {
     pdl_engine *engine;
-    pdl_value *inputs;       /* variables and context that the next entry begins with; NULL: none */
+    /* variables and context with which the next entry begins; NULL when there are none */
+    pdl_value *inputs;
     PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
-    char *model;             /* that lines of text are sent to; owned, NULL: none */
+    /* model that lines of text are sent to; owned, NULL when there is none */
+    char *model;
     pdl_line_edit *lines;
     term term;
     bool is_over;
 } repl;
 
-/* Runs a program and keeps what it leaves. False: it failed, and why was printed. */
+/* Runs a program and keeps the variables and the context that it leaves. Returns false when it
+ * failed, after printing why. */
 bool pdl_repl_run(repl *r, pdl_str text);
 
-/* Is the entry whole? is_empty: its last line is empty. */
+/* Returns true when the entry is whole. is_empty: its last line is empty. */
 bool pdl_repl_is_whole(pdl_str entry, bool is_empty);
-/* The program of an entry: a line of text, with a model its question, or the block that it is. */
+/* Appends the program of an entry: a block as it is; a line of text, with a model as its
+ * question. */
 void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out);
-/* The program of an entry as an item of a list. */
+/* Appends the program of an entry as an item of a list. */
 void pdl_repl_put_item(const char *program, pdl_buf *out);
 
 /* A pdl_complete_fn whose user is a repl. */

@@ -1,5 +1,5 @@
-/* rows_line.h -- how far a program is that runs for each row of a table: one line on a terminal,
- * which is rewritten and leaves nothing behind, or plain lines.
+/* rows_line.h -- the progress of a program that runs for each row of a table: one line on a
+ * terminal, which is rewritten and removed at the end, or plain lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,13 +13,14 @@ typedef struct rows_line {
     bool on_terminal, is_shown;
 } rows_line;
 
-/* As --progress says. Returns the milliseconds between two calls of `show`; 0: nothing is shown. */
+/* Begins the progress that --progress requests. Returns the milliseconds between two calls of
+ * `show`; 0 when nothing is shown. */
 uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a);
 void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t);
-/* Before anything else is written to the terminal. */
+/* Removes the line, before anything else is written to the terminal. */
 void pdl_cli_rows_line_clear(rows_line *l);
 
-/* "1 row", "2 rows"; seconds as people say them. */
+/* Append "1 row", "2 rows"; and seconds as people say them. */
 void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *many);
 void pdl_cli_put_time(pdl_buf *out, double s);
 

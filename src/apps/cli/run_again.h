@@ -1,5 +1,5 @@
-/* run_again.h -- pdl view ID --run PROGRAM: the user's program is run again from the page, changed
- * there, with what a durable run was answered before.
+/* run_again.h -- pdl view ID --run PROGRAM: the user's program, changed in the page, is run again
+ * with the answers of a durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,22 +11,22 @@
 
 typedef struct run_again run_again;
 
-/* journal: of the durable run that is shown; file, text: the program (borrowed). Enters the folder
- * of the run. Errors: usage, io, those of the journal. */
+/* Opens the run that is shown. journal: that of the durable run; file, text: the program
+ * (borrowed). Enters the folder of the run. Errors: usage, io, those of the journal. */
 PDL_MUST bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file,
                                      pdl_str text, run_again **out, pdl_err *err);
-/* The loop that the page's server has to use. */
+/* Returns the loop that the page's server has to use. */
 pdl_loop *pdl_cli_run_again_loop(run_again *r);
-/* Fills the members of the server's options that are its own. */
+/* Fills its members of the server's options. */
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o);
-/* Its server; borrowed until close. */
+/* Sets the server; borrowed until close. */
 void pdl_cli_run_again_serve(run_again *r, pdl_viewer *v);
 /* Lets the run continue, if one was started. *ready: it does not wait for the loop. Returns true
- * when it has ended now; then *run is what can be shown of it (owned; NULL: nothing), and when the
- * server does not show it as going on any more, pdl_cli_run_again_over is called. */
+ * when it has ended now; then *run is what can be shown of it (owned; NULL: nothing). When the
+ * server does not show it as running any more, pdl_cli_run_again_over must be called. */
 bool pdl_cli_run_again_turn(run_again *r, bool *ready, pdl_view_run **run);
 void pdl_cli_run_again_over(run_again *r);
 bool pdl_cli_run_again_is_running(const run_again *r);
-void pdl_cli_run_again_close(run_again *r); /* after its server was freed; NULL is fine */
+void pdl_cli_run_again_close(run_again *r); /* called after its server was freed; r may be NULL */
 
 #endif

@@ -1,4 +1,4 @@
-/* show_live.h -- pdl --view: a run is shown in a browser while it continues, and after it.
+/* show_live.h -- pdl --view: shows a run in a browser while it continues, and after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,24 +10,24 @@
 
 typedef struct show_live {
     pdl_session **session; /* borrowed; NULL until it is made */
-    pdl_sink sinks[2];     /* of the terminal, and of the page */
+    pdl_sink sinks[2];     /* sinks of the terminal, and of the page */
     pdl_live *live;
     pdl_viewer *viewer;
     pdl_str name, program; /* borrowed */
-    pdl_view_run *run; /* after the end */
+    pdl_view_run *run;     /* set after the end */
     bool stopped;
 } show_live;
 
-/* The sink that the run gets in place of this one. */
+/* Returns the sink that the run gets instead of this one. */
 pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
-/* Starts the server before the run, and prints the address on standard error. name, program,
- * frames (of --view-frame): borrowed until fini. Error: io. */
+/* Starts the server before the run, and prints the address on standard error. name, program, frames
+ * (of --view-frame): borrowed until fini. Error: io. */
 PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
                                       pdl_err *err);
-/* The run was interrupted: pages say so. */
+/* Notifies the pages that the run was interrupted. */
 void pdl_cli_show_live_leave(show_live *s);
-/* After the run: shows its trace until the user presses Ctrl-C. */
+/* Shows the trace after the run, until the user presses Ctrl-C. */
 void pdl_cli_show_live_end(show_live *s);
-void pdl_cli_show_live_fini(show_live *s); /* also of one that was not started */
+void pdl_cli_show_live_fini(show_live *s); /* s may not have been started */
 
 #endif

@@ -83,7 +83,7 @@ static bool read_tables(batcher *b) {
     pdl_err err = {0};
     pdl_str form = a->value[OPT_rows_form],
             out = a->given[OPT_rows_output] ? a->value[OPT_rows_output] : PDL_STR("-");
-    /* --format is about the names that do not say it. */
+    /* --format is only for names that do not say it */
     bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
     if (form.n && (!ok || pdl_table_is_standard(&b->o.input))) {
         pdl_err_fini(&err);
@@ -131,7 +131,7 @@ static void read_flags(batcher *b) {
         a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "reuse");
 }
 
-/* --- what people see -------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void on_tick(void *user, const pdl_batch_totals *t) {
     batcher *b = user;
@@ -155,11 +155,11 @@ static void choose_progress(batcher *b) {
 
 static void on_signal(void *user, int sig) {
     (void)user;
-    (void)sig; /* the loop wakes up, and the batch reads the flag */
+    (void)sig; /* the signal wakes the loop; the batch reads the flag */
 }
 
-/* Before the first row nothing has stopped: the command, columns or files are not those that a
- * batch can begin with. A file that another process uses is one of them. */
+/* Returns the exit code. It is 2 when no row was begun: the command line, columns or files are
+ * unusable, or another process uses a file. */
 static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
     if (ok) return t->failed ? 3 : 0;
     bool refused = err->kind == PDL_E_usage || (!t->begun && !pdl_err_is_cancel(err));
@@ -181,7 +181,7 @@ static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
     pdl_buf_fini(&line);
 }
 
-/* Numbers of estimates have no false precision: three digits. */
+/* Rounds a number of an estimate to three digits, since it is not more precise. */
 static double rough(double n) {
     double unit = 1;
     while (n / unit >= 1000) unit *= 10;
@@ -218,12 +218,12 @@ static int print_estimate_json(const pdl_batch_estimate *e) {
 
 static int print_estimate(const pdl_batch_estimate *e) {
     pdl_buf out = PDL_BUF;
-    pdl_buf_putf(&out, "rows: %llu, %llu of them looked at\n", (unsigned long long)e->rows,
+    pdl_buf_putf(&out, "rows: %llu, %llu of them examined\n", (unsigned long long)e->rows,
                  (unsigned long long)e->looked_at);
     if (e->broken)
         pdl_buf_putf(&out, "rows that cannot be read: %llu\n", (unsigned long long)e->broken);
     if (e->failed)
-        pdl_buf_putf(&out, "rows that would fail before they ask: %llu of those looked at\n",
+        pdl_buf_putf(&out, "rows that would fail before a model call: %llu of those examined\n",
                      (unsigned long long)e->failed);
     put_about(&out, "calls of models", e->calls);
     put_about(&out, "tokens of prompts", e->prompt_tokens);
@@ -261,7 +261,7 @@ static int run_batch(batcher *b) {
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
     pdl_cli_rows_line_clear(&b->line);
-    /* a row that failed is about its own place, which has the name of the input in it */
+    /* the error of a failed row has its place, which includes the name of the input */
     if (!ok && t.begun && err.kind == PDL_E_runtime)
         pdl_cli_print_error(&err, b->session);
     else if (!ok)
@@ -296,9 +296,9 @@ static int run_program(batcher *b) {
     return code;
 }
 
-/* Standard input is one for all rows, or the table itself; a file would be written by many rows at
- * a time. What the program does itself is known before the first row; what it includes or calls is
- * refused here. */
+/* Refuses requests to read standard input, which is one for all rows, or the table itself; and to
+ * write files, which many rows would write at a time. A request in the program itself is refused
+ * before the first row, one in an included or called file here. */
 static void refuse_input(void *user, pdl_request *r) {
     (void)user;
     pdl_request_refuse(r, "io", "a row of a batch has no standard input");
@@ -319,7 +319,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
-    char *out = pdl_batch_output_target(b->o.output.path); /* out of the sight of confined code */
+    char *out = pdl_batch_output_target(b->o.output.path); /* hides it from confined code */
     char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
     pdl_session_options o = {
@@ -335,7 +335,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     if (code) {
         pdl_free(out);
         pdl_free(journal);
-        return 2; /* 1 says that rows were begun */
+        return 2; /* 1 would mean that rows were begun */
     }
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
@@ -344,13 +344,13 @@ static int open_session(batcher *b, pdl_debug *debug) {
     b->o.budget = o.budget;
     b->o.cancel = o.cancel;
     b->o.dir = o.dir;
-    o.budget = NULL; /* one for all rows */
+    o.budget = NULL; /* the budget is one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
-    code = ok ? run_program(b) : 2; /* nothing has begun */
+    code = ok ? run_program(b) : 2; /* no row has begun */
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);

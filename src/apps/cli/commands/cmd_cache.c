@@ -20,7 +20,7 @@ enum { SHOWN_CP = 60 };
 
 typedef struct printer {
     bool json, whole;
-    int code; /* of a failed write */
+    int code; /* exit code of a failed write */
 } printer;
 
 static void put_line(printer *p, pdl_buf *line) {
@@ -29,7 +29,7 @@ static void put_line(printer *p, pdl_buf *line) {
     pdl_buf_fini(line);
 }
 
-/* The text of the last message, or of the first text that was embedded. */
+/* Returns the text of the last message, or of the first text that was embedded. */
 static pdl_vref last_text(pdl_vref request) {
     pdl_vref list = pdl_dict_getz(request, "messages");
     if (!pdl_is_list(list)) list = pdl_dict_getz(request, "input");
@@ -91,7 +91,7 @@ static bool put_row(void *user, const pdl_cache_row *r) {
     return p->json ? put_json(p, r) : put_text(p, r);
 }
 
-/* "30d" in seconds; false when it is not an age. */
+/* Reads an age such as "30d" in seconds; returns false for other texts. */
 bool pdl_cli_read_age(pdl_str s, int64_t *out) {
     static const struct {
         char unit;
@@ -117,7 +117,7 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
     return true;
 }
 
-/* Removes the file and what SQLite may have beside it. */
+/* Removes the file and the files that SQLite may have beside it. */
 static bool remove_file(pdl_str file, pdl_err *err) {
     static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
     bool ok = true;
@@ -131,7 +131,7 @@ static bool remove_file(pdl_str file, pdl_err *err) {
     return ok;
 }
 
-/* What is wrong with the command line; NULL: nothing. */
+/* Returns what is wrong with the command line, NULL when nothing is. */
 static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export", "rm"};
     bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");

@@ -20,21 +20,21 @@
 typedef struct checker {
     const arguments *a;
     pdl_session *session;
-    pdl_str file, folder; /* being checked */
+    pdl_str file, folder; /* the file that is checked */
     PDL_VEC(pdl_str) names;
     pdl_check_report report;
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
-    pdl_check_library library; /* for all files, and so are the names */
+    pdl_check_library library; /* shared by all files, like the names */
     bool failed;
-    size_t fixed; /* problems */
-    int code;     /* of a failed write */
+    size_t fixed; /* problems that were fixed */
+    int code;     /* exit code of a failed write */
 } checker;
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Text is for people and goes to standard error, other forms are for programs. */
+/* Writes a report: text is for people and goes to standard error, other forms are for programs. */
 static void put(checker *c, pdl_str text) {
     pdl_buf shown = PDL_BUF;
     if (c->report.form == PDL_REPORT_TEXT) {
@@ -110,7 +110,7 @@ static pdl_program *checked(checker *c, pdl_str text) {
     return p;
 }
 
-/* Writes the fixed text over the file. False: there was nothing to fix, or err is set. */
+/* Writes the fixed text to the file. Returns false when there was nothing to fix, or err is set. */
 static bool fix_file(checker *c, const pdl_program *p, pdl_buf *text, pdl_err *err) {
     pdl_buf fixed = PDL_BUF;
     size_t n = pdl_program_fix(p, pdl_buf_str(text), &fixed);
@@ -135,12 +135,12 @@ static void report_profile(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str t
     pdl_program *p = user;
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_sandbox_profile];
-    /* another machine may keep what this one cannot */
+    /* another machine may be able to enforce it */
     pdl_severity severity = kind == PDL_E_policy ? PDL_DIAG_WARNING : r->severity;
     pdl_program_diag(p, severity, r->name, loc, loc, "%.*s", PDL_FMT(text));
 }
 
-/* The profiles of blocks, as far as their files are known. */
+/* Checks the profiles of blocks, as far as their files are known. */
 static void check_profiles(checker *c, pdl_program *p) {
     size_t before = p->diags.n;
     pdl_session_check_profiles(c->session, p, true, report_profile, p);
@@ -151,7 +151,7 @@ static void check_profiles(checker *c, pdl_program *p) {
     pdl_program_settle(p, c->config.levels);
 }
 
-/* What the policies that a run would ask do to the program. */
+/* Checks what the policies of a run would do to the program. */
 static void check_policy(checker *c, pdl_program *p) {
     pdl_policies *policies = NULL;
     pdl_err err = {0};
@@ -166,7 +166,7 @@ static void check_policy(checker *c, pdl_program *p) {
     pdl_policies_free(policies);
 }
 
-/* A fix may uncover another problem that has one. More rounds: fixes undo each other. */
+/* A fix may uncover another problem that has a fix. After so many rounds fixes undo each other. */
 enum { MOST_ROUNDS = 20 };
 
 static void check_file(checker *c) {
@@ -200,8 +200,8 @@ static void leave_folder(checker *c) {
     c->config = (pdl_check_config){0};
 }
 
-/* pdl.toml and the paths of policies and profiles are those of the file's folder, so the files of
- * one folder share a session. */
+/* Opens the session of a folder. pdl.toml and the paths of policies and profiles are relative to
+ * the file's folder, so the files of one folder share a session. */
 static bool enter_folder(checker *c, pdl_err *err) {
     pdl_str folder = pdl_file_folder(c->file);
     if (c->session && pdl_str_eq(folder, c->folder)) return true;
@@ -234,7 +234,7 @@ static bool check_files(checker *c, pdl_err *err) {
 }
 
 static void add_names(checker *c, pdl_val vars) {
-    *pdl_vec_push(&c->names) = PDL_STR("pdl_args"); /* every run has it */
+    *pdl_vec_push(&c->names) = PDL_STR("pdl_args"); /* every run has this variable */
     for (size_t i = 0; i < pdl_dict_len(vars); i++)
         if (pdl_is_str(pdl_dict_key_at(vars, i)))
             *pdl_vec_push(&c->names) = pdl_str_get(pdl_dict_key_at(vars, i));
@@ -247,7 +247,8 @@ int pdl_cli_cmd_check(const arguments *a) {
     checker c = {.a = a, .file = a->files.p[0]};
     if (a->given[OPT_json]) c.report.form = PDL_REPORT_JSON;
     if (a->given[OPT_check_form])
-        pdl_report_form_find(a->value[OPT_check_form], &c.report.form); /* a choice of the option */
+        /* the value is one of the choices */
+        pdl_report_form_find(a->value[OPT_check_form], &c.report.form);
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
     bool begun = enter_folder(&c, &err) && pdl_cli_read_data(a, &vars, &err);

@@ -56,7 +56,7 @@ static const struct {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* The requested form; N_FORMS when there are several. */
+/* Returns the requested form; N_FORMS when there are several. */
 static size_t form_of(const arguments *a) {
     size_t form = N_FORMS - 1, given = 0;
     for (size_t i = 0; i < N_FORMS; i++)
@@ -75,7 +75,7 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     if (ok && !loaded) {
         pdl_cli_print_load_errors(p, s);
         if (forms[form].write != dump_nodes)
-            form = N_FORMS; /* nodes exist even when blocks do not */
+            form = N_FORMS; /* nodes can be shown even when blocks cannot */
     }
     ok = ok && (form == N_FORMS || forms[form].write(p, &out, &err));
     if (!ok) pdl_cli_print_error(&err, s);
@@ -89,7 +89,7 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     return code ? code : ok && loaded ? 0 : 1;
 }
 
-/* The tables of the language, for generators of code. */
+/* Prints the tables of the language, for generators of code. */
 static int dump_table(void) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};

@@ -65,7 +65,8 @@ static void on_tick(void *user, const pdl_batch_totals *t) {
     pdl_cli_rows_line_show(&e->line, t);
 }
 
-/* A number of failed answers alone would send people to --output for the reason. */
+/* Prints the reasons of failed answers: with their number alone, users would have to read the file
+ * of --output. */
 static void note_failures(pdl_vref result) {
     pdl_vref programs = pdl_dict_getz(result, "programs");
     for (size_t i = 0; i < pdl_list_len(programs); i++) {
@@ -103,7 +104,7 @@ static int evaluate(evaluator *e) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     e->o.budget = so->budget;
-    so->budget = NULL; /* one for all rows */
+    so->budget = NULL; /* the budget is one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, so);
@@ -111,7 +112,8 @@ static int evaluate(evaluator *e) {
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
     if (!pdl_is_absent(result)) {
-        code = report(e, result); /* it is paid for, whatever fails after */
+        /* the result is printed first, because it was paid for, whatever fails after that */
+        code = report(e, result);
         note_failures(result);
     }
     if (!ok) {

@@ -103,7 +103,7 @@ static bool is_same_place(pdl_vref a, pdl_vref b) {
            pdl_int_of(pdl_dict_getz(a, "line")) == pdl_int_of(pdl_dict_getz(b, "line"));
 }
 
-/* One line for the iterations of a map that all wait at one place. */
+/* Prints one line for all iterations of a map that wait at one place. */
 static void put_unknown(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not known:\n");
     for (size_t i = 0, next; i < pdl_list_len(list); i = next) {
@@ -118,7 +118,7 @@ static void put_unknown(pdl_vref list, pdl_buf *out) {
     }
 }
 
-/* "  p.pdl:7:3 if, with 2 model blocks: behind the reply of call 1" */
+/* Appends "  p.pdl:7:3 if, with 2 model blocks: after the reply of call 1". */
 static void put_unreached(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not reached:\n");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -138,7 +138,8 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
 
 static int64_t number_at(pdl_vref d, const char *key) { return pdl_int_of(pdl_dict_getz(d, key)); }
 
-/* "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call without a limit), ..." */
+/* Appends "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call without a limit),
+ * ...". */
 static void put_totals(pdl_vref notes, pdl_buf *out) {
     pdl_vref t = pdl_dict_getz(notes, "totals");
     long long calls = number_at(t, "calls"), endless = number_at(t, "calls_without_limit"),
@@ -179,7 +180,7 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     put_totals(notes, out);
 }
 
-/* What was noted, then the error that ended the run, if one did. */
+/* Prints the notes, then the error that ended the run, if one did. */
 static int report(const arguments *a, pdl_session *s, pdl_step step, pdl_vref problems) {
     pdl_val notes = pdl_session_explained(s);
     pdl_buf out = PDL_BUF;

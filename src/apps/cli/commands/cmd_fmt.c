@@ -1,4 +1,4 @@
-/* cmd_fmt.c -- pdl fmt [FILE]...: programs in the one layout.
+/* cmd_fmt.c -- pdl fmt [FILE]...: rewrites programs in the standard layout.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,10 +14,10 @@
 
 typedef struct formatter {
     const arguments *a;
-    pdl_session *session; /* for messages */
+    pdl_session *session; /* used for messages */
     pdl_format_options options;
     size_t changed, failed;
-    int code; /* of a failed write */
+    int code; /* exit code of a failed write */
 } formatter;
 
 static void put_changed(formatter *f, pdl_str file, pdl_str before, pdl_str after) {
@@ -31,7 +31,7 @@ static void put_changed(formatter *f, pdl_str file, pdl_str before, pdl_str afte
     pdl_buf_fini(&out);
 }
 
-/* What is done with the formatted text: shown, compared, or written over the file. */
+/* Shows the formatted text, compares it, or writes it to the file. */
 static bool deliver(formatter *f, pdl_str file, pdl_str before, pdl_str after, pdl_err *err) {
     bool same = pdl_str_eq(before, after), ok = true;
     bool looks = f->a->given[OPT_fmt_check] || f->a->given[OPT_diff];
@@ -47,7 +47,7 @@ static bool deliver(formatter *f, pdl_str file, pdl_str before, pdl_str after, p
     return ok;
 }
 
-/* The excerpt of an error may hold a key that the program gives. */
+/* Prints an error. Its excerpt may contain a key that the program gives, which is redacted. */
 static void print_error(const formatter *f, pdl_str file, pdl_str text, const pdl_err *err) {
     bool ok;
     pdl_program *p = pdl_program_new();
@@ -75,7 +75,7 @@ static void format_file(formatter *f, pdl_str file) {
     pdl_buf_fini(&text);
 }
 
-/* "A:B", "A" or "A:" */
+/* Reads "A:B", "A" or "A:". */
 static bool read_lines(pdl_str s, pdl_format_options *o) {
     uint64_t n[2] = {0, 0};
     size_t i = 0, part = 0, digits = 0;

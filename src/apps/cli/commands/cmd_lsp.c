@@ -12,8 +12,8 @@
 
 static void redact(void *user, pdl_str text, pdl_buf *out) { pdl_session_redact(user, text, out); }
 
-/* The folder of the manual, beside the library of a build tree, an extension or an installation;
- * owned, NULL: it is not there. */
+/* Returns the folder of the manual, beside the library of a build tree, an extension or an
+ * installation; owned, NULL when it does not exist. */
 static char *find_manual(const pdl_session *s) {
     static const char *const places[] = {"docs/manual", "../doc/libpdl/manual"};
     size_t n;

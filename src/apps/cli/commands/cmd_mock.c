@@ -44,13 +44,13 @@ static void on_signal(void *user, int sig) {
     ((mocker *)user)->stopped = true;
 }
 
-/* A reader of error output that is slow or gone does not stop the server. */
+/* Writes a line of the log. A slow or closed standard error does not stop the server. */
 static void write_log(void *user, pdl_str line) {
     (void)user;
     pdl_cli_put_stderr(line, NULL);
 }
 
-/* How to use it, in the form that a shell can evaluate. */
+/* Prints how to use it, in a form that a shell can evaluate. */
 static int print_use(const char *host, uint16_t port) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://%s:%u/v1 OPENAI_API_KEY=mock\n", host,

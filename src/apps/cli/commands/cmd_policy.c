@@ -58,7 +58,7 @@ static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
     pdl_buf_fini(&text);
 }
 
-/* A line of an error of several: "FILE:LINE - MESSAGE". */
+/* Appends a line of an error with several: "FILE:LINE - MESSAGE". */
 static void put_error_line(policy_report *c, pdl_str file, pdl_str text) {
     int64_t line = 0;
     size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
@@ -142,7 +142,8 @@ static pdl_vref hash_in(pdl_vref servers, pdl_vref server, pdl_vref tool) {
     return pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
 }
 
-/* A server wrote the names and the definitions: nothing of them looks like a line of ours. */
+/* Appends a change. A server wrote the names and the definitions, so they are made unable to look
+ * like a line of this command. */
 static void put_change(pdl_buf *out, const char *what, pdl_vref server, pdl_vref tool) {
     pdl_buf_putf(out, "%s: ", what);
     pdl_policy_put_visible(pdl_str_get(server), false, out);
@@ -165,7 +166,7 @@ static void put_definition(pdl_buf *out, pdl_vref definitions, pdl_vref server, 
     pdl_buf_fini(&json);
 }
 
-/* What a person should look at before the file is committed. Returns the number of tools. */
+/* Appends what a person should check before the file is committed. Returns the number of tools. */
 static size_t put_changes(pdl_vref before, pdl_vref now, pdl_vref definitions, pdl_buf *out) {
     size_t count = 0;
     for (size_t i = 0; i < pdl_dict_len(now); i++) {
@@ -186,7 +187,7 @@ static size_t put_changes(pdl_vref before, pdl_vref now, pdl_vref definitions, p
     return count;
 }
 
-/* Servers that are not named keep their entries. */
+/* Writes the lock file. Servers that are not named keep their entries. */
 static int lock(pdl_session *s, pdl_str file, const pdl_str *servers, size_t n) {
     pdl_err err = {0};
     pdl_val before, now, definitions = pdl_dict_new(4);
@@ -218,7 +219,7 @@ static int lock(pdl_session *s, pdl_str file, const pdl_str *servers, size_t n) 
     return code;
 }
 
-/* What is wrong with the command line; NULL: nothing. */
+/* Returns what is wrong with the command line, NULL when nothing is. */
 static const char *misuse(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : (pdl_str){0};
     bool locks = pdl_str_is(action, "lock");

@@ -1,8 +1,8 @@
 /* cmd_repl.c -- pdl repl: a conversation with the language, one entry after the other.
  *
  * It is a host program like others: it uses the public interface (pdl.h) and nothing else, so that
- * what works here works in every program. Each entry is a separate program; the variables and the
- * context that it leaves are what the next one begins with.
+ * everything that works here works in every program. Each entry is a separate program; the next
+ * entry begins with the variables and the context that it leaves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +26,8 @@
 
 enum { LOOK_MS = 50, MOST_SHOWN = 100 };
 
-/* Ctrl-C: of a run, which reads the flag, or of the line that is typed, which waits for the pipe
- * too, so that the signal counts although it comes just before the wait. */
+/* Set by Ctrl-C. A run reads the flag; the line editor waits for a pipe, too, so that a signal just
+ * before the wait is not lost. */
 static volatile sig_atomic_t interrupted;
 static int wake[2] = {-1, -1};
 
@@ -90,13 +90,13 @@ static void fail(repl *r, pdl_error *error) {
     pdl_error_free(error);
 }
 
-/* Waits for the end; Ctrl-C ends the run, and nothing else. */
+/* Waits for the end of an entry; Ctrl-C ends only the run. */
 static void wait_for(pdl_task *task) {
     while (pdl_task_wait(task, LOOK_MS) == PDL_TASK_WAITING)
         if (interrupted) pdl_task_cancel(task);
 }
 
-/* --- lines that a program asks for ------------------------------------------------------------ */
+/* --- input of programs ------------------------------------------------------------------------ */
 
 static void answer_text(pdl_request *request, pdl_str text) {
     pdl_value *v = pdl_value_text_n(text.p, text.n);
@@ -110,8 +110,8 @@ static void answer_nothing(pdl_request *request) {
     pdl_value_drop(v);
 }
 
-/* `read` on the terminal of the session: the same line editing as for entries. Where there is no
- * terminal the library reads, which knows what of standard input was not asked for yet. */
+/* Answers `read` on the terminal of the session, with the same line editing as for entries. Without
+ * a terminal the library reads, since it knows which input was read ahead. */
 static void on_input(void *user, pdl_request *request) {
     repl *r = user;
     const pdl_line_terminal at = pdl_cli_term_lines(&r->term);
@@ -150,7 +150,7 @@ static bool take_input(repl *r, pdl_error **error) {
     return !is_tty || pdl_engine_handle(r->engine, "input", "", on_input, r, error);
 }
 
-/* The messages of the run, after those that it began with. */
+/* Keeps the messages of the run, after those that it began with. */
 static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
     pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
               *before = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
@@ -250,7 +250,7 @@ static int show_context(repl *r) {
     return code;
 }
 
-/* The entries so far as a program that does the same. */
+/* Writes the entries so far as one program that does the same. */
 static int save(repl *r, pdl_str file) {
     pdl_buf out = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -277,7 +277,7 @@ static void run_entry(repl *r, pdl_str program) {
     if (pdl_repl_run(r, program)) *pdl_vec_push(&r->entries) = pdl_str_dup(program);
 }
 
-/* The file runs as the entry `include: FILE`, so that it is part of what :save writes. */
+/* Runs the file as the entry `include: FILE`, so that it is part of what :save writes. */
 static int load(repl *r, pdl_str file) {
     pdl_buf entry = PDL_BUF;
     if (!file.n) {
@@ -370,7 +370,7 @@ void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to) {
         fn(to, pdl_str_of(commands[i].name));
 }
 
-/* A unique beginning is enough. */
+/* Executes a command, of which a unique beginning is enough. */
 static void obey(repl *r, pdl_str line) {
     size_t blank = pdl_str_find(line, PDL_STR(" "), 0), found = 0, n_found = 0;
     pdl_str name = pdl_str_sub(line, 1, blank),
@@ -389,7 +389,7 @@ static void obey(repl *r, pdl_str line) {
 
 /* --- the conversation ------------------------------------------------------------------------- */
 
-/* One entry: lines until it is whole. False: the end. */
+/* Reads the lines of one entry. Returns false at the end. */
 static bool read_entry(repl *r, pdl_buf *entry) {
     pdl_buf line = PDL_BUF;
     bool more = true;
@@ -424,7 +424,8 @@ static void take(repl *r, pdl_str entry) {
     pdl_buf_fini(&program);
 }
 
-/* $XDG_STATE_HOME/pdl/history, else ~/.local/state/pdl/history. Owned; NULL: no home. */
+/* Returns $XDG_STATE_HOME/pdl/history, else ~/.local/state/pdl/history. Owned; NULL without a home
+ * folder. */
 static char *history_file(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     pdl_buf b = PDL_BUF;
@@ -441,7 +442,7 @@ static char *history_file(void) {
     return NULL;
 }
 
-/* Variables of --data and --data-file, as the interface takes them. */
+/* Reads the variables of --data and --data-file, in the form of the public interface. */
 static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
     pdl_val vars;
     pdl_buf json = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
@@ -456,7 +457,7 @@ static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
 static void converse(repl *r) {
     pdl_buf entry = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     struct sigaction act = {.sa_handler = on_interrupt},
-                     before; /* reading a line ends: no SA_RESTART */
+                     before; /* without SA_RESTART, so that a signal ends the reading of a line */
     sigaction(SIGINT, &act, &before);
     if (pdl_tty_is(STDIN_FILENO))
         pdl_cli_note("PDL %s. :help says what can be typed, Ctrl-D leaves.", pdl_version());
@@ -470,7 +471,7 @@ static bool is_process_enough(const arguments *a) {
     return a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
 }
 
-/* Reports mistakes in policies and profiles before the first entry, not with each. */
+/* Reports mistakes in policies and profiles before the first entry, and not with each. */
 static bool can_be_guarded(const arguments *a) {
     pdl_session_options o = {.policies = a->policies.p,
                              .n_policies = a->policies.n,

@@ -14,7 +14,7 @@ static int fail(pdl_err *err) {
     return code;
 }
 
-/* a changes: the command of the run is that of its journal. */
+/* Continues a run. The command of the run is that of its journal. */
 static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
     pdl_str file = given->files.p[0];

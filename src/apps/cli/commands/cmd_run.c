@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-/* PROGRAM_trace.json beside the program, without the program's suffix. */
+/* Returns PROGRAM_trace.json beside the program, without the program's suffix. */
 static char *trace_name(const arguments *a) {
     pdl_str v = a->value[OPT_trace], file = a->files.p[0];
     if (v.p) return pdl_str_dup(v);
@@ -37,8 +37,8 @@ static char *trace_name(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* A trace is written to its end, also after a signal; but then the other end of a pipe is not
- * waited for. */
+/* Writes a piece of the trace. It is completed after a signal, too, but then a pipe that does not
+ * accept it at once is not waited for. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()},
                      *before = pdl_cancel_enter(&scope);
@@ -47,8 +47,8 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     return ok;
 }
 
-/* A signal after the end of the program came while its values were written: the trace is whole
- * without those that take long, and the command has been interrupted all the same. */
+/* Notes a signal that came after the end of the program, while its values were written: the trace
+ * is complete except for values that take long, and the command counts as interrupted. */
 static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err) {
     if (pdl_run_error(pdl_session_get(s))->kind) return; /* the signal ended the program */
     (void)pdl_cancel_enter(scope);
@@ -82,14 +82,14 @@ static int write_trace(const arguments *a, const pdl_session *s) {
 typedef struct runner {
     const arguments *a;
     term term;
-    pdl_line_terminal terminal; /* the same, for questions */
+    pdl_line_terminal terminal; /* the terminal, for questions */
     pdl_session *session;
     pdl_stream stream;
-    show_live show; /* of --view */
+    show_live show; /* for --view */
     progress progress;
-    durable_command *durable; /* NULL: the run is not durable */
+    durable_command *durable; /* NULL when the run is not durable */
     pdl_vref inputs;
-    char *own_files[5]; /* owned: of -o, --trace, a durable run; NULL-terminated */
+    char *own_files[5]; /* owned: files of -o, --trace, a durable run; NULL-terminated */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -132,7 +132,7 @@ static int finish(runner *r, pdl_step step) {
             pdl_err_fini(&err);
         }
         pdl_drop(shown);
-        (void)pdl_cancel_enter(NULL); /* a trace is written to its end */
+        (void)pdl_cancel_enter(NULL); /* a trace is completed in any case */
         pdl_buf_fini(&b);
     } else {
         pdl_cli_term_put(&r->term, PDL_STR("\n"));
@@ -153,7 +153,7 @@ static int finish(runner *r, pdl_step step) {
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 
-/* --check: what was noted is the output, what the program would print is not. */
+/* Reports --check: the notes are the output; the output of the program is dropped. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
     pdl_durable_report(r->durable->run, &b);
@@ -162,7 +162,7 @@ static int report_check(const runner *r, pdl_step step) {
     pdl_buf_fini(&b);
     const pdl_err *e = step == PDL_STEP_FAIL ? pdl_run_error(pdl_session_get(r->session)) : NULL;
     if (!e || e->kind != PDL_E_replay) return code;
-    pdl_cli_print_error(e, r->session); /* a damaged journal says nothing of the program */
+    pdl_cli_print_error(e, r->session); /* a damaged journal proves nothing about the program */
     return 1;
 }
 
@@ -174,8 +174,8 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
-/* Of a run that resumes the program is in its journal, too: it may have moved to a machine that has
- * only that. */
+/* Reads the text of the program. For a resumed run it is in the journal, since the run may have
+ * moved to a machine that has only that. */
 static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_str file = r->a->files.p[0];
     if (!r->durable || !r->durable->resumes) return pdl_cli_read_program(file, text, err);
@@ -199,7 +199,7 @@ static int failed(const runner *r, pdl_err *err) {
     return code;
 }
 
-/* The journal, when the run has one. */
+/* Makes the journal, when the run has one. */
 static bool make_durable(runner *r, pdl_str text, pdl_err *err) {
     if (!r->durable) return true;
     if (!r->durable->resumes &&
@@ -218,7 +218,8 @@ static int run_loaded(runner *r) {
     return code;
 }
 
-/* With --view: the server starts before the run, and stays after it unless a signal ended it. */
+/* Runs with --view: the server starts before the run, and continues after it unless a signal ended
+ * it. */
 static int run_shown(runner *r, pdl_str text) {
     pdl_err err = {0};
     if (!r->a->given[OPT_view]) return run_loaded(r);
@@ -236,7 +237,7 @@ static int run_shown(runner *r, pdl_str text) {
     return code;
 }
 
-/* errno of a path that cannot become a file; 0: as far as can be seen, it can. */
+/* Returns the errno of a path that cannot become a file, 0 when it probably can. */
 static int why_unwritable(const char *path) {
     struct stat st;
     if (stat(path, &st) == 0) return S_ISDIR(st.st_mode) ? EISDIR : 0;
@@ -247,8 +248,8 @@ static int why_unwritable(const char *path) {
     return e;
 }
 
-/* A trace that cannot be written is reported before the run, which may take hours; the program runs
- * all the same, as in the reference. */
+/* Warns of a trace that cannot be written before the run, which may take hours; the program runs
+ * anyway, as in the reference. */
 static void warn_of_trace(const arguments *a) {
     if (!a->given[OPT_trace]) return;
     char *path = trace_name(a);
@@ -257,8 +258,8 @@ static void warn_of_trace(const arguments *a) {
     pdl_free(path);
 }
 
-/* What is in the file of -o goes when the program begins: one that is not there, or broken, costs
- * nobody the result of the last. */
+/* Empties the file of -o when the program begins: a missing or broken program does not destroy the
+ * previous result. */
 static void empty_output(const runner *r) {
     struct stat st;
     bool keeps = r->durable && r->durable->resumes && !r->durable->fresh_output;
@@ -278,7 +279,7 @@ static int run_program(runner *r) {
     } else if (!make_durable(r, pdl_buf_str(&text), &err)) {
         code = failed(r, &err);
     } else {
-        if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
+        if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large text is not needed twice */
         pdl_program_each_deprecated(p, warn_deprecated, NULL);
         pdl_cli_show_problems(r->a, r->session, p, false);
         empty_output(r);
@@ -295,7 +296,7 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* What is done without running; -1: nothing, continue. */
+/* Handles options that run nothing. Returns -1 to continue with the run. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
@@ -312,8 +313,8 @@ static int early(const arguments *a) {
     return -1;
 }
 
-/* A program may run this command again, on itself too: a variable of the environment counts the
- * levels. */
+/* Refuses to run too many levels deep. A program may run this command again, also on itself, so an
+ * environment variable counts the levels. */
 static bool enter_depth(pdl_str file, pdl_err *err) {
     static const char name[] = "PDL_DEPTH";
     const char *value = getenv(name);
@@ -336,8 +337,8 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
 }
 
-/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good;
- * a file that cannot have that gets the whole output.
+/* Makes the file of -o standard output. A resumed run keeps what it has certainly written; a file
+ * that cannot hold that gets the whole output.
  */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_dry_run]) return true;
@@ -378,7 +379,7 @@ static void name_own_files(runner *r) {
         r->durable->path ? pdl_str_dup(pdl_str_of(r->durable->path)) : pdl_cli_journal_hidden(r->a);
 }
 
-/* What the command line says of the session; limits and sinks are added to it. */
+/* Returns the options of the session from the command line; limits and sinks are added later. */
 static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     const arguments *a = r->a;
     const durable_command *l = r->durable;
@@ -405,7 +406,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     };
 }
 
-/* What shows the run: a page, a line of progress. */
+/* Adds the sinks that show the run: a page, a line of progress. */
 static void add_shows(runner *r, pdl_session_options *o) {
     if (r->a->given[OPT_view]) o->sink = pdl_cli_show_live_init(&r->show, &r->session, o->sink);
     o->sink = pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->sink);
@@ -426,7 +427,7 @@ static int run_session(runner *r, pdl_session_options *o) {
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
-    if (PDL_POOLS && !r->durable) pdl_leak_on_exit(); /* other builds look for leaks */
+    if (PDL_POOLS && !r->durable) pdl_leak_on_exit(); /* other builds search for leaks */
     pdl_cli_show_live_fini(&r->show);
     pdl_session_free(r->session);
     pdl_cli_progress_fini(&r->progress);

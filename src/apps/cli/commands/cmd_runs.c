@@ -14,7 +14,7 @@
 
 typedef struct runs_list {
     bool json, any;
-    double before; /* prune: those that ended before it */
+    double before; /* prune: removes those that ended before it */
     size_t removed;
     pdl_buf out;
     pdl_err *err;
@@ -82,7 +82,8 @@ static bool put_line(void *user, pdl_str path, const pdl_durable_summary *s) {
     return true;
 }
 
-/* Nothing is done with it without a word: it may be of a newer version, and wait for an answer. */
+/* Reports a journal that cannot be read instead of skipping it silently: a newer version may have
+ * made it, and it may wait for an answer. */
 static void note_unreadable(void *user, pdl_str path, const char *why) {
     (void)user;
     pdl_str name = pdl_file_name(path);
@@ -168,7 +169,7 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
     return ok ? 0 : 1;
 }
 
-/* An option that the action does not have; NULL: none. */
+/* Returns an option that the action does not have; NULL when there is none. */
 static const char *stray(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
     bool prunes = a->given[OPT_older_than] || a->given[OPT_all];
@@ -180,7 +181,7 @@ static const char *stray(const arguments *a) {
     return NULL;
 }
 
-/* What is wrong with the command line; NULL: nothing. */
+/* Returns what is wrong with the command line, NULL when nothing is. */
 static const char *misuse(const arguments *a) {
     static const struct {
         const char *name;

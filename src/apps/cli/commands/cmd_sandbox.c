@@ -1,5 +1,7 @@
-/* cmd_sandbox.c -- pdl sandbox: what this machine can do, and a command tried in a profile.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cmd_sandbox.c -- pdl sandbox: shows what this machine can do, or tries a command in a profile.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

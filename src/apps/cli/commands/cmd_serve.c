@@ -1,4 +1,4 @@
-/* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP.
+/* cmd_serve.c -- pdl serve FILE...: serves programs as models over HTTP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,19 +25,20 @@ typedef struct server {
     const arguments *a;
     pdl_session *session;
     pdl_serve *serve;
-    pdl_durable *journal; /* of --durable; NULL: none */
+    pdl_durable *journal; /* journal of --durable; NULL without */
     PDL_VEC(pdl_served) models;
-    PDL_VEC(char *) names; /* of models; owned */
+    PDL_VEC(char *) names; /* names of models; owned */
     char *host, *token;    /* owned */
     int log;               /* descriptor of the request log */
     bool log_failed;
-    int mcp_in, mcp_out; /* of a client that speaks MCP in lines; 0: there is none */
+    /* descriptors of a client that speaks MCP in lines; 0 when there is none */
+    int mcp_in, mcp_out;
 } server;
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* The file's name without folder and suffix. Clients read it in JSON, so bytes that are not UTF-8
- * are replaced. */
+/* Returns the file's name without folder and suffix. Clients read it in JSON, so bytes that are not
+ * UTF-8 are replaced. */
 static pdl_str model_name(server *v, pdl_str file) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, pdl_file_name(file));
@@ -96,7 +97,8 @@ static bool load_all(server *v) {
     return ok;
 }
 
-/* The programs as requests find them; an error that every request would meet is found here. */
+/* Checks the programs in the state in which requests find them, so that an error of every request
+ * is reported here. */
 static bool check_all(const server *v, pdl_vref vars) {
     static const char *const every[] = {"pdl_args", "messages",   "question",
                                         "request",  "max_tokens", "stop"};
@@ -117,7 +119,7 @@ static bool check_all(const server *v, pdl_vref vars) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* A whole number from least to most; the default where the option is not given. */
+/* Reads an integer from least to most; the default when the option is not given. */
 static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
     int64_t n;
     if (!a->given[id]) return true;
@@ -126,7 +128,7 @@ static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, i
     return true;
 }
 
-/* The token: first line of the file, else PDL_SERVE_TOKEN. */
+/* Reads the token: the first line of the file, else PDL_SERVE_TOKEN. */
 static bool read_token(server *v, pdl_err *err) {
     const char *env = pdl_session_env(v->session, "PDL_SERVE_TOKEN");
     pdl_buf b = PDL_BUF_INIT(MAX_TOKEN);
@@ -150,7 +152,7 @@ static bool read_token(server *v, pdl_err *err) {
         "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
 }
 
-/* A web page's origin: scheme and host, perhaps a port, or * for any. */
+/* Returns true for the origin of a web page: scheme and host, optionally a port; or * for any. */
 static bool is_origin(pdl_str s) {
     size_t slashes = pdl_str_find(s, PDL_STR("://"), 0);
     if (pdl_str_is(s, "*")) return true;
@@ -173,8 +175,8 @@ static bool are_origins(pdl_str list) {
     return ok;
 }
 
-/* A slow reader must not block the server: on a pipe, lines that do not fit are dropped, which is
- * reported once. */
+/* Writes a line of the log. A slow reader must not block the server: on a pipe, lines that do not
+ * fit are dropped, which is reported once. */
 static void write_log(void *user, pdl_str line) {
     server *v = user;
     ssize_t n = write(v->log, line.p, line.n);
@@ -208,14 +210,15 @@ static void on_signal(void *user, int sig) {
     pdl_serve_stop(((server *)user)->serve);
 }
 
-/* Standard input and output carry only messages: other output goes to standard error. */
+/* Keeps standard input and output for messages: other output goes to standard error. */
 static bool take_standard_streams(server *v) {
     v->mcp_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     v->mcp_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return v->mcp_in > 0 && v->mcp_out > 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
-/* Every client takes a descriptor. Programs that read standard input find its end. */
+/* Raises the limit of descriptors, since every client takes one, and closes standard input for
+ * programs. */
 static void prepare_process(void) {
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
@@ -245,7 +248,7 @@ static int serve(server *v) {
     return 0;
 }
 
-/* The journal of --durable: that of the server that had its name, when there is one. */
+/* Opens the journal of --durable: that of an earlier server with its name, when there is one. */
 static bool open_journal(server *v, pdl_err *err) {
     const arguments *a = v->a;
     pdl_buf id = PDL_BUF, note = PDL_BUF;
@@ -276,12 +279,12 @@ static bool open_journal(server *v, pdl_err *err) {
     return ok;
 }
 
-/* Numbers of the command line. */
+/* The numbers of the command line. */
 typedef struct numbers {
     int64_t port, runs, waiting, seconds;
 } numbers;
 
-/* Nonzero: the exit status, the reason is on standard error. */
+/* Reads the options. Returns 0, or the exit status after printing the reason. */
 static int read_options(const arguments *a, numbers *n) {
     *n = (numbers){.port = DEFAULT_PORT, .waiting = DEFAULT_WAITING};
     if (!number(a, OPT_port, 0, 65535, &n->port))
@@ -300,7 +303,8 @@ static int read_options(const arguments *a, numbers *n) {
     return 0;
 }
 
-/* How long a request may last; 0: the option is missing, or wrong, which read_options reports. */
+/* Returns how long a request may last; 0 when the option is missing or wrong, which read_options
+ * reports. */
 static uint64_t request_ms(const arguments *a) {
     int64_t seconds = 0;
     return number(a, OPT_request_time, 1, 1000000, &seconds) ? (uint64_t)seconds * 1000 : 0;
@@ -313,7 +317,8 @@ static int failed(const server *v, pdl_err *err) {
     return code;
 }
 
-/* The token, the programs, the log, the journal, the streams of a client. As above. */
+/* Opens the token, the programs, the log, the journal, and the streams of a client. Returns as
+ * read_options. */
 static int open_all(server *v, pdl_vref vars) {
     const arguments *a = v->a;
     pdl_err err = {0};
@@ -359,7 +364,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     return 1;
 }
 
-/* The server has ended well; runs that it left open continue when their keys come again. */
+/* Closes the journal after an orderly end; open runs continue when their keys are sent again. */
 static void close_journal(server *v) {
     pdl_err err = {0};
     if (v->journal && !pdl_durable_finish(v->journal, NULL, &err)) pdl_cli_print_error(&err, NULL);
@@ -382,7 +387,7 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
-/* Returns the files that confined code must not see. NULL ends the list. */
+/* Stores the files that confined code must not see. NULL ends the list. */
 static void name_own_files(const arguments *a, char *own[3]) {
     size_t n = 0;
     own[0] = own[1] = own[2] = NULL;

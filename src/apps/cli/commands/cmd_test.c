@@ -1,4 +1,4 @@
-/* cmd_test.c -- pdl test [FILE or folder]...: the tests that stand beside programs.
+/* cmd_test.c -- pdl test [FILE or folder]...: runs the tests that are beside programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,11 +12,11 @@
 
 typedef struct tester {
     size_t passed, failed, files;
-    bool broken; /* a file of tests is wrong */
+    bool broken; /* a file of tests has an error */
     bool json;
-    pdl_buf list; /* The tests as JSON, with --json. */
+    pdl_buf list; /* the tests as JSON, with --json */
     pdl_junit junit;
-    pdl_session_options session; /* They say what the command line does. */
+    pdl_session_options session; /* the options of the command line */
 } tester;
 
 static void put_json(tester *t, pdl_str program, pdl_str name, pdl_str problem) {
@@ -38,7 +38,7 @@ static void put_line(pdl_str program, pdl_str name, pdl_str problem) {
                  PDL_FMT(name));
     if (problem.n) pdl_buf_putf(&line, ": %.*s", PDL_FMT(problem));
     for (size_t i = 0; i < line.len; i++)
-        if (line.p[i] == '\n') line.p[i] = ' '; /* one line a test */
+        if (line.p[i] == '\n') line.p[i] = ' '; /* a test is one line */
     pdl_buf_putc(&line, '\n');
     (void)pdl_cli_put_stdout(pdl_buf_str(&line));
     pdl_buf_fini(&line);
@@ -67,7 +67,7 @@ static bool run_file(void *user, pdl_str file) {
     return !*pdl_cli_signal_received();
 }
 
-/* NAME.pdl means the tests beside it. */
+/* Runs the tests of a name; NAME.pdl means those beside it. */
 static void run_named(tester *t, pdl_str name) {
     pdl_err err = {0};
     pdl_buf file = PDL_BUF;
@@ -92,7 +92,7 @@ static void run_named(tester *t, pdl_str name) {
     pdl_free(path);
 }
 
-/* Told before the first test, not after the last one. */
+/* Checks that the file can be written before the first test, and not after the last one. */
 static bool can_write_junit(const arguments *a) {
     pdl_err err = {0};
     if (!a->given[OPT_junit]) return true;

@@ -1,6 +1,6 @@
-/* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed, or one that was
- * recorded. Its program is run against its journal, with nobody outside, so a run that is still
- * going on is not disturbed.
+/* cmd_trace.c -- pdl trace: shows what a durable run did, also one that was killed, or a recorded
+ * run. Its program is run against its journal without any real effect, so a run in progress is not
+ * disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,7 +54,7 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
     return ok;
 }
 
-/* run: NULL where the file is a recording. */
+/* Prints the trace as JSON. run: NULL when the file is a recording. */
 static bool show_json(pdl_durable *run, pdl_str path, pdl_err *err) {
     int code = 0;
     pdl_journal_program p;
@@ -102,7 +102,8 @@ static bool show_html(pdl_durable *run, pdl_str path, pdl_err *err) {
 struct events {
     pdl_buf out;
     size_t n;
-    PDL_VEC(double) lanes; /* end of the last effect of each: what overlaps is shown side by side */
+    /* end of the last effect in each lane: effects that overlap are shown side by side */
+    PDL_VEC(double) lanes;
 };
 
 static size_t lane_of(struct events *x, double start, double end) {
@@ -166,7 +167,8 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     return ok;
 }
 
-/* `pdl trace ID | head` ends as other commands do, without a word. */
+/* Returns true when the reader of the output has closed it: `pdl trace ID | head` ends silently, as
+ * other commands do. */
 static bool has_no_reader(void) {
     struct pollfd p = {.fd = STDOUT_FILENO};
     return ferror(stdout) && poll(&p, 1, 0) == 1 && (p.revents & POLLERR);

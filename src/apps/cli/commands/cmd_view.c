@@ -24,19 +24,19 @@
 #include "base/banned.h"
 
 enum {
-    MOST_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs next */
-    MOST_KEPT = 20     /* runs that the page started, beside the first: the oldest is forgotten */
+    MOST_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs the next time */
+    MOST_KEPT = 20     /* runs that the page started, beside the first: the oldest is dropped */
 };
 
 typedef struct shower {
     const arguments *a;
     PDL_VEC(pdl_view_run *) runs;
-    pdl_buf program;  /* that may be run again */
-    run_again *again; /* NULL: nothing may be run */
+    pdl_buf program;  /* program that may be run again */
+    run_again *again; /* NULL when nothing may be run */
     recorded recorded;
     pdl_loop *loop;
     pdl_viewer *viewer;
-    char *opened; /* the file that sends a browser to the page; NULL: none. Owned */
+    char *opened; /* the file that leads a browser to the page; owned; NULL when there is none */
     bool stopped;
 } shower;
 
@@ -53,7 +53,8 @@ static bool has_changed(const pdl_durable *run, pdl_str text) {
     return text.p && !pdl_str_eq(text, pdl_durable_get_facts(run)->text);
 }
 
-/* The journal of a durable run holds its program; while it continues it is shown up to here. */
+/* Opens the journal of a durable run, which holds its program. While the run continues it is shown
+ * up to this moment. */
 static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     pdl_view_run *view = NULL;
@@ -70,7 +71,8 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
-/* The path of a durable run that is named by its id or its file; NULL: it is not one. Owned. */
+/* Returns the path of a durable run that is named by its id or its file; NULL when it is not one.
+ * Owned. */
 static char *durable_path(pdl_str name) {
     pdl_err ignored = {0};
     char *path = NULL;
@@ -83,14 +85,14 @@ static char *durable_path(pdl_str name) {
     return NULL;
 }
 
-/* The error of a file that holds no trace, with what a person may have meant. */
+/* Sets the error of a file without a trace, with what the user may have meant. */
 static void say_no_trace(pdl_str name, pdl_err *err) {
     pdl_err_wrap(err, (pdl_loc){0}, "%.*s", PDL_FMT(name));
     if (pdl_str_ends(name, PDL_STR(".pdl")))
         pdl_err_hint(err, "pdl --view runs a program and shows it, pdl -t writes a trace");
 }
 
-/* What the source includes is found as a run finds it. */
+/* Shows a trace. Files that the source includes are searched as in a run. */
 static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
                        pdl_view_run **out, pdl_err *err) {
     pdl_str file = s->a->value[OPT_source];
@@ -107,7 +109,7 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     return ok;
 }
 
-/* Variables would change nothing: what is shown has been run. */
+/* Refuses variables: they would change nothing, because the run is over. */
 static bool has_no_variables(const shower *s, pdl_str name, pdl_err *err) {
     if (!s->a->given[OPT_data] && !s->a->given[OPT_data_file]) return true;
     return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -134,15 +136,15 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
-/* A recording that may be run again becomes a durable run; shown is the recording itself, which
- * knows how long its answers took. */
+/* Opens a recording. One that may be run again becomes a durable run; the recording itself is
+ * shown, since it has the times of its answers. */
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;
     bool ok = true;
     if (!pdl_journal_is(name))
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                         "--run continues a durable run or a recording, and %.*s is none: pdl "
+                         "--run continues a durable run or a recording, and %.*s is neither: pdl "
                          "--durable or --record makes one",
                          PDL_FMT(name));
     ok = ok && read_file(file, &s->program, err);
@@ -209,7 +211,7 @@ static void print_address(shower *s) {
     pdl_buf_fini(&b);
 }
 
-/* A person typed a line: another browser shall see the run, too. */
+/* Prints the address again when the user typed a line: another browser may be opened. */
 static void on_typed(void *user, int events) {
     char line[4096];
     ssize_t n = read(STDIN_FILENO, line, sizeof line);
@@ -217,8 +219,8 @@ static void on_typed(void *user, int events) {
     if (n > 0) print_address(user);
 }
 
-/* The address is a secret: a browser gets it in a file that others cannot read, not as an argument,
- * which they can. */
+/* Writes a file that leads the browser to the address. The address is a secret, and other users can
+ * see arguments but not this file. */
 static bool write_opener(shower *s, pdl_err *err) {
     const char *folder = getenv("XDG_RUNTIME_DIR");
     pdl_buf path = PDL_BUF, html = PDL_BUF;
@@ -250,8 +252,8 @@ static void remove_opener(shower *s) {
     s->opened = NULL;
 }
 
-/* The browser is no child of ours: it stays when pdl view ends. Returns why it was not started; 0:
- * it was. */
+/* Starts the browser as a process that is not our child, so that it outlives pdl view. Returns an
+ * errno, or 0 when it was started. */
 static int run_browser(const char *program, const char *file) {
     int why = 0, report[2];
     if (pipe2(report, O_CLOEXEC) != 0) return errno;
@@ -270,14 +272,14 @@ static int run_browser(const char *program, const char *file) {
         _exit(127);
     }
     if (child < 0) why = errno;
-    close(report[1]); /* a program that runs has closed its copy */
+    close(report[1]); /* a started program has closed its copy */
     if (read(report[0], &why, sizeof why) < 0) why = errno;
     close(report[0]);
     if (child > 0) (void)waitpid(child, NULL, 0);
     return why;
 }
 
-/* Without a browser the address is printed as without --open. */
+/* Starts the browser. When that fails the address is printed as without --open. */
 static bool start_browser(shower *s, pdl_err *err) {
     if (!write_opener(s, err)) return false;
     const char *browser = getenv("BROWSER");
@@ -290,7 +292,7 @@ static bool start_browser(shower *s, pdl_err *err) {
     return true;
 }
 
-/* A run that the page started has ended: it is compared with the first. */
+/* Adds an ended run that the page started; it is compared with the first. */
 static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run *oldest = NULL;
     if (run && s->runs.n > MOST_KEPT) {
@@ -304,7 +306,7 @@ static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run_free(oldest);
 }
 
-/* Returns whether a run that the page started can continue without waiting. */
+/* Returns true when a run that the page started can continue without waiting. */
 static bool turn(shower *s) {
     bool ready = false;
     pdl_view_run *run = NULL;
@@ -319,7 +321,7 @@ static void serve(shower *s) {
     if (!s->opened) print_address(s);
     while (!s->stopped) {
         bool ready = turn(s), runs = s->again && pdl_cli_run_again_is_running(s->again);
-        if (runs) { /* what is typed is what the program reads */
+        if (runs) { /* the program reads what the user types */
             pdl_watch_stop(typed);
             typed = NULL;
         } else if (tty && !typed) {

@@ -1,5 +1,5 @@
-/* man.c -- pdl __man: the manual page, from the tables of commands, options and kinds of errors
- * (packaging/pdl.1).
+/* man.c -- pdl __man: writes the manual page (packaging/pdl.1) from the tables of commands, options
+ * and kinds of errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static void put_command(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(pdl_cli_option_of(*o), out);
 }
 
-/* A paragraph for each code; the kinds of errors that share one are its sentences. */
+/* Writes a paragraph for each code; its sentences are the kinds of errors that share it. */
 static void put_codes(pdl_buf *out) {
     static const struct {
         int code;

@@ -1,8 +1,8 @@
-/* shell_complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables
- * (packaging/pdl.bash and so on).
+/* shell_complete.c -- pdl __complete bash|zsh|fish: writes the completion of a shell from the
+ * tables (packaging/pdl.bash and so on).
  *
- * Options of several commands share a name and differ in their values (--format, --check), so what
- * is offered always depends on the command word first.
+ * Options of several commands share a name and differ in their values (--format, --check), so the
+ * proposals always depend on the command word first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* The commands that people see. */
+/* Returns true for the commands that people see. */
 static bool is_shown(const command *c) { return c->name[0] != '_'; }
 
 static void put_words(const command *c, pdl_buf *out) {
@@ -18,12 +18,13 @@ static void put_words(const command *c, pdl_buf *out) {
         pdl_buf_putf(out, "--%s ", pdl_cli_option_of(*o)->name);
 }
 
-/* {a,b} without the braces, with blanks for the commas. */
+/* Appends {a,b} without the braces, with blanks for the commas. */
 static void put_choices(const char *choices, pdl_buf *out) {
     for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? ' ' : *p);
 }
 
-/* from 1: without `run`, whose options are also those of `pdl FILE`. */
+/* Appends the names from index `from`: from 1 on without `run`, whose options are also those of
+ * `pdl FILE`. */
 static void put_names(size_t from, pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
@@ -31,8 +32,7 @@ static void put_names(size_t from, pdl_buf *out) {
         if (is_shown(&all[i])) pdl_buf_putf(out, "%s ", all[i].name);
 }
 
-/* Text inside of single quotes, as one line; zsh: the bytes that mean something there get a
- * backslash. */
+/* Appends text inside single quotes, as one line; zsh: the special bytes get a backslash. */
 static void put_quoted(const char *s, const char *special, pdl_buf *out) {
     for (; *s; s++) {
         if (*s == '\'')
@@ -46,7 +46,7 @@ static void put_quoted(const char *s, const char *special, pdl_buf *out) {
 
 /* --- bash ------------------------------------------------------------------------------------- */
 
-/* The case of a command: its options, and what those take that have few values. */
+/* Appends the case of a command: its options, and the choices of their values. */
 static void put_bash_command(const command *c, const char *pattern, pdl_buf *out) {
     pdl_buf_putf(out, "    %s)\n        words='", pattern);
     put_words(c, out);
@@ -86,7 +86,7 @@ static void put_bash(pdl_buf *out) {
 
 /* --- zsh -------------------------------------------------------------------------------------- */
 
-/* One option as _arguments takes it: '*'{-d+,--data=}'[doc]:DATA:_files'. */
+/* Appends one option in the form of _arguments: '*'{-d+,--data=}'[doc]:DATA:_files'. */
 static void put_zsh_option(const option *row, pdl_buf *out) {
     const char *sign = row->kind == OPT_FLAG ? "" : row->kind == OPT_ATTACHED ? "=-" : "=";
     PDL_PUT(out, " ");
@@ -102,7 +102,7 @@ static void put_zsh_option(const option *row, pdl_buf *out) {
     PDL_PUT(out, "]");
     if (row->kind != OPT_FLAG) {
         PDL_PUT(out, ":");
-        if (!option_needs_value(row)) PDL_PUT(out, ":"); /* it may be left out */
+        if (!option_needs_value(row)) PDL_PUT(out, ":"); /* its value may be left out */
         put_quoted(row->value, ":", out);
         PDL_PUT(out, ":");
         if (row->choices) PDL_PUT(out, "(");
@@ -175,7 +175,7 @@ static void put_fish(pdl_buf *out) {
         put_quoted(all[i].doc, "", out);
         PDL_PUT(out, "'\n");
     }
-    /* A command is the first word; the options of a run are those of all other words. */
+    /* a command is the first word; after all other words the options are those of a run */
     for (size_t i = 0; i < n; i++) {
         for (const opt_id *o = all[i].options; is_shown(&all[i]) && *o != OPT_COUNT; o++) {
             PDL_PUT(out, "complete -c pdl -n ");

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The value of an option as it is written after its name. */
+/* Appends the value of an option as written after its name. */
 static void put_value(const option *o, pdl_buf *out) {
     const char *value = o->choices ? o->choices : o->value;
     if (option_needs_value(o)) pdl_buf_putf(out, " %s", value);
@@ -23,14 +23,14 @@ static void option_usage(const option *o, pdl_buf *out) {
     put_value(o, out);
 }
 
-enum { WIDTH = 80, /* of a terminal */ COLUMN = 26 /* where the texts of options begin */ };
+enum { WIDTH = 80, /* columns of a terminal */ COLUMN = 26 /* where the texts of options begin */ };
 
 static void put_blanks(size_t n, pdl_buf *out) {
     while (n--) pdl_buf_putc(out, ' ');
 }
 
-/* Continues a line that has `used` columns; lines after it are indented. Returns the columns of the
- * last line, which is not ended. All texts are ASCII. */
+/* Continues a line that has `used` columns; the following lines are indented. Returns the columns
+ * of the last line, which is not ended. All texts are ASCII. */
 static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) {
     bool first = true;
     while (text.n) {
@@ -52,7 +52,7 @@ static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) 
     return used;
 }
 
-/* Where the second column of a line of a table begins; 0: it is no table. */
+/* Returns where the second column of a line of a table begins; 0 when it is not a table. */
 static size_t second_column(pdl_str line) {
     size_t from = 0, gap;
     while (from < line.n && line.p[from] == ' ') from++;
@@ -62,10 +62,11 @@ static size_t second_column(pdl_str line) {
     return gap;
 }
 
-/* Lines that are too long are continued below their second column; lines of a paragraph are filled.
+/* Appends text: long lines of a table continue below their second column; lines of a paragraph are
+ * filled.
  */
 static void put_text(pdl_str text, pdl_buf *out) {
-    size_t used = 0; /* of a paragraph that continues */
+    size_t used = 0; /* columns of a paragraph that continues */
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
         pdl_str line = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end);
@@ -89,8 +90,8 @@ static void put_text(pdl_str text, pdl_buf *out) {
     if (used) pdl_buf_putc(out, '\n');
 }
 
-/* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one
- * indented to 'indent'. */
+/* Adds one word of a usage line; a line that would be wider than a terminal is broken, and the next
+ * one indented by `indent`. */
 static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
     pdl_str w = pdl_buf_str(word);
     if (!w.n) return;

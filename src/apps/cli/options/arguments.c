@@ -1,5 +1,5 @@
-/* arguments.c -- reads the command line into `arguments`. Parsing follows what users of the
- * reference's command know: long options may be cut to a unique beginning, `--name=value`,
+/* arguments.c -- reads the command line into `arguments`. The rules are those that users of the
+ * reference's command know: a long option may be shortened to a unique beginning, `--name=value`,
  * `-xVALUE`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -41,7 +41,8 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
     return false;
 }
 
-/* A variable of the shell that is not set, mostly: `--policy "$POLICY"`. */
+/* Returns true when an empty value is a mistake: usually a variable of the shell is not set:
+ * `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
     static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
                                         "PROFILE", "NAME=LEVEL", "COLUMN", "PLACE",
@@ -65,7 +66,8 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     return true;
 }
 
-/* Words of earlier versions, and of other commands: what is meant is too far for a suggestion. */
+/* Words of earlier versions and of other commands, which are too different for a suggestion by
+ * similarity. */
 static const struct {
     int (*run)(const arguments *a);
     const char *old, *now;
@@ -82,7 +84,7 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
-/* The option of a long name, exact or a unique beginning. NULL with a message otherwise. */
+/* Returns the option of a long name, exact or a unique beginning; NULL with a message otherwise. */
 static const option *find_long(const command *c, pdl_str name, char **message) {
     const option *found = NULL;
     pdl_str names[OPT_COUNT];
@@ -151,7 +153,8 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
     return take_with_value(a, o, value, argc, argv, i, message);
 }
 
-/* As many as there are words; any number where the last ends in dots. */
+/* Returns the number of operands: as many as there are words; any number when the last ends in
+ * dots. */
 static size_t most_operands(const command *c) {
     pdl_str s = pdl_str_of(c->operands);
     size_t n = s.n > 0;

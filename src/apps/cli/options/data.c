@@ -9,9 +9,9 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 60 }; /* bytes of a value in a message */
+enum { MOST_SHOWN = 60 }; /* bytes of a value that a message shows */
 
-/* A mapping of variables over those in *vars. what: the option, for the message. */
+/* Adds a mapping of variables, which replace those in *vars. what: the option, for the message. */
 static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
     pdl_val v;
     uint32_t line = 0, column = 0;
@@ -57,14 +57,15 @@ static bool is_name_byte(char c, size_t at) {
            (at && c >= '0' && c <= '9');
 }
 
-/* Where the sign of equality is; PDL_NOT_FOUND: text has not this form. */
+/* Returns the place of the equals sign; PDL_NOT_FOUND when the text has not this form. */
 static size_t find_equals(pdl_str text) {
     size_t i = 0;
     while (i < text.n && is_name_byte(text.p[i], i)) i++;
     return i && i < text.n && text.p[i] == '=' ? i : PDL_NOT_FOUND;
 }
 
-/* The value is YAML, so 1 is a number and [a, b] a list; what is no YAML is a text. */
+/* Adds a variable. The value is YAML, so 1 is a number and [a, b] a list; a value that is not YAML
+ * is a text. */
 static void add_pair(pdl_str name, pdl_str value, pdl_val *vars) {
     pdl_val v;
     uint32_t line, column;
@@ -74,8 +75,8 @@ static void add_pair(pdl_str name, pdl_str value, pdl_val *vars) {
     *vars = pdl_dict_puts(*vars, name, v);
 }
 
-/* A word that is no mapping: what was meant is a name without its value, `a = 1` or `a:1`, or the
- * name of a file. Always false. */
+/* Adds a hint for a word that is not a mapping: a name without its value, `a = 1` or `a:1`, or the
+ * name of a file. Always returns false. */
 static bool hint_form(pdl_str text, pdl_err *err) {
     size_t n = 0;
     if (err->kind != PDL_E_type || err->hint) return false;
@@ -112,7 +113,8 @@ static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* pdl_args: a list of texts, which a program may ask for whether there are any or not. */
+/* Returns pdl_args: a list of texts, which exists in every run, so that a program can test whether
+ * it has items. */
 static pdl_val args_of(const arguments *a) {
     pdl_val list = pdl_list_new(a->args.n);
     for (size_t i = 0; i < a->args.n; i++) {

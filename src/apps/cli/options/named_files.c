@@ -1,8 +1,8 @@
-/* named_files.c -- are the files of a command line there?
+/* named_files.c -- checks that the files of a command line exist.
  *
- * A name that is misspelt is a mistake on the command line, whatever it is a name of: it is
- * reported in one sentence, before anything is done, and the exit code is 2. Files that are there
- * and cannot be read are reported by what reads them.
+ * A misspelt name is a mistake on the command line, whatever kind of file it names: it is reported
+ * in one sentence, before anything is done, and the exit code is 2. Files that exist and cannot be
+ * read are reported by their readers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,12 @@
 
 #include "base/banned.h"
 
-/* The value of these options is the name of a file that is read. */
+/* Options whose value is the name of a file that is read. */
 static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_token_file, OPT_replies, OPT_source,
                                  OPT_judge,      OPT_against, OPT_view_run};
 
-/* Every operand of these commands is a program, or the first one is. */
+/* Commands of which every operand is a program, or the first one is. */
 static const struct {
     int (*run)(const arguments *a);
     bool all;
@@ -32,8 +32,8 @@ static bool is_there(pdl_str name) {
     return kind != PDL_FILE_NONE;
 }
 
-/* These are written: their folder has to be there. A trace that cannot be written changes nothing,
- * as in the reference. */
+/* Options that name a file which is written: its folder has to exist. --trace is missing because a
+ * trace that cannot be written changes nothing, as in the reference. */
 static const opt_id writing[] = {OPT_output, OPT_scores, OPT_junit, OPT_html,   OPT_svg,
                                  OPT_md,     OPT_text,
                                  OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
@@ -44,14 +44,14 @@ static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
     return false;
 }
 
-/* The file that a value names and that is to be there; empty: none. */
+/* Returns the file that a value names and that has to exist; empty when there is none. */
 static pdl_str file_in(opt_id id, pdl_str value) {
     bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
     if (id == OPT_data)
         return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
-    /* FILE.db:TABLE is found by what reads tables */
+    /* the reader of tables finds FILE.db:TABLE */
     if (id == OPT_input) return memchr(value.p, ':', value.n) ? (pdl_str){0} : value;
-    /* profiles and policies may be words */
+    /* names of profiles and policies may be words instead */
     if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
     if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
@@ -73,7 +73,7 @@ static bool has_options(const arguments *a, char **message) {
     return true;
 }
 
-/* The option that only shows something needs no program. */
+/* Returns true for an option that only shows something and needs no program. */
 static bool asks_for_help(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema] ||
            a->given[OPT_table];

@@ -1,10 +1,10 @@
-/* option_errors.c -- which option an error is about.
+/* option_errors.c -- finds the option that an error is about.
  *
  * Files, limits and profiles are read far below the command line, by code that embedders use as
- * well and that knows of no options. Its messages name the value ("[Errno 2] No such file or
- * directory: 'p.json'"), and a person who gave five options wants to know which one. So the option
- * is found by its value, in one place, and only for errors before a program runs: later the same
- * words may come from the program.
+ * well and that knows no options. Its messages name the value ("[Errno 2] No such file or
+ * directory: 'p.json'"), and a user who gave five options wants to know which one. So the option is
+ * found by its value, in one place, and only for errors before a program runs: later the same words
+ * may come from the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ static bool has_quoted(pdl_str text, pdl_str value) {
     return found;
 }
 
-/* The value is a word of the text, not a part of a longer path. */
+/* Returns true when the value is a whole word of the text, not a part of a longer path. */
 static bool has_word(pdl_str text, pdl_str value) {
     for (size_t at = value.n ? pdl_str_find(text, value, 0) : PDL_NOT_FOUND; at != PDL_NOT_FOUND;
          at = pdl_str_find(text, value, at + 1)) {
@@ -39,7 +39,7 @@ static bool has_word(pdl_str text, pdl_str value) {
     return false;
 }
 
-/* The name of NAME=LEVEL. */
+/* Returns true when the text has the name of NAME=LEVEL. */
 static bool has_name(pdl_str text, pdl_str value) {
     size_t equals = pdl_str_find(value, PDL_STR("="), 0);
     return equals != PDL_NOT_FOUND && equals && has_quoted(text, pdl_str_sub(value, 0, equals));
@@ -53,8 +53,9 @@ static bool is_named(pdl_str text, const char *name) {
     return found;
 }
 
-/* Numbers and words of a list are checked when the command line is read; names of columns and runs
- * are words that any message may have. */
+/* Returns true for options whose value may be named in a later error. Numbers and words of a list
+ * are checked when the command line is read; names of columns and runs are words that any message
+ * may contain. */
 static bool is_read_later(const option *o) {
     static const char *const others[] = {"N", "K", "MS", "NAME", "COLUMN", "COLUMN=VARIABLE"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -102,7 +103,8 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     pdl_err_fini(&named);
 }
 
-/* The option of a message "argument --NAME: ...", when its last value is not in the message. */
+/* Returns the option of a message "argument --NAME: ...", when its last value is not in the
+ * message. */
 static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     const pdl_str start = PDL_STR("argument --");
     size_t colon = pdl_str_find(message, PDL_STR(":"), 0);

@@ -1,4 +1,5 @@
-/* options.c -- the commands and options of `pdl`, one row a fact. See options.h.
+/* options.c -- the commands and options of `pdl`, one row for each fact; see options.h. The texts
+ * of help, manual page and completion are made from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -121,7 +122,7 @@ static const option options[] = {
     {OPT_token_file, "token-file", 0, OPT_VALUE, "FILE", NULL,
      "file with the token that clients must send; PDL_SERVE_TOKEN when absent"},
     {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL,
-     "requests under way at a time; 1024 when absent"},
+     "requests in flight at a time; 1024 when absent"},
     {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL,
      "requests that wait when so many are in flight; 1024 when absent"},
     {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL,
@@ -191,7 +192,7 @@ static const option options[] = {
      "the column is the variable of that name"},
     {OPT_rows_types, "types", 0, OPT_FLAG, NULL, NULL,
      "read cells of CSV as numbers, booleans, and null where they are empty"},
-    {OPT_rows_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "rows under way at a time; 64 when absent"},
+    {OPT_rows_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "rows in flight at a time; 64 when absent"},
     {OPT_on_error, "on-error", 0, OPT_VALUE, "WHAT", "{keep,stop}",
      "a row that fails has its error as a column (keep, the default), or ends the batch"},
     {OPT_max_errors, "max-errors", 0, OPT_VALUE, "N", NULL,
@@ -245,10 +246,10 @@ static const option options[] = {
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
-/* One a line: branches that add an option each do not meet. */
+/* One option per line, so that branches which add options do not conflict. */
 /* clang-format off */
-/* Options that several commands have together: one that is added here is one of all of them. */
-/* What calls of models may take, and what a run may do. */
+/* Options that several commands share; one that is added here belongs to all of them. These limit
+ * the model calls of a run. */
 #define LIMITS_OF_RUNS \
     OPT_timeout, \
     OPT_budget, \
@@ -257,7 +258,7 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
     OPT_max_tpm, \
     OPT_wire, \
     OPT_policy
-/* What code may touch. */
+/* Options that limit what code may do. */
 #define CONFINED_CODE \
     OPT_sandbox, \
     OPT_no_sandbox, \
@@ -592,7 +593,7 @@ static const command table[] = {
      "  explain FILE    show what would be sent to models, without sending it\n"
      "  batch FILE      run a program for each row of a table\n"
      "  eval FILE       run a program over questions with known answers\n"
-     "  test [FILE]...  run the tests that stand beside programs\n"
+     "  test [FILE]...  run the tests beside programs\n"
      "  cache ACTION FILE  list, prune, export or remove a file of --cache\n"
      "  resume ID|FILE  continue a durable run where it ended\n"
      "  runs            list durable runs; show, remove, prune, export them\n"
@@ -633,7 +634,7 @@ static const command table[] = {
      "are known,\nand print each call that would be made.",
      NULL},
     {"cache", pdl_cli_cmd_cache, cache_options, "ACTION FILE",
-     "Look at or clear a file of replies that was made by --cache.",
+     "Show or clear a file of replies that was made by --cache.",
      "Actions:\n"
      "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the "
      "last message\n"
@@ -654,7 +655,7 @@ static const command table[] = {
      "Exit codes: 0 it was evaluated, whatever the score; 1 it stopped, or a program "
      "cannot be read; 2 wrong command, columns or tables.\n"},
     {"test", pdl_cli_cmd_test, test_options, "[FILE]...",
-     "Run the tests that stand beside programs: NAME.test.yaml, or all in a folder and below it.",
+     "Run the tests beside programs: NAME.test.yaml, or all in a folder and below it.",
      "Without FILE: those of this folder. No model is asked: tests bring replies or recordings.\n"
      "Exit codes: 0 all passed; 1 one failed; 2 there are none, or a file of tests is wrong.\n"},
     {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
@@ -700,7 +701,7 @@ static const command table[] = {
      "Serve an editor: the Debug Adapter Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what a launch knows.\n"},
     {"policy", pdl_cli_cmd_policy, policy_options, "ACTION NAME...",
-     "Look at policies, lock tools.",
+     "Show and check policies, lock tools.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
      "  check FILE  report what is wrong with a policy and its lock file\n"
@@ -719,7 +720,7 @@ static const command table[] = {
      "It prints the line that makes programs use it, and a line of JSON for each request on error "
      "output.\nCtrl-C ends it.\n"},
     {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
-     "Try a command in the sandbox, or look at what this machine can do (--show).",
+     "Try a command in the sandbox, or show what this machine can do (--show).",
      "The folder that is shown for reading is the one in which this is called.\n"},
     {"repl", pdl_cli_cmd_repl, repl_options, "",
      "Try the language line by line: variables and context are kept from one entry to the next.",

@@ -1,9 +1,9 @@
-/* overwrites.c -- a command line that would write over what it reads.
+/* overwrites.c -- refuses a command line that would overwrite its inputs.
  *
- * A trace named like its program replaced the program: the only copy of somebody's work. So before
- * a command does anything, the files that it is told to write are compared with all others that it
- * is told, by the file and not by the name. What several options write together, a terminal or a
- * pipe, is no regular file.
+ * A trace named like its program once replaced the program, which was the user's only copy. So
+ * before a command does anything, the files that it would write are compared with all other files
+ * on the command line, by identity and not by name. A terminal or a pipe, which several options may
+ * write, is not a regular file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Options that name a file which is replaced or added to. */
+/* Options that name a file which is replaced or appended to. */
 static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
                                  OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
                                  OPT_report, OPT_scores};
@@ -31,7 +31,8 @@ static bool is_same(const char *path, pdl_str other) {
     return same;
 }
 
-/* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
+/* Returns true for a table: rows of a batch may come from one table of a file and go to another,
+ * which the batch examines. */
 static bool is_table(const arguments *a, opt_id id) {
     return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_rows_output);
 }

@@ -1,5 +1,5 @@
-/* program_operand.c -- which program is meant, and its text: a file, standard input, or an operand
- * of -e.
+/* program_operand.c -- finds the program among the operands, and reads its text: from a file,
+ * standard input, or the operand of -e.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-/* The file name of the text of -e. It is recognised by its address: a user may have a file of this
+/* The file name of the text of -e. It is compared by address, since a user may have a file of this
  * name. */
 static const char eval_name[] = "-e";
 static pdl_str eval_text;
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- which program ---------------------------------------------------------------------------- */
 
 static pdl_file_kind kind_of(pdl_str file) {
     char *path = pdl_str_dup(file);
@@ -26,7 +26,7 @@ static pdl_file_kind kind_of(pdl_str file) {
     return kind;
 }
 
-/* The name with the suffix of programs; owned. */
+/* Returns the name with the suffix of programs; owned. */
 static char *with_suffix(pdl_str file) {
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, file);
@@ -34,7 +34,7 @@ static char *with_suffix(pdl_str file) {
     return pdl_buf_take(&b);
 }
 
-/* X is the file X, else X.pdl. */
+/* Finds the file X, or else X.pdl. */
 static void find_file(arguments *a, pdl_str *file) {
     if (pdl_str_is(*file, "-") || pdl_str_ends(*file, PDL_STR(".pdl"))) return;
     char *other = with_suffix(*file);
@@ -52,7 +52,7 @@ static void find_file(arguments *a, pdl_str *file) {
     pdl_free(other);
 }
 
-/* A command word that is the name of a program, too. */
+/* Notes that a command word is also the name of a program. */
 static void note_command(const char *word) {
     char *other = with_suffix(pdl_str_of(word));
     const char *names[] = {word, other};
@@ -70,7 +70,7 @@ static bool takes_programs(const command *c) {
            c->run == pdl_cli_cmd_fmt || c->run == pdl_cli_cmd_serve;
 }
 
-/* Is a program on standard input? What is read of it is put back. */
+/* Returns true when a program is on standard input. A byte that was read is put back. */
 static bool is_on_stdin(void) {
     if (pdl_tty_is(0)) return false;
     int c = getc(stdin);
@@ -81,7 +81,7 @@ static bool asks_for_no_program(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema];
 }
 
-/* The program is missing: an option may have taken it for its value. */
+/* Returns the message for a missing program: an option may have taken it as its value. */
 static char *missing(const arguments *a) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "the following arguments are required: FILE");
@@ -95,8 +95,8 @@ static char *missing(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* Of the operands of a run the first is the program, the others are its own. any: is there anything
- * on the command line? */
+/* Splits the operands of a run: the first is the program, the others belong to it. any: the command
+ * line is not empty. */
 static bool split_operands(arguments *a, bool any, char **message) {
     size_t own = 1;
     if (a->given[OPT_eval]) {
@@ -137,7 +137,7 @@ bool pdl_cli_find_program(arguments *a, const char *word, char **message) {
 
 /* --- its text --------------------------------------------------------------------------------- */
 
-/* The whole of standard input. */
+/* Reads the whole of standard input. */
 static bool read_stdin(pdl_buf *out, pdl_err *err) {
     char chunk[65536];
     size_t most = pdl_file_most_of(STDIN_FILENO, out->limit);
@@ -150,7 +150,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
-/* The command that a word may have been meant for; empty: none. */
+/* Returns the command that a word may have been meant for; empty when there is none. */
 static pdl_str similar_command(pdl_str word) {
     enum { MOST = 64 };
     pdl_str names[MOST];
@@ -161,7 +161,7 @@ static pdl_str similar_command(pdl_str word) {
     return pdl_str_nearest(word, names, shown);
 }
 
-/* There is no such file: perhaps one with a similar name is meant, or a command. */
+/* Reports a missing file, and suggests a file with a similar name, or a command. */
 static bool no_file(pdl_str given, pdl_err *err) {
     char *room = pdl_alloc(given.n + 1);
     pdl_str file = pdl_file_plain(given, room), own = pdl_file_name(file),

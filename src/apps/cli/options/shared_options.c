@@ -1,5 +1,5 @@
-/* shared_options.c -- the options that all commands that run programs share: what limits and logs
- * calls of models, where their answers are kept, what confines code and where values may go.
+/* shared_options.c -- the options that all commands that run programs share: limits and logs of
+ * model calls, where their answers are kept, what confines code, and where values may go.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t mo
     return false;
 }
 
-/* Calls of a run, or rows of a batch. */
+/* Reads the number of calls of a run, or of rows of a batch. */
 static bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
     opt_id id = a->given[OPT_rows_jobs] ? OPT_rows_jobs : OPT_jobs;
@@ -55,10 +55,10 @@ static bool read_jobs(const arguments *a, uint32_t *jobs) {
     return true;
 }
 
-/* Every open call has a connection: raises the limit of descriptors as far as the system allows,
- * and limits the calls to that. */
+/* Raises the limit of descriptors as far as the system allows, since every open call has a
+ * connection, and limits the calls to that. */
 static void make_room(uint32_t *jobs) {
-    enum { OTHERS = 64 }; /* descriptors for files, the worker, the loop */
+    enum { OTHERS = 64 }; /* descriptors that files, the worker and the loop need */
     struct rlimit files;
     rlim_t need = (rlim_t)*jobs + OTHERS;
     if (!*jobs || getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -82,7 +82,7 @@ static void write_wire(void *user, pdl_str text) {
                  PDL_FMT(l->wire_name), strerror(errno));
 }
 
-/* Readable by its owner only, from its first byte on. */
+/* Opens a file that only its owner can read, from its first byte on. */
 static FILE *open_private(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
@@ -90,7 +90,8 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-/* A file that cannot be written is no wrong command line: as that of --output. */
+/* Opens the file of --wire. A file that cannot be written is not a wrong command line, as with
+ * --output. */
 static int open_wire(const arguments *a, shared_options *l) {
     pdl_err err = {0};
     if (!a->given[OPT_wire]) return 0;
@@ -112,7 +113,8 @@ static void note_text(void *user, pdl_str text) {
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
 }
 
-/* What needs no reading. An option that a command does not have is not given. */
+/* Copies the options that need no conversion. An option that a command does not have is never
+ * given. */
 static void take_options(const arguments *a, pdl_session_options *o) {
     o->cache = a->value[OPT_cache];
     o->timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;

@@ -1,4 +1,5 @@
-/* durable_command.c -- durable runs of the command: their journal, their options, what they print.
+/* durable_command.c -- durable runs of the command: their journal, their options, their
+ * messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,15 +26,16 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* Options that shape a run are kept in its journal; keys, prices and addresses come from now. */
+/* Options that are kept in the journal, because they shape the run; keys, prices and addresses are
+ * those of the resuming command. */
 static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
                               OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
                               OPT_provisional, OPT_cache,   OPT_output};
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
 
-/* --- what confines a run may only become stricter --------------------------------------------- */
+/* --- policies and sandbox, which may only become stricter ------------------------------------ */
 
-/* The content of a policy as a hash; empty: it is no file, but the name of a built-in one. */
+/* Hashes the content of a policy; the hash is empty for the name of a built-in policy. */
 static void policy_hash(pdl_str name, char out[65]) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};
@@ -55,7 +57,7 @@ static pdl_val add_policy(pdl_val list, pdl_str name) {
     return pdl_list_push(list, pdl_list_push(pair, pdl_textz(hash)));
 }
 
-/* The policies and the sandbox that are in force, wherever they were asked for. Takes d. */
+/* Adds the policies and the sandbox that are in force, from whatever source. Takes d. */
 static pdl_val add_guards(pdl_val d, const arguments *a) {
     const char *named = getenv("PDL_POLICY");
     pdl_str least = a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full");
@@ -72,7 +74,7 @@ static pdl_str text_in(pdl_vref v, const char *name) {
     return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
 }
 
-/* A text of the journal as an argument. */
+/* Keeps a text of the journal as an argument. */
 static pdl_str keep_text(durable_command *l, pdl_str s) {
     char *copy = pdl_str_dup(s);
     *pdl_vec_push(&l->texts) = copy;
@@ -140,7 +142,7 @@ static bool take_policies(durable_command *l, const arguments *a, pdl_vref v, pd
     return true;
 }
 
-/* The part of the command line that a resume needs. Owned. */
+/* Returns the part of the command line that a resume needs. Owned. */
 static pdl_val options_of(const arguments *a) {
     pdl_val d = add_guards(pdl_dict_new(8), a);
     for (size_t i = 0; i < N_KEPT; i++) {
@@ -213,7 +215,7 @@ char *pdl_cli_journal_hidden(const arguments *a) {
     return folder;
 }
 
-/* Where the journal of a new run is: that of --record, or a file of the folder. */
+/* Chooses the path of a new journal: that of --record, or a file of the folder of runs. */
 static bool choose_path(durable_command *l, const arguments *a, pdl_err *err) {
     char made[40];
     pdl_str id = a->value[OPT_id];
@@ -226,7 +228,8 @@ static bool choose_path(durable_command *l, const arguments *a, pdl_err *err) {
     return pdl_cli_journal_path(a, id, &l->path, err);
 }
 
-/* A name is in use: that is no wrong command line, the run cannot begin. */
+/* Rewords the error of a name that is in use: the command line is right, but the run cannot
+ * begin. */
 static void reword_taken(const durable_command *l, const arguments *a, pdl_err *err) {
     bool in_use = err->kind == PDL_E_runtime;
     if (err->kind != PDL_E_usage && !in_use) return;
@@ -275,7 +278,7 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
     return ok;
 }
 
-/* --- a run that is there ---------------------------------------------------------------------- */
+/* --- an existing run -------------------------------------------------------------------------- */
 
 static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     for (size_t i = 0; i < a->values.n; i++) {
@@ -292,7 +295,7 @@ static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     return true;
 }
 
-/* A name of this command line in the folder where it was typed. */
+/* Returns a name of this command line as a path in the folder where it was typed. */
 static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     bool is_data = pdl_str_starts(name, PDL_STR("@"));
     pdl_str file = is_data ? pdl_str_sub(name, 1, name.n) : name;
@@ -304,7 +307,8 @@ static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     return whole;
 }
 
-/* Policies and profiles are built in, or files with their path or ending. */
+/* Returns true when the value names a file. Policies and profiles are built in, or files with their
+ * path or ending. */
 static bool names_file(opt_id id, pdl_str value) {
     const option *o = pdl_cli_option_of(id);
     if (id == OPT_data) return pdl_str_starts(value, PDL_STR("@"));
@@ -315,10 +319,10 @@ static bool names_file(opt_id id, pdl_str value) {
     char *path = pdl_str_dup(value);
     bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
     pdl_free(path);
-    return is_file; /* another one is the profile that the run began in, as it was named then */
+    return is_file; /* another profile is named as when the run began */
 }
 
-/* The folder is about to be left: files that this command line names are where it was typed. */
+/* Makes the names of files on this command line absolute, because the folder is about to change. */
 static void root_names(durable_command *l, arguments *a, const char *cwd) {
     for (size_t i = 0; i < a->values.n; i++) *pdl_vec_push(&l->values) = a->values.p[i];
     for (size_t i = 0; i < l->values.n; i++) {
@@ -332,7 +336,7 @@ static void root_names(durable_command *l, arguments *a, const char *cwd) {
     a->policies.p = l->given_policies.p;
 }
 
-/* Its working folder; on another machine it may not be there. */
+/* Enters the folder of the run, which may not exist on another machine. */
 static void enter_folder(durable_command *l, arguments *a, const pdl_durable_facts *f) {
     char *folder = pdl_str_dup(f->folder), cwd[PATH_MAX];
     if (*folder && getcwd(cwd, sizeof cwd) && strcmp(cwd, folder) != 0) root_names(l, a, cwd);
@@ -347,7 +351,7 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     *l = (durable_command){.resumes = true, .inputs = pdl_absent()};
     if (!pdl_cli_durable_path(a->files.p[0], &l->path, err)) return false;
     char real[PATH_MAX];
-    if (realpath(l->path, real)) { /* the folder may be left */
+    if (realpath(l->path, real)) { /* the folder may change */
         pdl_free(l->path);
         l->path = pdl_str_dup(pdl_str_of(real));
     }
@@ -362,7 +366,7 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
 
-/* Lines that earlier processes handed out: a regular file that begins with them is read after
+/* Lines that earlier processes have read: a regular file that begins with them is continued after
  * them. */
 struct input_lines {
     pdl_buf all;
@@ -473,7 +477,7 @@ void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_sess
     }
 }
 
-/* The index of its folder hears of it; a copy elsewhere has none. */
+/* Updates the index of the folder of runs; a copy elsewhere has none. */
 static void note_end(const durable_command *l) {
     pdl_str path = pdl_str_of(l->path), dir = pdl_file_folder(path);
     pdl_buf own = PDL_BUF;

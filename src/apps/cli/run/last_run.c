@@ -1,9 +1,9 @@
-/* last_run.c -- see last_run.h.
+/* last_run.c -- finds the last run of a program; see last_run.h.
  *
- * A journal holds what a run was answered, not its variables: the program of the journal is run
- * against it, with nobody outside, as `pdl trace` does. Nobody wants to wait for that while a mouse
- * rests on a name, so it ends after a fraction of a second of processor time, and then nothing is
- * shown; and the folders are read again only when some time has passed.
+ * A journal holds the answers that a run got, not its variables: the program of the journal is run
+ * against it without real effects, as `pdl trace` does. An editor asks for this while the pointer
+ * rests on a name, so it is cancelled after a fraction of a second of processor time, and then
+ * nothing is shown; the folders are read again only after some time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,8 +36,8 @@ static int64_t changed_at(const char *path) {
     return (int64_t)st.st_mtim.tv_sec * SECOND + st.st_mtim.tv_nsec;
 }
 
-/* Does a name that was given in a folder mean the program? folder.p NULL: it is not known, so the
- * names without folders are compared. */
+/* Returns true when a name that was given in a folder means the program. folder.p NULL: the folder
+ * is not known, so names without folders are compared. */
 static bool is_program(const newest_run *s, pdl_str folder, pdl_str file) {
     pdl_str own = pdl_str_of(s->program);
     if (!pdl_str_eq(pdl_file_name(file), pdl_file_name(own))) return false;
@@ -99,7 +99,7 @@ static bool on_run(void *user, pdl_str path, const pdl_durable_summary *r) {
         return true;
     int64_t before = s->changed;
     look_at(s, path);
-    return s->changed == before; /* the newest comes first */
+    return s->changed == before; /* the newest is the first */
 }
 
 static void find(newest_run *s) {

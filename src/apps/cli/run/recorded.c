@@ -1,9 +1,9 @@
-/* recorded.c -- see recorded.h.
+/* recorded.c -- makes a durable run from a recording; see recorded.h.
  *
  * A recording may have no program and no inputs, has no options, and its rows cannot be continued.
- * So the program runs once against it, as in a replay, and a durable run keeps what it was
- * answered: from then on there is one form of run for everything that follows. Where the recording
- * ends or differs from the program the run stops; that it did is no answer, and is not kept.
+ * So the program runs once against it, as in a replay, and a durable run keeps the answers: from
+ * then on everything handles one form of run. Where the recording ends or differs from the program
+ * the run stops; the error of that stop is not kept as an answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ static bool make_place(recorded *r, pdl_err *err) {
     return true;
 }
 
-/* The arguments of a durable run of the file. */
+/* Returns the arguments of a durable run of the file. */
 static arguments arguments_of(const arguments *a, const recorded *r, pdl_str recording,
                               pdl_str *file) {
     arguments own = *a;

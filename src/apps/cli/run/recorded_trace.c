@@ -1,5 +1,5 @@
-/* recorded_trace.c -- recordings of --record as traces: their program is run against them, with
- * nobody outside.
+/* recorded_trace.c -- makes traces of recordings of --record: their program is run against them,
+ * without real effects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The program as it is in that file now. */
+/* Reads the program in its present state. */
 static bool read_source(pdl_str source, pdl_journal_program *p, pdl_err *err) {
     char *path = pdl_str_dup(source);
     pdl_buf_clear(&p->text);
@@ -22,7 +22,7 @@ static bool read_source(pdl_str source, pdl_journal_program *p, pdl_err *err) {
     return ok;
 }
 
-/* Inputs that are given replace those of the recording. */
+/* Replaces the inputs of the recording by the given ones. */
 static bool take_inputs(const arguments *a, pdl_journal_program *p, pdl_err *err) {
     bool given = a->given[OPT_data] || a->given[OPT_data_file];
     if (!given && pdl_is_dict(p->inputs)) return true;

@@ -1,11 +1,11 @@
-/* run_again.c -- see run_again.h.
+/* run_again.c -- runs a changed program with the answers of an earlier run; see run_again.h.
  *
  * The journal of the run that is shown is only read. Each start gets a copy of it in a private
- * folder, which the changed program continues: what it asks as before is answered from the copy,
- * the rest goes out. The options, policies and sandbox of the run hold.
+ * folder, which the changed program continues: requests that are the same are answered from the
+ * copy, the others are sent. The options, policies and sandbox of the run stay in force.
  *
- * Runs and the page's server live on one loop: that of a session without a program, whose worlds
- * the sessions of the runs share.
+ * Runs and the page's server are on one loop: that of a session without a program, whose worlds the
+ * sessions of the runs share.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,24 +23,24 @@
 
 #include "base/banned.h"
 
-/* A file that the program includes, with other lines. */
+/* A file that the program includes, with changed lines. */
 typedef struct edited_file {
     char *before, *after; /* owned */
 } edited_file;
 
 struct run_again {
-    arguments own; /* those of the run that is shown; its only operand is `operand` */
+    arguments own; /* arguments of the run that is shown; its only operand is `operand` */
     pdl_str operand;
     durable_command shown; /* that run; only read */
     pdl_str file, text;
-    char *journal, *path; /* absolute: of the journal, of the program */
-    char *folder;         /* of copies; NULL: none yet */
+    char *journal, *path; /* absolute paths of the journal, and of the program */
+    char *folder;         /* folder of copies; NULL before the first */
     shared_options limits;
     pdl_session_options options;
     pdl_session *base;
     pdl_viewer *viewer;
-    unsigned n; /* runs so far */
-    /* the run in progress; session NULL: none */
+    unsigned n; /* number of runs so far */
+    /* --- the run in progress; session is NULL without one --- */
     pdl_session *session;
     arguments given;
     pdl_str copy_operand;
@@ -58,7 +58,7 @@ static char *absolute(pdl_str path) {
     return pdl_str_dup(pdl_str_of(real));
 }
 
-/* A text with the ends of lines that a reader of programs sees. */
+/* Appends a text with the line ends that a reader of programs sees. */
 static void put_lines(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         bool cr = text.p[i] == '\r', crlf = cr && i + 1 < text.n && text.p[i + 1] == '\n';
@@ -158,10 +158,10 @@ static bool forget(const run_again *r, pdl_str place, pdl_err *err) {
     size_t n = 0;
     if (!pdl_durable_forget_from(pdl_str_of(r->copy), place, &n, err)) return false;
     return n || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                            "this block asked nobody: there is nothing to ask again");
+                            "this block sent no request: there is nothing to send again");
 }
 
-/* What a person answered is in the copy as if the run had been given it. */
+/* Writes the user's answers into the copy, as if the run had got them. */
 static bool change_answers(const run_again *r, const pdl_view_start *s, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < s->n_answers; i++)
@@ -170,8 +170,8 @@ static bool change_answers(const run_again *r, const pdl_view_start *s, pdl_err 
     return ok;
 }
 
-/* The file is read from the disk, and is what the person made of it when it is what the page
- * showed. */
+/* Replaces the text of an included file by the user's version, if the file on the disk is still
+ * what the page showed. */
 static void edit_source(void *user, pdl_val *reply) {
     const run_again *r = user;
     bool found = pdl_is_dict(*reply);
@@ -222,7 +222,7 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     r->given = r->own;
     r->copy_operand = pdl_str_of(r->copy);
     r->given.files.p = &r->copy_operand;
-    r->given.given[OPT_take_over] = true; /* nobody else has the copy */
+    r->given.given[OPT_take_over] = true; /* no other process has the copy */
     for (size_t i = 0; i < s->n_files; i++) {
         edited_file f = {pdl_str_dup(s->files[i].before), pdl_str_dup(s->files[i].after)};
         *pdl_vec_push(&r->edited) = f;
@@ -246,7 +246,7 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     return pdl_durable_prepare(r->durable.run, err);
 }
 
-/* Each start is reported on the terminal: the user sees what runs, whoever asked for it. */
+/* Reports each start on the terminal, so that the user sees what runs, whoever requested it. */
 static void report_start(const run_again *r, const pdl_view_start *s) {
     char before[65], now[65];
     pdl_str place = s->place;
@@ -295,7 +295,8 @@ static void stop(void *user) {
 
 static bool answer(void *user, uint32_t effect, pdl_str text) {
     run_again *r = user;
-    return r->session && pdl_session_answer_input(r->base, effect, text); /* that has the host */
+    /* true when this session has the host world */
+    return r->session && pdl_session_answer_input(r->base, effect, text);
 }
 
 static bool answer_at(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err) {

@@ -1,8 +1,8 @@
-/* run_warnings.c -- what a check finds in a program that is about to run, for a person who watches.
+/* run_warnings.c -- prints problems of a program before it runs.
  *
- * On a terminal a run shows it before it begins, and so does a server. Elsewhere standard error is
- * often a log, which gets the errors that the run is sure to meet; the rest comes with
- * --check=warn. The check takes less time than drawing the lines.
+ * On a terminal a run shows them before it begins, and so does a server. Elsewhere standard error
+ * is often a log, which only gets the errors that the run is certain to meet; the rest is printed
+ * with --check=warn. The check takes less time than drawing the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +15,15 @@ static bool is_off(const arguments *a) {
     return a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "off");
 }
 
-/* Does a person watch, or ask for warnings, too? */
+/* Returns true when standard error is a terminal, or warnings were requested. */
 static bool wants_warnings(const arguments *a) {
     return pdl_tty_is(2) ||
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
-/* Which of them a person gets to see: not what --strict asks for, and not `reported`, which comes
- * in another way. What may never be executed is no error yet, though its place would fail. */
+/* Prints the problems that a user gets to see: not those that only --strict shows, and not
+ * `reported`, which is printed elsewhere. An error in a part that may never be executed counts as a
+ * warning. */
 static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
                   const pdl_diag *reported, bool warnings) {
     pdl_check_report r = {.form = PDL_REPORT_TEXT};
@@ -42,7 +43,7 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
                            bool always) {
     if (is_off(a)) return;
     pdl_program *checked = pdl_session_check(s, p);
-    /* a run that is sure to fail ends with the first of these errors: once is enough */
+    /* a run that is certain to fail ends with the first of these errors, which is printed then */
     const pdl_diag *reported =
         checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
     if (checked) print(checked, s, a->files.p[0], reported, always || wants_warnings(a));

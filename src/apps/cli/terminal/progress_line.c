@@ -1,9 +1,9 @@
-/* progress_line.c -- see progress_line.h.
+/* progress_line.c -- draws one line of progress; see progress_line.h.
  *
- * The line is written to standard error, on its own row: it is drawn only while the cursor is at
- * the beginning of a row, and every writer to the terminal removes it first. So it never mixes
- * with output and leaves nothing. The run is stepped with a limit of time, because a call
- * that takes a minute sends no event that could redraw the line.
+ * The line is written to standard error, on a separate row: it is drawn only while the cursor is at
+ * the beginning of a row, and every writer to the terminal removes it first. So it never mixes with
+ * output, and nothing of it remains. The run is stepped with a limit of time, because a call that
+ * takes a minute sends no event that could redraw the line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@
 
 enum { REDRAW_MS = 200, NS_PER_MS = 1000000, AFTER_MS = 1000 };
 
-static bool on_screen; /* of the one terminal of the process */
+static bool on_screen; /* the process has one terminal */
 
 void pdl_cli_progress_clear(void) {
     if (!on_screen) return;
@@ -34,7 +34,7 @@ void pdl_cli_progress_clear(void) {
     fflush(stderr);
 }
 
-/* Can the terminal remove a line again? */
+/* Returns true when the terminal can remove a line again. */
 static bool can_draw(void) {
     const char *kind = getenv("TERM");
     return pdl_tty_is(STDERR_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;
@@ -47,7 +47,7 @@ static void redact(const progress *p, pdl_str text, pdl_buf *out) {
         pdl_buf_put(out, text);
 }
 
-/* The first n characters. */
+/* Returns the first n characters. */
 static pdl_str cut(pdl_str s, size_t n) {
     size_t end = 0;
     while (n-- && end < s.n) end += pdl_utf8_len((unsigned char)s.p[end]);
@@ -90,7 +90,7 @@ static void draw(progress *p) {
 static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
     PDL_PUT(&line, "pdl: ");
-    pdl_loc loc = e->effect->loc; /* a line of a library would be looked for in the program */
+    pdl_loc loc = e->effect->loc; /* a line of a library would be searched in the program */
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
         pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));
     pdl_progress_describe_end(&p->numbers, e, &line);

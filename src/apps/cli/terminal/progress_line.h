@@ -1,5 +1,5 @@
-/* progress_line.h -- what is shown of a run while it continues: one line on a terminal, and the
- * steps of --verbose.
+/* progress_line.h -- shows the progress of a run: one line on a terminal, and the steps of
+ * --verbose.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,23 +13,24 @@
 
 typedef struct progress {
     pdl_progress numbers;
-    pdl_sink next;               /* gets every event, too */
+    pdl_sink next;               /* receives every event, too */
     pdl_session *const *session; /* borrowed; NULL until it is made */
     const term *term;            /* borrowed */
-    pdl_str program;             /* file; empty: not known */
-    bool has_line, has_steps;    /* what is shown; neither: it is not in the way of the run */
-    pdl_buf drawn;               /* what the line says */
-    uint64_t start_ns, delay_ns; /* the line appears so long after the start */
+    pdl_str program;             /* file; empty when it is unknown */
+    bool has_line, has_steps;    /* what is shown; when both are false it does nothing */
+    pdl_buf drawn;               /* the text of the line */
+    uint64_t start_ns, delay_ns; /* the line appears after this delay */
 } progress;
 
-/* What the options ask for. In place of next the run gets the sink that is returned. */
+/* Begins the progress that the options request. Returns the sink that the run gets instead of
+ * next. */
 pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
                                pdl_session *const *session, pdl_sink next);
-/* Runs the session to its end and shows how far it is. */
+/* Runs the session to its end and shows its progress. */
 pdl_step pdl_cli_progress_run(progress *p, pdl_session *s);
 void pdl_cli_progress_fini(progress *p);
 
-/* Removes the line from the terminal, if there is one: before anything else is written to it. */
+/* Removes the line from the terminal, if there is one, before anything else is written to it. */
 void pdl_cli_progress_clear(void);
 
 #endif

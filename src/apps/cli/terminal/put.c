@@ -1,4 +1,4 @@
-/* put.c -- output of the commands, and how a failed write is reported.
+/* put.c -- output of the commands, and reports of failed writes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +46,8 @@ void pdl_cli_note(const char *fmt, ...) {
     pdl_buf_fini(&b);
 }
 
-/* "FILE:LINE - ...": the text of an error that lost its place, or that lists several. */
+/* Returns true for "FILE:LINE - ...": the text of an error that lost its place, or that has
+ * several. */
 static bool begins_with_place(pdl_str text) {
     size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
     int64_t line;
@@ -55,7 +56,8 @@ static bool begins_with_place(pdl_str text) {
     return colon != PDL_NOT_FOUND && pdl_num_read_int(pdl_str_sub(text, colon + 1, dash), &line);
 }
 
-/* An error in a program begins with its place, any other one with the name of this command. */
+/* Returns true when the message needs the name of the command before it. An error in a program
+ * begins with its place instead. */
 static bool needs_prefix(const pdl_err *err) {
     pdl_str text = pdl_str_of(err->msg);
     return !err->loc.src && !err->preformatted && !pdl_str_starts(text, PDL_STR("pdl: ")) &&

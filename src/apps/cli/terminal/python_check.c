@@ -1,7 +1,8 @@
-/* python_check.c -- see python_check.h. One interpreter for all files of a check, started for the
- * first block of code: a line of JSON is a text, a line of the answer is a list: why it does not
- * compile or null, the line, the names that it reads and never sets, and whether `result` is never
- * set. It runs isolated (-I), so that nothing beside the program is imported.
+/* python_check.c -- asks Python whether code compiles; see python_check.h. One interpreter serves
+ * all files of a check, and is started for the first block of code. A line of JSON is a text; a
+ * line of the answer is a list: why it does not compile or null, the line, the names that it reads
+ * and never sets, and whether `result` is never set. It runs isolated (-I), so that nothing beside
+ * the program is imported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,10 +17,10 @@
 
 #include "base/banned.h"
 
-/* 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that makes names in other ways
- * than by writing them down (import *, exec, globals()), or expects that one is missing, has no
- * undefined names; code that may raise or end the process need not set `result`. Names that the
- * module `site` adds are there in a run. */
+/* The interpreter's program. 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that
+ * makes names in other ways than by writing them (import *, exec, globals()), or that catches a
+ * missing name, has no undefined names; code that may raise or end the process need not set
+ * `result`. Names that the module `site` adds exist in a run. */
 static const char script[] =
     "import ast, builtins, json, symtable, sys, warnings\n"
     "warnings.simplefilter('ignore')\n"
@@ -103,7 +104,7 @@ static bool start(pdl_python_checker *c) {
     return !c->missing;
 }
 
-/* One line of the answer, or an empty text. */
+/* Returns one line of the answer, or an empty text. */
 static pdl_str ask(pdl_python_checker *c, pdl_str code) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
@@ -123,7 +124,7 @@ static pdl_str ask(pdl_python_checker *c, pdl_str code) {
     return (pdl_str){0};
 }
 
-/* The bytes of a line of the text, without its end; of all lines for line 0. */
+/* Returns the bytes of a line of the text, without its end; of all lines for line 0. */
 static pdl_str line_of(pdl_str code, int64_t line) {
     size_t from = 0, to = code.n;
     for (int64_t i = 1; i <= line; i++) {
@@ -142,7 +143,8 @@ static void mark_line(pdl_str code, int64_t line, pdl_python_report *report) {
     report->end = (size_t)(s.p - code.p) + s.n;
 }
 
-/* [name, line, column] of each name as [name, start, end]. Rows of another form are left out. */
+/* Returns [name, line, column] of each name as [name, start, end]. Rows of another form are left
+ * out. */
 static pdl_val places_of(pdl_str code, pdl_vref rows) {
     pdl_val out = pdl_list_new(pdl_list_len(rows));
     for (size_t i = 0; i < pdl_list_len(rows); i++) {
@@ -161,7 +163,7 @@ static pdl_val places_of(pdl_str code, pdl_vref rows) {
     return out;
 }
 
-/* The answer to a text, borrowed; absent: there is none. */
+/* Returns the answer to a text, borrowed; absent when there is none. */
 static pdl_vref answer_to(pdl_python_checker *c, pdl_str code) {
     uint64_t hash = pdl_hash_str(code);
     size_t at = hash % PDL_PYTHON_KNOWN;

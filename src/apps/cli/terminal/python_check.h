@@ -1,4 +1,4 @@
-/* python_check.h -- does Python compile a text? Private to cli.
+/* python_check.h -- checks whether Python compiles a text. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,13 @@
 
 enum { PDL_PYTHON_KNOWN = 512 };
 
-/* A Python that compiles and never runs anything. All-zero: it was not needed yet. */
+/* A Python that compiles and never runs code. All-zero: it was not needed yet. */
 typedef struct pdl_python_checker {
     pdl_loop *loop;
     pdl_proc *proc;
     pdl_buf out;
-    /* Answers by the hash of the text, or absent: an editor asks for the same ones after each key.
+    /* Answers by the hash of the text, or absent: an editor checks the same texts after each
+     * key.
      */
     uint64_t hashes[PDL_PYTHON_KNOWN];
     pdl_val known[PDL_PYTHON_KNOWN];

@@ -1,8 +1,8 @@
-/* repl_text.c -- see repl.h: where an entry ends, the program that it is, and completion.
+/* repl_text.c -- decides where an entry ends, makes its program, and completes words; see repl.h.
  *
- * A line that looks like text is whole; one that begins a mapping or a list lasts until an empty
- * line, as compound statements do in the sessions of other languages. That can be told from the
- * first characters, so that nobody waits for an answer that the session does not give.
+ * A line that looks like text is a whole entry; one that begins a mapping or a list lasts until an
+ * empty line, as compound statements do in the sessions of other languages. The first characters
+ * decide that, so the user never waits for an answer while the session waits for a line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static bool begins_list(pdl_str s) {
 
 static bool begins_flow(pdl_str s) { return s.n && (s.p[0] == '{' || s.p[0] == '['); }
 
-/* Are all brackets closed? Those in quoted texts do not count. */
+/* Returns true when all brackets are closed. Those in quoted texts do not count. */
 static bool is_closed(pdl_str s) {
     size_t depth = 0;
     char quote = 0;
@@ -77,7 +77,7 @@ void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out) {
 void pdl_repl_put_item(const char *program, pdl_buf *out) {
     pdl_str rest = pdl_str_of(program);
     const char *indent = "- ";
-    if (begins_list(rest)) { /* a list in a list: its last result counts */
+    if (begins_list(rest)) { /* in a list in a list the last result counts */
         PDL_PUT(out, "- lastOf:\n");
         indent = "  ";
     }
@@ -96,7 +96,7 @@ typedef struct filter {
     pdl_str typed;
     void (*put)(void *to, pdl_str word);
     void *to;
-    const char *end; /* is added to the word */
+    const char *end; /* added to the completed word */
 } filter;
 
 static void put_if(void *user, pdl_str word) {
@@ -118,7 +118,7 @@ static void each_variable(const repl *r, filter *f) {
     }
 }
 
-/* Keys of blocks, each once: a field of several kinds has several rows. */
+/* Visits the keys of blocks, each once: a field of several kinds has several rows. */
 static void each_key(filter *f) {
     size_t n, n_common;
     const pdl_field *rows = pdl_fields(&n), *common = pdl_common_fields(&n_common);

@@ -19,7 +19,7 @@ void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *ma
     pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* Seconds as people say them. */
+/* Appends seconds as people say them. */
 void pdl_cli_put_time(pdl_buf *out, double s) {
     if (s < 60)
         pdl_buf_putf(out, "%.0f s", s);
@@ -29,8 +29,8 @@ void pdl_cli_put_time(pdl_buf *out, double s) {
         pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
 }
 
-/* Of how much is left only the part of the input is known that was read; of the rows in it, those
- * that are open are not done. */
+/* Appends how much is left. Only the part of the input that was read is known, and of the rows in
+ * it, the open ones are not done. */
 static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
     double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
     if (t->open) part *= (double)t->finished / (double)(t->finished + t->open);

@@ -1,5 +1,5 @@
-/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when
- * the program waits for the outside, and at the end.
+/* term.c -- writes the output of a run; see term.h. Output is buffered by stdio and flushed when a
+ * model's text arrives, when the program waits for an answer, and at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,16 +50,17 @@ static void check(term *t, bool ok) {
     if (t->on_broken) t->on_broken(t->user);
 }
 
-/* Half a page: stdio writes one page at most, which a ready descriptor takes without blocking. */
+/* The size of a part. It is half a page: stdio writes one page at most, which a ready descriptor
+ * accepts without blocking. */
 enum { PART = 2048 };
 
-/* Before n bytes are written: waits until the reader of standard output takes more, or a signal
- * arrives. */
+/* Waits until the reader of standard output accepts more, or a signal arrives, before n bytes are
+ * written. */
 static bool is_ready(term *t, size_t n) {
     enum { LOOK_MS = 20 };
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
     if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout)))
-        return true; /* stays in the buffer */
+        return true; /* the bytes stay in the buffer */
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (!*pdl_cli_signal_received()) continue;
         t->interrupted = true;
@@ -69,7 +70,7 @@ static bool is_ready(term *t, size_t n) {
     return true;
 }
 
-/* Earlier processes have written the beginning. */
+/* Returns the text without the beginning that earlier processes have written. */
 static pdl_str without_old(term *t, pdl_str text) {
     size_t n = t->skip < text.n ? (size_t)t->skip : text.n;
     t->skip -= n;
@@ -77,7 +78,7 @@ static pdl_str without_old(term *t, pdl_str text) {
     return pdl_str_sub(text, n, text.n);
 }
 
-/* What stands to the left of the cursor, up to MOST_ROW bytes. */
+/* Keeps the text to the left of the cursor, up to MOST_ROW bytes. */
 static void keep_row(term *t, pdl_str text) {
     size_t end = text.n;
     while (end && text.p[end - 1] != '\n') end--;
@@ -86,7 +87,8 @@ static void keep_row(term *t, pdl_str text) {
     pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MOST_ROW - t->row.len));
 }
 
-/* Without colours at its end, which do not move the cursor. Held output has them in its text. */
+/* Returns the text without colours at its end, which do not move the cursor. Held output has them
+ * in its text. */
 static pdl_str without_colors(pdl_str text) {
     while (text.n && text.p[text.n - 1] == 'm') {
         size_t from = text.n - 1;
@@ -169,7 +171,7 @@ static const char *color_of(pdl_look look) {
     PDL_BUG("look %d", (int)look);
 }
 
-/* Text that is not the program's own: control characters are neutralised. */
+/* Writes untrusted text with its control characters neutralised. */
 static void put_untrusted(term *t, pdl_str s) {
     if (!t->tty) {
         pdl_cli_term_put(t, s);
@@ -215,7 +217,7 @@ static void put_message(term *t, const pdl_event *e) {
 static void put_error(term *t, pdl_str text, bool untrusted) {
     release(t);
     pdl_cli_progress_clear();
-    pdl_cli_term_flush(t); /* what was printed before comes before */
+    pdl_cli_term_flush(t); /* earlier output must come first */
     errno = 0;
     bool ok =
         untrusted ? pdl_write_termsafe(stderr, text) : fwrite(text.p, 1, text.n, stderr) == text.n;
@@ -223,7 +225,7 @@ static void put_error(term *t, pdl_str text, bool untrusted) {
     if (!ok && errno == EINTR) t->interrupted = true;
 }
 
-/* A failure that is not the end is red, between the line ends around it. */
+/* Prints a failure that does not end the run, in red, between line ends. */
 static void put_note(term *t, const pdl_event *e) {
     pdl_str s = e->text;
     if (!t->color_err || !e->err) {
@@ -264,17 +266,19 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_cli_term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
 
-/* --- lines that are read ---------------------------------------------------------------------- */
+/* --- reading lines ---------------------------------------------------------------------------- */
 
 static void flush(void *user) { pdl_cli_term_flush(user); }
 
-/* Without colours. The whole row has to be known, and to fit, since the editor draws it again. */
+/* Appends the row without colours. Returns false when the row is not completely known, or does not
+ * fit, since the editor draws it again. */
 static bool row(void *user, pdl_buf *out) {
     const term *t = user;
     pdl_str s = pdl_buf_str(&t->row);
     size_t n_before = out->len;
     const char *kind = getenv("TERM");
-    if (!kind || !*kind || strcmp(kind, "dumb") == 0) return false; /* it cannot move the cursor */
+    /* the terminal cannot move the cursor */
+    if (!kind || !*kind || strcmp(kind, "dumb") == 0) return false;
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '\033') {
             while (i < s.n && s.p[i] != 'm') i++;
