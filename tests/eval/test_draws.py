@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The replies of an evaluation with a cache: each row, sample, program and judge has its own, and gets it again, in whatever order they come."""
 import itertools
+import json
 import random
 import time
 
@@ -118,3 +119,48 @@ def test_feedback():
         (t.folder / "bad.pdl").write_text("data: %s\n" % bad, "utf-8")
         code, _, err = t.run("p.pdl", "--input", "data.jsonl", "--expect", "answer", "--judge", "bad.pdl", word="eval")
         t.check("no score: " + bad, code == 1 and "{score, feedback}" in err, code, err)
+
+
+def test_until_decided():
+    rows = [{"question": "q%d" % i, "answer": "GOOD" if i % 4 else "BAD"} for i in range(200)]
+    rule = {"good": "GOOD", "bad": "BAD"}
+    files = {"new.pdl": "lastOf: [good, {model: openai/m}]\n", "old.pdl": "lastOf: [bad, {model: openai/m}]\n", "data.jsonl": jsonl(rows)}
+    base = ("--input", "data.jsonl", "--expect", "answer", "--until", "decided", "--json")
+
+    def verdict(program, against, *args):
+        code, out, err = t.run(program, "--against", against, *base, *args, word="eval")
+        t.check("an evaluation", code == 0, code, err)
+        return json.loads(out)["verdict"], json.loads(out)
+    t.begin(files, lambda prompt: (200, rule[prompt]))
+    v, r = verdict("new.pdl", "old.pdl")
+    t.check("better, before the table ends", v["is"] == "better" and 5 < v["rows"] < 100 and v["of"] == 200 and v["interval"][0] > 0 and asked() < 150, v, asked())
+    t.check("the table has what was asked", r["programs"][0]["rows"] * 2 == asked() and r["programs"][0]["right"] + r["programs"][1]["right"] == asked() / 2, r)
+    same = [verdict("new.pdl", "old.pdl", "--jobs", jobs)[0] for jobs in ("1", "50")]
+    t.check("the same under every --jobs", same == [v, v], same)
+    t.check("another seed, another order", verdict("new.pdl", "old.pdl", "--seed", "5")[0]["is"] == "better")
+    v, _ = verdict("old.pdl", "new.pdl")
+    t.check("worse the other way round", v["is"] == "worse" and v["interval"][1] < 0, v)
+    v, _ = verdict("new.pdl", "new.pdl")
+    t.check("undecided: no bound was given", v["is"] == "undecided" and v["rows"] == 200 and v["interval"][0] <= 0 <= v["interval"][1], v)
+    v, _ = verdict("new.pdl", "new.pdl", "--difference", "0.3")
+    t.check("no difference above 0.3", v["is"] == "same" and v["rows"] < 100, v)
+    v, r = verdict("new.pdl", "new.pdl", "--budget", "calls=50")
+    t.check("a budget ends it undecided", v["is"] == "undecided" and v["budget_spent"] and 0 < v["rows"] <= 25 and r["programs"][0]["rows"] == v["rows"], v)
+    code, out, err = t.run("new.pdl", "--against", "old.pdl", *base[:-1], word="eval")
+    t.check("in words", code == 0 and "new.pdl is better than old.pdl, after " in out and " of 200 rows: mean difference " in out, out, err)
+    for args, word in ((["--until", "decided"], "--against"), (["--until", "soon", "--against", "old.pdl"], "--until"),
+                       (["--seed", "1", "--against", "old.pdl"], "--until decided"), (["--difference", ".1"], "--until decided"),
+                       (["--until", "decided", "--against", "old.pdl", "--difference", "2"], "between 0 and 1")):
+        code, out, err = t.run("new.pdl", "--input", "data.jsonl", "--expect", "answer", *args, word="eval")
+        t.check("refused: %s" % args, code == 2 and word in err and not out, code, err)
+
+
+def test_flaky_rows():
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl([{"question": "q%d" % i, "answer": "Q%d" % i} for i in range(1, 5)])},
+            lambda prompt: (200, prompt.upper() if prompt != "q3" or t.service.asked["q3"] != 2 else "wrong"))
+    code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--expect", "answer", "--samples", 3, "--json", word="eval")
+    t.check("rows whose samples differ", code == 0 and json.loads(out)["programs"][0]["flaky"] == [3], out, err)
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl([{"question": "q%d" % i, "answer": "Q%d" % i} for i in range(1, 5)])},
+            lambda prompt: (200, prompt.upper() if prompt != "q3" or t.service.asked["q3"] != 2 else "wrong"))
+    code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--expect", "answer", "--samples", 3, word="eval")
+    t.check("are named", code == 0 and "p.pdl: samples of 1 row differ: 3" in out, out, err)

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "eval/eval.h"
+#include "eval/evaluation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/rand.h"
 #include "base/utf8.h"
-#include "effect/budget.h"
-#include "eval/junit.h"
-#include "eval/statistics.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "value/int.h"
@@ -32,32 +30,6 @@ static const char metric_program[] =
 /* The variables of a judge and the columns of its table that hold them. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
-
-/* An answer whose judge failed; error and place are owned, place NULL where it is not known. */
-typedef struct eval_fault {
-    size_t answer;
-    char *error, *place;
-} fault;
-
-/* One program's answers: a score for each row and sample, negative where it failed. */
-typedef struct eval_scores {
-    PDL_VEC(double) of;
-    uint64_t failed;
-    PDL_VEC(fault) faults; /* in the order of the answers */
-    PDL_VEC(char *) feedback; /* an item for each answer, which is owned or NULL */
-    char *first;           /* where and why the first answer failed; owned; NULL: none did */
-    pdl_batch_totals totals;
-} scores;
-
-typedef struct evaluation {
-    const pdl_eval_options *o;
-    char *folder; /* holds the tables of the evaluation; owned; NULL before it exists */
-    PDL_VEC(char *) rows; /* the data as JSON, one for each row; owned */
-    scores of[2];
-    pdl_junit junit;
-    pdl_buf lines;      /* what --output gets */
-    pdl_budget *budget; /* programs and judge share it; NULL: none */
-} evaluation;
 
 /* --- tables that are only needed here --------------------------------------------------------- */
 
@@ -189,8 +161,9 @@ static bool read_data(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-static bool data_row(const evaluation *e, size_t i, pdl_val *out, pdl_err *err) {
-    return pdl_json_read(pdl_str_of(e->rows.p[i]), 0, out, NULL, err);
+/* The row at this place of the order. */
+static bool data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err) {
+    return pdl_json_read(pdl_str_of(e->rows.p[e->order.p[at]]), 0, out, NULL, err);
 }
 
 /* The program does not see the right answers. */
@@ -205,7 +178,7 @@ static pdl_val without_answer(const evaluation *e, pdl_val row) {
 static bool write_questions(const evaluation *e, const char *path, pdl_err *err) {
     FILE *f = create(path, err);
     bool ok = f != NULL;
-    for (size_t i = 0; ok && i < e->rows.n; i++) {
+    for (size_t i = e->from; ok && i < e->from + e->n; i++) {
         pdl_val row;
         ok = data_row(e, i, &row, err);
         if (!ok) break;
@@ -227,7 +200,7 @@ typedef struct eval_stage {
     const pdl_str *columns; /* a judge is checked beside these before its table exists */
     size_t n_columns;
     const char *role;    /* begins the names of draws */
-    const scores *asked; /* a judge is asked about those that did not fail; NULL: a program */
+    const eval_scores *asked; /* a judge is asked about those that did not fail; NULL: a program */
 } stage;
 
 /* The numbers of the answers that the rows of a stage are about: draws are named after them. */
@@ -241,9 +214,9 @@ typedef struct eval_drawing {
  * draws, and so are those of two rows or two samples of the same request. */
 static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
-    uint64_t samples = d->e->o->samples, i = number - 1;
-    if (d->g->asked) i = d->answers.p[i];
-    pdl_buf_putf(out, "%s:%llu:%llu", d->g->role, (unsigned long long)(i / samples),
+    uint64_t samples = d->e->o->samples;
+    uint64_t i = d->g->asked ? d->answers.p[number - 1] : d->e->from * samples + number - 1;
+    pdl_buf_putf(out, "%s:%zu:%llu", d->g->role, d->e->order.p[i / samples],
                  (unsigned long long)(i % samples));
 }
 
@@ -251,7 +224,7 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     drawing d = {.e = e, .g = g};
-    for (size_t i = 0; g->asked && i < g->asked->of.n; i++)
+    for (size_t i = e->from * e->o->samples; g->asked && i < g->asked->of.n; i++)
         if (g->asked->of.p[i] >= 0) *pdl_vec_push(&d.answers) = i;
     pdl_batch_options b = {.session = s,
                            .put_draw = put_draw,
@@ -322,7 +295,7 @@ static bool run_file(const evaluation *e, stage *g, pdl_batch_totals *t, pdl_err
 
 typedef struct eval_judging {
     const evaluation *e;
-    scores *s;
+    eval_scores *s;
     FILE *f;
     size_t n; /* answers so far */
 } judging;
@@ -413,23 +386,24 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     j->s->of.p[i] = -1;
     j->s->failed++;
     *pdl_vec_push(&j->s->faults) =
-        (fault){i, broken ? judge_failed(pdl_dict_getz(of->columns, "error")) : no_score(v),
+        (eval_fault){i, broken ? judge_failed(pdl_dict_getz(of->columns, "error")) : no_score(v),
                 pdl_is_str(at) ? pdl_str_dup(pdl_str_get(at)) : NULL};
     return true;
 }
 
 /* Where no answer could be judged, there is nothing to be said of the program. */
-static bool any_judged(const evaluation *e, const scores *s, uint64_t asked, pdl_err *err) {
-    if (!asked || s->faults.n < asked) return true;
-    const fault *f = &s->faults.p[0];
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "no answer could be judged: row %zu: %s%s%s",
-                f->answer / (size_t)e->o->samples + 1, f->error, f->place ? ", at " : "",
-                f->place ? f->place : "");
+static bool any_judged(const evaluation *e, const eval_scores *s, size_t earlier, uint64_t asked,
+                       pdl_err *err) {
+    if (!asked || s->faults.n - earlier < asked) return true;
+    const eval_fault *f = &s->faults.p[earlier];
+    size_t row = e->order.p[f->answer / (size_t)e->o->samples] + 1;
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "no answer could be judged: row %zu: %s%s%s", row,
+                f->error, f->place ? ", at " : "", f->place ? f->place : "");
     return false;
 }
 
 /* t NULL: a judge program is only examined. */
-static bool run_judge(const evaluation *e, const scores *s, const char *ask, const char *score,
+static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask, const char *score,
                       pdl_batch_totals *t, pdl_err *err) {
     pdl_str columns[sizeof judged / sizeof *judged];
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) columns[i] = judged[i].column;
@@ -452,17 +426,19 @@ static bool run_judge(const evaluation *e, const scores *s, const char *ask, con
     return ok;
 }
 
-static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_err *err) {
+static bool score_answers(const evaluation *e, eval_scores *s, const char *said, pdl_err *err) {
     char *ask = path_of(e, "ask.jsonl"), *score = path_of(e, "score.jsonl");
-    judging j = {.e = e, .s = s, .f = create(ask, err)};
+    size_t first = e->from * e->o->samples, earlier = s->faults.n;
+    uint64_t failed_before = s->failed;
+    judging j = {.e = e, .s = s, .f = create(ask, err), .n = first};
     bool ok = j.f && each_line(said, ask_judge, &j, err);
     if (j.f) ok = finish(j.f, ok, ask, err);
-    uint64_t asked = s->of.n - s->failed;
+    uint64_t asked = s->of.n - first - (s->failed - failed_before);
     if (ok && asked) {
         pdl_batch_totals t;
-        j.n = 0;
+        j.n = first;
         ok = run_judge(e, s, ask, score, &t, err) && each_line(score, take_score, &j, err) &&
-             any_judged(e, s, asked, err);
+             any_judged(e, s, earlier, asked, err);
     }
     pdl_free(ask);
     pdl_free(score);
@@ -471,17 +447,14 @@ static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-enum { RIGHT_PERCENT = 50 };
-static bool is_right(double score) { return score * 100 >= RIGHT_PERCENT; }
-
 typedef struct eval_reporting {
     evaluation *e;
-    scores *s;
+    eval_scores *s;
     pdl_str program;
     size_t n, fault; /* answers and faults so far */
 } reporting;
 
-static void note_first(scores *s, pdl_str name, pdl_vref why, pdl_vref place) {
+static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref place) {
     pdl_buf b = PDL_BUF;
     if (s->first || !pdl_is_str(why)) return;
     pdl_buf_putf(&b, "%.*s: %.*s", PDL_FMT(name), PDL_FMT(pdl_str_get(why)));
@@ -495,7 +468,7 @@ static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) 
  * not. */
 static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
     bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
-    const fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
+    const eval_fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
     *why = f ? text_or_null(f->error) : pdl_keep(pdl_dict_getz(said, "error"));
     *place = f ? text_or_null(f->place) : pdl_keep(pdl_dict_getz(said, "place"));
 }
@@ -513,12 +486,12 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     pdl_val row, why, place;
     if (!data_row(e, i / e->o->samples, &row, err)) return false;
     reason(t, i, said, &why, &place);
-    pdl_buf_putf(&name, "row %zu", i / e->o->samples + 1);
+    pdl_buf_putf(&name, "row %zu", e->order.p[i / e->o->samples] + 1);
     if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", i % e->o->samples + 1);
     note_first(t->s, pdl_buf_str(&name), why, place);
     if (pdl_is_str(why))
         pdl_buf_put(&problem, pdl_str_get(why));
-    else if (!is_right(score))
+    else if (!pdl_eval_is_right(score))
         pdl_buf_putf(&problem, "wrong (score %.3g)%s%s", score, feedback ? ": " : "",
                      feedback ? feedback : "");
     if (e->o->junit.n)
@@ -530,7 +503,7 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
         row = pdl_dict_putz(row, "error", pdl_keep(why));
         row = pdl_dict_putz(row, "place", pdl_keep(place));
         row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
-        row = pdl_dict_putz(row, "right", pdl_bool(is_right(score)));
+        row = pdl_dict_putz(row, "right", pdl_bool(pdl_eval_is_right(score)));
         row = pdl_dict_putz(row, "feedback", text_or_null(feedback));
         ok = put_json(row, &e->lines, err);
     }
@@ -584,77 +557,31 @@ static bool check_all(const evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* One program: its answers, their scores, and what is reported of each. */
-static bool evaluate(evaluation *e, pdl_str program, scores *s, pdl_err *err) {
+static void add_totals(pdl_batch_totals *sum, const pdl_batch_totals *t) {
+    sum->calls += t->calls;
+    sum->prompt_tokens += t->prompt_tokens;
+    sum->completion_tokens += t->completion_tokens;
+    sum->cost += t->cost;
+}
+
+/* Asks one program the rows of the wave, scores its answers and reports them. */
+static bool evaluate(evaluation *e, pdl_str program, eval_scores *s, pdl_err *err) {
     char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl");
     stage g = asking(e, program, in, said);
-    reporting t = {.e = e, .s = s, .program = program};
+    reporting t = {.e = e,
+                   .s = s,
+                   .program = program,
+                   .n = e->from * e->o->samples,
+                   .fault = s->faults.n};
+    pdl_batch_totals used = {0};
     remove_folder(e);
     bool ok = pdl_file_mkdir(e->folder, err) && write_questions(e, in, err) &&
-              run_file(e, &g, &s->totals, err) && score_answers(e, s, said, err) &&
-              each_line(said, report_row, &t, err);
+              run_file(e, &g, &used, err);
+    add_totals(&s->totals, &used);
+    ok = ok && score_answers(e, s, said, err) && each_line(said, report_row, &t, err);
     pdl_free(in);
     pdl_free(said);
     return ok;
-}
-
-static pdl_val interval(double part, double n) {
-    double low, high;
-    pdl_eval_wilson(part, n, &low, &high);
-    return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
-}
-
-static pdl_val program_result(const evaluation *e, pdl_str program, const scores *s) {
-    uint64_t right = 0;
-    double sum = 0, pass = 0, n = (double)s->of.n;
-    for (size_t i = 0; i < e->rows.n; i++) {
-        uint64_t c = 0;
-        for (size_t j = 0; j < e->o->samples; j++) {
-            double score = s->of.p[i * e->o->samples + j];
-            c += is_right(score);
-            sum += score > 0 ? score : 0;
-        }
-        right += c;
-        pass += pdl_eval_pass(e->o->samples, c, e->o->pass);
-    }
-    pass /= (double)e->rows.n;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "program", pdl_text(program));
-    d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->rows.n));
-    d = pdl_dict_putz(d, "samples", pdl_int((int64_t)e->o->samples));
-    d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
-    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)s->failed));
-    d = pdl_dict_putz(d, "first_error", text_or_null(s->first));
-    d = pdl_dict_putz(d, "score", pdl_float(sum / n));
-    d = pdl_dict_putz(d, "pass_k", pdl_int((int64_t)e->o->pass));
-    d = pdl_dict_putz(d, "pass", pdl_float(pass));
-    d = pdl_dict_putz(d, "interval", interval(pass, (double)e->rows.n));
-    d = pdl_dict_putz(d, "calls", pdl_int(s->totals.calls));
-    d = pdl_dict_putz(d, "tokens", pdl_int(s->totals.prompt_tokens + s->totals.completion_tokens));
-    return pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
-}
-
-static pdl_val comparison(const evaluation *e) {
-    uint64_t only[2] = {0}, both = 0;
-    for (size_t i = 0; i < e->of[0].of.n; i++) {
-        bool a = is_right(e->of[0].of.p[i]), b = is_right(e->of[1].of.p[i]);
-        only[0] += a && !b;
-        only[1] += b && !a;
-        both += a && b;
-    }
-    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "pairs", pdl_int((int64_t)e->of[0].of.n));
-    d = pdl_dict_putz(d, "both_right", pdl_int((int64_t)both));
-    d = pdl_dict_putz(d, "only_first", pdl_int((int64_t)only[0]));
-    d = pdl_dict_putz(d, "only_second", pdl_int((int64_t)only[1]));
-    return pdl_dict_putz(d, "p", pdl_float(pdl_eval_mcnemar(only[0], only[1])));
-}
-
-static pdl_val result_of(const evaluation *e) {
-    pdl_val list = pdl_list_push(pdl_list_new(2), program_result(e, e->o->program, &e->of[0]));
-    if (e->o->against.n) list = pdl_list_push(list, program_result(e, e->o->against, &e->of[1]));
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "data", pdl_text(e->o->data.name));
-    d = pdl_dict_putz(d, "score_by", pdl_text(e->o->judge.n ? e->o->judge : e->o->metric));
-    d = pdl_dict_putz(d, "programs", list);
-    return pdl_dict_putz(d, "mcnemar", e->o->against.n ? comparison(e) : pdl_null());
 }
 
 static bool write_lines(const evaluation *e, pdl_err *err) {
@@ -664,17 +591,60 @@ static bool write_lines(const evaluation *e, pdl_err *err) {
     return ok;
 }
 
-static bool evaluate_all(evaluation *e, pdl_err *err) {
+static bool evaluate_wave(evaluation *e, pdl_err *err) {
     const pdl_eval_options *o = e->o;
     bool ok = evaluate(e, o->program, &e->of[0], err) &&
               (!o->against.n || evaluate(e, o->against, &e->of[1], err));
-    if (!ok && err->kind == PDL_E_budget)
-        pdl_err_hint(err, "it is one budget for all programs and the judge: a larger --budget, or "
-                          "fewer rows by --limit");
+    if (ok) e->done = e->from + e->n;
     return ok;
 }
 
-static void fini_scores(scores *s) {
+/* Waves grow with what was asked: so little is paid for after the decision, and the pauses at the
+ * end of each, in which fewer calls are open, are few. How many rows are asked depends on neither
+ * --jobs nor the order of replies. */
+static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
+    enum { LEAST = 10, SHARE = 10 };
+    pdl_eval_verdict_begin(&e->verdict, e->o->difference);
+    while (!e->verdict.what && e->from < e->rows.n) {
+        size_t n = e->from / SHARE > LEAST ? e->from / SHARE : LEAST, left = e->rows.n - e->from;
+        e->n = n < left ? n : left;
+        if (!evaluate_wave(e, err)) return false;
+        for (size_t i = e->from; i < e->done && !e->verdict.what; i++)
+            if (pdl_eval_verdict_take(&e->verdict, pdl_eval_difference(e, i))) e->decided = i + 1;
+        e->from = e->done;
+    }
+    return true;
+}
+
+static bool evaluate_all(evaluation *e, pdl_err *err) {
+    if (!e->o->until_decided) {
+        bool ok = evaluate_wave(e, err);
+        if (!ok && err->kind == PDL_E_budget)
+            pdl_err_hint(err, "it is one budget for all programs and the judge: a larger "
+                              "--budget, or fewer rows by --limit");
+        return ok;
+    }
+    if (evaluate_until_decided(e, err)) return true;
+    if (err->kind != PDL_E_budget || !e->done) return false;
+    pdl_err_fini(err); /* what it paid for is reported: undecided */
+    e->spent = true;
+    return true;
+}
+
+/* Rows are a sample of the rows there could be only in random order: tables are sorted. */
+static void shuffle(evaluation *e) {
+    pdl_rand r;
+    pdl_rand_seed(&r, e->o->seed);
+    for (size_t i = 0; i < e->rows.n; i++) *pdl_vec_push(&e->order) = i;
+    for (size_t i = e->rows.n; e->o->until_decided && i > 1; i--) {
+        size_t k = (size_t)(pdl_rand_double(&r) * (double)i), at = e->order.p[i - 1];
+        e->order.p[i - 1] = e->order.p[k];
+        e->order.p[k] = at;
+    }
+    e->n = e->rows.n;
+}
+
+static void fini_scores(eval_scores *s) {
     for (size_t i = 0; i < s->faults.n; i++) {
         pdl_free(s->faults.p[i].error);
         pdl_free(s->faults.p[i].place);
@@ -689,9 +659,10 @@ static void fini_scores(scores *s) {
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     evaluation e = {.o = o, .lines = PDL_BUF};
     if (o->budget) e.budget = pdl_budget_new(o->budget, NULL, (pdl_loc){0});
-    bool ok =
-        make_folder(&e, err) && read_data(&e, err) && check_all(&e, err) && evaluate_all(&e, err);
-    if (ok) *out = result_of(&e);
+    bool ok = make_folder(&e, err) && read_data(&e, err);
+    if (ok) shuffle(&e);
+    ok = ok && check_all(&e, err) && evaluate_all(&e, err);
+    if (ok) *out = pdl_eval_result(&e);
     ok = ok && write_lines(&e, err) &&
          (!o->junit.n || pdl_junit_write(&e.junit, o->data.name, o->junit, err));
     remove_folder(&e);
@@ -701,40 +672,7 @@ bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     pdl_junit_fini(&e.junit);
     for (size_t i = 0; i < e.rows.n; i++) pdl_free(e.rows.p[i]);
     pdl_vec_fini(&e.rows);
+    pdl_vec_fini(&e.order);
     for (size_t i = 0; i < sizeof e.of / sizeof *e.of; i++) fini_scores(&e.of[i]);
     return ok;
-}
-
-/* --- the table -------------------------------------------------------------------------------- */
-
-static double number(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_dict_getz(d, key);
-    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
-}
-
-static void put_program(pdl_vref p, pdl_buf *out) {
-    pdl_vref in = pdl_dict_getz(p, "interval");
-    pdl_str name = pdl_str_get(pdl_dict_getz(p, "program"));
-    pdl_buf_putf(out, "%-30.*s %6.0f %6.0f %7.0f %8.3f   %.3f to %.3f   %7.3f\n", PDL_FMT(name),
-                 number(p, "right"), number(p, "rows") * number(p, "samples"), number(p, "failed"),
-                 number(p, "pass"), pdl_float_of(pdl_list_at(in, 0)),
-                 pdl_float_of(pdl_list_at(in, 1)), number(p, "score"));
-}
-
-void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
-    enum { USUAL_PERCENT = 5 };
-    static const double least_shown = 0.0001;
-    pdl_vref list = pdl_dict_getz(result, "programs"), m = pdl_dict_getz(result, "mcnemar");
-    pdl_buf_putf(out, "%-30s %6s %6s %7s   pass@%-2.0f   95 %% interval   mean score\n", "program",
-                 "right", "of", "failed", number(pdl_list_at(list, 0), "pass_k"));
-    for (size_t i = 0; i < pdl_list_len(list); i++) put_program(pdl_list_at(list, i), out);
-    if (!pdl_is_dict(m)) return;
-    bool differ = number(m, "p") * 100 < USUAL_PERCENT;
-    bool tiny = number(m, "p") < least_shown;
-    pdl_buf_putf(out,
-                 "only the first is right: %.0f, only the second: %.0f; exact McNemar p %s %.4f: "
-                 "%s\n",
-                 number(m, "only_first"), number(m, "only_second"), tiny ? "<" : "=",
-                 tiny ? least_shown : number(m, "p"),
-                 differ ? "they differ" : "no difference is shown");
 }

@@ -20,7 +20,10 @@ typedef struct pdl_eval_options {
     pdl_str judge;  /* file of a program; empty: the metric */
     pdl_str metric; /* exact, numeric or contains */
     uint64_t samples, pass; /* 1 and 1 where not given */
-    uint64_t limit, sample; /* of rows; 0: all */
+    bool until_decided;     /* against is there: rows in random order, until one is better */
+    double difference;      /* below 1; smaller ones count as equal; 0: any counts */
+    uint64_t seed;          /* shuffles the rows */
+    uint64_t limit, sample; /* how many rows; 0: all */
     pdl_str output;         /* JSONL of all rows with their score; empty: none */
     pdl_str junit;          /* file; empty: none */
     const pdl_batch_map *map;
@@ -28,10 +31,11 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
-    /* of the sessions: cache, time limits, prices, rates; file, dir, variables are set here */
+    /* What the sessions get: cache, time limits, prices, rates. Their file, dir and variables are
+     * set by the evaluation. */
     pdl_session_options session;
-    const double *budget; /* of all programs and the judge together; NULL: none */
-    /* as those of pdl_batch_options, for each run over the table */
+    const double *budget; /* all programs and the judge share it; NULL: none */
+    /* They are called as those of pdl_batch_options are, in each run over the table. */
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;
     void *user;

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/num.h"
 #include "cli/cli.h"
 #include "cli/rows_line.h"
 #include "eval/eval.h"
@@ -49,6 +50,31 @@ static bool read_numbers(evaluator *e) {
     e->o.pass = (uint64_t)pass;
     e->o.limit = (uint64_t)limit;
     return true;
+}
+
+static const char *refused_until(const arguments *a) {
+    if (a->given[OPT_until] && !a->given[OPT_against])
+        return "--until decided compares two programs: add --against PROGRAM";
+    if (a->given[OPT_until]) return NULL;
+    return a->given[OPT_seed]         ? "--seed belongs to --until decided"
+           : a->given[OPT_difference] ? "--difference belongs to --until decided"
+                                      : NULL;
+}
+
+/* Reads the options of a comparison that stops as soon as it is certain. */
+static bool read_until(evaluator *e) {
+    const arguments *a = e->a;
+    const char *refused = refused_until(a);
+    int64_t seed = 0;
+    double *d = &e->o.difference;
+    if (!refused && a->given[OPT_difference] &&
+        (!pdl_num_read_double(a->value[OPT_difference], d) || !(*d > 0 && *d < 1)))
+        refused = "argument --difference: expected a number between 0 and 1";
+    if (refused) (void)pdl_cli_refuse(a, refused);
+    e->o.until_decided = a->given[OPT_until];
+    bool ok = !refused && pdl_cli_read_whole(a, OPT_seed, 0, INT64_MAX, &seed);
+    e->o.seed = (uint64_t)seed;
+    return ok;
 }
 
 static bool read_table(evaluator *e) {
@@ -149,7 +175,8 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
     e.o.tick = e.o.tick_ms ? on_tick : NULL;
     e.o.user = &e;
-    int code = read_map(&e) && read_numbers(&e) && read_table(&e) ? evaluate(&e) : 2;
+    bool ok = read_map(&e) && read_numbers(&e) && read_until(&e) && read_table(&e);
+    int code = ok ? evaluate(&e) : 2;
     pdl_vec_fini(&e.map);
     return code;
 }
