@@ -38,9 +38,10 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --input --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
+        --until) values='decided' ;;
         --format) values='jsonl csv tsv' ;;
         --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
