@@ -168,10 +168,10 @@ struct pdl_fiber {
     pdl_label attempt_control;
     uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
-    pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
+    pdl_val sandbox;  /* profiles of what started the fiber, outermost first; absent: none */
     uint64_t modules; /* modules with policies around what started the fiber */
-    bool by_code;    /* code of a worker called a function, which this fiber runs */
-    uint32_t caller; /* fiber of the code that called it; 0: none, or it has ended */
+    bool by_code;     /* code of a worker called a function, which this fiber runs */
+    uint32_t caller;  /* fiber of the code that called it; 0: none, or it has ended */
     /* The stacks. */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_vm_frame) frames;

@@ -69,6 +69,5 @@ pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *m);
 pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos,
                           const pdl_str *kw, const pdl_val *kwv, size_t n_kw, bool *handled,
                           pdl_val *out, pdl_err *err);
-void pdl_vm_templates_fini(pdl_run *r);
 
 #endif

@@ -1,91 +1,30 @@
-/* run.h -- a run: its fibers, effects in flight, options and results. Private to vm.
+/* run.h -- a run: its options and its parts, and the functions that concern more than one of them.
+ * Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VM_RUN_H
 #define PDL_VM_RUN_H
 
-#include "base/idmap.h"
-#include "base/rand.h"
-#include "vm/fiber.h"
 #include "vm/inflight.h"
-
-typedef struct pdl_usage {
-    int64_t calls, completion, prompt;
-    pdl_label label; /* labels of the counted replies, whose numbers reveal a bit of them */
-} pdl_usage;
-
-/* The fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
-typedef struct pdl_parked {
-    PDL_VEC(uint32_t) fibers;
-    size_t head;
-    uint32_t n_woken; /* number of fibers that were woken and had no turn since */
-} pdl_parked;
-
-enum { PDL_RUN_LITERALS = 32 };
+#include "vm/run_parts.h"
 
 struct pdl_run {
     pdl_run_options opt;
-    pdl_fiber *main;
-    pdl_fiber *all; /* list of live fibers */
-    pdl_fiber *ready_first, *ready_last;
-    pdl_idmap fibers, calls; /* named by id: a late reply finds no object instead of a freed one */
-    uint32_t next_fiber, next_call;
-    uint32_t open_models;
-    PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
-    size_t queue_head;
-    uint32_t open_late; /* number of LATE effects in flight */
-    pdl_parked parked[PDL_SLOT_COUNT];
-    pdl_outq *out;
-    bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
-    bool finished, failed, draining;
-    bool has_modules;   /* code with a module's policy was built, or the run is part of such code */
-    pdl_fiber *current; /* the running fiber; NULL: none */
-    pdl_cancel cancel;  /* entered while the run works */
-    pdl_reserve *reserve;
-    size_t failed_size;   /* size of the allocation that used the reserve and ends the run; or 0 */
-    uint8_t print_silent; /* the register `print` of silent parts */
-    pdl_val result;
-    pdl_val answer; /* the model's answer whose text is the result, if it is kept; or absent */
-    pdl_err err;
-    double score;
-    pdl_usage usage, nested_usage;
-    bool stream_failed, yielded;
-    uint32_t turns;
-    /* number of errors for which the program was searched for help (advise.c) */
-    uint32_t n_searched;
-    pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
-    pdl_val left_out;    /* dict from tools that servers have and the program lacks to reasons */
-    pdl_val imports;     /* dict from text to module object, or true while it is running */
-    pdl_idmap templates; /* compiled templates by hash of their text */
-    PDL_VEC(struct pdl_template *) template_list;
-    PDL_VEC(pdl_val) files; /* open file aggregators */
-    uint64_t sched;         /* state of PDL_STRESS=sched */
-    pdl_rand rng;
-    bool rng_ready;
-    pdl_err rng_err; /* no seed could be read: the run fails */
-    pdl_call_in call_in;
-    struct {
-        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle,
-            judge, transformer;
-    } names;
-    pdl_scope *globals; /* variables that an imported file starts with */
-    pdl_scope *initial; /* variables that the program starts with */
-    pdl_arena *scratch;
-    PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
-    /* The keys of recently made dicts, by the number of the instruction: a literal that is
-     * evaluated again makes a dict of the same keys. NULL: none. */
-    struct pdl_shape *literals[PDL_RUN_LITERALS];
+    pdl_run_fibers fibers;
+    pdl_run_effects effects;
+    pdl_run_output output;
+    pdl_run_outcome outcome;
+    pdl_run_code code;
+    pdl_run_memory memory;
+    pdl_random_source random;
 };
 
 /* Notifies the caller of the run that it can continue (pdl_run_is_ready). */
 void pdl_run_announce(const pdl_run *r);
 
-/* Returns true when the queues of runnable fibers and of model calls have ends that agree. */
+/* Are all parts of the run as their files want them? */
 bool pdl_run_ok(const pdl_run *r);
-/* Keeps code until the end of the run, for errors that point into its sources. */
-void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
-
 /* Runs until the fiber ends (DONE), must wait (WAIT), or fails. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 
@@ -95,11 +34,10 @@ pdl_alloc_watch pdl_run_watch(pdl_run *r);
 PDL_COLD bool pdl_run_raise_oom(pdl_run *r, pdl_err *err);
 /* Returns false after a failed allocation: the program ends with PDL_E_limit. */
 PDL_MUST static inline bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
-    return PDL_LIKELY(!r->failed_size) || pdl_run_raise_oom(r, err);
+    return PDL_LIKELY(!r->memory.failed_size) || pdl_run_raise_oom(r, err);
 }
 
 /* These are in run_globals.c. */
-void pdl_run_globals(pdl_run *r);
 pdl_val pdl_vm_usage_value(pdl_run *r);
 /* Returns the object of an imported file that ends in this frame: all that it defined. */
 pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr);

@@ -6,6 +6,7 @@
 #define PDL_VM_SLOTS_H
 
 #include "vm/inflight.h"
+#include "vm/run_parts.h"
 
 /* Return WAIT when the fiber is parked until another effect may start; nothing was changed then. */
 pdl_step pdl_await_model_slot(pdl_fiber *f);
@@ -21,8 +22,8 @@ pdl_inflight *pdl_run_next_model(pdl_run *r);
 /* Wakes as many fibers of each kind as there are free slots. */
 void pdl_run_wake(pdl_run *r);
 /* Releases the lists of parked fibers. */
-void pdl_run_unpark_all(pdl_run *r);
-/* Called when the fiber has its turn, or ends. */
+void pdl_run_unpark_all(pdl_run_fibers *f);
+/* The fiber has its turn, or ends. */
 void pdl_fiber_clear_woken(pdl_fiber *f);
 
 #endif

@@ -48,7 +48,7 @@ static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str nam
     unsigned used = pdl_xnode_uses(site->expr->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &b);
     pdl_scope_each(f->scope, add_name, &k);
-    if (f->run->n_searched++ < MOST_SEARCHES &&
+    if (f->run->code.n_searched++ < MOST_SEARCHES &&
         pdl_program_sets_later(f->code->program, name, at, &where))
         pdl_err_hint(err, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
     else if (b.len)
@@ -81,8 +81,7 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* Returns the value that filled a promise. */
 static pdl_vref settled(pdl_vref v) {
-    bool is_filled =
-        pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
+    bool is_filled = pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
     return is_filled ? pdl_promise_of(v)->value : v;
 }
 
@@ -134,7 +133,7 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     struct wanted w = {f, name, pdl_absent()};
     name_list names = {0};
     pdl_str here = pdl_attribute_advice(name);
-    pdl_vref left_out = pdl_dict_gets(f->run->left_out, name);
+    pdl_vref left_out = pdl_dict_gets(f->run->code.left_out, name);
     if (e->root) pdl_xnode_each(e->root, find_value, &w);
     for (size_t i = 0; pdl_is_dict(w.of) && i < pdl_dict_len(w.of) && i < MOST_NAMES; i++) {
         pdl_vref key = pdl_dict_key_at(w.of, i);

@@ -95,7 +95,7 @@ pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
     a->path = pdl_keep(*under(f, 5));
     pdl_vm_cut_stack(f, f->stack.n - 6);
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
-    *pdl_vec_push(&f->run->files) = pdl_keep(v);
+    *pdl_vec_push(&f->run->output.files) = pdl_keep(v);
     push(f, v);
     /* This opens the file now. */
     pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
@@ -108,16 +108,16 @@ pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
 }
 
 void pdl_vm_files_close(pdl_run *r) {
-    for (size_t i = 0; i < r->files.n; i++) {
-        if (r->main) {
-            pdl_vm_start_effect(r->main, PDL_EFFECT_write,
-                                write_request(agg_of(r->files.p[i]), pdl_textz(""), true),
+    for (size_t i = 0; i < r->output.files.n; i++) {
+        if (r->fibers.main) {
+            pdl_vm_start_effect(r->fibers.main, PDL_EFFECT_write,
+                                write_request(agg_of(r->output.files.p[i]), pdl_textz(""), true),
                                 (pdl_loc){0});
-            pdl_drop(pop(r->main));
+            pdl_drop(pop(r->fibers.main));
         }
-        pdl_drop(r->files.p[i]);
+        pdl_drop(r->output.files.p[i]);
     }
-    pdl_vec_fini(&r->files);
+    pdl_vec_fini(&r->output.files);
 }
 
 /* Writes prefix + text + suffix to the file. */

@@ -130,8 +130,8 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
     send_extras(r, c);
     if (!c->done) return false;
     if (!c->failed) return true;
-    if (!c->handled && !r->stream_failed) {
-        r->stream_failed = true;
+    if (!c->handled && !r->output.stream_failed) {
+        r->output.stream_failed = true;
         pdl_run_announce(r);
     }
     return false;
@@ -157,11 +157,12 @@ static bool flush(pdl_run *r, pdl_outq *q) {
 }
 
 void pdl_out_flush(pdl_run *r) {
-    if (r->draining) return; /* a sink made the machine continue: the outer loop sends the rest */
-    r->draining = true;
-    flush(r, r->out);
-    assert(pdl_outq_ok(r->out));
-    r->draining = false;
+    if (r->output.draining)
+        return; /* a sink made the machine continue: the outer loop sends the rest */
+    r->output.draining = true;
+    flush(r, r->output.queue);
+    assert(pdl_outq_ok(r->output.queue));
+    r->output.draining = false;
 }
 
 /* Returns true when the cursor is at the end of q, so that nothing has to wait. */
@@ -176,7 +177,7 @@ static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b
 
 static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     bool untrusted = pdl_out_is_untrusted(label);
-    if (at_cursor(f->out) && !f->run->draining) {
+    if (at_cursor(f->out) && !f->run->output.draining) {
         send(f->run,
              (pdl_event){
                  .kind = PDL_EVENT_text, .text = text, .look = look, .untrusted = untrusted});
@@ -194,8 +195,7 @@ static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label)
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_buf b = PDL_BUF;
     label |= f->control;
-    if (text.n || look != PDL_LOOK_PLAIN)
-        out_text(f, shown(f->run, text, label, &b), look, label);
+    if (text.n || look != PDL_LOOK_PLAIN) out_text(f, shown(f->run, text, label, &b), look, label);
     pdl_buf_fini(&b);
 }
 
@@ -292,9 +292,20 @@ static pdl_inflight *failed_call(pdl_outq *q) {
 }
 
 bool pdl_out_failed(pdl_run *r, pdl_err *err) {
-    pdl_inflight *c = failed_call(r->out);
+    pdl_inflight *c = failed_call(r->output.queue);
     if (!c) return false;
     pdl_err_copy(err, &pdl_promise_of(c->text)->err);
     pdl_err_move_to_call(err, c->library_entry_loc);
     return true;
+}
+
+void pdl_run_output_end(pdl_run_output *o) {
+    pdl_outq_free(o->queue);
+    o->queue = NULL;
+    for (size_t i = 0; i < o->files.n; i++) pdl_drop(o->files.p[i]);
+    pdl_vec_fini(&o->files);
+}
+
+bool pdl_run_output_ok(const pdl_run_output *o) {
+    return o->queue && !o->queue->parent && pdl_outq_ok(o->queue);
 }

@@ -352,7 +352,7 @@ static pdl_val error_value(const pdl_err *e) {
 }
 
 static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
-    pdl_name name = f->run->names.error;
+    pdl_name name = f->run->code.names.error;
     pdl_vref old = pdl_scope_find(f->scope, name);
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
@@ -405,7 +405,7 @@ void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt) {
 
 void pdl_op_CATCH_END(pdl_fiber *f) {
     pdl_attempts *a = block(f)->attempts;
-    pdl_name name = f->run->names.error;
+    pdl_name name = f->run->code.names.error;
     if (pdl_is_absent(a->pdl_error))
         f->scope = pdl_scope_del(f->scope, name);
     else
@@ -442,8 +442,8 @@ pdl_step pdl_op_EXPECT(pdl_fiber *f, pdl_err *err) {
     pdl_str kw[5] = {PDL_STR("expectation"), PDL_STR("response")};
     pdl_val kwv[5] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
     size_t n = 2;
-    add_if_declared(f, c, f->run->names.judge, kw, kwv, &n);
-    add_if_declared(f, c, f->run->names.transformer, kw, kwv, &n);
+    add_if_declared(f, c, f->run->code.names.judge, kw, kwv, &n);
+    add_if_declared(f, c, f->run->code.names.transformer, kw, kwv, &n);
     const pdl_type *params = c->info->block->params.all;
     const pdl_block *b = block(f)->info->block;
     pdl_val args = pdl_dict_new(n);
@@ -468,7 +468,7 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
         score = pdl_list_at(answer, 0);
         instruction = pdl_list_at(answer, 1);
     }
-    if (pdl_is(score, PDL_V_FLOAT)) f->run->score += pdl_float_of(score);
+    if (pdl_is(score, PDL_V_FLOAT)) f->run->outcome.score += pdl_float_of(score);
     bool again = pdl_is_str(instruction) && pdl_str_get(instruction).n &&
                  (a->tries < 0 || a->done < a->tries);
     if (!again) return;

@@ -33,7 +33,8 @@ void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
     for (size_t i = 0; i < from->calls.n; i++) {
         struct pdl_made m = from->calls.p[i];
         m.number = to->n_calls++;
-        pdl_inflight *c = pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->calls, m.id) : NULL;
+        pdl_inflight *c =
+            pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->effects.by_id, m.id) : NULL;
         if (c) {
             c->fiber = to->id;
             c->number = m.number;
@@ -48,7 +49,7 @@ void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
-    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     if (!c) return;
     c->label |= pdl_effect_label(e);
     if (!pdl_mask_hides(r->opt.mask, c->label))
@@ -63,7 +64,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     /* Output of code is printed at once, since the code waited for all output before it (spec
      * execution L4). */
     if (c->kind == PDL_EFFECT_code) {
-        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
+        pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, c->fiber);
         if (f) pdl_out_write(f, text, 1, c->label);
         return;
     }
@@ -74,7 +75,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 
 static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
     pdl_run *r = user;
-    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     if (!c || !c->out) return;
     *pdl_vec_push(&c->extras) = pdl_keep(extra);
     pdl_out_flush(r);
@@ -98,7 +99,7 @@ static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
 
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
-    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     pdl_val notes = r->opt.sinks.wants_blocks ? notes_of(e, reply) : pdl_absent();
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
                                                .effect = e,
@@ -118,7 +119,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
 
 static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
     pdl_run *r = user;
-    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_decision,
                                       .fiber = c ? c->fiber : 1,
@@ -136,12 +137,12 @@ static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
  * follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
-    bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
+    bool ends = r->opt.n_ids && r->effects.by_id.n < r->opt.n_ids;
     do {
-        if (ends && r->next_call >= last) r->next_call = r->opt.first_id;
-        r->next_call++;
-    } while (ends && pdl_idmap_find(&r->calls, r->next_call));
-    return r->next_call;
+        if (ends && r->effects.last_id >= last) r->effects.last_id = r->opt.first_id;
+        r->effects.last_id++;
+    } while (ends && pdl_idmap_find(&r->effects.by_id, r->effects.last_id));
+    return r->effects.last_id;
 }
 
 pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
@@ -160,13 +161,13 @@ pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) 
         c->expr = f->code->sites.p[f->code->where.p[f->pc - 1].site].expr;
     c->pieces = PDL_BUF;
     c->nested = f->nested > 0;
-    pdl_idmap_put(&r->calls, c->id, c);
+    pdl_idmap_put(&r->effects.by_id, c->id, c);
     assert(pdl_inflight_ok(c));
     return c;
 }
 
 void pdl_inflight_free(pdl_inflight *c) {
-    pdl_idmap_del(&c->run->calls, c->id);
+    pdl_idmap_del(&c->run->effects.by_id, c->id);
     pdl_effect_free(c->effect);
     pdl_drop(c->value);
     pdl_drop(c->text);
@@ -193,8 +194,8 @@ void pdl_inflight_free(pdl_inflight *c) {
 static void launch(pdl_run *r, pdl_inflight *c) {
     pdl_effect *e = c->effect;
     c->effect = NULL;
-    if (c->kind == PDL_EFFECT_model) r->open_models++;
-    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late++;
+    if (c->kind == PDL_EFFECT_model) r->effects.n_models++;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->effects.n_late++;
     if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed) {
         pdl_vref model = pdl_dict_getz(e->request, "model");
         if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
@@ -291,7 +292,7 @@ static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
     for (; f; root = f, f = f->parent) {
-        size_t frames = f->run->has_modules ? f->frames.n : 0;
+        size_t frames = f->run->code.has_modules ? f->frames.n : 0;
         for (size_t i = f->blocks.n; i-- > 0;) {
             list = leave_frames(f, &frames, i + 1, e, list);
             if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->sandbox)
@@ -308,7 +309,7 @@ static void confine(const pdl_fiber *f, pdl_effect *e) {
 
 uint64_t pdl_inflight_modules(const pdl_fiber *f) {
     uint64_t all = 0;
-    for (; f && f->run->has_modules; f = f->parent) {
+    for (; f && f->run->code.has_modules; f = f->parent) {
         for (size_t i = 0; i < f->frames.n; i++) all |= f->frames.p[i].code->modules;
         all |= f->modules;
     }
@@ -326,7 +327,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->chosen = f->chosen;
     c->label |= f->control;
     c->effect->is_import = c->imports;
-    c->effect->call_in = &r->call_in;
+    c->effect->call_in = &r->effects.call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
     confine(f, c->effect);
     if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS)) c->effect->repeatable = is_repeatable(f);
@@ -380,7 +381,7 @@ static void count_usage(pdl_inflight *c, pdl_vref usage) {
     int64_t prompt, completion;
     if (!pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &prompt)) return;
     if (!pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &completion)) return;
-    pdl_usage *u = c->nested ? &c->run->nested_usage : &c->run->usage;
+    pdl_usage *u = c->nested ? &c->run->effects.nested_usage : &c->run->effects.usage;
     u->calls++;
     u->label |= c->label;
     u->prompt += prompt;
@@ -465,7 +466,7 @@ static void cut_repeated(pdl_fiber *f, size_t i) {
 /* Updates the owner's list: an ended call leaves it, a failed one stays until its failure is
  * noticed. */
 static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
-    pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
+    pdl_fiber *f = pdl_idmap_find(&c->run->fibers.by_id, c->fiber);
     if (!f || !is_owned(c->kind)) {
         pdl_drop(failed);
         return;
@@ -498,8 +499,8 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
         pdl_vm_advise_python(PDL_AS(code, c->block), &err);
     }
     /* A host may refuse a request with any other kind of error, which stays as it is. */
-    bool raised = err.kind == PDL_E_code || err.kind == PDL_E_memory ||
-                  err.kind == PDL_E_expression;
+    bool raised =
+        err.kind == PDL_E_code || err.kind == PDL_E_memory || err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
@@ -515,10 +516,10 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     pdl_run *r = c->run;
     assert(pdl_inflight_ok(c) && !c->done);
     c->done = true;
-    assert(c->kind != PDL_EFFECT_model || r->open_models > 0);
-    assert(!pdl_effect_has(c->kind, PDL_EFFECT_LATE) || r->open_late > 0);
-    if (c->kind == PDL_EFFECT_model) r->open_models--;
-    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late--;
+    assert(c->kind != PDL_EFFECT_model || r->effects.n_models > 0);
+    assert(!pdl_effect_has(c->kind, PDL_EFFECT_LATE) || r->effects.n_late > 0);
+    if (c->kind == PDL_EFFECT_model) r->effects.n_models--;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->effects.n_late--;
     PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,
               reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
     if (reply->err.kind)
@@ -539,7 +540,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     remove_from_owner(c, failed);
     assert(pdl_inflight_ok(c));
     for (size_t i = 0; i < c->waiters.n; i++) {
-        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
+        pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, c->waiters.p[i]);
         if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) pdl_fiber_ready(f);
     }
     bool standing = c->out != NULL;
@@ -548,4 +549,36 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     else
         pdl_inflight_free(c);
     launch_models(r);
+}
+
+/* --- all of a run ----------------------------------------------------------------------------- */
+
+void pdl_run_effects_cancel(const pdl_run *r) {
+    const pdl_idmap *all = &r->effects.by_id;
+    for (size_t i = 0; all->keys && i <= all->mask; i++) {
+        if (!all->keys[i]) continue;
+        const pdl_inflight *c = all->vals[i];
+        if (!c->done && !c->effect) r->opt.world->ops->cancel(r->opt.world, c->id);
+    }
+}
+
+/* Freeing an effect moves others in the table, hence the list. */
+void pdl_run_effects_end(pdl_run_effects *e) {
+    PDL_VEC(pdl_inflight *) all = {0};
+    for (size_t i = 0; e->by_id.keys && i <= e->by_id.mask; i++)
+        if (e->by_id.keys[i]) *pdl_vec_push(&all) = e->by_id.vals[i];
+    for (size_t i = 0; i < all.n; i++) pdl_inflight_free(all.p[i]);
+    pdl_vec_fini(&all);
+    pdl_idmap_fini(&e->by_id);
+    pdl_vec_fini(&e->queue);
+}
+
+bool pdl_run_effects_ok(const pdl_run_effects *e) {
+    return e->queue_head <= e->queue.n && e->n_models <= e->by_id.n && e->n_late <= e->by_id.n;
+}
+
+void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt) {
+    *calls = r->effects.usage.calls;
+    *completion = r->effects.usage.completion;
+    *prompt = r->effects.usage.prompt;
 }

@@ -21,12 +21,12 @@
 static const char spec_checking[] = "during spec checking";
 
 static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
-    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_mark m = pdl_arena_mark(r->memory.scratch);
     pdl_problems problems = {0};
     pdl_err err = {0};
-    bool fits = false, done = pdl_type_check(t, v, NULL, r->scratch, &fits, &problems, &err);
+    bool fits = false, done = pdl_type_check(t, v, NULL, r->memory.scratch, &fits, &problems, &err);
     pdl_err_fini(&err);
-    pdl_arena_reset(r->scratch, m);
+    pdl_arena_reset(r->memory.scratch, m);
     return done && fits;
 }
 
@@ -87,7 +87,7 @@ static void put_fault(const pdl_problem *p, pdl_buf *out) {
 bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf *out) {
     const pdl_parser *parser = b->rare->parser ? b->rare->parser->parser : NULL;
     const pdl_type *t = b->rare->spec.type;
-    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_mark m = pdl_arena_mark(r->memory.scratch);
     pdl_problems problems = {0};
     pdl_err err = {0};
     pdl_val v = pdl_absent();
@@ -96,12 +96,13 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
         v = pdl_keep(answer);
     else if (!pdl_parse(parser, answer, &v, &err))
         v = pdl_absent();
-    if (t && !pdl_is_absent(v) && !pdl_type_check(t, v, NULL, r->scratch, &fits, &problems, &err))
+    if (t && !pdl_is_absent(v) &&
+        !pdl_type_check(t, v, NULL, r->memory.scratch, &fits, &problems, &err))
         fits = true; /* it cannot be checked, so there is nothing to report */
     if (!fits && problems.n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
     for (size_t i = 0; !fits && i < problems.n; i++) put_fault(&problems.p[i], out);
     if (!pdl_is_absent(v)) pdl_drop(v);
-    pdl_arena_reset(r->scratch, m);
+    pdl_arena_reset(r->memory.scratch, m);
     pdl_err_fini(&err);
     return !fits && problems.n > 0;
 }
@@ -144,8 +145,9 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
-    pdl_inflight *c =
-        p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    pdl_inflight *c = p->state == PDL_PROMISE_PENDING && p->id
+                          ? pdl_idmap_find(&f->run->effects.by_id, p->id)
+                          : NULL;
     if (!c || c->kind != PDL_EFFECT_model) return false;
     pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
     *s = (pdl_stage){
@@ -214,10 +216,10 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
 bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *value, const pdl_checked *of,
                         pdl_err *err) {
     pdl_vref v = *value;
-    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_mark m = pdl_arena_mark(r->memory.scratch);
     pdl_problems problems = {0};
     bool fits = false;
-    bool done = pdl_type_check(t, v, of->args, r->scratch, &fits, &problems, err);
+    bool done = pdl_type_check(t, v, of->args, r->memory.scratch, &fits, &problems, err);
     PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
               of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc),
               fits ? "fits" : "does not fit");
@@ -226,7 +228,7 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *value, const pdl
     else if (!fits)
         report_problems(&problems, of, err);
     if (!done || !fits) err->label |= pdl_label_of(v);
-    pdl_arena_reset(r->scratch, m);
+    pdl_arena_reset(r->memory.scratch, m);
     if (done && fits && r->opt.guarded) *value = pdl_type_bound(t, *value, r->opt.capacity);
     return done && fits;
 }

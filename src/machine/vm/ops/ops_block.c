@@ -27,7 +27,8 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR || f->done ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
-    case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
+    case FRAME_MAIN:
+        return f->parent || f == f->run->fibers.main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
     case FRAME_CALL: return PDL_ENTRY_CALL;
     case FRAME_INCLUDE:
     case FRAME_IMPORT: return PDL_ENTRY_INCLUDE;
@@ -215,7 +216,7 @@ pdl_step pdl_op_CHILD(pdl_fiber *f, pdl_err *err) {
 void pdl_op_PART_BEGIN(pdl_fiber *f, bool silent) {
     *pdl_vec_push(&f->saves) =
         (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
-    if (silent) f->print = f->run->print_silent;
+    if (silent) f->print = f->run->output.print_silent;
 }
 
 void pdl_op_PART_END(pdl_fiber *f) {
@@ -524,7 +525,7 @@ pdl_step pdl_op_FACTOR(pdl_fiber *f, pdl_err *err) {
                     pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
-    f->run->score += pdl_num_to_double(v);
+    f->run->outcome.score += pdl_num_to_double(v);
     set_top(f, pdl_textz(""));
     set_val(&f->background, pdl_absent());
     return PDL_STEP_DONE;

@@ -125,8 +125,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         bool full = pdl_text_is(pdl_dict_getz(r, "ended"), pdl_err_kind_name(PDL_E_memory));
         pdl_err_set(err, full ? PDL_E_memory : PDL_E_code, b->head.loc,
                     "Shell Code error: ValueError('command exited with non zero code: %lld')%s",
-                    (long long)status,
-                    full ? ": it used more memory than its sandbox allows" : "");
+                    (long long)status, full ? ": it used more memory than its sandbox allows" : "");
         err->py_class = pdl_str_dup(PDL_STR("ValueError"));
         err->status = (int)status;
         err->has_status = true;

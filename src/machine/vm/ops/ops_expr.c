@@ -440,7 +440,7 @@ pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
         }
     }
     f->stack.n -= 2 * n;
-    struct pdl_shape **shape = &f->run->literals[f->pc % PDL_RUN_LITERALS];
+    struct pdl_shape **shape = &f->run->code.literals[f->pc % PDL_RUN_LITERALS];
     push(f, pdl_dict_of_pairs(n ? f->stack.p + f->stack.n : NULL, n, shape));
     return step_of(pdl_check_walk(err));
 }

@@ -192,7 +192,7 @@ static size_t include_depth(const pdl_fiber *f) {
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);
-    if (code->modules) r->has_modules = true;
+    if (code->modules) r->code.has_modules = true;
     return !code->modules || !r->opt.guard || r->opt.guard(r->opt.build_user, &r->opt, err);
 }
 
@@ -246,7 +246,7 @@ void pdl_op_MODULE(pdl_fiber *f) {
 }
 
 pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
-    pdl_vref module = pdl_dict_find(f->run->imports, *under(f, 1));
+    pdl_vref module = pdl_dict_find(f->run->code.imports, *under(f, 1));
     if (pdl_is_bool(module)) /* its import has not ended */
         return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s",
                                    PDL_FMT(pdl_str_get(*under(f, 2)))));
@@ -261,9 +261,9 @@ pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
 /* Returns the scope of a module, which sees the globals and, as an extension, the model parameters
  * of its importer. */
 static pdl_scope *module_scope(const pdl_fiber *f) {
-    pdl_name defaults = f->run->names.defaults;
+    pdl_name defaults = f->run->code.names.defaults;
     pdl_vref given = pdl_scope_find(f->scope, defaults);
-    pdl_scope *s = pdl_scope_keep(f->run->globals);
+    pdl_scope *s = pdl_scope_keep(f->run->code.globals);
     return pdl_is_absent(given) ? s : pdl_scope_put(s, defaults, pdl_keep(given));
 }
 
@@ -279,7 +279,7 @@ pdl_step pdl_op_IMPORT(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_drop(pop(f));
     pdl_val text = pop(f);
     pdl_drop(pop(f));
-    f->run->imports = pdl_dict_put(f->run->imports, pdl_keep(text), pdl_bool(true));
+    f->run->code.imports = pdl_dict_put(f->run->code.imports, pdl_keep(text), pdl_bool(true));
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, b->loc);
     pdl_code_drop(code);
     frame(f)->key = text;
@@ -299,7 +299,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_val key = pdl_text(r->opt.stdlib), errors = pdl_absent();
-    pdl_vref known = pdl_dict_find(r->imports, key);
+    pdl_vref known = pdl_dict_find(r->code.imports, key);
     if (pdl_is_dict(known)) {
         push(f, pdl_keep(known));
         pdl_drop(key);
@@ -319,7 +319,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
     fr->key = key;
     set_val(&fr->background, background);
     pdl_scope_drop(f->scope);
-    f->scope = pdl_scope_keep(r->globals);
+    f->scope = pdl_scope_keep(r->code.globals);
     set_val(&f->ctx, pdl_context_empty());
     f->print = 0;
     f->autoescape = false;

@@ -180,7 +180,7 @@ static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     /* Calls of a cancelled iteration are cancelled. */
     for (size_t i = 0; i < c->calls.n; i++) {
         pdl_inflight *call = pdl_is_absent(c->calls.p[i].failed)
-                                 ? pdl_idmap_find(&r->calls, c->calls.p[i].id)
+                                 ? pdl_idmap_find(&r->effects.by_id, c->calls.p[i].id)
                                  : NULL;
         if (call) call->fiber = 0;
     }
@@ -192,7 +192,7 @@ static void drop_fiber(pdl_run *r, pdl_fiber *c) {
 }
 
 void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m) {
-    for (size_t i = 0; !r->closing && i < m->started; i++) {
+    for (size_t i = 0; !r->fibers.closing && i < m->started; i++) {
         pdl_fiber *c = i < m->fibers_cap ? m->fibers[i] : NULL;
         if (c) drop_fiber(r, c);
     }
@@ -319,8 +319,7 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
     if (w->given && w->value < 0)
-        return step_of(pdl_err_set(err, PDL_E_type,
-                                   pdl_field_loc(&info->block->head, "maxWorkers"),
+        return step_of(pdl_err_set(err, PDL_E_type, pdl_field_loc(&info->block->head, "maxWorkers"),
                                    "maxWorkers must not be negative"));
     bool bounded = w->given && !f->run->opt.unanswered;
     size_t most = !bounded ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;

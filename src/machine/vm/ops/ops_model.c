@@ -70,7 +70,7 @@ static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val 
                             pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
     if (!pdl_vm_declare_tools(f, &p, err)) return false;
-    pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
+    pdl_vref list = pdl_scope_find(f->scope, f->run->code.names.defaults);
     if (pdl_is_absent(model) || !f->run->opt.defaults || !pdl_is_list(list)) {
         *out = p;
         return true;
@@ -186,7 +186,8 @@ static bool gives_result(const pdl_fiber *f) {
     const pdl_run_options *opt = &f->run->opt;
     if (!opt->keep_answers || opt->stream == PDL_STREAM_NONE || !(f->print & PRINT_RESULT))
         return false;
-    if (f != f->run->main || f->handlers.n || f->handled || f->loops.n || f->bufs.n) return false;
+    if (f != f->run->fibers.main || f->handlers.n || f->handled || f->loops.n || f->bufs.n)
+        return false;
     const pdl_code *code = f->code;
     size_t pc = f->pc;
     for (size_t i = f->frames.n; i-- > 0;) {

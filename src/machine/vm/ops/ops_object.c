@@ -85,9 +85,9 @@ bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated) {
     if (sh->n_pos != 1 || pdl_vm_arg_count(sh) != 1 ||
         (!pdl_vm_has_object(*top(f)) && !pdl_vm_has_object(*under(f, 1))))
         return false;
-    const char *operator= operator_of(sh->name);
+    const char *operator = operator_of(sh->name);
     if (operator) pdl_vm_start_binary(f, operator, negated);
-    return operator!= NULL;
+    return operator != NULL;
 }
 
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator) {
@@ -251,13 +251,13 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
-    *operator= NULL;
+    *operator = NULL;
     if (sh->star || sh->starstar) return false;
     if (pdl_str_is(sh->name, "format")) return true;
     if (!pdl_vm_has_object(x)) return false;
     if (use & COUNTS) return pdl_is(x, PDL_V_HANDLE) || (use & WALKS);
-    *operator= counts_items(f, sh, use);
-    return *operator!= NULL;
+    *operator = counts_items(f, sh, use);
+    return *operator != NULL;
 }
 
 /* Makes the worker execute the filter or method, in place of the value and the arguments. */

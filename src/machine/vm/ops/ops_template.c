@@ -369,7 +369,7 @@ static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info
         a->scope = pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(a->extra));
     if (info->uses_caller)
         a->scope =
-            pdl_scope_put(a->scope, f->run->names.caller,
+            pdl_scope_put(a->scope, f->run->code.names.caller,
                           pdl_is_absent(a->caller) ? pdl_undefined(pdl_textz("No caller defined"))
                                                    : pdl_keep(a->caller));
 }
@@ -466,23 +466,23 @@ struct pdl_template {
     struct pdl_template *same_hash;
 };
 
-void pdl_vm_templates_fini(pdl_run *r) {
-    for (size_t i = 0; i < r->template_list.n; i++) {
-        struct pdl_template *t = r->template_list.p[i];
+void pdl_vm_templates_fini(pdl_run_code *c) {
+    for (size_t i = 0; i < c->template_list.n; i++) {
+        struct pdl_template *t = c->template_list.p[i];
         pdl_code_drop(t->code);
         pdl_drop(t->text);
         pdl_drop(t->options);
         pdl_arena_free(t->arena);
         pdl_free(t);
     }
-    pdl_vec_fini(&r->template_list);
-    pdl_idmap_fini(&r->templates);
+    pdl_vec_fini(&c->template_list);
+    pdl_idmap_fini(&c->templates);
 }
 
 static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options,
                                          pdl_err *err) {
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
-    struct pdl_template *first = pdl_idmap_find(&r->templates, hash);
+    struct pdl_template *first = pdl_idmap_find(&r->code.templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
         if (pdl_val_eq(t->text, text) &&
             (pdl_is_absent(options)
@@ -505,8 +505,8 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
         pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames),
                          true, NULL, (pdl_loc){0}, r->opt.names);
     t->same_hash = first;
-    pdl_idmap_put(&r->templates, hash, t);
-    *pdl_vec_push(&r->template_list) = t;
+    pdl_idmap_put(&r->code.templates, hash, t);
+    *pdl_vec_push(&r->code.template_list) = t;
     return t;
 }
 

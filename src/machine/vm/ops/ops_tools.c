@@ -87,7 +87,7 @@ static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
         if (!pdl_is_str(why) || !pdl_is_str(name)) continue;
         pdl_val text = pdl_textf("the server %.*s has such a tool, which the policy left out: %.*s",
                                  PDL_FMT(server), PDL_FMT(pdl_str_get(why)));
-        r->left_out = pdl_dict_put(r->left_out, pdl_keep(name), text);
+        r->code.left_out = pdl_dict_put(r->code.left_out, pdl_keep(name), text);
     }
 }
 
@@ -100,7 +100,7 @@ pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     note_left_out(f->run, server, tools);
     pdl_buf text = PDL_BUF;
     pdl_val declarations = pdl_with_label(
-        pdl_toolbox_write(server, tools, &f->run->tool_names, &text), pdl_label_of(tools));
+        pdl_toolbox_write(server, tools, &f->run->code.tool_names, &text), pdl_label_of(tools));
     pdl_drop(tools);
     push(f, pdl_text(PDL_AS(import, b)->path.s));
     push(f, pdl_text_of_buf(&text));

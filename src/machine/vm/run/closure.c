@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "vm/closure.h"
 #include "base/limits.h"
 #include "compile/compile.h"
 #include "value/context.h"
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/text.h"
-#include "vm/closure.h"
 #include "vm/effect_key.h"
 #include "vm/effects/result_check.h"
 #include "vm/err_span.h"
@@ -193,7 +193,7 @@ static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref
     pdl_scope *s = body_scope(c, func);
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_val v = pdl_dict_part_named(args, p->names[i]);
-        bool simple = !pdl_is_absent(v) && c->info->params[i] != f->run->names.context &&
+        bool simple = !pdl_is_absent(v) && c->info->params[i] != f->run->code.names.context &&
                       pdl_type_fits_single(p->types[i], v) &&
                       (!may_bound || pdl_type_bounds_nothing(p->types[i]));
         if (!simple) {
@@ -323,7 +323,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     }
     pdl_val ctx = pdl_absent();
     for (size_t i = 0; ok && i < n_pos; i++)
-        if (info->params[i] == f->run->names.context) ok = pdl_context_from(pos[i], &ctx, err);
+        if (info->params[i] == f->run->code.names.context) ok = pdl_context_from(pos[i], &ctx, err);
     for (size_t i = 0; ok && i < n_kw; i++)
         if (pdl_str_is(kw[i], "pdl_context")) ok = pdl_context_from(kwv[i], &ctx, err);
     if (!ok) {
@@ -337,7 +337,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
         if (!pdl_is_absent(pdl_scope_find(scope, info->params[i])))
             scope = pdl_scope_del(scope, info->params[i]);
     for (size_t i = 0; i < n_pos; i++) {
-        if (info->params[i] == f->run->names.context)
+        if (info->params[i] == f->run->code.names.context)
             pdl_drop(pos[i]);
         else
             scope = pdl_scope_put(scope, info->params[i], pos[i]);
@@ -358,7 +358,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     f->scope = scope;
     set_val(&f->role, pdl_keep(c->role));
     if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
-    f->print = f->run->print_silent;
+    f->print = f->run->output.print_silent;
     f->autoescape = false;
     return PDL_STEP_DONE;
 }
@@ -368,7 +368,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
 static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
     pdl_run *r = f->run;
     pdl_val module = pdl_vm_module_value(f, fr);
-    r->imports = pdl_dict_put(r->imports, pdl_keep(fr->key), pdl_keep(module));
+    r->code.imports = pdl_dict_put(r->code.imports, pdl_keep(fr->key), pdl_keep(module));
     pdl_drop(pop(f));
     pdl_vm_frame_pop(f);
     push(f, module);
@@ -457,15 +457,15 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     pdl_fiber *f = pdl_fiber_new(r, c->code, entry_of(c));
     f->done = finished;
     f->done_user = done_user;
-    f->out = r->main->out;
+    f->out = r->fibers.main->out;
     set_val(&f->sandbox, pdl_keep(code->sandbox));
     f->modules = code->modules;
-    r->has_modules = r->has_modules || code->modules;
+    r->code.has_modules = r->code.has_modules || code->modules;
     f->by_code = true;
-    pdl_inflight *asked = pdl_idmap_find(&r->calls, code->id);
+    pdl_inflight *asked = pdl_idmap_find(&r->effects.by_id, code->id);
     f->caller = asked ? asked->fiber : 0;
-    pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
-    set_val(&f->ctx, pdl_keep(r->main->ctx));
+    pdl_vm_set_budget(f, r->fibers.main->budget); /* the code that calls waits there */
+    set_val(&f->ctx, pdl_keep(r->fibers.main->ctx));
     pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);

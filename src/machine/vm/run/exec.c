@@ -64,8 +64,7 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     const pdl_srcsite *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
-        if (site->expr->fault->hint.n)
-            pdl_err_hint(err, "%.*s", PDL_FMT(site->expr->fault->hint));
+        if (site->expr->fault->hint.n) pdl_err_hint(err, "%.*s", PDL_FMT(site->expr->fault->hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];
@@ -84,7 +83,7 @@ static bool is_looked_up(const pdl_fiber *f, pdl_vref v) {
     if (!pdl_is(v, PDL_V_PROMISE)) return false;
     const pdl_promise *p = pdl_promise_of(v);
     if (p->state == PDL_PROMISE_FILLED) return pdl_is(p->value, PDL_V_UNDEFINED);
-    const pdl_inflight *c = p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    const pdl_inflight *c = p->id ? pdl_idmap_find(&f->run->effects.by_id, p->id) : NULL;
     if (!c || c->kind != PDL_EFFECT_object || !c->expr || !c->expr->root) return false;
     return c->expr->root->kind == PDL_X_ATTR || c->expr->root->kind == PDL_X_ITEM;
 }
@@ -205,7 +204,7 @@ static void op_buf_pop(pdl_fiber *f, bool macro) {
 
 static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_vref v = pdl_scope_find(f->scope, i->c);
-    if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->names.stdlib && f->run->opt.stdlib.n)
+    if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->code.names.stdlib && f->run->opt.stdlib.n)
         return pdl_op_STDLIB(f, err);
     push(f, PDL_LIKELY(!pdl_is_absent(v)) ? pdl_keep(v) : pdl_vm_name_value(f, i->c));
     return PDL_STEP_DONE;
@@ -254,11 +253,11 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
  * other fibers in where a program never waits, ends it with its budget, and holds back a program
  * that requests effects without ever using a reply. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
-    if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
-        f->run->turns = 0;
+    if (PDL_UNLIKELY(++f->run->fibers.turns >= f->run->opt.turns)) {
+        f->run->fibers.turns = 0;
         if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
             return PDL_STEP_FAIL; /* a walk without an error channel was cancelled */
-        f->run->yielded = true;
+        f->run->fibers.yielded = true;
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
     }
@@ -412,13 +411,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
 /* clang-format off: it would put the include into the macros */
 #define OP(name, pops, pushes, flow, sees, a, c, doc)                                              \
-    case PDL_OP_##name:                                                                            \
-        STEP(pdl_op_##name(f ARG_##a ARG_##c, err));                                               \
-        break;
+    case PDL_OP_##name: STEP(pdl_op_##name(f ARG_##a ARG_##c, err)); break;
 #define OP_SURE(name, pops, pushes, flow, sees, a, c, doc)                                         \
-    case PDL_OP_##name:                                                                            \
-        pdl_op_##name(f ARG_##a ARG_##c);                                                          \
-        break;
+    case PDL_OP_##name: pdl_op_##name(f ARG_##a ARG_##c); break;
 #define OP_INLINE(name, pops, pushes, flow, sees, a, c, doc)
 #include "compile/ops.def"
         /* clang-format on */

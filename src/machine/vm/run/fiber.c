@@ -27,7 +27,7 @@
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     pdl_fiber *f = PDL_NEW(pdl_fiber);
     f->run = r;
-    f->id = ++r->next_fiber;
+    f->id = ++r->fibers.last_id;
     f->ctx = pdl_context_empty();
     f->filtered = pdl_absent();
     f->background = pdl_absent();
@@ -37,10 +37,10 @@ pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->by_code = r->opt.by_code;
     f->budget = pdl_budget_keep(r->opt.budget);
     pdl_vm_native_env_init(f);
-    f->next_all = r->all;
-    if (r->all) r->all->prev_all = f;
-    r->all = f;
-    pdl_idmap_put(&r->fibers, f->id, f);
+    f->next_all = r->fibers.all;
+    if (r->fibers.all) r->fibers.all->prev_all = f;
+    r->fibers.all = f;
+    pdl_idmap_put(&r->fibers.by_id, f->id, f);
     pdl_vm_frame_push(f, FRAME_MAIN, code, entry, (pdl_loc){0});
     return f;
 }
@@ -211,14 +211,14 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
 
 void pdl_fiber_free(pdl_fiber *f) {
     pdl_run *r = f->run;
-    pdl_idmap_del(&r->fibers, f->id);
+    pdl_idmap_del(&r->fibers.by_id, f->id);
     pdl_fiber_clear_woken(f);
     pdl_path_drop(f->base);
     pdl_path_drop(f->base_from);
     if (f->prev_all)
         f->prev_all->next_all = f->next_all;
     else
-        r->all = f->next_all;
+        r->fibers.all = f->next_all;
     if (f->next_all) f->next_all->prev_all = f->prev_all;
     while (f->frames.n) pdl_vm_frame_pop(f);
     pdl_vm_cut_stack(f, 0);
@@ -250,13 +250,13 @@ void pdl_fiber_ready(pdl_fiber *f) {
     f->queued = true;
     f->next_ready = NULL;
     pdl_run *r = f->run;
-    if (r->ready_last) {
-        r->ready_last->next_ready = f;
+    if (r->fibers.ready_last) {
+        r->fibers.ready_last->next_ready = f;
     } else {
-        r->ready_first = f;
+        r->fibers.ready_first = f;
         pdl_run_announce(r);
     }
-    r->ready_last = f;
+    r->fibers.ready_last = f;
     assert(pdl_fiber_ok(f));
 }
 

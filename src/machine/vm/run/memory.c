@@ -19,9 +19,8 @@
 
 enum {
     RESERVE = 2 *
-              /* Enough for one instruction (large requests check first) and for leaving the
-               * program. */
-              PDL_ALLOC_LARGE,
+        /* Enough for one instruction (large requests check first) and for leaving the program. */
+        PDL_ALLOC_LARGE,
     WORDS = 1 << 16, /* for the message */
 };
 
@@ -48,14 +47,36 @@ void pdl_reserve_drop(pdl_reserve *v) {
     pdl_free(v);
 }
 
+/* Fails when the budget of the running fiber has no time left. */
+static bool check_run_time(void *user, pdl_err *err) {
+    const pdl_run *r = user;
+    return !r->fibers.current || !r->fibers.current->budget ||
+           pdl_budget_check_clock(r->fibers.current->budget, err);
+}
+
+void pdl_run_memory_open(pdl_run *r) {
+    r->memory.scratch = pdl_arena_make();
+    r->memory.reserve = r->opt.reserve ? pdl_reserve_keep(r->opt.reserve) : pdl_reserve_new();
+    r->memory.cancel = (pdl_cancel){r->opt.cancel, check_run_time, r};
+}
+
+void pdl_run_memory_end(pdl_run_memory *m) {
+    pdl_arena_free(m->scratch);
+    pdl_reserve_drop(m->reserve);
+}
+
+bool pdl_run_memory_ok(const pdl_run_memory *m) {
+    return m->scratch && m->reserve && m->reserve->refs;
+}
+
 /* The member give of pdl_alloc_watch. */
 static bool release_reserve(void *user, size_t n) {
     pdl_run *r = user;
-    if (!r->reserve->memory) return false;
-    pdl_free(r->reserve->memory);
-    r->reserve->memory = NULL;
-    r->failed_size = n;
-    r->turns = UINT32_MAX - 1;
+    if (!r->memory.reserve->memory) return false;
+    pdl_free(r->memory.reserve->memory);
+    r->memory.reserve->memory = NULL;
+    r->memory.failed_size = n;
+    r->fibers.turns = UINT32_MAX - 1;
     return true;
 }
 
@@ -64,9 +85,9 @@ static void report_oom(void *user, size_t n) {
     pdl_run *r = user;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_free(r->reserve->words);
-    r->reserve->words = NULL;
-    pdl_loc at = r->current ? pdl_fiber_loc(r->current) : (pdl_loc){0};
+    pdl_free(r->memory.reserve->words);
+    r->memory.reserve->words = NULL;
+    pdl_loc at = r->fibers.current ? pdl_fiber_loc(r->fibers.current) : (pdl_loc){0};
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)",
                 at.src ? "" : "pdl: error: ", n);
     pdl_err_print(&err, true, &b);
@@ -75,14 +96,14 @@ static void report_oom(void *user, size_t n) {
 }
 
 pdl_alloc_watch pdl_run_watch(pdl_run *r) {
-    pdl_reserve *v = r->reserve;
-    if (!v->memory && !r->failed_size) v->memory = pdl_alloc_try(RESERVE);
+    pdl_reserve *v = r->memory.reserve;
+    if (!v->memory && !r->memory.failed_size) v->memory = pdl_alloc_try(RESERVE);
     if (!v->words) v->words = pdl_alloc_try(WORDS);
     return pdl_alloc_set_watch((pdl_alloc_watch){release_reserve, report_oom, r});
 }
 
 bool pdl_run_raise_oom(pdl_run *r, pdl_err *err) {
-    size_t n = r->failed_size;
-    r->failed_size = 0;
+    size_t n = r->memory.failed_size;
+    r->memory.failed_size = 0;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "out of memory (%zu bytes asked for)", n);
 }

@@ -63,7 +63,7 @@ bool pdl_fiber_ok(const pdl_fiber *f) {
 
 bool pdl_inflight_ok(const pdl_inflight *c) {
     bool is_model = c->kind == PDL_EFFECT_model;
-    if (pdl_idmap_find(&c->run->calls, c->id) != c) return false;
+    if (pdl_idmap_find(&c->run->effects.by_id, c->id) != c) return false;
     if (c->done && c->effect) return false; /* a reply needs a launched effect */
     if (c->failed && !c->done) return false;
     if (!is_model && (c->stages || c->out)) return false;
@@ -81,9 +81,10 @@ bool pdl_outq_ok(const pdl_outq *q) {
 }
 
 bool pdl_run_ok(const pdl_run *r) {
-    if (!r->ready_first != !r->ready_last) return false;
-    if (r->ready_last && r->ready_last->next_ready) return false;
-    return r->queue_head <= r->queue.n;
+    return pdl_run_fibers_ok(&r->fibers) && pdl_run_effects_ok(&r->effects) &&
+           pdl_run_output_ok(&r->output) && pdl_run_outcome_ok(&r->outcome) &&
+           pdl_run_code_ok(&r->code) && pdl_run_memory_ok(&r->memory) &&
+           pdl_random_source_ok(&r->random);
 }
 
 bool pdl_mapping_ok(const pdl_mapping *m) {

@@ -4,9 +4,7 @@
  * has used its turns. Threads would need locks around every value and make the order of execution
  * random. The result of a program does not depend on the order in which fibers run: they share only
  * immutable values and promises, and each has its own output queue (PDL_STRESS=sched:SEED shuffles
- * the order to test this). The run ends (spec execution L6) when the main fiber has ended, the
- * result is resolved and all calls have ended: a call whose reply is unused may still fail, and its
- * failure is one of the program.
+ * the order to test this).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,10 +12,8 @@
 
 #include <assert.h>
 
-#include "base/idmap.h"
 #include "compile/compile.h"
 #include "value/context.h"
-#include "value/shape.h"
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
@@ -33,60 +29,31 @@
 
 enum { TURNS_A_STEP = 20000 }; /* loop turns between two polls of the world */
 
-/* Fails when the budget of the running fiber has no time left. */
-static bool check_run_time(void *user, pdl_err *err) {
-    const pdl_run *r = user;
-    return !r->current || !r->current->budget || pdl_budget_check_clock(r->current->budget, err);
-}
-
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
     r->opt = *options;
-    r->result = r->answer = pdl_absent();
     if (!r->opt.turns) r->opt.turns = TURNS_A_STEP;
-    r->imports = pdl_dict_new(0);
-    r->tool_names = pdl_dict_new(0);
-    r->left_out = pdl_dict_new(0);
-    r->scratch = pdl_arena_make();
-    r->call_in = (pdl_call_in){r, pdl_run_call_in};
-    r->reserve = options->reserve ? pdl_reserve_keep(options->reserve) : pdl_reserve_new();
-    r->out = pdl_outq_new(r, NULL);
-    r->next_call = options->first_id;
-    r->cancel = (pdl_cancel){options->cancel, check_run_time, r};
     pdl_path_keep(r->opt.place);
     (void)pdl_keep(r->opt.sandbox);
-    r->has_modules = r->opt.modules != 0;
     pdl_budget_keep(r->opt.budget);
-    pdl_run_globals(r);
+    r->effects.last_id = options->first_id;
+    r->effects.call_in = (pdl_call_in){r, pdl_run_call_in};
+    r->output.queue = pdl_outq_new(r, NULL);
+    r->outcome.result = r->outcome.answer = pdl_absent();
+    pdl_run_code_open(r);
+    pdl_run_memory_open(r);
     return r;
-}
-
-static void cancel_calls(pdl_run *r) {
-    for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++) {
-        if (!r->calls.keys[i]) continue;
-        pdl_inflight *c = r->calls.vals[i];
-        if (!c->done && !c->effect) r->opt.world->ops->cancel(r->opt.world, c->id);
-    }
-}
-
-/* Freeing a call moves others in the table, hence the list. */
-static void free_calls(pdl_run *r) {
-    PDL_VEC(pdl_inflight *) all = {0};
-    for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++)
-        if (r->calls.keys[i]) *pdl_vec_push(&all) = r->calls.vals[i];
-    for (size_t i = 0; i < all.n; i++) pdl_inflight_free(all.p[i]);
-    pdl_vec_fini(&all);
 }
 
 /* Fetches the memory of a run. Among thousands of runs it has left the processor's cache while it
  * waited; the caller still reads other answers meanwhile. */
 static void prefetch(const pdl_run *r) {
     enum { TOP = 128 /* bytes of a stack */ };
-    const pdl_fiber *f = r->main;
+    const pdl_fiber *f = r->fibers.main;
     pdl_prefetch(r, sizeof *r);
-    pdl_prefetch(r->out, TOP);
-    pdl_prefetch(r->globals, 1);
-    pdl_prefetch(r->initial, 1);
+    pdl_prefetch(r->output.queue, TOP);
+    pdl_prefetch(r->code.globals, 1);
+    pdl_prefetch(r->code.initial, 1);
     if (!f) return;
     const void *const stacks[] = {f->stack.p,    f->frames.p, f->blocks.p, f->saves.p,
                                   f->handlers.p, f->bufs.p,   f->calls.p,  f->scope};
@@ -101,37 +68,20 @@ void pdl_run_announce(const pdl_run *r) {
     r->opt.waker.fn(r->opt.waker.user);
 }
 
+/* The order matters: items of the output refer to effects, fibers to effects and to code. */
 void pdl_run_free(pdl_run *r) {
     if (!r) return;
-    cancel_calls(r);
-    pdl_outq_free(r->out);
-    r->closing = true;
-    while (r->all) pdl_fiber_free(r->all);
-    free_calls(r);
-    pdl_idmap_fini(&r->calls);
-    pdl_idmap_fini(&r->fibers);
-    r->main = NULL;
-    pdl_vm_files_close(r);
-    pdl_vm_templates_fini(r);
-    pdl_scope_drop(r->globals);
-    pdl_scope_drop(r->initial);
-    pdl_drop(r->imports);
-    pdl_drop(r->tool_names);
-    pdl_drop(r->left_out);
-    pdl_drop(r->result);
-    pdl_drop(r->answer);
-    pdl_err_fini(&r->err);
-    pdl_err_fini(&r->rng_err);
+    pdl_run_effects_cancel(r);
+    pdl_run_output_end(&r->output);
+    pdl_run_fibers_end(&r->fibers);
+    pdl_run_effects_end(&r->effects);
+    pdl_run_code_end(&r->code);
+    pdl_run_outcome_end(&r->outcome);
+    pdl_random_source_end(&r->random);
+    pdl_run_memory_end(&r->memory);
     pdl_path_drop(r->opt.place);
     pdl_budget_drop(r->opt.budget);
     pdl_drop(r->opt.sandbox);
-    pdl_vec_fini(&r->queue);
-    pdl_run_unpark_all(r);
-    for (size_t i = 0; i < PDL_RUN_LITERALS; i++) pdl_shape_drop(r->literals[i]);
-    for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
-    pdl_vec_fini(&r->failed_code);
-    pdl_arena_free(r->scratch);
-    pdl_reserve_drop(r->reserve);
     pdl_free(r);
 }
 
@@ -178,15 +128,15 @@ static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref v
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     pdl_compile_functions(code); /* whether one of them sees messages is checked below */
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
-    r->main = f;
-    r->print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;
-    f->out = r->out;
-    f->scope = pdl_scope_keep(r->globals);
+    r->fibers.main = f;
+    r->output.print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;
+    f->out = r->output.queue;
+    f->scope = pdl_scope_keep(r->code.globals);
     f->print = r->opt.stream == PDL_STREAM_RESULT    ? PRINT_RESULT
                : r->opt.stream == PDL_STREAM_CONTEXT ? PRINT_CONTEXT
                                                      : 0;
     if (pdl_is_dict(variables)) bind_variables(f, variables);
-    r->initial = pdl_scope_keep(f->scope);
+    r->code.initial = pdl_scope_keep(f->scope);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_run_begin,
                                       .value = pdl_absent(),
@@ -195,80 +145,12 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     pdl_fiber_ready(f);
 }
 
-static void fail_run(pdl_run *r, pdl_err *err) {
-    if (!r->failed) {
-        r->failed = true;
-        pdl_err_move(&r->err, err);
-        cancel_calls(r);
-        pdl_vm_files_close(r);
-        pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-                                          .kind = PDL_EVENT_run_end,
-                                          .err = &r->err,
-                                          .value = pdl_absent(),
-                                          .context = pdl_absent(),
-                                      });
-    }
-    pdl_err_fini(err);
-}
-
-/* Returns the promise of a model's text that v is, or that a text consisting only of it is; absent
- * when v is something else. */
-static pdl_vref sole_source(pdl_vref v) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
-        pdl_vref pieces = pdl_promise_of(v)->pieces;
-        if (!pdl_is_list(pieces) || pdl_list_len(pieces) != 1) return pdl_absent();
-        v = pdl_list_at(pieces, 0);
-    }
-    return pdl_is(v, PDL_V_PROMISE) ? v : pdl_absent();
-}
-
-/* Called before the result is resolved: the resolved value does not show where it comes from. */
-static void keep_answer(pdl_run *r, pdl_vref result) {
-    pdl_message m;
-    pdl_vref source = sole_source(result);
-    if (pdl_is_absent(source) && !pdl_is_absent(r->main->background) &&
-        pdl_context_last(r->main->background, &m))
-        source = m.source;
-    if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
-}
-
-static void hide_result(pdl_run *r) {
-    const pdl_mask *m = r->opt.mask;
-    if (pdl_mask_hides(m, pdl_label_of(r->answer))) set_val(&r->answer, pdl_absent());
-    if (pdl_mask_hides(m, pdl_label_of(r->main->background)))
-        set_val(&r->main->background, pdl_absent());
-    r->result = pdl_masked(m, r->result);
-}
-
-/* Ends the main fiber, which has run its program: waits for what is still open, then takes the
- * result. */
-static pdl_step finish(pdl_run *r, pdl_err *err) {
-    pdl_fiber *f = r->main;
-    pdl_step s = pdl_inflight_await(f, 0, false, err);
-    if (s == PDL_STEP_DONE && !pdl_inflight_raise_unnoticed(f, err)) s = PDL_STEP_FAIL;
-    if (s == PDL_STEP_DONE) keep_answer(r, *top(f));
-    if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    if (r->stream_failed && pdl_out_failed(r, err)) return PDL_STEP_FAIL;
-    r->result = pop(f);
-    if (r->opt.result_is_shown) hide_result(r);
-    pdl_vm_files_close(r);
-    f->state = FIBER_DONE;
-    r->finished = true;
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-                                      .kind = PDL_EVENT_run_end,
-                                      .value = r->result,
-                                      .context = pdl_absent(),
-                                  });
-    return PDL_STEP_DONE;
-}
-
 static void outside_call_ended(pdl_fiber *f) {
     if (f->state == FIBER_FAILED) {
         f->done(f->done_user, pdl_absent(), &f->err);
     } else {
         f->done(f->done_user, pop(f), NULL);
-        pdl_inflight_adopt(f->run->main, f);
+        pdl_inflight_adopt(f->run->fibers.main, f);
     }
     pdl_fiber_free(f);
 }
@@ -303,20 +185,9 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Keeps code, because places of errors point into the sources of their program, which must outlive
- * them. */
-void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    enum {
-        LOOK_BACK = 8
-    }; /* a failing loop fails in the same few programs; a duplicate costs little */
-    for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
-        if (r->failed_code.p[i] == code) return;
-    *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
-}
-
-/* Waits for the calls made before an error, before it takes effect: when streaming, their replies
- * are shown, because they were paid for, and an error of one of them comes first. Calls made before
- * the handler that will catch the error are left out. */
+/* Before an error takes effect, the calls made before it end: when streaming, their replies are
+ * shown, because they were paid for, and an error of one of them comes first. Calls made before the
+ * handler that will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;
@@ -348,7 +219,7 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     if (f->raised.kind)
         pdl_err_move(err, &f->raised);
     else
-        s = f == r->main && !f->frames.n ? finish(r, err) : pdl_fiber_run(f, err);
+        s = f == r->fibers.main && !f->frames.n ? pdl_run_finish(r, err) : pdl_fiber_run(f, err);
     while (s == PDL_STEP_FAIL) {
         label_of_operands(f, err);
         if (settle(f, err) == PDL_STEP_WAIT) return PDL_STEP_WAIT;
@@ -358,10 +229,25 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* Runs a fiber for one turn: until it ends, waits, or fails past all handlers. */
+/* RETURN of the main frame: the result stays on the stack, and the final variables and messages in
+ * the registers, for the turn that finishes the run. */
+static void leave_main_frame(pdl_fiber *f) {
+    pdl_val result = pop(f), background = f->background;
+    pdl_scope *scope = pdl_scope_keep(f->scope);
+    f->background = pdl_absent();
+    pdl_vm_frame_pop(f);
+    push(f, result);
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    set_val(&f->background, background);
+    f->state = FIBER_READY;
+    pdl_fiber_ready(f);
+}
+
+/* One turn of a fiber: until it ends, waits, or fails past all handlers. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
-    if (f == r->main && f->state == FIBER_DONE) return;
+    if (f == r->fibers.main && f->state == FIBER_DONE) return;
     f->state = FIBER_READY;
     pdl_fiber_clear_woken(f);
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
@@ -371,91 +257,47 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_step s = run_to_end(r, f, &err);
     if (PDL_TRACES(r->opt.debug, sched)) trace_turn(r, f, s);
     if (s == PDL_STEP_WAIT) return;
-    if (f == r->main) {
-        if (s == PDL_STEP_FAIL) {
-            fail_run(r, &f->err);
-        } else if (
-            !r->finished) { /* RETURN of the main frame: leave it, the result stays on the stack */
-            pdl_val v = pop(f);
-            pdl_scope *scope = pdl_scope_keep(f->scope);
-            pdl_val background = f->background;
-            f->background = pdl_absent();
-            pdl_vm_frame_pop(f);
-            push(f, v);
-            pdl_scope_drop(f->scope);
-            f->scope = scope;
-            set_val(&f->background, background);
-            f->state = FIBER_READY;
-            pdl_fiber_ready(f);
-        }
-        return;
-    }
-    fiber_ended(f);
-}
-
-/* Picks one of the first runnable fibers (PDL_STRESS=sched:SEED). The result of a program must not
- * depend on it. */
-static size_t random_place(pdl_run *r) {
-    enum { WINDOW = 64 };
-    size_t n = 0;
-    for (const pdl_fiber *f = r->ready_first; f && n < WINDOW; f = f->next_ready) n++;
-    if (!r->sched) r->sched = r->opt.debug->sched_seed * 0x9e3779b97f4a7c15u | 1;
-    r->sched ^= r->sched << 13;
-    r->sched ^= r->sched >> 7;
-    r->sched ^= r->sched << 17;
-    return n ? (size_t)(r->sched >> 11) % n : 0;
-}
-
-static pdl_fiber *next_ready(pdl_run *r) {
-    pdl_fiber *f = r->ready_first, *before = NULL;
-    if (!f) return NULL;
-    for (size_t skip = r->opt.debug && r->opt.debug->sched_seed ? random_place(r) : 0; skip;
-         skip--) {
-        before = f;
-        f = f->next_ready;
-    }
-    if (before)
-        before->next_ready = f->next_ready;
-    else
-        r->ready_first = f->next_ready;
-    if (r->ready_last == f) r->ready_last = before;
-    f->queued = false;
-    return f;
+    if (f != r->fibers.main)
+        fiber_ended(f);
+    else if (s == PDL_STEP_FAIL)
+        pdl_run_fail(r, &f->err);
+    else if (!r->outcome.finished)
+        leave_main_frame(f);
 }
 
 static pdl_step run_turns(pdl_run *r) {
-    while (!r->failed && !r->finished) {
-        if (r->stream_failed) {
+    while (!r->outcome.failed && !r->outcome.finished) {
+        if (r->output.stream_failed) {
             pdl_err err = {0};
             if (pdl_out_failed(r, &err)) {
-                fail_run(r, &err);
+                pdl_run_fail(r, &err);
                 break;
             }
-            r->stream_failed = false;
+            r->output.stream_failed = false;
         }
-        if (r->rng_err.kind) {
-            fail_run(r, &r->rng_err);
+        if (r->random.err.kind) {
+            pdl_run_fail(r, &r->random.err);
             break;
         }
-        pdl_fiber *f = next_ready(r);
+        pdl_fiber *f = pdl_run_next_fiber(r);
         if (!f) return PDL_STEP_WAIT;
-        r->current = f;
+        r->fibers.current = f;
         if (f->cancelled)
             pdl_fiber_free(f);
         else
             run_fiber(r, f);
-        r->current = NULL;
-        if (r->yielded) {
-            r->yielded = false;
+        r->fibers.current = NULL;
+        if (r->fibers.yielded) {
+            r->fibers.yielded = false;
             return PDL_STEP_WAIT;
         }
     }
-    return r->failed ? PDL_STEP_FAIL : PDL_STEP_DONE;
+    return r->outcome.failed ? PDL_STEP_FAIL : PDL_STEP_DONE;
 }
 
 pdl_step pdl_run_step(pdl_run *r) {
     pdl_alloc_watch before = pdl_run_watch(r);
-    const pdl_cancel *outer = pdl_cancel_enter(&r->cancel);
+    const pdl_cancel *outer = pdl_cancel_enter(&r->memory.cancel);
     assert(pdl_run_ok(r));
     pdl_step s = run_turns(r);
     assert(pdl_run_ok(r));
@@ -464,35 +306,35 @@ pdl_step pdl_run_step(pdl_run *r) {
     return s;
 }
 
-const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r) { return &r->cancel; }
+const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r) { return &r->memory.cancel; }
 
 pdl_step pdl_run_wait(pdl_run *r) {
     for (;;) {
         pdl_step s = pdl_run_step(r);
         if (s != PDL_STEP_WAIT) return s;
-        if (!r->opt.world->ops->poll(r->opt.world, r->ready_first ? 0 : -1) && !r->ready_first &&
-            !r->stream_failed) {
+        if (!r->opt.world->ops->poll(r->opt.world, r->fibers.ready_first ? 0 : -1) &&
+            !r->fibers.ready_first && !r->output.stream_failed) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
                         "the run waits for an answer that cannot come");
-            fail_run(r, &err);
+            pdl_run_fail(r, &err);
         }
     }
 }
 
 void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     err->uncatchable = true;
-    pdl_fiber *f = r->main;
+    pdl_fiber *f = r->fibers.main;
     if (f && f->code && f->pc && !err->loc.src)
         err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
-    fail_run(r, err);
+    pdl_run_fail(r, err);
 }
 
 /* Returns the effect that a strand waits for; 0: none. */
 static uint32_t awaited(const pdl_fiber *f) {
     if (f->state == FIBER_WAIT_CALL) return f->wait_id;
-    if (f->state == FIBER_WAIT_SLOT && f->run->queue_head < f->run->queue.n)
-        return f->run->queue.p[f->run->queue_head];
+    if (f->state == FIBER_WAIT_SLOT && f->run->effects.queue_head < f->run->effects.queue.n)
+        return f->run->effects.queue.p[f->run->effects.queue_head];
     if (f->state != FIBER_WAIT_CALLS) return 0;
     for (size_t i = 0; i < f->calls.n; i++)
         if (f->calls.p[i].number >= f->wait_from && pdl_is_absent(f->calls.p[i].failed))
@@ -514,7 +356,7 @@ pdl_loc pdl_fiber_loc(const pdl_fiber *f) {
 
 void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *w), void *user) {
     PDL_VEC(const pdl_block *) blocks = {0};
-    const pdl_fiber *f = r->all;
+    const pdl_fiber *f = r->fibers.all;
     while (f && f->next_all) f = f->next_all;
     for (; f; f = f->prev_all) {
         uint32_t id = awaited(f);
@@ -528,22 +370,8 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
     pdl_vec_fini(&blocks);
 }
 
-void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
+void pdl_run_yield(pdl_run *r) { r->fibers.turns = UINT32_MAX - 1; }
 
-bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
-
-pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
-bool pdl_run_result_is_untrusted(const pdl_run *r) {
-    return pdl_out_is_untrusted(pdl_label_of(r->result));
-}
-pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
-pdl_vref pdl_run_context(const pdl_run *r) { return r->main->background; }
-pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }
-double pdl_run_score(const pdl_run *r) { return r->score; }
-const pdl_err *pdl_run_error(const pdl_run *r) { return &r->err; }
-
-void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt) {
-    *calls = r->usage.calls;
-    *completion = r->usage.completion;
-    *prompt = r->usage.prompt;
+bool pdl_run_is_ready(const pdl_run *r) {
+    return r->fibers.ready_first != NULL || r->output.stream_failed;
 }

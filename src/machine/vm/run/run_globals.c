@@ -1,11 +1,11 @@
-/* run_globals.c -- variables that every program sees (spec execution 1.1), the usage record, random
- * numbers of the run.
+/* run_globals.c -- the code of a run and its names: variables that every program sees (spec
+ * execution 1.1), the usage record, the objects that imported files become.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/rand.h"
 #include "value/context.h"
 #include "value/int.h"
+#include "value/shape.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
@@ -15,25 +15,61 @@
 
 #include "base/banned.h"
 
-void pdl_run_globals(pdl_run *r) {
-    pdl_interner *in = r->opt.names;
-    r->names.context = pdl_intern(in, PDL_STR("pdl_context"));
-    r->names.error = pdl_intern(in, PDL_STR("pdl_error"));
-    r->names.usage = pdl_intern(in, PDL_STR("pdl_usage"));
-    r->names.loop = pdl_intern(in, PDL_STR("loop"));
-    r->names.caller = pdl_intern(in, PDL_STR("caller"));
-    r->names.varargs = pdl_intern(in, PDL_STR("varargs"));
-    r->names.kwargs = pdl_intern(in, PDL_STR("kwargs"));
-    r->names.stdlib = pdl_intern(in, PDL_STR("stdlib"));
-    r->names.defaults = pdl_intern(in, PDL_STR("pdl_model_default_parameters"));
-    r->names.particle = pdl_intern(in, PDL_STR("pdl_particle_id"));
-    r->names.judge = pdl_intern(in, PDL_STR("pdl_llm_as_judge"));
-    r->names.transformer = pdl_intern(in, PDL_STR("pdl_llm_context_transformer"));
+/* The names that programs and the machine know before anything is compiled. */
+static void know_names(pdl_run_code *c, pdl_interner *in) {
+    c->names.context = pdl_intern(in, PDL_STR("pdl_context"));
+    c->names.error = pdl_intern(in, PDL_STR("pdl_error"));
+    c->names.usage = pdl_intern(in, PDL_STR("pdl_usage"));
+    c->names.loop = pdl_intern(in, PDL_STR("loop"));
+    c->names.caller = pdl_intern(in, PDL_STR("caller"));
+    c->names.varargs = pdl_intern(in, PDL_STR("varargs"));
+    c->names.kwargs = pdl_intern(in, PDL_STR("kwargs"));
+    c->names.stdlib = pdl_intern(in, PDL_STR("stdlib"));
+    c->names.defaults = pdl_intern(in, PDL_STR("pdl_model_default_parameters"));
+    c->names.particle = pdl_intern(in, PDL_STR("pdl_particle_id"));
+    c->names.judge = pdl_intern(in, PDL_STR("pdl_llm_as_judge"));
+    c->names.transformer = pdl_intern(in, PDL_STR("pdl_llm_context_transformer"));
+}
+
+void pdl_run_code_open(pdl_run *r) {
+    pdl_run_code *c = &r->code;
+    know_names(c, r->opt.names);
     pdl_scope *s = NULL;
-    s = pdl_scope_put(s, r->names.particle, pdl_int(0));
-    s = pdl_scope_put(s, r->names.judge, pdl_textz("watsonx/openai/gpt-oss-120b"));
-    s = pdl_scope_put(s, r->names.transformer, pdl_textz("watsonx/openai/gpt-oss-120b"));
-    r->globals = s;
+    s = pdl_scope_put(s, c->names.particle, pdl_int(0));
+    s = pdl_scope_put(s, c->names.judge, pdl_textz("watsonx/openai/gpt-oss-120b"));
+    s = pdl_scope_put(s, c->names.transformer, pdl_textz("watsonx/openai/gpt-oss-120b"));
+    c->globals = s;
+    c->imports = pdl_dict_new(0);
+    c->tool_names = pdl_dict_new(0);
+    c->left_out = pdl_dict_new(0);
+    c->has_modules = r->opt.modules != 0;
+}
+
+/* Source places of errors point into the sources of their program, which must outlive them. */
+void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
+    enum {
+        LOOK_BACK = 8
+    }; /* a failing loop fails in the same few programs; a duplicate costs little */
+    for (size_t i = r->code.failed.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
+        if (r->code.failed.p[i] == code) return;
+    *pdl_vec_push(&r->code.failed) = pdl_code_keep(code);
+}
+
+void pdl_run_code_end(pdl_run_code *c) {
+    pdl_vm_templates_fini(c);
+    pdl_scope_drop(c->globals);
+    pdl_scope_drop(c->initial);
+    pdl_drop(c->imports);
+    pdl_drop(c->tool_names);
+    pdl_drop(c->left_out);
+    for (size_t i = 0; i < PDL_RUN_LITERALS; i++) pdl_shape_drop(c->literals[i]);
+    for (size_t i = 0; i < c->failed.n; i++) pdl_code_drop(c->failed.p[i]);
+    pdl_vec_fini(&c->failed);
+}
+
+bool pdl_run_code_ok(const pdl_run_code *c) {
+    return pdl_is_dict(c->imports) && pdl_is_dict(c->tool_names) && pdl_is_dict(c->left_out) &&
+           c->globals;
 }
 
 /* --- pdl_usage: a snapshot with three attributes ---------------------------------------------- */
@@ -74,7 +110,7 @@ static const pdl_attr_class usage_class = {
 
 pdl_val pdl_vm_usage_value(pdl_run *r) {
     usage_obj *o = pdl_ext_new(PDL_V_RECORD, &usage_class.base, sizeof *o);
-    o->u = r->main && r->main->nested ? r->nested_usage : r->usage;
+    o->u = r->fibers.main && r->fibers.main->nested ? r->effects.nested_usage : r->effects.usage;
     return pdl_with_label(pdl_from_obj(PDL_V_RECORD, &o->ext.head, 0), o->u.label);
 }
 
@@ -87,17 +123,17 @@ pdl_val pdl_vm_scope_value(pdl_fiber *f) {
 }
 
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber) {
-    pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
+    pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, fiber);
     return f ? pdl_vm_scope_value(f) : pdl_dict_new(0);
 }
 
 pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber) {
-    const pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
+    const pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, fiber);
     return f ? pdl_scope_keep(f->scope) : NULL;
 }
 
 bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str text, pdl_vref old, pdl_vref v) {
-    pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
+    pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, fiber);
     pdl_name name = pdl_intern(r->opt.names, text);
     bool set = f && pdl_scope_rebind(&f->scope, name, old, v);
     /* A save that ends inside of the same call returns to a saved scope. */
@@ -125,7 +161,7 @@ struct module_job {
  * module's own variables.
  */
 static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
-    if (name != job->f->run->names.defaults) return false;
+    if (name != job->f->run->code.names.defaults) return false;
     pdl_vref given = pdl_scope_find(job->frame->scope, name);
     return pdl_tag_of(given) == pdl_tag_of(v) && !pdl_is_absent(given) &&
            pdl_obj_of(given) == pdl_obj_of(v);
@@ -140,14 +176,14 @@ static bool is_said(const struct module_job *job, pdl_str key, pdl_vref v) {
 static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
     struct module_job *job = user;
     const pdl_run *r = job->f->run;
-    bool global = !pdl_is_absent(pdl_scope_find(r->globals, name));
-    if (global != job->first || name == r->names.context || is_inherited(job, name, v)) return true;
+    bool global = !pdl_is_absent(pdl_scope_find(r->code.globals, name));
+    if (global != job->first || name == r->code.names.context || is_inherited(job, name, v))
+        return true;
     pdl_str key = pdl_name_str(r->opt.names, name);
     if (job->said && is_said(job, key, v)) /* a tool that is called by its name has no label */
-        job->dict = pdl_dict_put_known(job->dict, pdl_with_label(pdl_text(key), job->said),
-                                       pdl_is(v, PDL_V_FUNC)
-                                           ? pdl_keep(v)
-                                           : pdl_with_label(pdl_keep(v), job->said));
+        job->dict = pdl_dict_put_known(
+            job->dict, pdl_with_label(pdl_text(key), job->said),
+            pdl_is(v, PDL_V_FUNC) ? pdl_keep(v) : pdl_with_label(pdl_keep(v), job->said));
     else
         job->dict = pdl_dict_puts(job->dict, key, pdl_keep(v));
     return true;
@@ -175,7 +211,8 @@ void pdl_op_SCOPE(pdl_fiber *f) {
     size_t n = pdl_dict_len(names), i = 0;
     for (; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(names, i);
-        if (pdl_is_absent(pdl_scope_find(r->initial, pdl_intern(r->opt.names, pdl_str_get(key)))))
+        if (pdl_is_absent(
+                pdl_scope_find(r->code.initial, pdl_intern(r->opt.names, pdl_str_get(key)))))
             break;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(names, i)));
     }
@@ -189,27 +226,4 @@ void pdl_op_SCOPE(pdl_fiber *f) {
                          pdl_keep(pdl_dict_val_at(names, i)));
     pdl_drop(names);
     push(f, d);
-}
-
-/* --- random numbers: one seed per run, drawn by an effect, so that a replay draws the same --- */
-
-double pdl_run_random(void *user) {
-    pdl_run *r = user;
-    if (!r->rng_ready) { /* every world answers at once */
-        pdl_inflight *c = pdl_inflight_new(r->main, PDL_EFFECT_random, (pdl_loc){0});
-        pdl_val v = pdl_promise_new(c->id);
-        pdl_path *place = pdl_path_name(r->opt.place, "random");
-        c->value = pdl_keep(v);
-        pdl_inflight_start_at(r->main, c, pdl_dict_new(0), place, 0);
-        pdl_path_drop(place);
-        pdl_promise *p = pdl_promise_of(v);
-        int64_t s = 0;
-        if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s))
-            s = (int64_t)pdl_int_hash(p->value);
-        if (p->state == PDL_PROMISE_FAILED && !r->rng_err.kind) pdl_err_copy(&r->rng_err, &p->err);
-        pdl_rand_seed(&r->rng, (uint64_t)s);
-        r->rng_ready = true;
-        pdl_drop(v);
-    }
-    return pdl_rand_double(&r->rng);
 }

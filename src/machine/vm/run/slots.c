@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-static size_t n_waiting(const pdl_run *r) { return r->queue.n - r->queue_head; }
+static size_t n_waiting(const pdl_run *r) { return r->effects.queue.n - r->effects.queue_head; }
 
 /* Returns the ceiling. PDL_STRESS=slots:N lowers it, so that few calls show what happens when all
  * slots are taken. */
@@ -32,7 +32,9 @@ static size_t ceiling(const pdl_run *r, size_t most) {
     return PDL_LIKELY(!said) || said > most ? most : said;
 }
 
-bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= ceiling(r, PDL_MAX_OPEN_EFFECTS); }
+bool pdl_run_is_full(const pdl_run *r) {
+    return r->effects.n_late >= ceiling(r, PDL_MAX_OPEN_EFFECTS);
+}
 
 /* Removes the consumed part of a queue when it is the larger one, because a queue that is consumed
  * from the front need never run empty. Returns the new head. */
@@ -47,21 +49,25 @@ static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
 
 void pdl_run_queue_model(pdl_run *r, pdl_inflight *c) {
     assert(c->kind == PDL_EFFECT_model && c->effect);
-    *pdl_vec_push(&r->queue) = c->id; }
+    *pdl_vec_push(&r->effects.queue) = c->id;
+}
 
 pdl_inflight *pdl_run_next_model(pdl_run *r) {
     uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
-    while (n_waiting(r) && r->open_models < jobs) {
-        pdl_inflight *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
+    while (n_waiting(r) && r->effects.n_models < jobs) {
+        pdl_inflight *c =
+            pdl_idmap_find(&r->effects.by_id, r->effects.queue.p[r->effects.queue_head++]);
         if (c && c->effect) return c;
     }
-    if (r->queue.n) r->queue_head = close_gap(r->queue.p, &r->queue.n, r->queue_head);
+    if (r->effects.queue.n)
+        r->effects.queue_head =
+            close_gap(r->effects.queue.p, &r->effects.queue.n, r->effects.queue_head);
     return NULL;
 }
 
 static pdl_step park(pdl_fiber *f, pdl_slot slot) {
     assert(f->state == FIBER_READY && !f->queued);
-    *pdl_vec_push(&f->run->parked[slot].fibers) = f->id;
+    *pdl_vec_push(&f->run->fibers.parked[slot].fibers) = f->id;
     f->state = FIBER_WAIT_SLOT;
     return PDL_STEP_WAIT;
 }
@@ -84,15 +90,15 @@ pdl_step pdl_await_effect_slot(pdl_fiber *f) {
 }
 
 void pdl_fiber_clear_woken(pdl_fiber *f) {
-    if (f->woken) f->run->parked[f->woken_for].n_woken--;
+    if (f->woken) f->run->fibers.parked[f->woken_for].n_woken--;
     f->woken = false;
 }
 
 static void wake(pdl_run *r, pdl_slot slot, size_t used, size_t most) {
-    pdl_parked *p = &r->parked[slot];
+    pdl_parked *p = &r->fibers.parked[slot];
     size_t room = used < most ? most - used : 0;
     while (p->head < p->fibers.n && p->n_woken < room) {
-        pdl_fiber *f = pdl_idmap_find(&r->fibers, p->fibers.p[p->head++]);
+        pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, p->fibers.p[p->head++]);
         if (!f || f->state != FIBER_WAIT_SLOT) continue;
         f->woken = true;
         f->woken_for = slot;
@@ -104,9 +110,9 @@ static void wake(pdl_run *r, pdl_slot slot, size_t used, size_t most) {
 
 void pdl_run_wake(pdl_run *r) {
     wake(r, PDL_SLOT_MODEL, n_waiting(r), ceiling(r, PDL_MAX_WAITING_CALLS));
-    wake(r, PDL_SLOT_EFFECT, r->open_late, ceiling(r, PDL_MAX_OPEN_EFFECTS));
+    wake(r, PDL_SLOT_EFFECT, r->effects.n_late, ceiling(r, PDL_MAX_OPEN_EFFECTS));
 }
 
-void pdl_run_unpark_all(pdl_run *r) {
-    for (size_t i = 0; i < PDL_SLOT_COUNT; i++) pdl_vec_fini(&r->parked[i].fibers);
+void pdl_run_unpark_all(pdl_run_fibers *f) {
+    for (size_t i = 0; i < PDL_SLOT_COUNT; i++) pdl_vec_fini(&f->parked[i].fibers);
 }

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
-    pdl_inflight *c = pdl_idmap_find(&f->run->calls, id);
+    pdl_inflight *c = pdl_idmap_find(&f->run->effects.by_id, id);
     if (!c) PDL_BUG("promise of call %u that is gone", id);
     *pdl_vec_push(&c->waiters) = f->id;
     f->state = FIBER_WAIT_CALL;

@@ -1,0 +1,142 @@
+/* run_parts.h -- the parts of a run, each with its file: what it holds, how it ends, and what is
+ * always true of it (its _ok, asserted at each step in builds with assertions). Private to vm.
+ *
+ *   fibers    run/schedule.c       the fibers, and which of them has its turn
+ *   effects   effects/inflight.c   what was asked of the outside, and what it used
+ *   output    blocks/out.c         what the program prints and writes to files
+ *   outcome   run/outcome.c        how the run ended
+ *   code      run/run_globals.c    names, and what was read and compiled while it ran
+ *   memory    run/memory.c         what ends the run when time or memory is out
+ *   random    run/random_source.c  the random numbers of the program
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_RUN_PARTS_H
+#define PDL_VM_RUN_PARTS_H
+
+#include "base/idmap.h"
+#include "base/rand.h"
+#include "vm/fiber.h"
+
+/* The fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
+typedef struct pdl_parked {
+    PDL_VEC(uint32_t) fibers;
+    size_t head;
+    uint32_t n_woken; /* number of fibers that were woken and had no turn since */
+} pdl_parked;
+
+typedef struct pdl_run_fibers {
+    pdl_fiber *main;
+    pdl_fiber *current; /* the one that has its turn; NULL: none */
+    pdl_fiber *all;     /* list of live fibers */
+    pdl_fiber *ready_first, *ready_last;
+    pdl_idmap by_id; /* a late reply finds no object instead of a freed one */
+    uint32_t last_id;
+    pdl_parked parked[PDL_SLOT_COUNT];
+    uint32_t turns;   /* of loops, since the world was polled */
+    bool yielded;     /* the step ends after this turn */
+    bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
+    uint64_t shuffle; /* state of PDL_STRESS=sched */
+} pdl_run_fibers;
+/* Takes the next runnable fiber from the queue; NULL: all wait. */
+pdl_fiber *pdl_run_next_fiber(pdl_run *r);
+void pdl_run_fibers_end(pdl_run_fibers *f);
+/* Do the ends of the queue agree, and do no more fibers have a slot than were parked? */
+bool pdl_run_fibers_ok(const pdl_run_fibers *f);
+
+typedef struct pdl_usage {
+    int64_t calls, completion, prompt;
+    pdl_label label; /* labels of the counted replies, whose numbers reveal a bit of them */
+} pdl_usage;
+
+typedef struct pdl_run_effects {
+    pdl_idmap by_id; /* the effects in flight */
+    uint32_t last_id;
+    uint32_t n_models, n_late; /* numbers of model calls and of LATE effects in flight */
+    /* Ids of model calls that are not launched, in order, from queue_head on. */
+    PDL_VEC(uint32_t) queue;
+    size_t queue_head;
+    pdl_call_in call_in; /* how code outside calls functions of the program */
+    pdl_usage usage, nested_usage;
+} pdl_run_effects;
+/* The world need not answer what is in flight any more. */
+void pdl_run_effects_cancel(const pdl_run *r);
+void pdl_run_effects_end(pdl_run_effects *e);
+/* Is the head within the queue, and is no more counted than is in flight? */
+bool pdl_run_effects_ok(const pdl_run_effects *e);
+
+typedef struct pdl_run_output {
+    pdl_outq *queue;
+    uint8_t print_silent;   /* the register `print` of silent parts */
+    bool draining;          /* the queue is being sent, perhaps by a caller of the caller */
+    bool stream_failed;     /* the call at the cursor has failed without a handler */
+    PDL_VEC(pdl_val) files; /* aggregators of the files that are open */
+} pdl_run_output;
+void pdl_run_output_end(pdl_run_output *o);
+bool pdl_run_output_ok(const pdl_run_output *o);
+
+typedef struct pdl_run_outcome {
+    bool finished, failed;
+    pdl_val result;
+    pdl_val answer; /* the model's answer whose text is the result, if it is kept; or absent */
+    pdl_err err;
+    double score;
+} pdl_run_outcome;
+/* The main fiber has run its program: waits for what is open, then takes the result. */
+pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);
+/* The run ends with this error, unless it has failed before. Takes the content of err. */
+void pdl_run_fail(pdl_run *r, pdl_err *err);
+void pdl_run_outcome_end(pdl_run_outcome *o);
+/* Has the run an error exactly if it has failed? */
+bool pdl_run_outcome_ok(const pdl_run_outcome *o);
+
+enum { PDL_RUN_LITERALS = 32 };
+
+typedef struct pdl_run_code {
+    struct {
+        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle,
+            judge, transformer;
+    } names;
+    pdl_scope *globals;  /* variables that an imported file starts with */
+    pdl_scope *initial;  /* variables that the program starts with */
+    pdl_val imports;     /* dict from text to module object, or true while it is running */
+    pdl_idmap templates; /* compiled templates by hash of their text */
+    PDL_VEC(struct pdl_template *) template_list;
+    PDL_VEC(pdl_code *) failed; /* kept: errors point into their sources */
+    pdl_val tool_names; /* dict from names of tools, as models call them, to their servers */
+    pdl_val left_out;   /* dict from tools that servers have and the program lacks to reasons */
+    uint32_t
+        n_searched;   /* number of errors for which help was looked for in the program (advise.c) */
+    bool has_modules; /* code with a module's policy was built, or the run is part of such code */
+    /* The keys of recently made dicts, by the number of the instruction: a literal that is
+     * evaluated again makes a dict of the same keys. NULL: none. */
+    struct pdl_shape *literals[PDL_RUN_LITERALS];
+} pdl_run_code;
+void pdl_run_code_open(pdl_run *r);
+/* Keeps code until the end of the run, for errors that point into its sources. */
+void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
+void pdl_run_code_end(pdl_run_code *c);
+void pdl_vm_templates_fini(pdl_run_code *c); /* ops_template.c */
+/* Are the tables dicts? */
+bool pdl_run_code_ok(const pdl_run_code *c);
+
+typedef struct pdl_run_memory {
+    pdl_cancel cancel; /* entered while the run works */
+    pdl_reserve *reserve;
+    size_t failed_size; /* size of the allocation that used the reserve and ends the run; or 0 */
+    pdl_arena *scratch;
+} pdl_run_memory;
+void pdl_run_memory_open(pdl_run *r);
+void pdl_run_memory_end(pdl_run_memory *m);
+bool pdl_run_memory_ok(const pdl_run_memory *m);
+
+typedef struct pdl_random_source {
+    pdl_rand numbers;
+    bool is_seeded;
+    pdl_err err; /* no seed could be read: the run fails */
+} pdl_random_source;
+void pdl_random_source_end(pdl_random_source *s);
+/* Does only a source that was asked for a number have an error? */
+bool pdl_random_source_ok(const pdl_random_source *s);
+
+#endif
