@@ -9,96 +9,12 @@
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
 
+#include "api/session_options.h"
 #include "check/check.h"
 #include "journal/durable.h"
 #include "lang/program.h"
 #include "trace/fold.h"
 #include "vm/vm.h"
-
-typedef struct pdl_session pdl_session;
-
-/* What the environment says of runs is an error only where it counts: an editor's server starts
- * although PDL_PRICES names no file. */
-typedef enum pdl_session_purpose {
-    PDL_FOR_RUNS,   /* PDL_POLICY, PDL_SANDBOX and PDL_PRICES are in force */
-    PDL_FOR_CHECKS, /* PDL_POLICY is: a program is checked together with its policies */
-    PDL_FOR_TEXT,   /* none is: programs are loaded, shown, formatted */
-} pdl_session_purpose;
-
-typedef struct pdl_session_options {
-    pdl_session_purpose purpose;
-    pdl_str file; /* as given by the user; names messages */
-    pdl_str dir;  /* directory of the main program */
-    pdl_stream stream;
-    pdl_vref variables;     /* dict, borrowed; absent: none */
-    pdl_str record, replay; /* journal files; empty: none */
-    /* other files that the run writes, out of the sight of confined code; NULL-terminated */
-    const char *const *own_files;
-    pdl_str cache;        /* file of replies that runs share; empty: none. Not asked by a replay */
-    const char *timeouts; /* time limits of model calls, as --timeout; NULL: none given */
-    pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
-    const double
-        *budget; /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
-    const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
-    bool unchecked;        /* requests go out although the program is known to fail later */
-    bool reports_tools;    /* as of pdl_run_options */
-    bool holds_refusable;  /* what `spec` may refuse is printed when it was accepted */
-    bool explain;          /* send nothing: pdl_session_explained says what would be asked */
-    /* Explain: what is really done, some of code,command,read,write,input,tool; empty: nothing. */
-    pdl_str allow;
-    pdl_rate_limits rates;
-    /* What a call of a model may last, in ms: a service that asks to wait longer has refused it; 0:
-     * any time */
-    uint64_t patience_ms;
-    /* literal requests and replies as lines of text, keys removed; NULL: none */
-    void (*wire)(void *user, pdl_str text);
-    void *wire_user;
-    uint32_t jobs;
-    /* profile that code, commands and tool servers are confined by: code, or a file; empty: that
-     * of PDL_SANDBOX, or none, unless a policy has one */
-    pdl_str sandbox;
-    bool no_sandbox;      /* whatever PDL_SANDBOX says */
-    bool sandbox_process; /* less than namespaces will do */
-    /* gets what of .env sets nothing, and what is missing for the sandbox; may be NULL */
-    void (*note)(void *user, pdl_str text);
-    /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
-     * program; borrowed */
-    const pdl_str *policies;
-    size_t n_policies;
-    pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
-    bool otlp_content; /* texts go there, too */
-    bool otlp_all;     /* sends spans of the inside of the library */
-    void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
-    bool offline;      /* there is no outside: a durable journal answers what it can */
-    bool trace;        /* fold a trace: pdl_session_trace */
-    bool trace_whole;  /* with nothing but what the reference writes, lists of messages whole */
-    bool trace_later;  /* when it is asked for, so that the run takes no time for it */
-    bool all_blocks;   /* the sink hears of plain values, too, as of the blocks that they are */
-    bool labels;       /* it says where values came from, as it does where policies are asked */
-    bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
-    pdl_sink sink;     /* the caller's; event NULL: none */
-    bool report_calls; /* the sink hears on error output when calls of models begin and end */
-    const struct pdl_line_terminal *terminal; /* where a person is asked; NULL: input is read */
-    /* Receives what Python code writes on standard error; NULL: it inherits ours.
-     * Anybody may have written it. user: show_user */
-    void (*show_errors)(void *user, pdl_str bytes);
-    void *show_user;  /* not that of the sink, around which others may be put */
-    pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
-    pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
-    const pdl_str *path;     /* further folders for imports, before those of the installation */
-    size_t n_path;
-    pdl_interner *names; /* those of other runs whose functions this one meets; NULL: its own */
-    struct pdl_label_names *label_names; /* of runs whose values this one meets; NULL: its own */
-    /* takes the requests to models in place of sending them; borrowed; NULL: they are sent */
-    const struct pdl_http_carrier *carrier;
-    const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
-    size_t n_hooks;
-    struct pdl_task *task; /* whose handlers are called, for pdl_engine_current_user; NULL: none */
-    /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
-     * are shared. Borrowed until free; NULL: none. Not with explain, and timeouts, prices, rates
-     * and wire are those of the shared one. */
-    struct pdl_session *shared;
-} pdl_session_options;
 
 /* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage
  * (the record file exists), io. */

@@ -124,11 +124,10 @@ bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has, pdl_er
     if (!pdl_sink_find(pdl_str_of(sink), &id))
         return pdl_misuse(error, "pdl_engine_has_rule: no sink '%s'", sink);
     pdl_pool *before = pdl_pool_enter(engine->pool);
-    pdl_session_options o = {.path = engine->paths.p,
-                             .n_path = engine->paths.n,
-                             .names = engine->names,
-                             .policies = engine->policies.p,
-                             .n_policies = engine->policies.n};
+    pdl_session_options o = {
+        .program = {.path = engine->paths.p, .n_path = engine->paths.n, .names = engine->names},
+        .guards = {.policies = engine->policies.p, .n_policies = engine->policies.n},
+    };
     pdl_policies *all = NULL;
     rule_search search = {.sink = id};
     bool ok = pdl_session_new(&o, &s, &err) && pdl_session_policies(s, NULL, &all, &err);
@@ -261,7 +260,7 @@ static pdl_value *checked(const pdl_engine *engine, const char *text, size_t n, 
     if (!p) return NULL;
     pdl_err err = {0};
     pdl_finder finder = {.file = pdl_str_of(name ? name : "")};
-    pdl_session_options o = {.path = engine->paths.p, .n_path = engine->paths.n};
+    pdl_session_options o = {.program = {.path = engine->paths.p, .n_path = engine->paths.n}};
     pdl_session *s = NULL;
     pdl_value *list = NULL;
     if (!pdl_session_new(&o, &s, &err)) {

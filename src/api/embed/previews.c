@@ -19,18 +19,17 @@ static pdl_value *explain(pdl_engine *e, pdl_program *program, const pdl_value *
     pdl_session *s = NULL;
     pdl_str file = program->source ? program->source->name : PDL_STR("");
     pdl_session_options o = {
-        .file = file,
-        .dir = pdl_file_folder(file),
-        .jobs = PDL_MAX_MAP_WORKERS,
-        .explain = true,
-        .allow = pdl_str_of(allow ? allow : ""),
-        .prices = pdl_str_of(e->prices),
-        .path = e->paths.p,
-        .n_path = e->paths.n,
-        .names = e->names,
-        .hooks = e->hooks.p,
-        .n_hooks = e->hooks.n,
-        .variables = inputs ? pdl_value_settled(inputs) : pdl_absent(),
+        .program = {.file = file,
+                    .dir = pdl_file_folder(file),
+                    .path = e->paths.p,
+                    .n_path = e->paths.n,
+                    .names = e->names,
+                    .variables = inputs ? pdl_value_settled(inputs) : pdl_absent()},
+        .run = {.jobs = PDL_MAX_MAP_WORKERS,
+                .explain = true,
+                .allow = pdl_str_of(allow ? allow : "")},
+        .models.prices = pdl_str_of(e->prices),
+        .host = {.hooks = e->hooks.p, .n_hooks = e->hooks.n},
     };
     pdl_value *v = NULL;
     if (pdl_session_new(&o, &s, &err))

@@ -198,8 +198,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
     static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
     size_t n_hooks = t->engine->hooks.n, n_given = t->engine->policies.n;
-    for (size_t i = 0; i < n_given; i++)
-        *pdl_vec_push(&t->policies) = t->engine->policies.p[i];
+    for (size_t i = 0; i < n_given; i++) *pdl_vec_push(&t->policies) = t->engine->policies.p[i];
     for (size_t i = 0; i < t->opt.n_policies; i++)
         *pdl_vec_push(&t->policies) = pdl_str_of(t->opt.policies[i]);
     bool has_budget = t->opt.budget && *t->opt.budget;
@@ -207,41 +206,40 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
     if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
     pdl_session_options o = {
-        .file = file,
-        .dir = pdl_file_folder(file),
-        .stream = streams[t->opt.output],
-        .record = pdl_str_of(t->record),
-        .replay = pdl_str_of(t->replay),
-        .jobs = t->engine->jobs,
-        .trace = t->opt.trace,
-        .trace_whole = t->opt.trace_whole,
-        .sink = {t, on_event, t->opt.blocks},
-        .path = t->engine->paths.p,
-        .n_path = t->engine->paths.n,
-        .cache = pdl_str_of(t->cache),
-        .prices = pdl_str_of(t->prices),
-        .timeouts = *t->timeout ? t->timeout : NULL,
-        .budget = has_budget ? t->budget : NULL,
-        .rates = {or_else(t->opt.max_rps, t->engine->rates.requests_per_second),
-                  or_else(t->opt.max_tokens_per_minute, t->engine->rates.tokens_per_minute)},
-        .names = t->engine->names,
-        .label_names = &t->engine->labels,
-        .hooks = t->hooks,
-        .n_hooks = n_hooks,
-        .task = t,
-        .cancel = t->opt.interrupt,
-        .sandbox = pdl_str_of(t->engine->sandbox),
-        .sandbox_process = t->engine->sandbox_process,
-        .no_sandbox = t->engine->no_sandbox,
-        .note = note_missing,
-        .policies = t->policies.p,
-        .n_policies = t->policies.n,
-        .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
+        .program = {.file = file,
+                    .dir = pdl_file_folder(file),
+                    .path = t->engine->paths.p,
+                    .n_path = t->engine->paths.n,
+                    .names = t->engine->names,
+                    .label_names = &t->engine->labels,
+                    .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent()},
+        .run = {.stream = streams[t->opt.output],
+                .jobs = t->engine->jobs,
+                .budget = has_budget ? t->budget : NULL,
+                .cancel = t->opt.interrupt},
+        .files = {.record = pdl_str_of(t->record),
+                  .replay = pdl_str_of(t->replay),
+                  .cache = pdl_str_of(t->cache)},
+        .models = {.prices = pdl_str_of(t->prices),
+                   .timeouts = *t->timeout ? t->timeout : NULL,
+                   .rates = {or_else(t->opt.max_rps, t->engine->rates.requests_per_second),
+                             or_else(t->opt.max_tokens_per_minute,
+                                     t->engine->rates.tokens_per_minute)}},
+        .guards = {.sandbox = pdl_str_of(t->engine->sandbox),
+                   .sandbox_process = t->engine->sandbox_process,
+                   .no_sandbox = t->engine->no_sandbox,
+                   .policies = t->policies.p,
+                   .n_policies = t->policies.n},
+        .reports = {.trace = t->opt.trace,
+                    .trace_whole = t->opt.trace_whole,
+                    .sink = {t, on_event, t->opt.blocks},
+                    .note = note_missing},
+        .host = {.hooks = t->hooks, .n_hooks = n_hooks, .task = t},
     };
-    if (!t->opt.alone && !pdl_turns_base(t->engine, &o.shared, err)) return false;
-    if (o.shared) { /* those of the shared session apply */
-        o.timeouts = NULL;
-        o.prices = PDL_STR("");
+    if (!t->opt.alone && !pdl_turns_base(t->engine, &o.host.shared, err)) return false;
+    if (o.host.shared) { /* those of the shared session apply */
+        o.models.timeouts = NULL;
+        o.models.prices = PDL_STR("");
     }
     return pdl_session_new(&o, &t->session, err) &&
            pdl_session_confine(t->session, n_given, pdl_str_of(t->opt.sandbox), err);

@@ -26,21 +26,20 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
     *out = NULL;
     if (!e->shared) return true;
     pdl_session_options o = {
-        .path = e->paths.p,
-        .n_path = e->paths.n,
-        .jobs = e->jobs,
-        .names = e->names,
-        .label_names = &e->labels,
-        .prices = pdl_str_of(e->prices),
-        .timeouts = *e->timeout ? e->timeout : NULL,
-        .rates = e->rates,
-        .sandbox = pdl_str_of(e->sandbox),
-        .sandbox_process = e->sandbox_process,
-        .no_sandbox = e->no_sandbox,
-        .note = note_missing,
-        .policies = e->policies.p,
-        .n_policies = e->policies.n,
-        .sink = {.user = e},
+        .program = {.path = e->paths.p,
+                    .n_path = e->paths.n,
+                    .names = e->names,
+                    .label_names = &e->labels},
+        .run.jobs = e->jobs,
+        .models = {.prices = pdl_str_of(e->prices),
+                   .timeouts = *e->timeout ? e->timeout : NULL,
+                   .rates = e->rates},
+        .guards = {.sandbox = pdl_str_of(e->sandbox),
+                   .sandbox_process = e->sandbox_process,
+                   .no_sandbox = e->no_sandbox,
+                   .policies = e->policies.p,
+                   .n_policies = e->policies.n},
+        .reports = {.note = note_missing, .sink = {.user = e}},
     };
     if (!e->base && !pdl_session_new(&o, &e->base, err)) return false;
     *out = e->base;

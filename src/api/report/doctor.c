@@ -236,7 +236,7 @@ static bool open_session(doctor *d, pdl_session_options *o, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_err why = {0};
     if (pdl_session_new(o, &d->session, &why)) return true;
-    o->purpose = PDL_FOR_TEXT;
+    o->run.purpose = PDL_FOR_TEXT;
     bool ok = pdl_session_new(o, &d->session, err);
     pdl_buf_put(&text, pdl_str_of(why.msg));
     if (ok) add(d, "settings", "missing", why.hint ? why.hint : "", &text);
@@ -248,11 +248,11 @@ static bool open_session(doctor *d, pdl_session_options *o, pdl_err *err) {
 bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
     doctor d = {.rows = pdl_list_new(8), .notes = PDL_BUF, .last_address = PDL_BUF};
     pdl_buf version = PDL_BUF;
-    pdl_session_options o = {.file = PDL_STR("doctor"),
-                             .stream = PDL_STREAM_NONE,
-                             .variables = pdl_absent(),
-                             .note = on_note,
-                             .sink = {.user = &d.notes}};
+    pdl_session_options o = {
+        .program = {.file = PDL_STR("doctor"), .variables = pdl_absent()},
+        .run.stream = PDL_STREAM_NONE,
+        .reports = {.note = on_note, .sink = {.user = &d.notes}},
+    };
     if (!open_session(&d, &o, err)) {
         pdl_drop(d.rows);
         pdl_buf_fini(&d.notes);

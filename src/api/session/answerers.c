@@ -10,12 +10,12 @@
 
 static void on_wire(void *user, pdl_str text) {
     pdl_session *s = user;
-    s->opt.wire(s->opt.wire_user, text);
+    s->opt.models.wire(s->opt.models.wire_user, text);
 }
 
 static void on_note(void *user, pdl_str text) {
     pdl_session *s = user;
-    s->opt.note(s->opt.sink.user, text);
+    s->opt.reports.note(s->opt.reports.sink.user, text);
 }
 
 /* Runs that were started with pdl_session_spawn; members of a session share what it has. */
@@ -38,9 +38,9 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .loop = s->around.loop,
         .env = pdl_session_env_of,
         .env_user = s,
-        .dir = o->dir,
-        .debug = o->debug,
-        .terminal = o->terminal,
+        .dir = o->program.dir,
+        .debug = o->reports.debug,
+        .terminal = o->host.terminal,
         .ask_input = pdl_session_ask_input,
         .errors = pdl_session_show_errors,
         .takes_errors = pdl_session_takes_errors,
@@ -48,15 +48,15 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .owner = owner_of,
         .user = s,
         .prices = s->around.prices,
-        .hooks = o->hooks,
-        .n_hooks = o->n_hooks,
-        .task = o->task,
-        .timeouts = o->timeouts,
-        .rates = o->rates,
-        .patience_ms = o->patience_ms,
-        .wire = o->wire ? on_wire : NULL,
-        .note = o->note ? on_note : NULL,
-        .carrier = o->carrier,
+        .hooks = o->host.hooks,
+        .n_hooks = o->host.n_hooks,
+        .task = o->host.task,
+        .timeouts = o->models.timeouts,
+        .rates = o->models.rates,
+        .patience_ms = o->models.patience_ms,
+        .wire = o->models.wire ? on_wire : NULL,
+        .note = o->reports.note ? on_note : NULL,
+        .carrier = o->models.carrier,
         .traceparent = s->around.otlp ? pdl_session_traceparent : NULL,
         .tracestate = pdl_session_tracestate(s),
         .secrets = s->around.secrets,

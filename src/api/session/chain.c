@@ -32,7 +32,7 @@ static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *
 static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     if (run) return pdl_durable_world(run->durable, next);
     return s->files.durable ? pdl_durable_world(s->files.durable, next)
-                      : pdl_durable_server_world(s->files.server, next);
+                            : pdl_durable_server_world(s->files.server, next);
 }
 
 static pdl_world *open_record(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
@@ -93,8 +93,8 @@ static bool has_row(const pdl_session *s, pdl_chain_row row) {
 }
 
 static unsigned table_of(const pdl_session *s) {
-    if (s->opt.explain) return EXPLAIN;
-    return s->opt.replay.n || s->opt.offline ? OFFLINE : LIVE;
+    if (s->opt.run.explain) return EXPLAIN;
+    return s->opt.files.replay.n || s->opt.files.offline ? OFFLINE : LIVE;
 }
 
 /* From the last row to the first. */
@@ -102,8 +102,7 @@ static void build(pdl_session *s, const pdl_spawn *run, pdl_world *next, pdl_cha
     unsigned table = table_of(s);
     for (size_t i = PDL_CHAIN_COUNT; i-- > 0;) {
         bool is_there = (rows[i].tables & table) && has_row(s, (pdl_chain_row)i);
-        if (is_there && (!run || rows[i].each_run))
-            next = c->rows[i] = rows[i].open(s, run, next);
+        if (is_there && (!run || rows[i].each_run)) next = c->rows[i] = rows[i].open(s, run, next);
     }
     c->first = next ? next : pdl_null_world();
     assert(pdl_chain_ok(c));
@@ -113,8 +112,8 @@ void pdl_chain_open(pdl_session *s) {
     assert(!s->chain.first);
     build(s, NULL, NULL, &s->chain);
     pdl_buf names = PDL_BUF;
-    if (PDL_TRACES(s->opt.debug, effect)) pdl_chain_put_names(&s->chain, &names);
-    PDL_TRACE(s->opt.debug, effect, "chain: %s", pdl_buf_z(&names));
+    if (PDL_TRACES(s->opt.reports.debug, effect)) pdl_chain_put_names(&s->chain, &names);
+    PDL_TRACE(s->opt.reports.debug, effect, "chain: %s", pdl_buf_z(&names));
     pdl_buf_fini(&names);
 }
 

@@ -94,9 +94,9 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
 /* After the processes have ended. */
 static void note_planted(pdl_confined *c, const pdl_sandbox *s) {
     pdl_buf note = PDL_BUF;
-    if (s && c->opt->note) pdl_sandbox_planted(s, &note);
+    if (s && c->opt->reports.note) pdl_sandbox_planted(s, &note);
     if (note.len && !pdl_str_eq(pdl_buf_str(&note), pdl_buf_str(&c->noted))) {
-        c->opt->note(c->opt->sink.user, pdl_buf_str(&note));
+        c->opt->reports.note(c->opt->reports.sink.user, pdl_buf_str(&note));
         pdl_buf_clear(&c->noted);
         pdl_buf_put(&c->noted, pdl_buf_str(&note));
     }
@@ -135,24 +135,25 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     pdl_buf note = PDL_BUF;
     char *files[MOST_OWN_FILES + 1] = {0};
     size_t n = 0;
-    const pdl_str hide[] = {o->record, o->replay, o->cache};
+    const pdl_str hide[] = {o->files.record, o->files.replay, o->files.cache};
     for (size_t i = 0; i < 3; i++) add_own(files, &n, hide[i]);
-    for (const char *const *f = o->own_files; f && *f; f++) add_own(files, &n, pdl_str_of(*f));
+    for (const char *const *f = o->files.own; f && *f; f++) add_own(files, &n, pdl_str_of(*f));
     pdl_sandbox_options so = {
-        .profile = o->sandbox,
+        .profile = o->guards.sandbox,
         .given = profile,
         .given_name = name,
         .given_dir = folder,
-        .process_is_enough = o->sandbox_process,
-        .dir = o->dir,
+        .process_is_enough = o->guards.sandbox_process,
+        .dir = o->program.dir,
         .hide = (const char *const *)files,
         .env = c->env,
         .user = c->user,
         .helper = helper_of(c->env, c->user, c->arena),
     };
     bool ok = pdl_sandbox_new(&so, out, &note, err);
-    if (ok && note.len && o->note && !pdl_str_eq(pdl_buf_str(&note), pdl_buf_str(&c->noted))) {
-        o->note(o->sink.user, pdl_buf_str(&note));
+    if (ok && note.len && o->reports.note &&
+        !pdl_str_eq(pdl_buf_str(&note), pdl_buf_str(&c->noted))) {
+        o->reports.note(o->reports.sink.user, pdl_buf_str(&note));
         pdl_buf_clear(&c->noted);
         pdl_buf_put(&c->noted, pdl_buf_str(&note));
     }
@@ -163,7 +164,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
 
 /* Sessions that answer from a recording, or through another session, start nothing themselves. */
 bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err) {
-    if (c->opt->replay.n || c->opt->shared || (!c->opt->sandbox.n && pdl_is_absent(profile)))
+    if (c->opt->files.replay.n || c->opt->host.shared ||
+        (!c->opt->guards.sandbox.n && pdl_is_absent(profile)))
         return true;
     return make(c, profile, name, pdl_file_folder(name), &c->run, err);
 }
@@ -184,7 +186,8 @@ static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref pr
                    : !make(c, server, (pdl_str){0}, folder, &s, err))
             return false;
     } else if (!c->run) {
-        if (!make(c, pdl_list_at(profiles, i++), (pdl_str){0}, c->opt->dir, &s, err)) return false;
+        if (!make(c, pdl_list_at(profiles, i++), (pdl_str){0}, c->opt->program.dir, &s, err))
+            return false;
     }
     for (; i < n; i++) {
         pdl_sandbox *next;

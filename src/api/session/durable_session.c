@@ -94,15 +94,15 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables) {
     pdl_durable_options full = *o;
-    full.dir = s->opt.dir;
-    full.debug = s->opt.debug;
+    full.dir = s->opt.program.dir;
+    full.debug = s->opt.reports.debug;
     full.secrets = s->around.secrets;
     pdl_durable_note_secrets(d, s->around.secrets);
     full.spent = on_spent;
     full.is_harmless = is_harmless;
     full.parked = on_parked;
     full.owner = s;
-    if (!pdl_is_absent(variables)) s->opt.variables = variables;
+    if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
     s->files.durable = d;
     pdl_durable_attach(d, &full);
     if (s->running.budget) pdl_budget_set_earlier(s->running.budget, pdl_durable_earlier_ns(d));
@@ -127,7 +127,7 @@ pdl_sink pdl_session_output_sink(const pdl_session *s) {
 
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     pdl_durable_options o = {.dir = spawn->dir,
-                             .debug = s->opt.debug,
+                             .debug = s->opt.reports.debug,
                              .secrets = s->around.secrets,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
@@ -162,7 +162,8 @@ void pdl_session_flush(pdl_session *s) {
 }
 
 bool pdl_session_open_replay(pdl_session *s, pdl_err *err) {
-    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->files.owned, err))
+    if (!pdl_durable_open(s->opt.files.replay, PDL_DURABLE_REPLAY, false, false, &s->files.owned,
+                          err))
         return false;
     pdl_session_name_keys(s, s->files.owned);
     pdl_session_attach(s, s->files.owned, &(pdl_durable_options){0}, pdl_absent());

@@ -30,8 +30,8 @@ static pdl_policy_source source_of(const pdl_session *s) {
         .path = s->around.folders.path + s->around.folders.n_chosen,
         .n_path = s->around.folders.n - s->around.folders.n_chosen,
         .secrets = s->around.secrets,
-        .folder = s->opt.dir,
-        .names = s->opt.label_names,
+        .folder = s->opt.program.dir,
+        .names = s->opt.program.label_names,
     };
 }
 
@@ -78,7 +78,7 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
     bool resumes = run || (s->files.durable && pdl_durable_asks(s->files.durable));
     pdl_policy_options opt = {.policies = s->rules.policies,
                               .memory = pdl_session_memory(s),
-                              .folder = run ? run->dir : s->opt.dir,
+                              .folder = run ? run->dir : s->opt.program.dir,
                               .first_id = first_id(run),
                               .leaves_files = run ? NULL : leaves_files,
                               .user = s,
@@ -92,8 +92,8 @@ static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_CHECKS, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
     bool ok = true;
-    for (size_t i = 0; ok && i < s->opt.n_policies; i++)
-        ok = pdl_policies_read_file(out, &from, s->opt.policies[i], err);
+    for (size_t i = 0; ok && i < s->opt.guards.n_policies; i++)
+        ok = pdl_policies_read_file(out, &from, s->opt.guards.policies[i], err);
     if (!ok || !named || !*named) return ok;
     ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);
     if (!ok) pdl_session_name_setting(err, "PDL_POLICY");
@@ -117,7 +117,7 @@ bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     assert(!s->chain.first);
     size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
-    if (!s->opt.explain && !read_own(s, p, file, &s->rules.policies, err)) return false;
+    if (!s->opt.run.explain && !read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_fill_masks(s);
@@ -125,11 +125,11 @@ static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_
 }
 
 bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err) {
-    return take_policy(s, p, p->source ? p->source->name : s->opt.file, err);
+    return take_policy(s, p, p->source ? p->source->name : s->opt.program.file, err);
 }
 
 bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
-    return take_policy(s, s->loaded.program, s->opt.file, err);
+    return take_policy(s, s->loaded.program, s->opt.program.file, err);
 }
 
 /* --- policies of modules ---------------------------------------------------------------------- */
@@ -153,8 +153,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     if (file.n) from.folder = pdl_file_folder(file);
     if (n == MOST_MODULES)
         return pdl_err_set(err, PDL_E_limit, pdl_node_loc(p->main->rare->policy),
-                           "more than %d programs of a run have their own policy",
-                           MOST_MODULES);
+                           "more than %d programs of a run have their own policy", MOST_MODULES);
     *bit = (uint64_t)1 << n;
     bool ok = pdl_policies_read_node(&s->rules.policies, &from, file, p->main->rare->policy, err);
     if (s->rules.policies) pdl_policies_scope(s->rules.policies, before, *bit, from.folder);
@@ -175,7 +174,7 @@ static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, 
 
 bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_code *code,
                              pdl_err *err) {
-    if (s->opt.explain || !p->main || !p->main->rare->policy) return true;
+    if (s->opt.run.explain || !p->main || !p->main->rare->policy) return true;
     int64_t n;
     uint64_t bit = 0;
     pdl_buf name = PDL_BUF;
@@ -228,8 +227,9 @@ static pdl_val guards_of(const pdl_session *s) {
         list = pdl_list_push(list, one);
     }
     d = pdl_dict_putz(d, "policies", list);
-    d = pdl_dict_putz(d, "sandbox", pdl_text(s->opt.sandbox.p ? s->opt.sandbox : PDL_STR("")));
-    return pdl_dict_putz(d, "process", pdl_bool(s->opt.sandbox_process));
+    d = pdl_dict_putz(d, "sandbox",
+                      pdl_text(s->opt.guards.sandbox.p ? s->opt.guards.sandbox : PDL_STR("")));
+    return pdl_dict_putz(d, "process", pdl_bool(s->opt.guards.sandbox_process));
 }
 
 static bool has_policy(pdl_vref guards, pdl_vref digest) {
@@ -304,7 +304,7 @@ bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies *
 bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                           pdl_err *err) {
     pdl_policies *all = NULL;
-    bool ok = read_given(s, &all, err) && read_own(s, p, s->opt.file, &all, err);
+    bool ok = read_given(s, &all, err) && read_own(s, p, s->opt.program.file, &all, err);
     if (ok)
         *out = all;
     else
@@ -356,8 +356,8 @@ void pdl_session_show_errors(void *user, pdl_str bytes) {
         bytes = pdl_buf_str(&hidden);
     }
     pdl_buf shown = PDL_BUF, text = PDL_BUF;
-    if (s->opt.show_errors) {
-        s->opt.show_errors(s->opt.show_user, bytes);
+    if (s->opt.reports.show_errors) {
+        s->opt.reports.show_errors(s->opt.reports.show_user, bytes);
     } else {
         if (pdl_tty_is(STDERR_FILENO)) {
             pdl_utf8_repair(&text, bytes);
@@ -373,6 +373,6 @@ void pdl_session_show_errors(void *user, pdl_str bytes) {
 
 bool pdl_session_takes_errors(void *user) {
     const pdl_session *s = user;
-    return s->opt.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels ||
+    return s->opt.reports.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels ||
            pdl_tty_is(STDERR_FILENO);
 }

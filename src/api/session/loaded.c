@@ -14,9 +14,9 @@
 bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program) {
     bool ok;
     s->loaded.program = pdl_program_new();
-    pdl_program_load(s->loaded.program, s->opt.file, bytes, &ok);
+    pdl_program_load(s->loaded.program, s->opt.program.file, bytes, &ok);
     pdl_api_note_program(s->around.secrets, s->loaded.program);
-    pdl_api_debug_program(s->opt.debug, s->loaded.program);
+    pdl_api_debug_program(s->opt.reports.debug, s->loaded.program);
     *program = s->loaded.program;
     return ok;
 }

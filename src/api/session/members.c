@@ -5,12 +5,11 @@
  */
 #include "api/session/session_impl.h"
 
-
 #include "base/banned.h"
 
 bool pdl_group_join(pdl_session *s, pdl_session *shared, pdl_err *err) {
     pdl_group *g = &shared->group;
-    if (!g->jobs) g->jobs = pdl_jobs_new(shared->opt.jobs);
+    if (!g->jobs) g->jobs = pdl_jobs_new(shared->opt.run.jobs);
     if (!g->members) g->members = PDL_NEW_N(pdl_session *, PDL_MEMBER_SLOTS);
     uint32_t slot = g->next_slot % PDL_MEMBER_SLOTS, tried = 0;
     while (tried < PDL_MEMBER_SLOTS && g->members[slot]) {

@@ -5,17 +5,16 @@
  */
 #include "api/session/session_impl.h"
 
-
 #include "base/banned.h"
 
 bool pdl_open_files_open(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (o->explain) return true;
-    if (o->cache.n && !o->replay.n) {
-        if (!pdl_cache_open(o->cache, s->around.secrets, &s->files.cache, err)) return false;
+    if (o->run.explain) return true;
+    if (o->files.cache.n && !o->files.replay.n) {
+        if (!pdl_cache_open(o->files.cache, s->around.secrets, &s->files.cache, err)) return false;
         pdl_cache_mask(s->files.cache, pdl_session_mask(s, PDL_SINK_journal));
     }
-    if ((o->record.n || o->replay.n) && !pdl_session_open_journal(s, err)) return false;
+    if ((o->files.record.n || o->files.replay.n) && !pdl_session_open_journal(s, err)) return false;
     return true;
 }
 

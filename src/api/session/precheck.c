@@ -34,7 +34,7 @@ typedef PDL_VEC(pdl_str) name_list;
 
 /* Every variable that the run begins with. Those of the options are borrowed for the start. */
 static void collect_names(const pdl_session *s, name_list *names) {
-    pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.variables;
+    pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.program.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
     if (!pdl_is_dict(v)) return;
     for (size_t i = 0; i < pdl_dict_len(v); i++)
@@ -45,8 +45,9 @@ static void collect_names(const pdl_session *s, name_list *names) {
 /* Do the services that the names of models say answer all that is asked? A model without a provider
  * may be answered by the host program, and by what was recorded. */
 static bool asks_services(const pdl_session *s) {
-    bool hooked = s->opt.n_hooks || (s->group.shared && s->group.shared->opt.n_hooks);
-    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.offline && !s->files.owned;
+    bool hooked = s->opt.host.n_hooks || (s->group.shared && s->group.shared->opt.host.n_hooks);
+    return !hooked && !s->opt.files.cache.n && !s->opt.files.replay.n && !s->opt.files.offline &&
+           !s->files.owned;
 }
 
 /* Of the names of the variables: their order does not matter. One that every run has, and that the
@@ -76,7 +77,7 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
                                                     .user = &finder,
                                                     .names = inputs->names,
                                                     .n_names = inputs->n_names,
-                                                    .levels = s->opt.levels,
+                                                    .levels = s->opt.run.levels,
                                                     .closed = inputs->closed});
     if (finder.left_out) { /* a part of the program is not known before it runs */
         pdl_program_drop(own);
@@ -89,7 +90,7 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     name_list names = {0};
     collect_names(s, &names);
     const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
-    pdl_program *own = pdl_session_check_with(s, p, s->opt.file, &inputs);
+    pdl_program *own = pdl_session_check_with(s, p, s->opt.program.file, &inputs);
     /* a check before the run answers for the one before the first request, too */
     if (p == s->loaded.program && (!own || !pdl_program_certain_error(own)))
         s->loaded.program->checked = key_of(&names);
@@ -102,8 +103,7 @@ static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_buf why = PDL_BUF;
-    bool known = !pdl_is_str(model) ||
-                 pdl_model_is_known(pdl_str_get(model), &env, false, &why);
+    bool known = !pdl_is_str(model) || pdl_model_is_known(pdl_str_get(model), &env, false, &why);
     pdl_buf_fini(&why);
     return !known;
 }

@@ -40,12 +40,12 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_val profile;
     pdl_str name = {0};
     pdl_str named = pdl_sandbox_named(pdl_session_setting(s, PDL_FOR_RUNS, "PDL_SANDBOX"));
-    if (!s->opt.sandbox.n && !s->opt.no_sandbox) s->opt.sandbox = named;
-    s->rules.confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders,
-                                         s->loaded.arena);
+    if (!s->opt.guards.sandbox.n && !s->opt.guards.no_sandbox) s->opt.guards.sandbox = named;
+    s->rules.confined =
+        pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders, s->loaded.arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
     bool ok = pdl_confined_begin(s->rules.confined, profile, name, err);
-    bool says = named.n && pdl_str_eq(named, s->opt.sandbox);
+    bool says = named.n && pdl_str_eq(named, s->opt.guards.sandbox);
     if (!ok && says) pdl_session_name_setting(err, "PDL_SANDBOX");
     pdl_drop(profile);
     return ok;
@@ -56,7 +56,7 @@ static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
     pdl_val *all = &s->rules.profiles;
     *all = pdl_list_push(pdl_is_list(*all) ? *all : pdl_list_new(1), profile);
-    return s->opt.replay.n || s->opt.explain ||
+    return s->opt.files.replay.n || s->opt.run.explain ||
            pdl_confined_find(pdl_session_confined(s), *all, &unused, err);
 }
 
@@ -78,7 +78,7 @@ static pdl_val placed(pdl_val profile, const char *key, pdl_str folder) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(folder), PDL_FMT(path));
         out = pdl_list_push(out, path.n && path.p[0] == '/' ? pdl_keep(item)
-                                                           : pdl_text(pdl_buf_str(&b)));
+                                                            : pdl_text(pdl_buf_str(&b)));
         pdl_buf_fini(&b);
     }
     return pdl_dict_putz(profile, key, out);
@@ -144,7 +144,7 @@ static void check_block(void *user, const pdl_block *b) {
 
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user) {
-    if (!p || !p->main || !p->has_profiles || s->opt.replay.n || s->opt.explain) return;
+    if (!p || !p->main || !p->has_profiles || s->opt.files.replay.n || s->opt.run.explain) return;
     profile_check c = {.confined = pdl_session_confined(s),
                        .program = s->rules.profiles,
                        .outer = pdl_keep(s->rules.profiles),

@@ -13,33 +13,33 @@
 static bool open_record(pdl_session *s, pdl_err *err) {
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
-        .file = s->opt.file,
+        .file = s->opt.program.file,
         .version = PDL_STR(PDL_VERSION),
-        .options = pdl_str_of(modes[s->opt.stream]),
+        .options = pdl_str_of(modes[s->opt.run.stream]),
         .secrets = s->around.secrets,
         .blocks = true,
     };
-    return pdl_journal_record(s->opt.record, &info, &s->files.journal, err);
+    return pdl_journal_record(s->opt.files.record, &info, &s->files.journal, err);
 }
 
 /* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
-    return pdl_journal_replay(o->replay, &s->files.journal, err) &&
-           (!o->trace || pdl_times_read(o->replay, &s->reports.times, err));
+    if (pdl_durable_is(o->files.replay)) return pdl_session_open_replay(s, err);
+    return pdl_journal_replay(o->files.replay, &s->files.journal, err) &&
+           (!o->reports.trace || pdl_times_read(o->files.replay, &s->reports.times, err));
 }
 
 static void use_journal(pdl_session *s) {
     pdl_journal_hide(s->files.journal, s->around.secrets);
     pdl_journal_mask(s->files.journal, pdl_session_mask(s, PDL_SINK_journal));
-    pdl_journal_folder(s->files.journal, s->opt.dir);
-    pdl_journal_debug(s->files.journal, s->opt.debug);
+    pdl_journal_folder(s->files.journal, s->opt.program.dir);
+    pdl_journal_debug(s->files.journal, s->opt.reports.debug);
 }
 
 bool pdl_session_open_journal(pdl_session *s, pdl_err *err) {
-    if (s->opt.record.n && !open_record(s, err)) return false;
-    if (s->opt.replay.n && !open_replay(s, err)) return false;
+    if (s->opt.files.record.n && !open_record(s, err)) return false;
+    if (s->opt.files.replay.n && !open_replay(s, err)) return false;
     if (s->files.journal) use_journal(s);
     return true;
 }
@@ -55,7 +55,7 @@ pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin) {
 /* A recording is shown and traced without the files of its program. */
 void pdl_session_record_program(pdl_session *s) {
     if (!s->loaded.program) return;
-    pdl_val vars = pdl_session_with_variables(pdl_dict_new(4), s->opt.variables,
+    pdl_val vars = pdl_session_with_variables(pdl_dict_new(4), s->opt.program.variables,
                                               PDL_LABEL_data | PDL_LABEL_FREE);
     pdl_journal_put_program(s->files.journal, s->loaded.program->source->text, vars);
     pdl_drop(vars);

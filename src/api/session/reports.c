@@ -26,9 +26,9 @@ static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     const char *folder = pdl_environ_get(s->around.env, "TMPDIR");
     r->fold = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
     pdl_fold_mask(r->fold, pdl_session_mask(s, PDL_SINK_trace));
-    if (s->opt.trace_whole) pdl_fold_whole(r->fold);
-    if (s->opt.labels || s->rules.policies) pdl_fold_labels(r->fold, put_origin, s);
-    if (s->opt.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));
+    if (s->opt.reports.trace_whole) pdl_fold_whole(r->fold);
+    if (s->opt.reports.labels || s->rules.policies) pdl_fold_labels(r->fold, put_origin, s);
+    if (s->opt.reports.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
 
@@ -39,16 +39,16 @@ void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks) {
         sinks->now = pdl_durable_time_of;
         sinks->now_user = s->files.durable;
     }
-    if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
-    if (s->opt.sink.event && s->opt.report_calls)
-        pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.sink));
+    if (s->opt.reports.sink.event) pdl_sinks_add(sinks, s->opt.reports.sink);
+    if (s->opt.reports.sink.event && s->opt.reports.calls)
+        pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.reports.sink));
     if (s->reports.reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reports.reached));
-    if (s->files.journal && s->opt.record.n)
+    if (s->files.journal && s->opt.files.record.n)
         pdl_sinks_add(sinks, pdl_journal_sink(s->files.journal));
     if (s->files.durable && pdl_durable_asks(s->files.durable))
         pdl_sinks_add(sinks, pdl_durable_sink(s->files.durable));
     pdl_session_add_spans(s, sinks);
-    if (s->opt.trace) add_fold(s, sinks);
+    if (s->opt.reports.trace) add_fold(s, sinks);
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {

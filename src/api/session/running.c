@@ -4,16 +4,15 @@
  */
 #include "api/session/session_impl.h"
 
-
 #include "base/banned.h"
 
 void pdl_running_stop(pdl_session *s) {
     pdl_running *r = &s->running;
-    if (!s->opt.shared) pdl_subruns_free(r->subs);
+    if (!s->opt.host.shared) pdl_subruns_free(r->subs);
     pdl_run_free(r->run);
     if (s->group.shared) pdl_subruns_cancel(r->subs, PDL_SUB_RANGES + s->group.slot);
     r->run = NULL;
-    if (!s->opt.shared) r->subs = NULL;
+    if (!s->opt.host.shared) r->subs = NULL;
 }
 
 void pdl_beside_end(pdl_session *s) {

@@ -76,22 +76,22 @@ static bool read_policies(pdl_session *s, pdl_err *err) {
 }
 
 static bool check_timeouts(const pdl_session_options *o, pdl_err *err) {
-    if (!o->timeouts || pdl_timing_check(pdl_str_of(o->timeouts), err)) return true;
+    if (!o->models.timeouts || pdl_timing_check(pdl_str_of(o->models.timeouts), err)) return true;
     err->kind = PDL_E_usage;
     return false;
 }
 
 static bool begin_explain(pdl_session *s, pdl_err *err) {
-    if (!s->opt.explain) return true;
+    if (!s->opt.run.explain) return true;
     s->reports.reached = pdl_reached_new();
-    return !s->opt.allow.n || pdl_allow_read(s->opt.allow, &s->reports.allowed, err);
+    return !s->opt.run.allow.n || pdl_allow_read(s->opt.run.allow, &s->reports.allowed, err);
 }
 
 /* What the user asked for and the files that are named: an error comes before anything is read. */
 static bool open_all(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (!pdl_around_open(s, err) || !check_timeouts(o, err) ||
-        !pdl_session_open_telemetry(s, err) || (!o->explain && !read_policies(s, err)) ||
+        !pdl_session_open_telemetry(s, err) || (!o->run.explain && !read_policies(s, err)) ||
         !pdl_session_open_sandbox(s, err))
         return false;
     if (!s->group.shared)
@@ -103,13 +103,16 @@ static bool open_all(pdl_session *s, pdl_err *err) {
 }
 
 bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err) {
-    pdl_session *s = PDL_NEW(pdl_session), *shared = options->shared;
+    pdl_session *s = PDL_NEW(pdl_session), *shared = options->host.shared;
+    assert(pdl_session_options_ok(options));
     s->opt = *options;
     s->loaded.arena = pdl_arena_make();
-    s->loaded.names = options->names ? pdl_interner_keep(options->names) : pdl_interner_new();
+    s->loaded.names =
+        options->program.names ? pdl_interner_keep(options->program.names) : pdl_interner_new();
     s->running.reserve = shared ? pdl_reserve_keep(shared->running.reserve) : pdl_reserve_new();
     s->running.subs = shared ? shared->running.subs : pdl_subruns_new();
-    if (s->opt.budget) s->running.budget = pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0});
+    if (s->opt.run.budget)
+        s->running.budget = pdl_budget_new(s->opt.run.budget, NULL, (pdl_loc){0});
     if ((shared && !pdl_group_join(s, shared, err)) || !open_all(s, err)) {
         pdl_session_free(s);
         return false;
@@ -150,16 +153,18 @@ void pdl_session_start(pdl_session *s) {
     pdl_err refused = {0};
     bool allowed = pdl_session_read_own_policy(s, &refused) && pdl_session_keep_guards(s, &refused);
     (void)pdl_session_chain(s);
-    pdl_run_options o = pdl_session_run_options(s);
-    o.stream = s->opt.stream;
+    pdl_run_options o = pdl_session_machine_options(s);
+    o.stream = s->opt.run.stream;
     pdl_session_add_sinks(s, &o.sinks);
     s->running.run = pdl_run_new(&o);
-    bool all = s->opt.trace || s->opt.explain || s->opt.all_blocks || s->reports.spans;
+    bool all =
+        s->opt.reports.trace || s->opt.run.explain || s->opt.reports.all_blocks || s->reports.spans;
     if (!s->loaded.code)
         s->loaded.code = pdl_compile_program(s->loaded.program, s->loaded.names, all);
-    pdl_api_debug_code(s->opt.debug, s->loaded.code);
-    pdl_val vars = pdl_session_with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
-    if (s->files.journal && s->opt.record.n) pdl_session_record_program(s);
+    pdl_api_debug_code(s->opt.reports.debug, s->loaded.code);
+    pdl_val vars =
+        pdl_session_with_defaults(s->opt.program.variables, PDL_LABEL_data | PDL_LABEL_FREE);
+    if (s->files.journal && s->opt.files.record.n) pdl_session_record_program(s);
     pdl_drop(s->loaded.inputs);
     s->loaded.inputs = s->chain.rows[PDL_CHAIN_precheck] ? pdl_keep(vars) : pdl_absent();
     pdl_err err = {0};
@@ -197,7 +202,8 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->chain.first->ops->poll(s->chain.first, left);
         if (!left && pdl_session_park(s)) continue;
-        bool looks = s->opt.explain || (s->files.durable && !pdl_durable_asks(s->files.durable));
+        bool looks =
+            s->opt.run.explain || (s->files.durable && !pdl_durable_asks(s->files.durable));
         if (!open && !any_ready(s) && looks) return PDL_STEP_WAIT;
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
@@ -213,7 +219,7 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
 /* Work of worlds during a poll (reading a file, parsing a reply) also ends with the session's flag.
  */
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
-    pdl_cancel scope = {.flag = s->opt.cancel};
+    pdl_cancel scope = {.flag = s->opt.run.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
     pdl_step result = step(s, timeout_ms);
     (void)pdl_cancel_enter(outer);
@@ -251,7 +257,7 @@ bool pdl_session_is_ready(const pdl_session *s) {
 /* The answers of hooks, caches and recordings wait for the poll of their world. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->running.run);
-    bool polls = s->opt.replay.n || s->files.durable || hooks_are_ready(s) ||
+    bool polls = s->opt.files.replay.n || s->files.durable || hooks_are_ready(s) ||
                  pdl_open_files_are_ready(&s->files);
     if (done == PDL_STEP_WAIT && polls) (void)s->chain.first->ops->poll(s->chain.first, 0);
     return done;
@@ -284,13 +290,13 @@ bool pdl_session_set_variable(pdl_session *s, uint32_t fiber, pdl_str name, pdl_
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
     pdl_api_note_program(s->around.secrets, program);
     pdl_code *code = pdl_compile_program(program, s->loaded.names, false);
-    pdl_api_debug_code(s->opt.debug, code);
+    pdl_api_debug_code(s->opt.reports.debug, code);
     return code;
 }
 
 bool pdl_session_poll(pdl_session *s, int timeout_ms) {
     bool any = pdl_subruns_step(s->running.subs) || pdl_subruns_are_ready(s->running.subs);
-    pdl_cancel scope = {.flag = s->opt.cancel};
+    pdl_cancel scope = {.flag = s->opt.run.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
     pdl_world *first = pdl_session_chain(s)->first;
     bool open = first->ops->poll(first, any ? 0 : timeout_ms);
@@ -318,8 +324,8 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
 
 pdl_val pdl_session_explained(pdl_session *s) {
     pdl_world *explain = s->chain.rows[PDL_CHAIN_explain];
-    pdl_val waits = pdl_explain_waits(explain, s->running.run, s->reports.reached,
-                                      pdl_explain_notes(explain));
+    pdl_val waits =
+        pdl_explain_waits(explain, s->running.run, s->reports.reached, pdl_explain_notes(explain));
     return pdl_hide_val(s->around.secrets, waits);
 }
 

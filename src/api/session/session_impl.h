@@ -58,7 +58,7 @@ int64_t pdl_session_wall(void *user, const pdl_event *e);
 
 /* session_inner.c: what every run of the session has; the variables of a run, each with its
  * origin; what code of the session asks for: a program, a line of input. */
-pdl_run_options pdl_session_run_options(pdl_session *s);
+pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
                              pdl_worker_done_fn *done, void *done_user);
@@ -78,7 +78,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
  * begins; then the world that asks them is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
-void pdl_session_fill_masks(pdl_session *s); /* after policies were read */
+void pdl_session_fill_masks(pdl_session *s);           /* after policies were read */
 pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* A durable run: what confines it is kept; one that continues has all of that again, whatever its

@@ -59,10 +59,10 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     bool ok;
     pdl_program_load(p, name, text, &ok);
     pdl_api_note_program(s->around.secrets, p);
-    pdl_api_debug_program(s->opt.debug, p);
+    pdl_api_debug_program(s->opt.reports.debug, p);
     if (ok) {
         *out = pdl_compile_module(p, s->loaded.names, trace);
-        pdl_api_debug_code(s->opt.debug, *out);
+        pdl_api_debug_code(s->opt.reports.debug, *out);
         ok = pdl_session_take_module(s, p, name, *out, err);
         if (!ok) pdl_code_drop(*out);
         if (!ok) *out = NULL;
@@ -112,32 +112,32 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
 
 static void advise_source(void *user, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     const pdl_session *s = user;
-    pdl_finder finder = {.file = s->opt.file};
+    pdl_finder finder = {.file = s->opt.program.file};
     finder.path = pdl_session_path(s, &finder.n_path);
     pdl_find_advise(&finder, from, path, import, err);
 }
 
 enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
 
-pdl_run_options pdl_session_run_options(pdl_session *s) {
+pdl_run_options pdl_session_machine_options(pdl_session *s) {
     const pdl_policies *policies = s->rules.policies;
     pdl_run_options o = {
         .names = s->loaded.names,
         .world = s->chain.first,
-        .dir = s->opt.dir,
+        .dir = s->opt.program.dir,
         .path = s->around.folders.path,
         .n_path = s->around.folders.n,
-        .jobs = s->opt.jobs,
+        .jobs = s->opt.run.jobs,
         .build = build,
         .guard = pdl_session_guard_run,
         .build_user = s,
         .source_advice = advise_source,
         .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug,
+        .debug = s->opt.reports.debug,
         .secrets = s->around.secrets,
         .budget = s->running.budget,
         .sandbox = s->rules.profiles,
-        .cancel = s->opt.cancel,
+        .cancel = s->opt.run.cancel,
         .guarded = s->chain.rows[PDL_CHAIN_policy] != NULL,
         .capacity = policies ? pdl_policies_capacity(policies) : 0,
         .mask = pdl_session_mask(s, PDL_SINK_output),
@@ -146,12 +146,12 @@ pdl_run_options pdl_session_run_options(pdl_session *s) {
         .stdlib = pdl_session_library_text(),
         .earlier_ns = s->files.durable ? pdl_durable_earlier_ns(s->files.durable) : NULL,
         .reserve = s->running.reserve,
-        .prints_nothing = s->opt.explain,
-        .unanswered = s->opt.explain,
-        .holds_refusable = s->opt.holds_refusable,
-        .reports_tools = s->opt.reports_tools,
+        .prints_nothing = s->opt.run.explain,
+        .unanswered = s->opt.run.explain,
+        .holds_refusable = s->opt.run.holds_refusable,
+        .reports_tools = s->opt.run.reports_tools,
     };
-    if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
+    if (s->opt.run.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;
     if (!s->group.shared) return o;
     o.first_id = (PDL_SUB_RANGES + s->group.slot) * PDL_RANGE_IDS;
@@ -197,7 +197,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
         pdl_drop(request);
         return;
     }
-    pdl_run_options o = pdl_session_run_options(s);
+    pdl_run_options o = pdl_session_machine_options(s);
     uint32_t root = pdl_subruns_root(s->running.subs, code->id);
     if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
@@ -251,7 +251,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     static_assert((PDL_SUB_RANGES + PDL_MEMBER_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
                   "ids of inputs follow");
     pdl_world *answer = pdl_session_chain(s)->rows[PDL_CHAIN_answer];
-    pdl_run_options o = pdl_session_run_options(s);
+    pdl_run_options o = pdl_session_machine_options(s);
     o.dir = spawn->dir;
     o.stream = spawn->stream;
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
@@ -267,9 +267,9 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
         o.earlier_ns = pdl_durable_earlier_ns(spawn->durable);
         pdl_sinks_add(&o.sinks, pdl_session_output_sink(s));
     }
-    o.budget = spawn->budget   ? pdl_budget_keep(spawn->budget)
-               : s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0})
-                               : NULL;
+    o.budget = spawn->budget       ? pdl_budget_keep(spawn->budget)
+               : s->opt.run.budget ? pdl_budget_new(s->opt.run.budget, NULL, (pdl_loc){0})
+                                   : NULL;
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
     pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
     if (o.budget && spawn->durable) pdl_budget_set_earlier(o.budget, o.earlier_ns);
@@ -288,7 +288,7 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
 
 /* The value of the program `data: ${ stdlib }`, which requests no effect. */
 pdl_val pdl_session_library(pdl_session *s) {
-    pdl_run_options o = pdl_session_run_options(s);
+    pdl_run_options o = pdl_session_machine_options(s);
     pdl_code *code = NULL;
     pdl_val errors = pdl_absent(), lib = pdl_null();
     pdl_err err = {0};

@@ -17,7 +17,7 @@ const char *pdl_session_env_of(void *user, const char *name) {
 
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed,
                                 const char *name) {
-    return s->opt.purpose <= needed ? pdl_environ_get(s->around.env, name) : NULL;
+    return s->opt.run.purpose <= needed ? pdl_environ_get(s->around.env, name) : NULL;
 }
 
 void pdl_session_name_setting(pdl_err *err, const char *name) {
@@ -25,21 +25,20 @@ void pdl_session_name_setting(pdl_err *err, const char *name) {
 }
 
 static void find_path(pdl_session *s) {
-    s->around.folders =
-        pdl_api_folders(s->loaded.arena, pdl_environ_get(s->around.env, "PDL_PATH"), s->opt.path,
-                        s->opt.n_path);
+    s->around.folders = pdl_api_folders(s->loaded.arena, pdl_environ_get(s->around.env, "PDL_PATH"),
+                                        s->opt.program.path, s->opt.program.n_path);
 }
 
 /* A table that cannot be read is an error before anything runs. */
 static bool read_prices(pdl_session *s, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
-    pdl_str path = s->opt.prices.n ? s->opt.prices : pdl_str_of(named ? named : "");
-    if (!path.n || s->opt.replay.n) return true;
+    pdl_str path = s->opt.models.prices.n ? s->opt.models.prices : pdl_str_of(named ? named : "");
+    if (!path.n || s->opt.files.replay.n) return true;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     char *name = pdl_str_dup(path);
     bool ok = pdl_file_read(name, &text, err) &&
               pdl_prices_read(pdl_buf_str(&text), name, &s->around.prices, err);
-    if (!ok && !s->opt.prices.n) pdl_session_name_setting(err, "PDL_PRICES");
+    if (!ok && !s->opt.models.prices.n) pdl_session_name_setting(err, "PDL_PRICES");
     pdl_free(name);
     pdl_buf_fini(&text);
     return ok;
@@ -53,18 +52,18 @@ static void redact_line(void *user, pdl_str line, pdl_buf *out) {
 /* Debug lines hold no secrets of the session; lines that are held back are written at its end. */
 static void redact_debug(pdl_session *s) {
     s->around.debug_hider = PDL_HIDER(s->around.secrets);
-    if (!s->opt.debug || s->opt.debug->hide) return;
-    s->opt.debug->hide = redact_line;
-    s->opt.debug->hide_user = s;
+    if (!s->opt.reports.debug || s->opt.reports.debug->hide) return;
+    s->opt.reports.debug->hide = redact_line;
+    s->opt.reports.debug->hide_user = s;
 }
 
 static void show_debug(pdl_session *s) {
     pdl_buf rest = PDL_BUF;
     pdl_hider_end_lines(&s->around.debug_hider, &rest);
-    if (s->opt.debug && s->opt.debug->hide_user == s) {
-        s->opt.debug->hide = NULL;
-        s->opt.debug->hide_user = NULL;
-        pdl_debug_put(s->opt.debug, pdl_buf_str(&rest));
+    if (s->opt.reports.debug && s->opt.reports.debug->hide_user == s) {
+        s->opt.reports.debug->hide = NULL;
+        s->opt.reports.debug->hide_user = NULL;
+        pdl_debug_put(s->opt.reports.debug, pdl_buf_str(&rest));
     }
     pdl_buf_fini(&rest);
 }
@@ -72,7 +71,8 @@ static void show_debug(pdl_session *s) {
 static bool open_own(pdl_session *s, pdl_err *err) {
     pdl_around *a = &s->around;
     a->secrets = pdl_secrets_new();
-    a->env = pdl_environ_load(a->secrets, &(pdl_environ_notes){s->opt.note, s->opt.sink.user});
+    a->env = pdl_environ_load(a->secrets,
+                              &(pdl_environ_notes){s->opt.reports.note, s->opt.reports.sink.user});
     redact_debug(s);
     a->loop = pdl_loop_try();
     if (!a->loop)
@@ -94,7 +94,7 @@ bool pdl_around_open(pdl_session *s, pdl_err *err) {
 void pdl_around_end(pdl_session *s) {
     pdl_around *a = &s->around;
     pdl_prices_free(a->prices);
-    if (s->opt.shared) return;
+    if (s->opt.host.shared) return;
     pdl_loop_free(a->loop);
     pdl_environ_free(a->env);
     show_debug(s);

@@ -15,17 +15,17 @@ static const char *env_of(void *user, const char *name) {
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (s->group.shared || o->explain || o->offline || !s->around.env) return true;
+    if (s->group.shared || o->run.explain || o->files.offline || !s->around.env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,
-                                            .url = o->otlp,
-                                            .content = o->otlp_content,
-                                            .all = o->otlp_all,
+                                            .url = o->telemetry.collector,
+                                            .content = o->telemetry.content,
+                                            .all = o->telemetry.all,
                                             .env = env_of,
                                             .env_user = s,
                                             .secrets = s->around.secrets,
-                                            .debug = o->debug,
-                                            .note = o->otlp_note,
-                                            .note_user = o->sink.user},
+                                            .debug = o->reports.debug,
+                                            .note = o->telemetry.note,
+                                            .note_user = o->reports.sink.user},
                         &s->around.otlp, err);
 }
 
@@ -45,7 +45,7 @@ void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks) {
     pdl_otlp *o = exporter_of(s);
     if (!o) return;
     pdl_str id = s->files.durable ? pdl_durable_get_facts(s->files.durable)->id : PDL_STR("");
-    s->reports.spans = pdl_otlp_run_new(o, &s->rules.collected, s->opt.file, id);
+    s->reports.spans = pdl_otlp_run_new(o, &s->rules.collected, s->opt.program.file, id);
     pdl_sinks_add(sinks, pdl_otlp_run_sink(s->reports.spans));
 }
 

@@ -83,9 +83,9 @@ bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err) {
 }
 
 void pdl_config_use(const pdl_check_config *c, pdl_session_options *o) {
-    o->levels = c->levels;
-    o->path = c->import.p;
-    o->n_path = c->import.n;
+    o->run.levels = c->levels;
+    o->program.path = c->import.p;
+    o->program.n_path = c->import.n;
 }
 
 void pdl_config_fini(pdl_check_config *c) {

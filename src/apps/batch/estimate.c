@@ -49,13 +49,12 @@ static bool explain_row(const pdl_batch_options *o, const pdl_row *row, pdl_batc
                         pdl_err *err) {
     pdl_session *s;
     pdl_val vars = variables_of(o, row);
-    pdl_session_options so = {.file = o->program->source->name,
-                              .dir = o->dir,
-                              .variables = vars,
-                              .prices = o->prices,
-                              .cancel = o->cancel,
-                              .explain = true};
-    so.path = pdl_session_path(o->session, &so.n_path);
+    pdl_session_options so = {
+        .program = {.file = o->program->source->name, .dir = o->dir, .variables = vars},
+        .run = {.cancel = o->cancel, .explain = true},
+        .models.prices = o->prices,
+    };
+    so.program.path = pdl_session_path(o->session, &so.program.n_path);
     bool ok = pdl_session_new(&so, &s, err);
     if (ok) {
         pdl_session_use(s, o->program);
@@ -104,8 +103,7 @@ static bool look_at_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl
 
 bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out, pdl_err *err) {
     *out = (pdl_batch_estimate){0};
-    if (o->input.stream)
-        return pdl_table_refuse_twice(&o->input, "--dry-run", err);
+    if (o->input.stream) return pdl_table_refuse_twice(&o->input, "--dry-run", err);
     estimating s = {.o = o, .e = out};
     if (!pdl_rows_each(&o->input, o->types, 0, count_row, &s, err)) return false;
     uint64_t rows = out->rows;

@@ -67,12 +67,14 @@ bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *o
     bool ok = false;
     put_program(expression, &program);
     g->evaluating = true;
-    if (!pdl_session_new(&(pdl_session_options){.purpose = PDL_FOR_TEXT,
-                                                .file = PDL_STR("expression"),
-                                                .explain = true,
-                                                .variables = variables,
-                                                .names = g->names},
-                         &s, &err))
+    if (!pdl_session_new(
+            &(pdl_session_options){
+                .program = {.file = PDL_STR("expression"),
+                            .variables = variables,
+                            .names = g->names},
+                .run = {.purpose = PDL_FOR_TEXT, .explain = true},
+            },
+            &s, &err))
         pdl_buf_put(text, pdl_str_of(err.msg));
     else if (!pdl_session_load(s, pdl_buf_str(&program), &p))
         pdl_buf_put(text, p->diags.n ? p->diags.p[0].text : PDL_STR("it cannot be read"));

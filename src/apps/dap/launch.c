@@ -91,21 +91,19 @@ static int run_program(debugger *g, pdl_err *err) {
     int code = 1;
     pdl_str path = pdl_str_of(g->program_path);
     pdl_session_options o = {
-        .file = path,
-        .dir = pdl_file_folder(path),
-        .stream = PDL_STREAM_RESULT,
-        .variables = g->data,
-        .sink = {g, pdl_dap_on_event, true},
-        .note = on_note,
-        .all_blocks = !g->no_debug,
-        .names = g->names,
-        .cancel = &g->cancel,
+        .program = {.file = path,
+                    .dir = pdl_file_folder(path),
+                    .variables = g->data,
+                    .names = g->names},
+        .run = {.stream = PDL_STREAM_RESULT, .cancel = &g->cancel},
+        .reports = {.sink = {g, pdl_dap_on_event, true},
+                    .note = on_note,
+                    .all_blocks = !g->no_debug},
     };
     g->config = (pdl_check_config){.arena = pdl_arena_make()};
     bool ok = pdl_config_read(path, &g->config, err);
     pdl_config_use(&g->config, &o);
-    if (ok && pdl_file_read(g->program_path, &text, err) &&
-        pdl_session_new(&o, &g->session, err)) {
+    if (ok && pdl_file_read(g->program_path, &text, err) && pdl_session_new(&o, &g->session, err)) {
         if (pdl_session_load(g->session, pdl_buf_str(&text), &p))
             code = run_loaded(g);
         else

@@ -243,7 +243,7 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .tick = e->o->tick,
                            .tick_ms = e->o->tick_ms,
                            .user = e->o->user,
-                           .cancel = e->o->session.cancel};
+                           .cancel = e->o->session.run.cancel};
     bool ok = pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
               pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&
               (t ? pdl_batch_run(&b, t, err) : pdl_batch_check(&b, g->columns, g->n_columns, err));
@@ -255,9 +255,9 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     pdl_session_options so = e->o->session;
     pdl_session *s;
     bool loads;
-    so.file = g->file;
-    so.dir = pdl_file_folder(g->file);
-    so.stream = PDL_STREAM_NONE;
+    so.program.file = g->file;
+    so.program.dir = pdl_file_folder(g->file);
+    so.run.stream = PDL_STREAM_NONE;
     if (!pdl_session_new(&so, &s, err)) return false;
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, g->file, g->text, &loads);

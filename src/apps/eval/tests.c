@@ -251,20 +251,20 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
     pdl_session *s;
     const pdl_program *p;
     if (pdl_is_str(record)) put_path(t, pdl_str_get(record), &path);
-    pdl_session_options o = {.policies = session->policies,
-                             .n_policies = session->n_policies,
-                             .sandbox = session->sandbox,
-                             .sandbox_process = session->sandbox_process,
-                             .no_sandbox = session->no_sandbox,
-                             .file = t->program,
-                             .dir = t->folder,
-                             .stream = PDL_STREAM_RESULT,
-                             .variables = pdl_is_dict(input) ? input : pdl_absent(),
-                             .replay = pdl_buf_str(&path),
-                             .sink = {t, on_event, false},
-                             .hooks = hooks,
-                             .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks,
-                             .cancel = session->cancel};
+    pdl_session_options o = {
+        .program = {.file = t->program,
+                    .dir = t->folder,
+                    .variables = pdl_is_dict(input) ? input : pdl_absent()},
+        .run = {.stream = PDL_STREAM_RESULT, .cancel = session->run.cancel},
+        .files.replay = pdl_buf_str(&path),
+        .guards = {.policies = session->guards.policies,
+                   .n_policies = session->guards.n_policies,
+                   .sandbox = session->guards.sandbox,
+                   .sandbox_process = session->guards.sandbox_process,
+                   .no_sandbox = session->guards.no_sandbox},
+        .reports.sink = {t, on_event, false},
+        .host = {.hooks = hooks, .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks},
+    };
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_config_read(t->program, &config, err);
     pdl_config_use(&config, &o);
@@ -435,7 +435,8 @@ static bool run_all(pdl_vref list, pdl_str program, pdl_str text,
                pdl_buf_str(&t.problem));
         pdl_buf_fini(&number);
         release(&t);
-        if (session->cancel && *session->cancel) return pdl_err_signal(err, *session->cancel);
+        if (session->run.cancel && *session->run.cancel)
+            return pdl_err_signal(err, *session->run.cancel);
     }
     return true;
 }

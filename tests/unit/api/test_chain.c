@@ -59,7 +59,7 @@ static pdl_session *session_of(const pdl_session_options *o) {
 
 /* A recording of nothing. */
 static void record(pdl_str path) {
-    pdl_session_free(session_of(&(pdl_session_options){.record = path}));
+    pdl_session_free(session_of(&(pdl_session_options){.files.record = path}));
 }
 
 static pdl_durable *durable_of(pdl_str path) {
@@ -92,15 +92,16 @@ static void rows_of_the_table(void **state) {
         pdl_durable *d = NULL;
         FILE *f = fopen(policy_file, "w");
         t_assert(f && fputs("policy: 1\notherwise: allow\n", f) >= 0 && !fclose(f));
-        pdl_session_options o = {.explain = asked & EXPLAIN, .unchecked = asked & UNCHECKED};
+        pdl_session_options o = {
+            .run = {.explain = asked & EXPLAIN, .unchecked = asked & UNCHECKED}};
         if (asked & POLICY) {
-            o.policies = &policy;
-            o.n_policies = 1;
+            o.guards.policies = &policy;
+            o.guards.n_policies = 1;
         }
-        if (asked & CACHE) o.cache = path_of("cache", i, cache_file);
-        if (asked & RECORD) o.record = path_of("record", i, record_file);
-        if (asked & REPLAY) record(o.replay = path_of("record", i, record_file));
-        if (asked & MEMBER) o.shared = engine = session_of(&(pdl_session_options){0});
+        if (asked & CACHE) o.files.cache = path_of("cache", i, cache_file);
+        if (asked & RECORD) o.files.record = path_of("record", i, record_file);
+        if (asked & REPLAY) record(o.files.replay = path_of("record", i, record_file));
+        if (asked & MEMBER) o.host.shared = engine = session_of(&(pdl_session_options){0});
         pdl_session *s = session_of(&o);
         if (asked & DURABLE) {
             d = durable_of(path_of("run", i, run_file));

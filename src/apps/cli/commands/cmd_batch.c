@@ -127,8 +127,7 @@ static void read_flags(batcher *b) {
     b->o.retry_errors = a->given[OPT_retry_errors];
     b->o.allow_files = a->given[OPT_allow_files];
     b->o.keep = a->given[OPT_rows_keep];
-    b->o.reuse_changed =
-        a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "reuse");
+    b->o.reuse_changed = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "reuse");
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -323,13 +322,11 @@ static int open_session(batcher *b, pdl_debug *debug) {
     char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
     pdl_session_options o = {
-        .file = a->files.p[0],
-        .dir = pdl_file_folder(a->files.p[0]),
-        .own_files = a->given[OPT_output] ? own : NULL,
-        .debug = debug,
-        .stream = PDL_STREAM_NONE,
-        .hooks = hooks,
-        .n_hooks = sizeof hooks / sizeof *hooks,
+        .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
+        .run.stream = PDL_STREAM_NONE,
+        .files.own = a->given[OPT_output] ? own : NULL,
+        .reports.debug = debug,
+        .host = {.hooks = hooks, .n_hooks = sizeof hooks / sizeof *hooks},
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) {
@@ -339,12 +336,12 @@ static int open_session(batcher *b, pdl_debug *debug) {
     }
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
-        o.carrier = pdl_batch_provider_carrier(b->o.provider);
+        o.models.carrier = pdl_batch_provider_carrier(b->o.provider);
     }
-    b->o.budget = o.budget;
-    b->o.cancel = o.cancel;
-    b->o.dir = o.dir;
-    o.budget = NULL; /* the budget is one for all rows */
+    b->o.budget = o.run.budget;
+    b->o.cancel = o.run.cancel;
+    b->o.dir = o.program.dir;
+    o.run.budget = NULL; /* the budget is one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);

@@ -211,13 +211,12 @@ static bool enter_folder(checker *c, pdl_err *err) {
     bool ok = pdl_cli_read_config(c->a, c->file, &c->config, err) &&
               pdl_session_new(
                   &(pdl_session_options){
-                      .purpose = PDL_FOR_CHECKS,
-                      .file = c->file,
-                      .dir = folder,
-                      .policies = c->a->policies.p,
-                      .n_policies = c->a->policies.n,
-                      .path = c->config.import.p,
-                      .n_path = c->config.import.n,
+                      .program = {.file = c->file,
+                                  .dir = folder,
+                                  .path = c->config.import.p,
+                                  .n_path = c->config.import.n},
+                      .run.purpose = PDL_FOR_CHECKS,
+                      .guards = {.policies = c->a->policies.p, .n_policies = c->a->policies.n},
                   },
                   &c->session, err);
     if (ok) c->models = pdl_session_models(c->session, c->a->given[OPT_check_env]);

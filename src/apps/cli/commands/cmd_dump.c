@@ -112,7 +112,7 @@ int pdl_cli_cmd_dump(const arguments *a) {
         return pdl_cli_refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");
     pdl_session *s = NULL;
     pdl_err err = {0};
-    pdl_session_options text = {.purpose = PDL_FOR_TEXT, .file = a->files.p[0]};
+    pdl_session_options text = {.program.file = a->files.p[0], .run.purpose = PDL_FOR_TEXT};
     if (!pdl_session_new(&text, &s, &err)) {
         pdl_cli_print_error(&err, NULL);
         pdl_err_fini(&err);

@@ -79,8 +79,7 @@ static bool read_until(evaluator *e) {
 
 static bool read_table(evaluator *e) {
     pdl_err err = {0};
-    bool ok =
-        pdl_table_of(e->a->value[OPT_input], e->a->value[OPT_rows_form], &e->o.data, &err);
+    bool ok = pdl_table_of(e->a->value[OPT_input], e->a->value[OPT_rows_form], &e->o.data, &err);
     if (!ok) pdl_cli_print_option_error(e->a, &err, NULL);
     pdl_err_fini(&err);
     return ok && pdl_cli_use_separator(e->a, &e->o.data, NULL);
@@ -129,8 +128,8 @@ static int evaluate(evaluator *e) {
     pdl_session_options *so = &e->o.session;
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
-    e->o.budget = so->budget;
-    so->budget = NULL; /* the budget is one for all rows */
+    e->o.budget = so->run.budget;
+    so->run.budget = NULL; /* the budget is one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, so);

@@ -230,20 +230,19 @@ int pdl_cli_cmd_explain(const arguments *a) {
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     shared_options limits = {0};
     pdl_session_options o = {
-        .file = a->files.p[0],
-        .dir = pdl_file_folder(a->files.p[0]),
-        .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
-        .explain = true,
-        .allow = a->value[OPT_allow],
+        .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
+        .run = {.stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
+                .explain = true,
+                .allow = a->value[OPT_allow]},
     };
     int wrong = pdl_cli_shared_options_read(a, &limits, &o);
     if (wrong) return wrong;
-    o.jobs = PDL_MAX_MAP_WORKERS;
+    o.run.jobs = PDL_MAX_MAP_WORKERS;
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
-    o.variables = vars;
+    o.program.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
     int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);

@@ -102,7 +102,7 @@ static int format_files(formatter *f) {
     pdl_err err = {0};
     size_t n = f->a->files.n ? f->a->files.n : 1;
     const pdl_str *files = f->a->files.n ? f->a->files.p : &stdin_name;
-    pdl_session_options text = {.purpose = PDL_FOR_TEXT, .file = files[0]};
+    pdl_session_options text = {.program.file = files[0], .run.purpose = PDL_FOR_TEXT};
     if (!pdl_session_new(&text, &f->session, &err)) {
         pdl_cli_print_error(&err, NULL);
         pdl_err_fini(&err);

@@ -37,7 +37,7 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     pdl_session *s = NULL;
     pdl_err err = {0};
     if (a->files.n) return pdl_cli_refuse(a, "pdl lsp takes no operands");
-    pdl_session_options text = {.purpose = PDL_FOR_TEXT, .file = PDL_STR("")};
+    pdl_session_options text = {.program.file = PDL_STR(""), .run.purpose = PDL_FOR_TEXT};
     if (!pdl_session_new(&text, &s, &err)) {
         pdl_cli_print_error(&err, NULL);
         int code = pdl_err_exit_code(&err);

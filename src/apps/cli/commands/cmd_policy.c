@@ -239,9 +239,10 @@ int pdl_cli_cmd_policy(const arguments *a) {
     pdl_str action = a->files.p[0], name = a->files.p[1];
     pdl_session *s = NULL;
     pdl_err err = {0};
-    pdl_session_options o = {.file = name,
-                             .purpose =
-                                 pdl_str_is(action, "lock") ? PDL_FOR_RUNS : PDL_FOR_TEXT};
+    pdl_session_options o = {
+        .program.file = name,
+        .run.purpose = pdl_str_is(action, "lock") ? PDL_FOR_RUNS : PDL_FOR_TEXT,
+    };
     if (!pdl_session_new(&o, &s, &err)) return failed(&err, NULL);
     int code = pdl_str_is(action, "show")   ? show(s, name)
                : pdl_str_is(action, "lock") ? lock(s, name, a->files.p + 2, a->files.n - 2)

@@ -473,11 +473,11 @@ static bool is_process_enough(const arguments *a) {
 
 /* Reports mistakes in policies and profiles before the first entry, and not with each. */
 static bool can_be_guarded(const arguments *a) {
-    pdl_session_options o = {.policies = a->policies.p,
-                             .n_policies = a->policies.n,
-                             .sandbox = pdl_cli_sandbox_profile(a),
-                             .sandbox_process = is_process_enough(a),
-                             .no_sandbox = a->given[OPT_no_sandbox]};
+    pdl_session_options o = {.guards = {.policies = a->policies.p,
+                                        .n_policies = a->policies.n,
+                                        .sandbox = pdl_cli_sandbox_profile(a),
+                                        .sandbox_process = is_process_enough(a),
+                                        .no_sandbox = a->given[OPT_no_sandbox]}};
     return pdl_cli_can_open(a, &o);
 }
 

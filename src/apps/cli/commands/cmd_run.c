@@ -384,34 +384,36 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     const arguments *a = r->a;
     const durable_command *l = r->durable;
     return (pdl_session_options){
-        .file = a->files.p[0],
-        .dir = pdl_file_folder(a->files.p[0]),
-        .stream = r->stream,
-        .holds_refusable = !r->term.tty,
-        .unchecked = pdl_cli_is_unchecked(a),
-        .record = l ? (pdl_str){0} : a->value[OPT_record],
-        .replay = a->value[OPT_replay],
-        .own_files = (const char *const *)r->own_files,
-        .trace = a->given[OPT_trace] || a->given[OPT_view],
-        .trace_whole = a->given[OPT_whole],
-        .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
-        .labels = a->given[OPT_view],
-        .sink = pdl_cli_term_sink(&r->term),
-        .terminal = &r->terminal,
-        .show_user = &r->term,
-        .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
-        .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
-        .debug = debug,
-        .shares_loop = a->given[OPT_view],
+        .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
+        .run = {.stream = r->stream,
+                .holds_refusable = !r->term.tty,
+                .unchecked = pdl_cli_is_unchecked(a),
+                .shares_loop = a->given[OPT_view]},
+        .files = {.record = l ? (pdl_str){0} : a->value[OPT_record],
+                  .replay = a->value[OPT_replay],
+                  .own = (const char *const *)r->own_files},
+        .reports = {.trace = a->given[OPT_trace] || a->given[OPT_view],
+                    .trace_whole = a->given[OPT_whole],
+                    .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
+                    .labels = a->given[OPT_view],
+                    .sink = pdl_cli_term_sink(&r->term),
+                    .show_user = &r->term,
+                    .calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
+                    .show_errors =
+                        pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
+                    .debug = debug},
+        .host.terminal = &r->terminal,
     };
 }
 
 /* Adds the sinks that show the run: a page, a line of progress. */
 static void add_shows(runner *r, pdl_session_options *o) {
-    if (r->a->given[OPT_view]) o->sink = pdl_cli_show_live_init(&r->show, &r->session, o->sink);
-    o->sink = pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->sink);
-    if (r->progress.has_line) o->shares_loop = true;
-    o->reports_tools = r->progress.has_steps;
+    if (r->a->given[OPT_view])
+        o->reports.sink = pdl_cli_show_live_init(&r->show, &r->session, o->reports.sink);
+    o->reports.sink =
+        pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->reports.sink);
+    if (r->progress.has_line) o->run.shares_loop = true;
+    o->run.reports_tools = r->progress.has_steps;
 }
 
 /* Opens the session, with the data and the configuration of the program, and runs it. */
@@ -423,7 +425,7 @@ static int run_session(runner *r, pdl_session_options *o) {
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, o);
-    o->variables = r->inputs = vars;
+    o->program.variables = r->inputs = vars;
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
@@ -453,15 +455,15 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l) {
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
     if (l && l->resumes) {
-        o.policies = l->policies.p;
-        o.n_policies = l->policies.n;
+        o.guards.policies = l->policies.p;
+        o.guards.n_policies = l->policies.n;
     }
     add_shows(&r, &o);
     code = run_session(&r, &o);
     for (size_t i = 0; r.own_files[i]; i++) pdl_free(r.own_files[i]);
     pdl_cli_term_fini(&r.term);
     pdl_cli_shared_options_fini(&limits);
-    PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
+    PDL_TRACE(o.reports.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);
     return code;
 }

@@ -413,10 +413,9 @@ int pdl_cli_cmd_serve(const arguments *a) {
     char *own_files[3]; /* owned */
     name_own_files(a, own_files);
     pdl_session_options o = {
-        .file = a->files.p[0],
-        .dir = pdl_file_folder(a->files.p[0]),
-        .own_files = (const char *const *)own_files,
-        .debug = &debug,
+        .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
+        .files.own = (const char *const *)own_files,
+        .reports.debug = &debug,
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) {
@@ -428,8 +427,8 @@ int pdl_cli_cmd_serve(const arguments *a) {
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
-    o.unchecked = pdl_cli_is_unchecked(a);
-    o.patience_ms = request_ms(a);
+    o.run.unchecked = pdl_cli_is_unchecked(a);
+    o.models.patience_ms = request_ms(a);
     if (ok && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {
@@ -440,7 +439,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     pdl_config_fini(&config);
     pdl_cli_shared_options_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
-    PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
+    PDL_TRACE(o.reports.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);
     return code;
 }

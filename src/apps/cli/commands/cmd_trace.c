@@ -29,14 +29,13 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
     const pdl_program *p;
-    pdl_session_options o = {.file = f->file,
-                             .dir = pdl_file_folder(f->file),
-                             .stream = PDL_STREAM_RESULT,
-                             .offline = true,
-                             .trace = true,
-                             .labels = true,
-                             .cancel = pdl_cli_signal_received()};
-    if (files) pdl_view_files_listen(files, &o.sink);
+    pdl_session_options o = {
+        .program = {.file = f->file, .dir = pdl_file_folder(f->file)},
+        .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
+        .files.offline = true,
+        .reports = {.trace = true, .labels = true},
+    };
+    if (files) pdl_view_files_listen(files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
     pdl_session_name_keys(s, run);
     bool ok = pdl_durable_inputs(run, &inputs, err);

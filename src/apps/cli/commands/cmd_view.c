@@ -96,8 +96,8 @@ static void say_no_trace(pdl_str name, pdl_err *err) {
 static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
                        pdl_view_run **out, pdl_err *err) {
     pdl_str file = s->a->value[OPT_source];
-    pdl_session_options o = {
-        .purpose = PDL_FOR_TEXT, .file = file, .dir = pdl_file_folder(file)};
+    pdl_session_options o = {.program = {.file = file, .dir = pdl_file_folder(file)},
+                             .run.purpose = PDL_FOR_TEXT};
     pdl_finder finder = {.file = file};
     pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_hide_program};
     pdl_session *session;

@@ -116,20 +116,20 @@ static void note_text(void *user, pdl_str text) {
 /* Copies the options that need no conversion. An option that a command does not have is never
  * given. */
 static void take_options(const arguments *a, pdl_session_options *o) {
-    o->cache = a->value[OPT_cache];
-    o->timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
-    o->sandbox = pdl_cli_sandbox_profile(a);
-    o->no_sandbox = a->given[OPT_no_sandbox];
-    o->sandbox_process =
+    o->files.cache = a->value[OPT_cache];
+    o->models.timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
+    o->guards.sandbox = pdl_cli_sandbox_profile(a);
+    o->guards.no_sandbox = a->given[OPT_no_sandbox];
+    o->guards.sandbox_process =
         a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
-    o->note = note_text;
-    o->policies = a->policies.p;
-    o->n_policies = a->policies.n;
-    o->otlp = a->value[OPT_otlp];
-    o->otlp_content = a->given[OPT_otlp_content];
-    o->otlp_all = a->given[OPT_otlp_all];
-    o->otlp_note = note_text;
-    o->cancel = pdl_cli_signal_received();
+    o->reports.note = note_text;
+    o->guards.policies = a->policies.p;
+    o->guards.n_policies = a->policies.n;
+    o->telemetry.collector = a->value[OPT_otlp];
+    o->telemetry.content = a->given[OPT_otlp_content];
+    o->telemetry.all = a->given[OPT_otlp_all];
+    o->telemetry.note = note_text;
+    o->run.cancel = pdl_cli_signal_received();
 }
 
 bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
@@ -145,11 +145,12 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
-    if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
-    make_room(&o->jobs);
-    if (!read_rate(a, OPT_max_rps, &o->rates.requests_per_second))
+    if (!read_jobs(a, &o->run.jobs))
+        return refuse_with(a, "jobs", "expected a whole number from 1 up");
+    make_room(&o->run.jobs);
+    if (!read_rate(a, OPT_max_rps, &o->models.rates.requests_per_second))
         return refuse_with(a, "max-rps", rate);
-    if (!read_rate(a, OPT_max_tpm, &o->rates.tokens_per_minute))
+    if (!read_rate(a, OPT_max_tpm, &o->models.rates.tokens_per_minute))
         return refuse_with(a, "max-tokens-per-minute", rate);
     if (a->given[OPT_timeout] && !a->value[OPT_timeout].n)
         return refuse_with(a, "timeout", "expected seconds, or connect=S,first=S,idle=S,total=S");
@@ -160,10 +161,10 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
     }
     if (open_wire(a, l) != 0) return 1;
     take_options(a, o);
-    o->budget = a->given[OPT_budget] ? l->budget : NULL;
-    o->prices = a->value[OPT_prices];
-    o->wire = l->wire ? write_wire : NULL;
-    o->wire_user = l;
+    o->run.budget = a->given[OPT_budget] ? l->budget : NULL;
+    o->models.prices = a->value[OPT_prices];
+    o->models.wire = l->wire ? write_wire : NULL;
+    o->models.wire_user = l;
     return 0;
 }
 

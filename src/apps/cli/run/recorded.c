@@ -61,11 +61,9 @@ static bool run(pdl_session *s, durable_command *l, pdl_vref inputs, pdl_err *er
 bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, pdl_str text,
                            recorded *out, pdl_err *err) {
     pdl_session_options o = {
-        .file = file,
-        .dir = pdl_file_folder(file),
-        .stream = PDL_STREAM_RESULT,
-        .replay = recording,
-        .cancel = pdl_cli_signal_received(),
+        .program = {.file = file, .dir = pdl_file_folder(file)},
+        .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
+        .files.replay = recording,
     };
     durable_command l = {.inputs = pdl_absent()};
     pdl_session *s = NULL;

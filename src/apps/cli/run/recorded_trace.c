@@ -54,17 +54,13 @@ bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_
                              pdl_fold_put_fn *put, void *user, pdl_err *err) {
     pdl_str file = pdl_buf_str(&p->file);
     pdl_session_options o = {
-        .file = file,
-        .dir = pdl_file_folder(file),
-        .replay = journal,
-        .variables = p->inputs,
-        .stream = PDL_STREAM_RESULT,
-        .trace = true,
-        .labels = true,
-        .cancel = pdl_cli_signal_received(),
+        .program = {.file = file, .dir = pdl_file_folder(file), .variables = p->inputs},
+        .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
+        .files.replay = journal,
+        .reports = {.trace = true, .labels = true},
     };
     pdl_session *s;
-    if (files) pdl_view_files_listen(files, &o.sink);
+    if (files) pdl_view_files_listen(files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
     bool ok = pdl_cli_recording_load(s, pdl_buf_str(&p->text), err);
     if (ok) {

@@ -72,15 +72,13 @@ static bool read_options(run_again *r, pdl_err *err) {
     const arguments *a = &r->own;
     pdl_session_options *o = &r->options;
     *o = (pdl_session_options){
-        .file = r->file,
-        .dir = pdl_file_folder(pdl_str_of(r->path)),
-        .stream = PDL_STREAM_RESULT,
-    };
+        .program = {.file = r->file, .dir = pdl_file_folder(pdl_str_of(r->path))},
+        .run.stream = PDL_STREAM_RESULT};
     if (pdl_cli_shared_options_read(a, &r->limits, o) != 0)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "the options of the run do not hold here");
-    o->policies = r->shown.policies.p;
-    o->n_policies = r->shown.policies.n;
+    o->guards.policies = r->shown.policies.p;
+    o->guards.n_policies = r->shown.policies.n;
     return true;
 }
 
@@ -100,8 +98,8 @@ bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, p
     bool ok =
         pdl_cli_durable_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) && read_options(r, err);
     pdl_session_options o = r->options;
-    o.cache = (pdl_str){0};
-    o.budget = NULL;
+    o.files.cache = (pdl_str){0};
+    o.run.budget = NULL;
     ok = ok && pdl_session_new(&o, &r->base, err);
     if (ok)
         *out = r;
@@ -228,13 +226,13 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
         *pdl_vec_push(&r->edited) = f;
     }
     r->live = pdl_live_new(redact, r);
-    o.shared = r->base;
-    o.trace = o.labels = true;
-    o.timeouts = NULL;
-    o.prices = (pdl_str){0};
-    o.rates = (pdl_rate_limits){0};
-    o.wire = NULL;
-    pdl_live_listen(r->live, &o.sink);
+    o.host.shared = r->base;
+    o.reports.trace = o.reports.labels = true;
+    o.models.timeouts = NULL;
+    o.models.prices = (pdl_str){0};
+    o.models.rates = (pdl_rate_limits){0};
+    o.models.wire = NULL;
+    pdl_live_listen(r->live, &o.reports.sink);
     if (!pdl_cli_durable_open(&r->durable, &r->given, PDL_DURABLE_CONTINUE, err) ||
         !pdl_session_new(&o, &r->session, err) || !load(r, err))
         return false;
