@@ -73,7 +73,7 @@ _pdl() {
         case $prev in
         esac ;;
     trace)
-        words='--help --format '
+        words='--help --format --whole '
         case $prev in
         --format) values='json html perfetto' ;;
         esac ;;

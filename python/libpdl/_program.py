@@ -31,6 +31,7 @@ WAITING, DONE, FAILED = 0, 1, 2
 MOST_JOBS = 100000
 SLICE_MS = 50  # interval of the checks for Ctrl-C
 NONE, RESULT = 0, 1
+NO_TRACE, SHORT_TRACE, WHOLE_TRACE = 0, 1, 2
 
 
 class Diagnostic:
@@ -342,24 +343,28 @@ class Program(Of[T]):
 
     def run(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
         """Runs the program with these variables; what it prints goes to sys.stdout."""
-        return self._run(scope, variables, False)
+        return self._run(scope, variables, NO_TRACE)
 
     def traced(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
         """Runs the program with these variables; the result has a trace."""
-        return self._run(scope, variables, True)
+        return self._run(scope, variables, SHORT_TRACE)
 
-    def _run(self, scope: Scope, variables: dict[str, Any], trace: bool) -> Result[T]:
+    def traced_whole(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
+        """Runs the program; the trace has whole lists of messages, and no member that the reference interpreter does not write."""
+        return self._run(scope, variables, WHOLE_TRACE)
+
+    def _run(self, scope: Scope, variables: dict[str, Any], trace: int) -> Result[T]:
         return Job(self, self._inputs(scope, variables), NONE, trace, _print).finish()
 
     def stream(self, scope: Scope = None, /, **variables: Any) -> Stream[T]:
         """Runs the program and yields the pieces of its text as they arrive."""
-        return Stream(Job(self, self._inputs(scope, variables), RESULT, False))
+        return Stream(Job(self, self._inputs(scope, variables), RESULT, NO_TRACE))
 
     async def arun(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
         """run() under asyncio; cancelling the task that waits ends the run."""
         from ._driver import wait_for
         inputs = self._inputs(scope, variables)
-        result: Result[T] = await wait_for(self._engine, lambda context: Job(self, inputs, NONE, False, _print, None, context))
+        result: Result[T] = await wait_for(self._engine, lambda context: Job(self, inputs, NONE, NO_TRACE, _print, None, context))
         return result
 
     def astream(self, scope: Scope = None, /, **variables: Any) -> "AsyncStream[T]":
@@ -487,7 +492,7 @@ class Function:
         return signature_of(self._declared().get("parameters") or {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return Job(self, (list(args), kwargs), NONE, False, _print).finish().value
+        return Job(self, (list(args), kwargs), NONE, NO_TRACE, _print).finish().value
 
     async def acall(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function under asyncio."""

@@ -63,7 +63,8 @@ ROWS_OF = {
     "schema": (libpdl.schema, {}, {}),
     "tool": (libpdl.tool, {"function": nothing}, {"function": FUNCTIONS}),
     "Engine": (lambda **options: libpdl.Engine(**options).run("text: a"), {}, ENGINE),  # what is a file is looked at when it is used
-    "Program.run": (PROGRAM.run, {}, RUNS), "Program.traced": (PROGRAM.traced, {}, RUNS), "Program.stream": (PROGRAM.stream, {}, RUNS),
+    "Program.run": (PROGRAM.run, {}, RUNS), "Program.traced": (PROGRAM.traced, {}, RUNS), "Program.traced_whole": (PROGRAM.traced_whole, {}, RUNS),
+    "Program.stream": (PROGRAM.stream, {}, RUNS),
     "Program.arun": (lambda *a, **k: asyncio.run(PROGRAM.arun(*a, **k)), {}, RUNS), "Program.astream": (PROGRAM.astream, {}, RUNS),
     "Program.explain": (PROGRAM.explain, {}, RUNS), "Program.map": (PROGRAM.map, {"rows": []}, MAPS),
     "Program.map_unordered": (PROGRAM.map_unordered, {"rows": []}, MAPS),

@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import gc
 import io
+import json
 import math
 import os
 import pathlib
@@ -143,6 +144,9 @@ class Runs(unittest.TestCase):
 
     def test_trace(self):
         self.assertIsInstance(libpdl.loads("text: a").traced().trace, dict)
+        talk = libpdl.loads('repeat: {text: ["q", {model: openai/m, parameters: {mock_response: r}}]}\nmaxIterations: 3\n')
+        short, whole = json.dumps(talk.traced().trace), json.dumps(talk.traced_whole().trace)
+        self.assertEqual(("pdl__same" in short, "pdl__same" in whole, "sent_nanos" in whole), (True, False, False))
 
     def test_check(self):
         p = libpdl.loads("text: ${ nobody }")

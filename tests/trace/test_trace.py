@@ -435,6 +435,30 @@ join: {as: array}
         assert "pdl__trace" not in b["text"][0], b["text"][0]
 
 
+M = '{model: openai/m, input: "q${ i }", parameters: {mock_response: x}}'
+TRIED = {  # calls that were made
+    '{text: [%s, "${ nope }"], retry: 2, fallback: b}' % M: 3,
+    '{text: [{for: {k: [1, 2]}, repeat: %s}, {for: {k: [1, 2]}, map: %s}, "${ f(1) }", "${ nope }"], retry: 1, fallback: %s}' % (M, M, M): 11,
+    '{model: openai/m, input: "a", parameters: {mock_response: x}, spec: integer, retry: 1, fallback: {data: 7}}': 2,
+    '{defs: {d: %s}, text: ["${ d }", {text: [%s, "${ nope }"], fallback: c}, "${ nope }"], fallback: %s}' % (M, M, M): 3,
+}
+
+
+@pytest.mark.parametrize("block", TRIED)
+def test_calls_of_attempts_that_failed_are_counted(pdl, folder, block):
+    program = 'defs: {i: 1, f: {function: {i: integer}, return: %s}}\ntext:\n- %s\n' % (M, block)
+
+    def calls(v):
+        parts = v if isinstance(v, list) else v.values() if isinstance(v, dict) else []
+        return sum(map(calls, parts)) + (v["pdl__usage"]["model_calls"] if isinstance(v, dict) and v.get("pdl__usage") else 0)
+    (folder / "main.pdl").write_text(program)
+    p = subprocess.run([pdl.pdl, "--verbose", "main.pdl", "-t", "t.json"], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    equal((p.returncode, p.stderr.count("model openai/m,")), (0, TRIED[block]), p.stderr)
+    equal(calls(json.loads((folder / "t.json").read_text())), TRIED[block])
+    p = subprocess.run([pdl.pdl, "check", "t.json"], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    equal(p.returncode, 0, p.stdout + p.stderr)
+
+
 def test_a_call_that_fails_at_once_is_an_error(pdl, folder):
     (folder / "p.pdl").write_text("text:\n- model: openai/x\n  input: hi\n- model: openai/x\n  input: hi\n  fallback: other\n")
     env = {k: v for k, v in os.environ.items() if k != "OPENAI_API_KEY"}

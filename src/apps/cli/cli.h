@@ -104,7 +104,7 @@ PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
     "as vscode-webview:"
 struct pdl_view_run;
 struct pdl_view_files; /* receives the files of the run; may be NULL */
-PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
+PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, bool whole, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
@@ -113,8 +113,8 @@ PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, b
  */
 struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
-                                      struct pdl_view_files *files, pdl_fold_put_fn *put,
-                                      void *user, pdl_err *err);
+                                      bool whole, struct pdl_view_files *files,
+                                      pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
 /* Opens a recording with its program, or with that of the file `source` (empty: none), and with the

@@ -138,7 +138,7 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__timing", UINT32_MAX},
     {"pdl__is_leaf", UINT32_MAX},
     {"pdl__trace", BIT(call) | BIT(model) | BIT(include) | BIT(import) | BIT(repeat) | BIT(map)},
-    {"pdl__usage", BIT(model)},
+    {"pdl__usage", UINT32_MAX},
     {"pdl__model_input", BIT(model)},
     {"pdl__attempts", BIT(model)},
     {"pdl__structured", BIT(model)},

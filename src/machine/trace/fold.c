@@ -337,6 +337,14 @@ static void on_effect(pdl_fold *f, const pdl_event *e) {
     if (n) n->sent = e->nanos;
 }
 
+/* Returns whether the answer says what it used: otherwise no event of usage follows. */
+static bool has_counts(pdl_vref reply) {
+    pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
+    int64_t n;
+    return pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &n) &&
+           pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &n);
+}
+
 /* Records a reply. A model block ends before its reply arrives, so no block that still runs reports
  * a failure that is not handled. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
@@ -344,6 +352,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     if (!n) return;
     n->end = e->nanos;
     n->waits = false;
+    if (!f->whole && !e->err && e->reply && !has_counts(e->reply->value)) n->usage[0]++;
     note_call(f, n, e->value);
     note_sent(n, e->reply, e->value);
     if (!e->err || n->failure || n->part_failed) return;

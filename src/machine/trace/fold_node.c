@@ -171,6 +171,28 @@ static void node_free(pdl_fold *f, fold_node *n) {
     pdl_free(n);
 }
 
+static void add_usage(fold_usage *to, const fold_usage *u) {
+    for (size_t i = 0; i < 3; i++) to->counts[i] += u->counts[i];
+    to->cost += u->cost;
+}
+
+fold_usage pdl_fold_usage_of(const fold_node *n) {
+    fold_usage u = {{n->usage[0], n->usage[1], n->usage[2]}, n->cost > 0 ? n->cost : 0};
+    add_usage(&u, &n->inside);
+    add_usage(&u, &n->lost);
+    for (const fold_node *c = n->first; c; c = c->next) {
+        fold_usage part = pdl_fold_usage_of(c);
+        add_usage(&u, &part);
+    }
+    return u;
+}
+
+/* c leaves the tree below n: with its text, or because its attempt failed. */
+static void keep_usage(fold_usage *to, const fold_node *c) {
+    fold_usage u = pdl_fold_usage_of(c);
+    add_usage(to, &u);
+}
+
 /* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue stays
  * until that has changed. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
@@ -189,10 +211,13 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;
+        keep_usage(&n->lost, c);
         unlink_child(n, c);
         if (!c->written) n->n_left--;
         give_up(f, c);
     }
+    add_usage(&n->lost, &n->inside); /* iterations and calls of that attempt */
+    n->inside = (fold_usage){0};
     n->cursor = NULL;
     series_clear(&n->rounds);
     series_clear(&n->calls);
@@ -249,6 +274,7 @@ static void write_now(pdl_fold *f, fold_node *n) {
     release_content(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
+        keep_usage(&n->inside, c);
         give_up(f, c);
     }
     n->first = n->last = n->cursor = NULL;
@@ -290,6 +316,7 @@ static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
         pdl_fold_put_aside(f, &a->text);
         pdl_idmap_put(&s->ahead, (uintptr_t)a->number + 1, a);
     }
+    keep_usage(&n->parent->inside, n);
     unlink_child(n->parent, n);
     give_up(f, n);
 }

@@ -49,6 +49,12 @@ typedef struct fold_series {
     bool gathered;             /* all of them are in items */
 } fold_series;
 
+/* Calls of models are counted with their tokens and prices. */
+typedef struct fold_usage {
+    int64_t counts[3]; /* calls, completion, prompt */
+    double cost; /* 0: unknown */
+} fold_usage;
+
 /* Invariants: a node that is written has text and neither facts nor children; n_left children are
  * not written. */
 typedef struct fold_node {
@@ -80,6 +86,8 @@ typedef struct fold_node {
     pdl_val context;  /* models: incoming messages */
     int64_t usage[3]; /* calls, completion, prompt */
     double cost;      /* negative: unknown */
+    fold_usage inside; /* parts that are written and freed used it */
+    fold_usage lost;   /* attempts that failed used it; their parts are gone */
     char *failure;    /* owned: set for the innermost block that failed */
     /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
     char *answer_failed;
@@ -166,6 +174,8 @@ fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
 /* Called when the facts from `keep` on were removed, and others may have moved. */
 void pdl_fold_facts_cut(fold_node *n, size_t keep);
+/* Adds up what n and its parts used. C depth: FOLD_DEEPEST. */
+fold_usage pdl_fold_usage_of(const fold_node *n);
 /* Drops the facts and the context of n. */
 void pdl_fold_forget_values(fold_node *n);
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);

@@ -379,8 +379,25 @@ static pdl_val default_input(const view_of *v, pdl_val list) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-static pdl_val model_fields(const view_of *v, pdl_val dict) {
+static bool has_used(const fold_node *n) { return n->usage[0] || n->lost.counts[0]; }
+
+/* Counts its own calls, and those of its attempts that failed, of which nothing else is left. */
+static pdl_val usage_of(const view_of *v) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
+    const fold_node *n = v->node;
+    bool whole = v->fold->whole;
+    double cost = (n->cost > 0 ? n->cost : 0) + n->lost.cost;
+    pdl_val usage = pdl_dict_new(4);
+    for (size_t i = 0; i < 3; i++) {
+        int64_t lost = whole ? 0 : n->lost.counts[i];
+        usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i] + lost));
+    }
+    if ((n->cost >= 0 || n->lost.cost > 0) && !whole)
+        usage = pdl_dict_putz(usage, "cost", pdl_float(cost));
+    return usage;
+}
+
+static pdl_val model_fields(const view_of *v, pdl_val dict) {
     const fold_node *n = v->node;
     pdl_vref input = fact_of(n, "pdl__model_input", 0);
     pdl_val context = resolved(n->context), id = id_of(n->block, place_of(n));
@@ -389,14 +406,9 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         pdl_val list = messages(v, &own, FOLD_INPUT, pdl_keep(context));
         dict = pdl_dict_putz(dict, "input", default_input(v, list));
     }
-    pdl_val usage = pdl_dict_new(4);
-    for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
-    if (n->cost >= 0 && !v->fold->whole)
-        usage = pdl_dict_putz(usage, "cost", pdl_float(n->cost));
-    if (n->fell_back)
-        pdl_drop(usage); /* the fallback has separate usage */
-    else
-        dict = pdl_dict_putz(dict, "pdl__usage", usage);
+    /* the fallback of a model has its own */
+    if (!n->fell_back || (has_used(n) && !v->fold->whole))
+        dict = pdl_dict_putz(dict, "pdl__usage", usage_of(v));
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         pdl_vref x = fact_of(n, notes[i], 0);
@@ -568,6 +580,8 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
             dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
         dict = add(v, dict, FOLD_PARSED, own_fact(v, FOLD_PARSED));
         dict = add(v, dict, FOLD_TOOL, own_fact(v, FOLD_TOOL));
+        if (v->node->lost.counts[0] && b->kind != PDL_BLOCK_model && !v->fold->whole)
+            dict = add(v, dict, "pdl__usage", usage_of(v));
         dict = add(v, dict, "pdl__calls", calls_of(v));
         return add_timing(v, true, labels(v, dict));
     }

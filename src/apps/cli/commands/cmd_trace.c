@@ -23,8 +23,8 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn *put, void *user,
-                       pdl_err *err) {
+bool pdl_cli_trace_run(pdl_durable *run, bool whole, pdl_view_files *files, pdl_fold_put_fn *put,
+                       void *user, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
@@ -33,7 +33,7 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
         .program = {.file = f->file, .dir = pdl_file_folder(f->file)},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.offline = true,
-        .reports = {.trace = true, .labels = true},
+        .reports = {.trace = true, .trace_whole = whole, .labels = true},
     };
     if (files) pdl_view_files_listen(files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
@@ -54,15 +54,15 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
 }
 
 /* Prints the trace as JSON. run: NULL when the file is a recording. */
-static bool show_json(pdl_durable *run, pdl_str path, pdl_err *err) {
+static bool show_json(pdl_durable *run, pdl_str path, bool whole, pdl_err *err) {
     int code = 0;
     pdl_journal_program p;
     bool ok;
     if (run) {
-        ok = pdl_cli_trace_run(run, NULL, put_piece, &code, err);
+        ok = pdl_cli_trace_run(run, whole, NULL, put_piece, &code, err);
     } else {
         if (!pdl_cli_recording_open(NULL, path, (pdl_str){0}, &p, err)) return false;
-        ok = pdl_cli_recording_trace(&p, path, NULL, put_piece, &code, err);
+        ok = pdl_cli_recording_trace(&p, path, whole, NULL, put_piece, &code, err);
         pdl_journal_program_fini(&p);
     }
     return ok && put_piece(&code, PDL_STR("\n"), err);
@@ -75,7 +75,7 @@ bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edite
     pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
                                 pdl_view_files_open, pdl_view_files_new(),
                                 edited ? NULL : pdl_session_hide_program};
-    bool ok = pdl_cli_trace_run(run, program.user, pdl_fold_put_buf, &trace, err) &&
+    bool ok = pdl_cli_trace_run(run, false, program.user, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
     pdl_view_files_free(program.user);
     pdl_buf_fini(&trace);
@@ -161,7 +161,7 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     else if (ok && pdl_str_is(form, "html"))
         ok = show_html(run, path, err);
     else if (ok)
-        ok = show_json(run, path, err);
+        ok = show_json(run, path, a->given[OPT_whole], err);
     pdl_durable_close(run);
     return ok;
 }

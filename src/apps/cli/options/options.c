@@ -28,7 +28,7 @@ static const option options[] = {
     {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL,
      "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
     {OPT_whole, "whole", 0, OPT_FLAG, NULL, NULL,
-     "with --trace: whole lists of messages, and no member that the reference does not write"},
+     "whole lists of messages in the trace, and no member that the reference does not write"},
     {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL,
      "record every effect of the run in a new journal"},
     {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL,
@@ -545,6 +545,7 @@ static const opt_id answer_options[] = {
 static const opt_id trace_options[] = {
     OPT_help,
     OPT_trace_form,
+    OPT_whole,
     OPT_COUNT,
 };
 static const opt_id repl_options[] = {

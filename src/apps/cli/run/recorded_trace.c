@@ -50,14 +50,15 @@ bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err) {
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
 }
 
-bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_view_files *files,
-                             pdl_fold_put_fn *put, void *user, pdl_err *err) {
+bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, bool whole,
+                             pdl_view_files *files, pdl_fold_put_fn *put, void *user,
+                             pdl_err *err) {
     pdl_str file = pdl_buf_str(&p->file);
     pdl_session_options o = {
         .program = {.file = file, .dir = pdl_file_folder(file), .variables = p->inputs},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.replay = journal,
-        .reports = {.trace = true, .labels = true},
+        .reports = {.trace = true, .trace_whole = whole, .labels = true},
     };
     pdl_session *s;
     if (files) pdl_view_files_listen(files, &o.reports.sink);
@@ -79,7 +80,8 @@ bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
     bool edited = a && a->given[OPT_view_run];
     pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
                               pdl_view_files_new(), edited ? NULL : pdl_session_hide_program};
-    bool ok = pdl_cli_recording_trace(&p, journal, shown.user, pdl_fold_put_buf, &trace, err) &&
+    bool ok = pdl_cli_recording_trace(&p, journal, false, shown.user, pdl_fold_put_buf, &trace,
+                                      err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);
     pdl_view_files_free(shown.user);
     pdl_buf_fini(&trace);
