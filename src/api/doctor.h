@@ -1,7 +1,8 @@
-/* doctor.h -- what of this machine a program can use: Python, libraries, keys, folders, services.
+/* doctor.h -- reports which parts of this machine a program can use: Python, libraries, keys,
+ * folders, services.
  *
  * Everything is tried the way a run uses it (a block of Python runs, libraries are opened, services
- * are asked), because a list of settings does not tell why a run fails.
+ * get a request), because a list of settings does not show why a run fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +12,10 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* A list of {topic, state: ok|note|missing, text, advice}: advice is empty where nothing is to be
- * done; missing: programs that need it fail. asks: also says whether the services of providers that
- * are set up answer, which sends a request without a key to each. Owned. Secrets are removed.
- * Error: that of a session that cannot be made. */
+/* Stores a list of {topic, state: ok|note|missing, text, advice}: advice is empty when there is
+ * nothing to do; missing: programs that need it fail. asks: also reports whether the services of
+ * configured providers answer, which sends a request without a key to each. Owned. Secrets are
+ * removed. The error is that of a session that cannot be made. */
 PDL_MUST bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err);
 
 #endif

@@ -12,16 +12,16 @@ typedef struct pdl_finder {
     pdl_str file;        /* the main program */
     const pdl_str *path; /* further folders for imports */
     size_t n_path;
-    bool only_files; /* pipes and devices are not read: what reads them next would find nothing */
-    bool left_out;   /* set when one was not read */
+    /* pipes and devices are not read, because their next reader would find nothing */
+    bool only_files;
+    bool left_out; /* set when a file was not read */
 } pdl_finder;
 
-/* A pdl_open_source_fn whose user is a pdl_finder. Folders in the order of a run: of the main
- * program, of the file that holds the block, of the path (imports). */
+/* A pdl_open_source_fn whose user is a pdl_finder. It searches folders in the order of a run: that
+ * of the main program, that of the file with the block, the path (imports). */
 PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
-/* The hint for a file that is not there: what `path` may mean, else the folders that were
- * searched. */
+/* Adds the hint for a missing file: what `path` may mean, else the folders that were searched. */
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err);
 
 #endif

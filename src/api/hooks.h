@@ -1,7 +1,7 @@
 /* hooks.h -- the host program as a world: effects that handlers of an embedder answer. Private to
  * api.
  *
- * Answers are kept until poll, so that a handler may answer inside of its call, inside of any other
+ * Answers are kept until poll, so that a handler may answer inside its call, inside any other
  * callback, or between two steps.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,23 +21,23 @@ typedef struct pdl_hook {
     void *user;
 } pdl_hook;
 
-/* Does the host program answer this effect? */
+/* Returns true when a handler answers this effect. */
 bool pdl_hooks_match(const pdl_hook *hooks, size_t n, const pdl_effect *e);
 
 typedef struct pdl_hooks_options {
     pdl_loop *loop;
     const pdl_hook *rows;
     size_t n;
-    pdl_task *task; /* for which handlers are called; NULL: none */
+    pdl_task *task; /* the task whose handlers are called; NULL when there is none */
 } pdl_hooks_options;
 
-/* Borrows all of o. other: who answers what all handlers have declined; takes e. */
+/* Borrows all of o. other answers what all handlers have declined; it takes e. */
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user);
 
 /* Delivers the answers that were given. Returns true when there were any. */
 bool pdl_hooks_deliver(pdl_world *w);
-/* Is there an answer to deliver? */
+/* Returns true when there is an answer to deliver. */
 bool pdl_hooks_are_ready(const pdl_world *w);
 
 #endif

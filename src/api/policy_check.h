@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 /* Adds to the diagnostics of p: sinks that the policies always refuse, rules that fit nothing,
- * endorsements, tools without a rule. folder: of the program. */
+ * endorsements, tools without a rule. folder: that of the program. */
 void pdl_policies_check_program(pdl_program *p, const pdl_policies *policies, pdl_str folder);
 
 #endif

@@ -1,5 +1,5 @@
-/* codes.c -- the code of the programs that an engine has run last. Reference counts show when the
- * owner has freed a program: then only codes of this cache hold it.
+/* codes.c -- keeps the code of the programs that an engine has run last. Reference counts show when
+ * the owner has freed a program: then only codes of this cache hold it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ typedef struct code_entry {
 
 struct pdl_code_cache {
     code_entry at[MANY];
-    size_t n, next; /* next: the one that is replaced when all are taken */
+    size_t n, next; /* next: the entry that is replaced when all are taken */
 };
 
 pdl_code_cache *pdl_codes_new(void) { return PDL_NEW(pdl_code_cache); }

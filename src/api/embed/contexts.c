@@ -24,7 +24,7 @@ pdl_value *pdl_value_context_parts(const pdl_value *v) {
                : NULL;
 }
 
-/* Composes groups of two, then of four, and so on: a context of n parts is log n deep. */
+/* Combines groups of two, then of four, and so on: a context of n parts is log n deep. */
 static pdl_val composed(pdl_val *parts, size_t n, bool independent) {
     if (n == 0) return pdl_context_empty();
     for (size_t step = 1; step < n; step *= 2)

@@ -1,8 +1,8 @@
-/* durable_runs.c -- durable runs for users of the library: tasks that have a journal, and what is
- * known of runs from outside.
+/* durable_runs.c -- durable runs for users of the library: tasks with a journal, and reports about
+ * runs from their journals.
  *
- * What a durable program prints is given to the host when all on which it depends is on the disk.
- * Until then it waits here, in order, with the callback that it is for.
+ * The host gets the output of a durable program when all rows on which it depends are on the disk.
+ * Until then the output waits here, in order, with the callback that it is for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* --- what was printed ------------------------------------------------------------------------- */
+/* --- output that waits ------------------------------------------------------------------------ */
 
 void pdl_task_hold(pdl_task *t, pdl_printed kind, pdl_str role, pdl_str text) {
     pdl_task_printed *p = pdl_vec_push(&t->printed);
@@ -43,7 +43,8 @@ static void give(pdl_task *t, const pdl_task_printed *p) {
 
 static bool has_output(void *user) { return ((pdl_task *)user)->printed.n > 0; }
 
-/* A callback may make the program print more: it waits for the next time. */
+/* Delivers the output. A callback may make the program print more, which waits for the next
+ * time. */
 static uint64_t put_output(void *user) {
     pdl_task *t = user;
     size_t n = t->printed.n;
@@ -150,7 +151,7 @@ void pdl_task_close_durable(pdl_task *t) {
     if (t->durable) pdl_drop(t->inputs);
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- runs from their journals ----------------------------------------------------------------- */
 
 static pdl_val time_of(double seconds) { return seconds > 0 ? pdl_float(seconds) : pdl_null(); }
 
@@ -215,7 +216,7 @@ static bool show(pdl_str path, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Owned; NULL: *error says why. */
+/* Returns the path of a run, owned; NULL with the reason in *error. */
 static char *path_of(const char *run, const char *what, pdl_error **error) {
     char *path = NULL;
     pdl_err err = {0};

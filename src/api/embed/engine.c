@@ -158,7 +158,7 @@ bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* A program with its diagnostics; NULL: misuse. */
+/* Returns a program with its diagnostics; NULL for misuse. */
 static pdl_program *load(const char *text, size_t n, const char *name, bool from_tree, bool *ok,
                          pdl_error **error) {
     pdl_str file = pdl_str_of(name ? name : "");
@@ -318,7 +318,7 @@ pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program, pdl
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* GMP and libuv abort when they run out of memory. */
+/* Passes the allocator on to GMP and libuv, which abort when they run out of memory. */
 static void direct_libraries(void) {
     pdl_int_use_alloc();
     pdl_loop_use_alloc();

@@ -17,7 +17,8 @@ typedef struct maker {
     pdl_buf texts;
     size_t at[6]; /* offsets of kind, message, file, hint, text, path */
     size_t n;
-    pdl_secrets *secrets; /* of a program that has no session yet; NULL: none */
+    /* secrets of a program that has no session yet; NULL when there are none */
+    pdl_secrets *secrets;
 } maker;
 
 static void add(maker *m, pdl_str s, const pdl_session *session) {
@@ -29,7 +30,7 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     pdl_buf_putc(&m->texts, 0);
 }
 
-/* The text, which ends with the part of a tree, and that part. */
+/* Appends the text, which ends with the part of a tree, and that part alone. */
 static void add_text(maker *m, pdl_loc place, pdl_buf *shown, const pdl_session *session) {
     pdl_buf part = PDL_BUF;
     pdl_api_put_part(place, &part);

@@ -22,19 +22,20 @@ enum { DAY_MS = 86400000 };
 typedef struct hooks hooks;
 
 struct pdl_request {
-    hooks *hooks;        /* NULL: closed */
-    pdl_effect *e;       /* NULL: the answer is not needed any more */
-    const pdl_hook *row; /* the handler that has it; NULL: something of the host program has */
+    hooks *hooks;  /* NULL when it is closed */
+    pdl_effect *e; /* NULL when the answer is not needed any more */
+    /* the handler that has it; NULL when an object or function of the host has it */
+    const pdl_hook *row;
     pdl_value data;
     pdl_buf pieces;     /* not delivered yet */
     pdl_buf all_pieces; /* all pieces */
     bool answered;
-    bool looked_again; /* of a look-up that found nothing */
+    bool looked_again; /* the second look-up, after one that found nothing */
     pdl_val answer;
     pdl_err err;
     uint64_t start_ns;
-    bool *freed;     /* set when it is freed; NULL: not needed */
-    struct list *in; /* the list that it is in; NULL: none */
+    bool *freed;     /* set when it is freed; NULL when it is not needed */
+    struct list *in; /* the list that contains it; NULL when none does */
     pdl_request *next, *prev;
 };
 
@@ -47,15 +48,15 @@ struct hooks {
     pdl_loop *loop;
     const pdl_hook *rows;
     size_t n_rows;
-    pdl_task *task; /* NULL: none */
+    pdl_task *task; /* NULL when there is none */
     void (*other)(void *user, pdl_effect *e);
     void *user;
-    list waiting;      /* for the host program */
+    list waiting;      /* requests that wait for the host program */
     list ready;        /* answered, or with pieces to deliver, in order */
     pdl_timer *keeper; /* keeps the loop open while there are requests */
 };
 
-/* --- who answers ------------------------------------------------------------------------------ */
+/* --- the handlers ----------------------------------------------------------------------------- */
 
 static pdl_str text_at(pdl_vref request, const char *key) {
     pdl_vref v = pdl_dict_getz(request, key);
@@ -78,12 +79,12 @@ static pdl_str subject_of(const pdl_effect *e) {
     return PDL_STR("");
 }
 
-/* Does a come before b? The longer prefix does, then the later one. */
+/* Returns true when a precedes b: the longer prefix does, then the later handler. */
 static bool is_before(const pdl_hook *a, const pdl_hook *b) {
     return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
 }
 
-/* The handler after this one (NULL: the first), NULL when there is none. */
+/* Returns the handler after `after` (NULL: the first), NULL when there is none. */
 static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
                             const pdl_hook *after) {
     const pdl_hook *best = NULL;
@@ -119,7 +120,8 @@ static pdl_val no_tokens(void) {
                          "completion_tokens", pdl_int(0));
 }
 
-/* The message of an answer {content, ...}: the fields that a message of an assistant may have. */
+/* Returns the message of an answer {content, ...}: the fields that a message of an assistant may
+ * have. */
 static pdl_val answer_message(pdl_vref d) {
     static const char *const fields[] = {"content",           "tool_calls",  "refusal",
                                          "reasoning_content", "annotations", "function_call"};
@@ -133,7 +135,7 @@ static pdl_val answer_message(pdl_vref d) {
     return m;
 }
 
-/* A chat completion of an answer {content, ...} of a host program. */
+/* Returns a chat completion for an answer {content, ...} of a host program. */
 static pdl_val answer_completion(pdl_vref d) {
     pdl_val choice = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
     choice = pdl_dict_putz(choice, "message", answer_message(d));
@@ -147,8 +149,8 @@ static pdl_val answer_completion(pdl_vref d) {
     return pdl_is_absent(usage) ? c : pdl_dict_putz(c, "usage", pdl_keep(usage));
 }
 
-/* Text, {content, ...} with what belongs to a message, or a whole chat completion become the reply
- * that a service's answer becomes: programs cannot tell who answered. */
+/* Turns a text, {content, ...} with members of a message, or a whole chat completion into the reply
+ * that a service's answer becomes, so that programs cannot distinguish them. */
 static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     bool is_whole = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "choices"));
@@ -236,7 +238,7 @@ static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_va
     return true;
 }
 
-/* What the machine expects as the reply of this effect. */
+/* Turns an answer into the reply that the machine expects for this effect. */
 static bool fit(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out, pdl_err *err) {
     pdl_val whole;
     pdl_err why = {0};
@@ -296,7 +298,7 @@ static void keep_open(void *user) {
     mind_keeper(h);
 }
 
-/* Out of the room; the effect is the caller's. */
+/* Removes the request; the caller owns its effect. */
 static pdl_effect *leave(pdl_request *r) {
     pdl_effect *e = r->e;
     hooks *h = r->hooks;
@@ -317,7 +319,8 @@ static void request_free(pdl_request *r) {
     pdl_free(r);
 }
 
-/* The answer is not needed any more; the request lives until the host program has answered it. */
+/* Drops the effect of a request whose answer is not needed any more; the request lives until the
+ * host program has answered it. */
 static void give_up(pdl_request *r) {
     pdl_effect_free(leave(r));
     if (r->answered) request_free(r);
@@ -340,7 +343,7 @@ bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     return true;
 }
 
-/* Ready for the next poll. */
+/* Moves the request to those that the next poll delivers. */
 static void answered(pdl_request *r) {
     if (!r->e) {
         request_free(r);
@@ -371,7 +374,7 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
         fit(request->e, v, pdl_buf_str(&request->all_pieces), &request->answer, &request->err) &&
         request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
-        /* a request that streams gets it in one piece */
+        /* a request that streams gets the text in one piece */
         pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
         pdl_request_piece(request, all.p, all.n);
     }
@@ -418,9 +421,10 @@ void pdl_request_raise(pdl_request *request, const char *kind, const char *class
     answered(request);
 }
 
-/* --- the room --------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
-/* The request is freed before its effect ends, because what that starts may cancel others. */
+/* Delivers an answer. The request is freed before its effect ends, because that may start or cancel
+ * others. */
 static void deliver_answer(pdl_request *r) {
     double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
     pdl_val v = r->answer;
@@ -435,8 +439,8 @@ static void deliver_answer(pdl_request *r) {
         pdl_effect_answer(e, v, seconds);
 }
 
-/* The answer of a model lets the next queued call start; delivering it at once would recurse
- * without bound. */
+/* Returns true when an answer may be delivered at once. That of a model lets the next queued call
+ * start, which would recurse without bound. */
 static bool is_delivered_at_once(pdl_effect_kind k) {
     return k != PDL_EFFECT_model && k != PDL_EFFECT_embed;
 }
@@ -456,8 +460,9 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
     return r;
 }
 
-/* To its handler, or to what the effect is on. The turn may be another task's: a call that waited
- * for its place starts when one of another task ends. Both r and the task may be freed. */
+/* Passes the request to its handler, or to the object or function that the effect is about. The
+ * turn may be another task's: a call that waited for its place starts when one of another task
+ * ends. Both r and the task may be freed. */
 static void hand_to_host(const hooks *h, const pdl_effect *e, pdl_request *r) {
     pdl_engine *engine = h->task ? pdl_engine_keep(h->task->engine) : NULL;
     pdl_task *before = engine ? pdl_task_enter(engine, h->task) : NULL;

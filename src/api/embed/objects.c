@@ -1,9 +1,9 @@
-/* objects.c -- see objects.h. Each object is a handle (value/handle.h) whose `user` is a
- * host_object. Natives ask it at once; operations of expressions are effects, as for objects of
- * code, because the host program may need time.
+/* objects.c -- functions and objects of the host program as handles; see objects.h. Each object is
+ * a handle (value/handle.h) whose `user` is a host_object. Natives call it at once; operations of
+ * expressions are effects, as for objects of code, because the host program may need time.
  *
  * A journal must find the same request in another process. So the number of a handle is a hash of
- * the name of its type, and only the type is written of it.
+ * the name of its type, and only the type is written.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,19 +21,19 @@
 #include "base/banned.h"
 
 typedef struct host_object {
-    char *name;         /* of the function, or of the type */
-    pdl_handler_fn *fn; /* of a function; NULL: an object */
-    void *user;         /* of fn, or the object */
+    char *name;         /* name of the function, or of the type */
+    pdl_handler_fn *fn; /* handler of a function; NULL for an object */
+    void *user;         /* user of fn, or the object */
     pdl_object_ops ops;
     void (*release)(void *user); /* may be NULL */
 } host_object;
 
 static host_object *host_of(const pdl_handle *h) { return h->user; }
 
-/* --- looking ------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------ */
 
-/* Takes error, which may be NULL. Always false. A failure of the object is one of the expression
- * that uses it. */
+/* Takes error, which may be NULL. Always returns false. A failure of the object is one of the
+ * expression that uses it. */
 static bool fail(pdl_err *err, pdl_error *error, const host_object *o, const char *what) {
     pdl_err_kind kind = error ? pdl_error_kind_of(error->kind) : PDL_E_code;
     if (kind == PDL_E_code) kind = PDL_E_expression;
@@ -98,7 +98,8 @@ static void gone(void *user, uint64_t id) {
     pdl_free(o);
 }
 
-/* FNV-1a: the same in every process. No object of code has such a number. */
+/* Returns an FNV-1a hash, which is the same in every process. No object of code has such a
+ * number. */
 static uint64_t number_of(pdl_str name) {
     uint64_t x = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < name.n; i++)
@@ -110,7 +111,7 @@ static bool is_name(pdl_str s) {
     return s.n && s.n <= PDL_MAX_TEXT / 2 && pdl_utf8_check(s) == PDL_NOT_FOUND;
 }
 
-/* Takes o and the texts. */
+/* Makes a handle. Takes o and the texts. */
 static pdl_val handle_of(host_object *o, pdl_val type, pdl_val shown) {
     pdl_val v =
         pdl_handle_new(number_of(pdl_str_of(o->name)), type, shown, pdl_keep(shown), true, -1);
@@ -181,8 +182,8 @@ void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn) {
 
 /* --- operations of programs ----------------------------------------------------------------- */
 
-/* The first object of the host program in v, absent when there is none; *others: there are objects
- * of code as well. */
+/* Returns the first object of the host program in v, absent when there is none; *others: there are
+ * objects of code as well. */
 static pdl_vref find(pdl_vref v, bool *others, unsigned depth) {
     pdl_vref found = pdl_absent();
     if (!(pdl_flags_of(v) & PDL_F_HANDLE) || depth > PDL_MAX_VALUE_DEPTH) return found;
@@ -210,7 +211,7 @@ bool pdl_objects_is_function(pdl_vref v) {
            host_of(pdl_handle_of(v))->fn;
 }
 
-/* What an operation is about: its object, else the first among its operands. */
+/* Returns the subject of an operation: its object, else the first object among its operands. */
 static pdl_vref target_of(const pdl_effect *e, bool *others) {
     static const char *const operands[] = {"left", "right", "args", "kwargs"};
     pdl_vref object = pdl_dict_getz(e->request, "object");
@@ -247,7 +248,7 @@ static bool function_data(const pdl_effect *e, const host_object *f, pdl_val *ou
     return true;
 }
 
-/* The host program has nothing for this operation. */
+/* Refuses an operation that the host program does not provide. */
 static bool refuse(const pdl_effect *e, const host_object *o, pdl_err *err) {
     const char *shown = is_op(e, "call")                       ? "callable"
                         : is_op(e, "iter")                     ? "iterable"
@@ -284,7 +285,7 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* As an attribute, or as an item. Returns false when it has no such look-up. */
+/* Looks up an attribute, or an item. Returns false when the object has no such function. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
     pdl_value boxed = {pdl_lent(key)};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;
@@ -329,7 +330,7 @@ static void ask_object(const pdl_effect *e, const host_object *o, pdl_request *r
         ops->operate(o->user, pdl_request_data(r), r);
 }
 
-/* The request, and with it the values that the host program is shown, lives as long as the call. */
+/* Asks the host program. The request, with the values that it shows, lives as long as the call. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r) {
     bool others = false;
     pdl_val target = pdl_keep(target_of(e, &others)), request = pdl_keep(e->request);

@@ -1,5 +1,5 @@
-/* objects.h -- functions and objects of the host program as values: what they are, and how an
- * operation on one becomes a request to the host. Private to api.
+/* objects.h -- functions and objects of the host program as values, and the requests to the host
+ * that operations on them become. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,24 +9,24 @@
 #include "effect/effect.h"
 #include "pdl.h"
 
-/* Is this an operation of a program on something of the host program? */
+/* Returns true for an operation of a program on a function or object of the host program. */
 bool pdl_objects_own(const pdl_effect *e);
 
-/* The content of its request: {args, kwargs} for a function, {op, ...} for an object. Owned.
+/* Makes the content of its request: {args, kwargs} for a function, {op, ...} for an object. Owned.
  * Returns false with err set when the operation makes no sense. */
 PDL_MUST bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err);
 
-/* Hands r to the host program, which answers it now or later. e may be freed when this returns. */
+/* Passes r to the host program, which answers it now or later. e may be freed when this returns. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r);
 
-/* After a look-up that found nothing: tries the item instead of the attribute, or the other way
- * round. Returns false when there is no such look-up. */
+/* Tries the item instead of the attribute after a look-up that found nothing, or the reverse.
+ * Returns false when there is no such look-up. */
 bool pdl_objects_look_again(const pdl_effect *e, pdl_request *r);
 
-/* The answer "not found" to a look-up in e. Owned. */
+/* Returns the answer "not found" to a look-up in e. Owned. */
 pdl_val pdl_objects_missing(const pdl_effect *e);
 
-/* Of a value that is something of the host program: is it a function? */
+/* Returns true when a value of the host program is a function. */
 bool pdl_objects_is_function(pdl_vref v);
 
 /* Returns true when v holds an object of the host program. */

@@ -1,5 +1,8 @@
-/* previews.c -- pdl_explain: what a program would ask of models, for users of the library.
- * SPDX-License-Identifier: Apache-2.0 */
+/* previews.c -- pdl_explain: the requests that a program would send to models, for users of the
+ * library.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "base/limits.h"
 #include "io/file.h"

@@ -11,7 +11,7 @@
 
 /* --- integers ----------------------------------------------------------------------------- */
 
-/* Digits, perhaps after a minus sign. */
+/* Returns true for digits, optionally after a minus sign. */
 static bool is_number(pdl_str s, int base) {
     size_t i = s.n && s.p[0] == '-';
     if (i == s.n) return false;

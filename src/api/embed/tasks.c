@@ -1,4 +1,5 @@
-/* tasks.c -- pdl_task: one run of a program for users of the library.
+/* tasks.c -- pdl_task: one run of a program for users of the library, its callbacks, and its
+ * results.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* --- what happens, for the callbacks ---------------------------------------------------------- */
+/* --- events, for the callbacks ---------------------------------------------------------------- */
 
 static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
 
@@ -33,7 +34,7 @@ static const char *look_name(pdl_look look) {
     PDL_BUG("look %d", (int)look);
 }
 
-/* NUL-terminated copies of an event's texts, for one call. */
+/* Passes NUL-terminated copies of an event's texts to the callbacks, for one call. */
 static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
     if (!t->opt.blocks && is_of_blocks(kind)) return;
@@ -104,7 +105,7 @@ static void give_message(pdl_task *t, pdl_str role, pdl_str text) {
 static void on_event(void *user, const pdl_event *e) {
     pdl_task *t = user;
     const pdl_task_options *o = &t->opt;
-    if (t->doomed) return; /* the one to be informed is gone */
+    if (t->doomed) return; /* the task was freed */
     if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
         give(t, PDL_PRINTED_TEXT, e->text);
     if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))
@@ -114,7 +115,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (o->report) report(t, e);
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* --- the current task ------------------------------------------------------------------------- */
 
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t) {
     pdl_task *before = e->current;
@@ -133,7 +134,7 @@ static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : ""))
 
 void pdl_task_release(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
-    if (t->durable) pdl_durable_ends(t->durable); /* what is open is as after a kill */
+    if (t->durable) pdl_durable_ends(t->durable); /* open effects are left as after a kill */
     pdl_session_free(t->session);
     pdl_task_close_durable(t);
     pdl_error_free(t->error);
@@ -149,7 +150,7 @@ void pdl_task_release(pdl_task *t) {
     pdl_engine *engine = t->engine;
     pdl_free(t);
     pdl_pool_enter(before);
-    pdl_engine_free(engine); /* and with the last of its references the pool */
+    pdl_engine_free(engine); /* releases its last reference, and with it the pool */
 }
 
 static bool read_options(pdl_task_options *o, const pdl_task_options *options, pdl_error **error) {
@@ -178,7 +179,7 @@ static bool read_durable(pdl_task_durable *to, const pdl_task_durable *from, pdl
     return !from || (to->run && *to->run) || pdl_misuse(error, "pdl_task_durable.run is not named");
 }
 
-/* What tasks on one loop share cannot be one task's. */
+/* Refuses options that tasks on one loop share and one task cannot have alone. */
 static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
     bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 ||
                o->max_tokens_per_minute > 0;
@@ -245,7 +246,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
            pdl_session_confine(t->session, n_given, pdl_str_of(t->opt.sandbox), err);
 }
 
-/* Inside the pool of the engine. */
+/* Makes a task, inside the pool of the engine. */
 static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_options o,
                        const pdl_task_durable *durable, pdl_error **error) {
     pdl_err err = {0};
@@ -326,7 +327,7 @@ void pdl_task_settle(pdl_task *t, pdl_step step) {
     if (t->opt.done && !t->doomed) t->opt.done(t->opt.user, t);
 }
 
-/* On the one loop of its engine. */
+/* Steps a task on the one loop of its engine. */
 static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     pdl_engine *e = pdl_engine_keep(t->engine);
     pdl_state state = PDL_TASK_WAITING;
@@ -337,7 +338,7 @@ static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     return state;
 }
 
-/* Inside of a step of the loop that it shares. */
+/* Returns true inside a step of the shared loop. */
 static bool is_blocked(const pdl_task *t) { return t->engine->busy && !t->opt.alone; }
 
 static pdl_state advance(pdl_task *t, int timeout_ms) {
@@ -390,7 +391,7 @@ int pdl_task_deadline_ms(const pdl_task *task) {
                                                     : pdl_session_deadline_ms(task->session);
 }
 
-/* --- afterwards ------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     if (!t) return pdl_misuse(error, "%s: the task is NULL", what);
@@ -426,7 +427,7 @@ static pdl_val usage_of(const pdl_task *t) {
     return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
 }
 
-/* Loaded once; borrowed. */
+/* Returns the library, which is loaded once; borrowed. */
 static pdl_vref library_of(const pdl_task *t) {
     if (pdl_is_absent(t->engine->library)) {
         pdl_pool *before = pdl_pool_enter(t->engine->pool);

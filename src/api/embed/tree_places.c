@@ -1,6 +1,6 @@
-/* tree_places.c -- which part of a tree a place is in. A program that is a tree of values is loaded
- * from the YAML that it is written as, so its errors have lines of a text that was never seen: the
- * path in the tree says the same to those who made it.
+/* tree_places.c -- finds the part of a tree that contains a place. A program that is a tree of
+ * values is loaded from the YAML that it is written as, so its errors have lines of a text that the
+ * user never saw; the path in the tree is what the user knows.
  *
  * Errors are rare and sources outlive their nodes (they are copied), so the text is read again.
  *
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Does the text read as a name in a path? */
+/* Returns true when the text is a name in a path. */
 static bool is_name(pdl_str key) {
     for (size_t i = 0; i < key.n; i++) {
         char c = key.p[i];
@@ -31,8 +31,8 @@ static void put_key(const pdl_node *key, pdl_buf *out) {
     }
 }
 
-/* Puts the step into the child of n that begins last before `at`; the node to continue with, or
- * NULL. */
+/* Appends the step into the child of n that begins last before `at`. Returns the node to continue
+ * with, or NULL. */
 static const pdl_node *step(const pdl_node *n, uint32_t at, pdl_buf *out) {
     uint32_t i = n->n;
     if (n->kind == PDL_NODE_SEQ) {

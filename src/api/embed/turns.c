@@ -1,5 +1,5 @@
-/* turns.c -- tasks of an engine on one loop: they take turns, and one wait covers the effects of
- * all of them.
+/* turns.c -- runs the tasks of an engine on one loop: they take turns, and one wait covers the
+ * effects of all of them.
  *
  * The engine has one session without a program, whose loop, worlds, environment and secrets the
  * sessions of the tasks use (session.h). A step lets every task that can run do so, runs the loop
@@ -16,7 +16,7 @@
 
 enum {
     AT_MOST_MS = 50
-}; /* libuv registers a new descriptor with the kernel when the loop runs next */
+}; /* libuv registers a new descriptor with the kernel when the loop runs the next time */
 
 static void note_missing(void *user, pdl_str text) {
     pdl_engine_say(((const pdl_engine *)user), text);
@@ -61,7 +61,7 @@ void pdl_turns_close(pdl_engine *e) {
     pdl_vec_fini(&e->tasks);
 }
 
-/* Callbacks may add tasks, which get their turn in this round. */
+/* Gives each task a turn, also tasks that callbacks add in this round. */
 static void turn(pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_task *t = e->tasks.p[i];
@@ -73,7 +73,7 @@ static void turn(pdl_engine *e) {
     (void)pdl_session_turn_inner(e->base);
 }
 
-/* Tasks that have ended or were freed leave the list. */
+/* Removes tasks that have ended or were freed. */
 static void sweep(pdl_engine *e) {
     size_t kept = 0;
     for (size_t i = 0; i < e->tasks.n; i++) {
@@ -102,7 +102,7 @@ static bool any_only_waits(const pdl_engine *e) {
     return false;
 }
 
-/* Runs that only wait for answers of people end, also while others have something to do. */
+/* Ends the runs that only wait for answers of people, also while others have something to do. */
 static bool park_all(const pdl_engine *e) {
     bool any = false;
     for (size_t i = 0; i < e->tasks.n; i++) any |= pdl_session_park(e->tasks.p[i]->session);
@@ -118,7 +118,7 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
-/* What is left of a time that began at start; -1: no limit. */
+/* Returns the rest of a time that began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

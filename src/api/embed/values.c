@@ -1,4 +1,5 @@
-/* values.c -- pdl_value: handles of values for users of the library.
+/* values.c -- pdl_value: handles of values for users of the library; each function checks its
+ * arguments for misuse.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,8 +55,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Containers are copied when they are shared. A value cannot come to contain itself: the item is
- * then a second owner. */
+/* Appends an item. A shared container is copied first. A value cannot come to contain itself: the
+ * item is then a second owner. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);
@@ -70,9 +71,9 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
     return true;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* The value that a promise was filled with. */
+/* Returns the value that filled a promise. */
 pdl_vref pdl_value_settled(const pdl_value *v) {
     pdl_vref x = v->v;
     while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
@@ -215,7 +216,7 @@ pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **err
     return NULL;
 }
 
-/* The value without promises. */
+/* Makes the value without promises. */
 static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     if (!pdl_may_hold_promise(v->v)) {
         *out = pdl_keep(v->v);
@@ -225,7 +226,7 @@ static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
 }
 
-/* Takes b, which was made of v. */
+/* Makes the result. Takes b, which was written from v. */
 static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
                           pdl_error **error) {
     pdl_label label = pdl_label_built(pdl_label_of(v->v));
@@ -238,7 +239,7 @@ static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
 pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes) {
     if (!text) return NULL;
     pdl_str s = {text, n_bytes};
-    size_t bad = pdl_utf8_check(s); /* a character may be cut at the end */
+    size_t bad = pdl_utf8_check(s); /* the last character may be incomplete */
     pdl_val v = pdl_json_partial(bad == PDL_NOT_FOUND ? s : pdl_str_sub(s, 0, bad));
     return pdl_is_absent(v) ? NULL : pdl_value_box(v);
 }

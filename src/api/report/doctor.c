@@ -1,4 +1,5 @@
-/* doctor.c -- see doctor.h.
+/* doctor.c -- tries Python, libraries, keys, folders and services, and reports the results; see
+ * doctor.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,11 +31,11 @@ typedef struct service {
 
 typedef struct doctor {
     pdl_session *session;
-    pdl_http *http; /* NULL: services are not asked */
+    pdl_http *http; /* NULL: services get no request */
     PDL_VEC(service *) services;
     pdl_val rows;
-    pdl_buf notes;        /* of .env, a line each, made before there is a session */
-    pdl_buf last_address; /* of the provider before: several share a service */
+    pdl_buf notes;        /* notes about .env, a line each, made before there is a session */
+    pdl_buf last_address; /* address of the previous provider: several share a service */
 } doctor;
 
 static void add(doctor *d, const char *topic, const char *state, const char *advice,
@@ -53,9 +54,9 @@ static pdl_str first_line(pdl_str s) {
     return pdl_str_sub(s, 0, pdl_str_find(s, PDL_STR("\n"), 0));
 }
 
-/* --- what is opened when it is needed --------------------------------------------------------- */
+/* --- libraries that are opened when they are needed ------------------------------------------- */
 
-/* The words after the prefix that errors of code have. */
+/* Appends the words after the prefix that errors of code have. */
 static void put_reason(const pdl_err *err, pdl_buf *out) {
     pdl_str prefix = PDL_STR("Python Code error: "), line = first_line(pdl_str_of(err->msg));
     pdl_buf_put(out, pdl_str_starts(line, prefix) ? pdl_str_sub(line, prefix.n, line.n) : line);
@@ -202,7 +203,7 @@ static bool is_waiting(const doctor *d) {
     return false;
 }
 
-/* All are asked side by side: those that do not answer cost the time of one. */
+/* Asks all services at the same time: those that do not answer cost the time of one. */
 static void report_services(doctor *d) {
     while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {
@@ -231,7 +232,8 @@ static void look_at_providers(doctor *d) {
         &text);
 }
 
-/* What the environment names for runs and cannot be used is a row, not the end. */
+/* Opens a session. A setting of the environment that cannot be used becomes a row, and does not end
+ * the report. */
 static bool open_session(doctor *d, pdl_session_options *o, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_err why = {0};

@@ -1,4 +1,4 @@
-/* explain.c -- see explain.h.
+/* explain.c -- a world that records requests instead of sending them; see explain.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 typedef struct note {
-    unsigned bit;  /* the permission that would have allowed it; 0: a model call */
-    size_t number; /* of the call, from 1 */
+    unsigned bit;  /* the permission that would have allowed it; 0 for a model call */
+    size_t number; /* number of the call, from 1 */
 } note;
 
 typedef struct explainer {
@@ -28,10 +28,11 @@ typedef struct explainer {
     pdl_val calls, not_done; /* lists */
     pdl_idmap held;          /* by id: effects that are never answered, owned */
     PDL_VEC(note) notes;
-    pdl_idmap noted; /* by id: the place in notes, + 1 */
+    pdl_idmap noted; /* by id: its place in notes, + 1 */
 } explainer;
 
-/* What may be allowed, and the kinds of effects that it allows; all others are always allowed. */
+/* The permissions, and the kinds of effects that each allows; all other kinds are always
+ * allowed. */
 static const struct {
     const char *word;
     unsigned bit, kinds;
@@ -68,7 +69,7 @@ bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
     return true;
 }
 
-/* The bit that allows an effect; 0: always allowed. */
+/* Returns the bit that allows an effect; 0 when it is always allowed. */
 static unsigned bit_of(pdl_effect_kind k) {
     static_assert(PDL_EFFECT_COUNT <= 32, "kinds are bits");
     for (size_t i = 0; i < N_WORDS; i++)
@@ -128,7 +129,7 @@ static void note_call(explainer *x, const pdl_effect *e) {
         d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
     d = tokens_of(x, e, d);
     if (pdl_compose_is_hooked(x->outside, e)) {
-        problem = pdl_null(); /* the host program gets the request as it is */
+        problem = pdl_null(); /* the host program gets the request unchanged */
     } else if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
         pdl_vref said = pdl_dict_getz(request, "problem");
         problem = pdl_is_absent(said) ? pdl_null() : pdl_keep(said);
@@ -162,7 +163,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     } else {
         note_not_done(x, e, bit);
         if (bit == PDL_ALLOW_write)
-            pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
+            pdl_effect_answer(e, pdl_null(), 0); /* the answer carries no information */
         else
             pdl_idmap_put(&x->held, e->id, e);
     }
@@ -211,7 +212,7 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     return &x->world;
 }
 
-/* What all calls come to, as far as it is known of each. */
+/* Returns the totals of all calls, as far as they are known. */
 static pdl_val totals_of(pdl_vref calls) {
     int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
     double cost = 0;
@@ -235,7 +236,7 @@ static pdl_val totals_of(pdl_vref calls) {
     d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
     d = pdl_dict_putz(d, "cost", pdl_float(cost));
     d = pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
-    /* So many are open at a time, and here none is answered. */
+    /* at most so many are open at a time, and none is answered here */
     return n < PDL_MAX_MAP_WORKERS ? d : pdl_dict_putz(d, "more", pdl_bool(true));
 }
 

@@ -1,5 +1,5 @@
 /* explain.h -- a world that does nothing: it records what models would be asked and answers only
- * what is allowed. An effect without an answer is a promise that is never filled: the run continues
+ * allowed effects. An effect without an answer is a promise that is never filled: the run continues
  * until every strand waits. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,24 +20,23 @@ enum {
     PDL_ALLOW_input = 16,
     PDL_ALLOW_tool = 32,
 };
-/* "code,command,read" as a set of these. Error: usage. */
+/* Reads "code,command,read" as a set of these. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 
-/* A world in front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
+/* Makes a world before outside (a router of pdl_compose, borrowed). prices may be NULL. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
 
-/* The record so far, in the order of the requests: {calls: [...], totals,
- * not_done: [...]}. Owned.
- * docs/manual/calls.md has the forms. */
+/* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
+ * Owned. docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* What a strand that waits for this effect waits for: "the reply of call 2", "code that was not
+/* Returns the reason why a strand waits for this effect: "the reply of call 2", "code that was not
  * run". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 
-/* unreached.c: which blocks a run reached. */
+/* The blocks that a run has reached; unreached.c. */
 typedef struct pdl_reached pdl_reached;
 pdl_reached *pdl_reached_new(void);
-void pdl_reached_free(pdl_reached *r); /* NULL is fine */
+void pdl_reached_free(pdl_reached *r); /* r may be NULL */
 pdl_sink pdl_reached_sink(pdl_reached *r);
 /* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the
  * outermost blocks after them. w is the world of the run. */

@@ -1,5 +1,5 @@
-/* models.c -- what a check knows about models (check/check.h), from the tables of the room of
- * models and the environment of a session.
+/* models.c -- answers what a check wants to know about models (check/check.h), from the tables of
+ * the room of models and the environment of a session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Does one of these stand among the parameters? An expression may give each of them. */
+/* Returns true when one of these is among the parameters. An expression may give each of them. */
 static bool may_give(const pdl_node *parameters, const char *const *names, size_t n) {
     if (parameters && parameters->kind != PDL_NODE_MAP) return true;
     for (size_t i = 0; parameters && i < n; i++)
@@ -26,8 +26,8 @@ static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, 
     return false;
 }
 
-/* Services have parameters of their own, which are sent as they are: only what is nearly one of
- * the known ones is taken for a mistake. */
+/* Returns false for a misspelt parameter. Services have further parameters, which are sent
+ * unchanged: only a name that is similar to a known one counts as a mistake. */
 static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *near) {
     (void)user, (void)model;
     enum { MAX = 128 };
@@ -49,7 +49,7 @@ static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
     return true;
 }
 
-/* A key or address among the parameters comes from somewhere else. */
+/* Returns true when the key is set. A key or address among the parameters has another source. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
     static const char *const given[] = {"api_key",           "api_base",       "base_url",
                                         "apikey",            "url",            "token",

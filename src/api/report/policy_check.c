@@ -1,16 +1,17 @@
-/* policy_check.c -- pdl check --policy: what a policy will do to a program, as far as that can be
- * known without running it. Files that it includes or imports take part, with places in them.
+/* policy_check.c -- pdl check --policy: finds what a policy will do to a program, as far as that
+ * can be known without running it. Files that it includes or imports take part, with places in
+ * them.
  *
- * Files that are connected by `include` share their variables; an imported file has its own. Such a
- * group has one map of names: a name that two of its files define is not known.
+ * Files that are connected by `include` share their variables; an imported file has separate ones.
+ * Such a group has one map of names: a name that two of its files define is not known.
  *
- * Where a value comes from is known of a variable that one block of the program defines, and that
- * block asks a model, reads a file, runs code or a command. Everything else may be anything, and a
- * sink that gets it is not reported: a warning here says that the block is refused whenever it is
+ * The source of a value is known for a variable that one block of the program defines, if that
+ * block calls a model, reads a file, runs code or a command. Every other value may be anything, and
+ * a sink that gets it is not reported: a warning here says that the block is refused whenever it is
  * executed.
  *
- * Which tools of a server are called is known while the program only calls them by their names;
- * when it hands the server on (to a model, to a function) any of its tools may be: then those of
+ * The called tools of a server are known while the program only calls them by their names; when it
+ * passes the server on (to a model, to a function) any of its tools may be called: then those of
  * the lock file, and without one all that rules name.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -33,26 +34,28 @@
 
 typedef struct checked_file checked_file;
 
-/* What is known of a variable. */
+/* The facts about a variable. */
 typedef struct origin {
-    pdl_label label; /* 0: nothing */
-    pdl_str server;  /* the tool server that it is; p NULL: it is none, or not known */
+    pdl_label label; /* 0 when nothing is known */
+    /* name of the tool server that it holds; p is NULL when it holds none, or that is not known */
+    pdl_str server;
 } origin;
 
 /* A tool server that the program imports. */
 typedef struct known_server {
     pdl_str name;
     const pdl_block *at;   /* its first import */
-    checked_file *file;    /* of it */
+    checked_file *file;    /* file of that block */
     size_t n_seen, n_used; /* variables that hold it in expressions; those where a tool is called */
     bool open;             /* any of its tools may be called */
 } known_server;
 
 struct checked_file {
     const pdl_program *p;
-    struct checked_file *group; /* another file of the same group, or itself: it has the names */
-    pdl_map names;              /* -> origin, in the main program's arena */
-    const pdl_block *at;        /* that takes the file first; NULL: the main file */
+    /* the file of the group that has the names; may be the file itself */
+    struct checked_file *group;
+    pdl_map names;       /* -> origin, in the main program's arena */
+    const pdl_block *at; /* block that first uses the file; NULL for the main file */
 };
 
 typedef struct policy_check {
@@ -63,10 +66,10 @@ typedef struct policy_check {
     pdl_map servers;    /* names -> known_server, in the main program's arena */
     pdl_map tools;      /* SERVER/NAME of tools that are called or locked -> itself */
     pdl_map foreign;    /* names of functions that are called, of code or of a host program */
-    checked_file *file; /* that is examined */
-    bool *used;         /* rules */
+    checked_file *file; /* file that is examined */
+    bool *used;         /* marks of rules that are used */
     size_t n_rules;
-    bool open; /* a program takes part that is not known: rules may be for that one */
+    bool open; /* an unknown program takes part: rules may be for that one */
 } checker;
 
 static void warn(checker *c, pdl_rule_id id, pdl_loc loc, const char *text) {
@@ -97,7 +100,7 @@ static checked_file *add_file(checker *c, const pdl_program *p, const pdl_block 
     return f;
 }
 
-/* All files that take part. The list grows while it is walked through. */
+/* Finds all files that take part. The list grows while it is walked. */
 static void find_files(checker *c) {
     add_file(c, c->p, NULL);
     for (size_t i = 0; i < c->files.n; i++) {
@@ -112,11 +115,11 @@ static void find_files(checker *c) {
     }
 }
 
-/* --- what variables hold ---------------------------------------------------------------------- */
+/* --- values of variables ---------------------------------------------------------------------- */
 
 static pdl_map *names_of(const checker *c) { return &group_of(c->file)->names; }
 
-/* The text of a literal; empty: it is computed. */
+/* Returns the text of a literal; empty when it is computed. */
 static pdl_str literal_of(const pdl_tree *t) {
     bool text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value);
     return text ? pdl_str_get(t->value) : (pdl_str){0};
@@ -142,13 +145,14 @@ static pdl_label label_of_reply(const checker *c, pdl_effect_kind kind, pdl_str 
     return named | (trusted ? 0 : pdl_effect_origin(kind));
 }
 
-/* A block `read` without a path. */
+/* Returns true for a block `read` without a path. */
 static bool is_input(const pdl_block *b) {
     const pdl_tree *path = PDL_AS(read, b)->path;
     return !path || (path->kind == PDL_TREE_CONST && pdl_is_null(path->value));
 }
 
-/* A literal subject is needed only where patterns of labels or of trust might fit. */
+/* Returns the label of a block. A literal subject is needed only when patterns of labels or of
+ * trust might fit. */
 static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     if (b->rare->spec.type || b->rare->endorse || b->rare->fallback) return 0;
     switch ((int)b->kind) {
@@ -166,7 +170,7 @@ static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     }
 }
 
-/* The tool server that a block imports; p NULL: none. */
+/* Returns the tool server that a block imports; p is NULL when there is none. */
 static pdl_str server_of(const pdl_block *b) {
     if (!b || b->kind != PDL_BLOCK_import) return (pdl_str){0};
     pdl_str path = PDL_AS(import, b)->path.s;
@@ -180,7 +184,7 @@ static void define_as(checker *c, pdl_str name, pdl_label label, pdl_str server)
     if (o) {
         known_server *s = o->server.p ? pdl_map_find(&c->servers, o->server) : NULL;
         if (s) s->open = true;
-        *o = (origin){0}; /* defined twice: which one it is depends on the run */
+        *o = (origin){0}; /* it is defined twice, so its value depends on the run */
         return;
     }
     o = pdl_arena_new(c->p->arena, origin);
@@ -192,7 +196,7 @@ static void define(checker *c, pdl_str name, pdl_label label) {
     define_as(c, name, label, (pdl_str){0});
 }
 
-/* What the block's value is called, and what that is known to be. */
+/* Records the name of a block's value, and the facts about it. */
 static void define_block(checker *c, pdl_str name, const pdl_block *b) {
     define_as(c, name, label_of_block(c, b), server_of(b));
 }
@@ -261,7 +265,7 @@ static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_buf_fini(&m);
 }
 
-/* Rules for any name of the sink count as used when the name is computed. */
+/* Judges a use. Rules for any name of the sink count as used when the name is computed. */
 static void judge(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_policies_have_rule(c->policies, u->sink, u->name, c->used);
     judge_alone(c, b, u);
@@ -288,7 +292,7 @@ static void use_command(checker *c, const pdl_b_code *b) {
     judge(c, &b->head, &u);
 }
 
-/* The text of the block `code:`, when it is a plain text with expressions. */
+/* Returns the label of the text of a block `code:` when it is a plain text with expressions. */
 static pdl_label label_of_text(const checker *c, const pdl_block *text) {
     return text && text->kind == PDL_BLOCK_scalar ? label_of_tree(c, PDL_AS(scalar, text)->value)
                                                   : 0;
@@ -335,7 +339,7 @@ static void use_server(checker *c, const pdl_b_import *b) {
     pdl_policies_have_rule(c->policies, PDL_SINK_server, server_of(&b->head), c->used);
 }
 
-/* An entry as the program has it. */
+/* Appends an entry as the program has it. */
 static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
@@ -346,7 +350,7 @@ static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_drop(v);
 }
 
-/* Only names that a policy of this run has can be dropped: another one is ignored when it runs. */
+/* Reports a label that no policy of this run defines: removing it has no effect. */
 static void report_label(checker *c, const pdl_node *n) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
@@ -435,7 +439,7 @@ static pdl_str joined(checker *c, pdl_str first, const char *between, pdl_str se
     return whole;
 }
 
-/* An argument and, where it is written as an object, what is in it: "message.body". */
+/* Adds an argument and, when it is written as an object, its parts: "message.body". */
 static void add_value(checker *c, sink_use *u, pdl_str name, const pdl_xnode *x, unsigned depth) {
     enum { DEEP = 8 };
     if (x->kind == PDL_X_DICT && x->u.dict.n && depth < DEEP) {
@@ -475,7 +479,7 @@ static void on_locked(void *user, pdl_str tool) {
     if (!l->tool.p) note_tool(l->c, joined(l->c, l->server, "/", tool));
 }
 
-/* A tool that no lock file has is left out of what the server offers. */
+/* Reports a tool that no lock file has, so that the server seems not to have it. */
 static void check_locked(checker *c, const pdl_block *b, pdl_str server, pdl_str tool) {
     struct locked l = {.c = c, .server = server, .tool = tool};
     if (!pdl_policies_each_locked(c->policies, server, on_locked, &l) || l.found) return;
@@ -496,7 +500,7 @@ static void warn_unruled(checker *c, const pdl_block *b, const char *what, pdl_s
     pdl_buf_fini(&m);
 }
 
-/* The call of a tool. others: it may have other arguments than those in u. */
+/* Handles the call of a tool. others: it may have other arguments than those in u. */
 static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str tool, sink_use *u,
                      bool others) {
     u->sink = PDL_SINK_tool;
@@ -511,7 +515,7 @@ static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str too
     judge_alone(c, b, u);
 }
 
-/* Members of the object that are no tools. */
+/* Returns true for members of the object that are not tools. */
 static bool is_member(pdl_str name) {
     static const char *const members[] = {"tools", "call_tool", "request", "get",  "items",
                                           "keys",  "values",    "update",  "pop",  "copy"};
@@ -520,7 +524,8 @@ static bool is_member(pdl_str name) {
     return false;
 }
 
-/* The server of `server.name` and `server['name']`, and the name; NULL: it is something else. */
+/* Returns the server of `server.name` and `server['name']`, and the name; NULL for any other
+ * expression. */
 static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *name) {
     if (!x || (x->kind != PDL_X_ATTR && x->kind != PDL_X_ITEM)) return NULL;
     if (x->u.access.obj->kind != PDL_X_NAME) return NULL;
@@ -529,7 +534,8 @@ static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *na
     return o && o->server.p && name->n ? pdl_map_find(&c->servers, o->server) : NULL;
 }
 
-/* tool(a=x), where arguments without a name are those of a definition that is not known here. */
+/* Handles tool(a=x), where arguments without a name are those of a definition that is not known
+ * here. */
 static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
                            const pdl_xargs *args) {
     sink_use u = {0};
@@ -537,7 +543,7 @@ static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_s
     use_tool(c, b, server, tool, &u, args->n_pos || args->star || args->starstar);
 }
 
-/* tool with an object of arguments; NULL: none. */
+/* Handles a tool with an object of arguments, which may be NULL. */
 static void use_object_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
                             const pdl_xnode *object) {
     sink_use u = {0};
@@ -555,8 +561,8 @@ struct walk_calls {
     const pdl_block *b;
 };
 
-/* A call of what code made, or of what the program does not define, since a host program may give
- * it. Both are objects of Python for the policy. */
+/* Notes a call of a function that code made, or that the program does not define, since a host
+ * program may give it. For the policy both are objects of Python. */
 static void note_foreign(checker *c, const pdl_xnode *callee) {
     if (callee->kind != PDL_X_NAME || pdl_check_is_builtin(callee->u.name)) return;
     const origin *o = pdl_map_find(names_of(c), callee->u.name);
@@ -606,7 +612,7 @@ static void on_node(void *user, const pdl_xnode *x) {
     pdl_policies_have_rule(c->policies, PDL_SINK_model, (pdl_str){0}, c->used);
 }
 
-/* The block `call` with a tool. */
+/* Handles the block `call` with a tool. */
 static void use_call_block(checker *c, const pdl_b_call *b) {
     pdl_str name = {0};
     const pdl_tree *args = b->args;
@@ -637,7 +643,8 @@ static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_
     pdl_xnode_each(pdl_tree_expr(t)->root, on_node, &w);
 }
 
-/* When the whole program is known: which tools of a server may be called besides those by name. */
+/* Decides, when the whole program is known, which tools of a server may be called besides those by
+ * name. */
 static void judge_server(checker *c, known_server *s) {
     struct locked l = {.c = c, .server = s->name};
     c->file = s->file;
@@ -681,7 +688,7 @@ static pdl_str near_tool(const checker *c, const pdl_rule_view *r) {
     return pdl_str_nearest(r->name, names, n);
 }
 
-/* Is it meant for a function that is no tool of a server? */
+/* Returns true when the rule is for a function that is not a tool of a server. */
 static bool is_foreign(const checker *c, const pdl_rule_view *r) {
     size_t slash = r->name.p ? pdl_str_rfind(r->name, PDL_STR("/")) : PDL_NOT_FOUND;
     size_t from = slash == PDL_NOT_FOUND ? 0 : slash + 1;

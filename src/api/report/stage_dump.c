@@ -1,5 +1,5 @@
-/* stage_dump.c -- see stage_dump.h: the texts of `pdl dump`, each line after its category and the
- * name of the file.
+/* stage_dump.c -- writes the texts of `pdl dump`, each line after its category and the name of the
+ * file; see stage_dump.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static void put_blocks(const pdl_program *p, pdl_buf *out) {
 static const struct {
     uint32_t bit;
     const char *category;
-    bool broken; /* also of a program with errors */
+    bool broken; /* also shown for a program with errors */
     void (*put)(const pdl_program *p, pdl_buf *out);
 } forms[] = {
     {1u << PDL_DBG_BIT_nodes, "nodes", true, put_nodes},

@@ -9,9 +9,9 @@
 #include "base/debug.h"
 #include "compile/code.h"
 
-/* Categories nodes, expr, types, blocks. debug may be NULL. */
+/* Writes the categories nodes, expr, types, blocks. debug may be NULL. */
 void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p);
-/* Category code: compiles what waits for a call. */
+/* Writes the category code: compiles functions that wait for a call. */
 void pdl_api_debug_code(const pdl_debug *debug, pdl_code *c);
 
 #endif

@@ -1,9 +1,9 @@
-/* unreached.c -- see explain.h: the blocks that explain could not reach.
+/* unreached.c -- finds the blocks that explain could not reach; see explain.h.
  *
- * A strand that waits is inside of a chain of blocks. Parts of these blocks that were never entered
+ * A strand that waits is inside a chain of blocks. Parts of these blocks that were never entered
  * follow the place where it waits, unless they are the other branch of a decision, a fallback, or
- * the body of a function. They are reported with what the strand waits for; the first strand that
- * precedes them counts.
+ * the body of a function. They are reported with the reason why the strand waits; the first strand
+ * that precedes them counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Keys are the bytes of pointers to blocks; the map borrows them. */
+/* A set of blocks. Its keys are the bytes of pointers to blocks; the map borrows them. */
 struct pdl_reached {
     pdl_arena *arena;
     pdl_map blocks;
@@ -53,7 +53,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_reached_sink(pdl_reached *r) { return (pdl_sink){r, on_event, true}; }
 
-/* --- what comes after ------------------------------------------------------------------------- */
+/* --- the blocks after the place --------------------------------------------------------------- */
 
 typedef struct search {
     const pdl_world *world;
@@ -61,9 +61,10 @@ typedef struct search {
     pdl_arena *arena;
     pdl_map reported;        /* blocks of list */
     pdl_val seen;            /* dict: place and reason -> an entry of not_known */
-    pdl_val list;            /* not_reached */
-    const pdl_block *parent; /* whose parts are examined */
-    const pdl_block *inner;  /* the part in which the strand is; NULL: in parent itself */
+    pdl_val list;            /* the list not_reached */
+    const pdl_block *parent; /* block whose parts are examined */
+    /* the part that contains the strand; NULL when it is in parent itself */
+    const pdl_block *inner;
     pdl_vref why;
 } search;
 
@@ -74,7 +75,7 @@ static pdl_val with_place(pdl_loc at, size_t more) {
 
 typedef struct count {
     int64_t n;
-    /* of the block whose parts are counted: it runs only on failure */
+    /* The fallback of the block whose parts are counted: it runs only on failure. */
     const pdl_block *fallback;
 } count;
 
@@ -88,7 +89,7 @@ static void count_models(void *user, const pdl_block *b) {
     c->fallback = outer;
 }
 
-/* One of a block's branches was taken: the others do not follow it. */
+/* Returns true when another branch of a block was taken, so that this one does not follow. */
 static bool is_other_branch(const search *s, const pdl_block *child) {
     if (!s->inner) return false;
     if (s->parent->kind == PDL_BLOCK_if) {

@@ -1,5 +1,5 @@
-/* answerers.c -- the last row of the chain: those who answer effects, with what they need of the
- * session (compose.h).
+/* answerers.c -- the last row of the chain: the worlds that answer effects, with what they need of
+ * the session (compose.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static void on_note(void *user, pdl_str text) {
     s->opt.reports.note(s->opt.reports.sink.user, text);
 }
 
-/* Runs that were started with pdl_session_spawn; members of a session share what it has. */
+/* Returns the run that was started with pdl_session_spawn; members of a session share the rest. */
 static uint32_t owner_of(void *user, uint32_t effect) {
     const pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->running.subs, effect);
@@ -27,7 +27,8 @@ static uint32_t owner_of(void *user, uint32_t effect) {
     return spawned && !member ? root : 0;
 }
 
-/* A member of an engine has its hooks; all else is answered by those of the engine. */
+/* Returns the world of a member of an engine: it has separate hooks, and the worlds of the engine
+ * answer everything else. */
 static pdl_world *answerers_of(pdl_session *shared) {
     return pdl_session_chain(shared)->rows[PDL_CHAIN_answer];
 }

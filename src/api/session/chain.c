@@ -1,5 +1,5 @@
-/* chain.c -- see chain.h: one function a row opens its world before the next one, and one loop
- * calls them.
+/* chain.c -- builds the chain; see chain.h: one function per row opens its world before the next
+ * one, and one loop calls them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +63,7 @@ static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *nex
 
 static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    (void)next; /* there is none */
+    (void)next; /* the last row has no next one */
     return pdl_session_answer_world(s);
 }
 
@@ -97,7 +97,7 @@ static unsigned table_of(const pdl_session *s) {
     return s->opt.files.replay.n || s->opt.files.offline ? OFFLINE : LIVE;
 }
 
-/* From the last row to the first. */
+/* Builds the rows from the last to the first. */
 static void build(pdl_session *s, const pdl_spawn *run, pdl_world *next, pdl_chain *c) {
     unsigned table = table_of(s);
     for (size_t i = PDL_CHAIN_COUNT; i-- > 0;) {

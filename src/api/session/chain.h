@@ -15,24 +15,24 @@ typedef enum {
 } pdl_chain_row;
 
 typedef struct pdl_chain {
-    pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL: the run has no such row */
-    pdl_world *first;                 /* the world that the run sees; NULL: it is not built */
+    pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL when the run has no such row */
+    pdl_world *first;                 /* the world that the run sees; NULL until it is built */
 } pdl_chain;
 
-/* Builds the chain of the session. The policies are known; called once. */
+/* Builds the chain of the session, once the policies are known; called once. */
 void pdl_chain_open(pdl_session *s);
-/* A durable run beside others gets its rows, before those of the session. */
+/* Gives a durable run beside others its rows, before those of the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
-/* The one row that may come late, since it is the first: an included program brings a policy into a
- * run without one. The rows after it stay as they are. */
+/* Opens the first row late, when an included program brings a policy into a run without one. The
+ * rows after it stay unchanged. */
 void pdl_chain_open_policy(pdl_session *s);
 void pdl_chain_close(pdl_chain *c);
 
-/* The row after this one, of those that are there; NULL: none. */
+/* Returns the next existing row after this one; NULL when there is none. */
 pdl_world *pdl_chain_after(const pdl_chain *c, pdl_chain_row row);
-/* The names of its rows from the first to the last, " " between them. */
+/* Appends the names of its rows from the first to the last, separated by blanks. */
 void pdl_chain_put_names(const pdl_chain *c, pdl_buf *out);
-/* For assertions: what the run sees is the first row. */
+/* Returns true when the world that the run sees is the first row. For assertions. */
 bool pdl_chain_ok(const pdl_chain *c);
 
 #endif

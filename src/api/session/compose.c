@@ -1,4 +1,5 @@
-/* compose.c -- see compose.h.
+/* compose.c -- routes effects to the worlds that answer them, and opens those worlds when they are
+ * first needed; see compose.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +16,16 @@
 
 #include "base/banned.h"
 
-/* What runs programs of others, for one profile of the sandbox. */
+/* The worker and tool servers of one sandbox profile. */
 typedef struct confined_rooms {
-    const pdl_sandbox *sandbox; /* NULL: nothing confines them */
-    pdl_val profiles;           /* of the effects that they answer; absent: none */
-    pdl_world *worker, *mcp;    /* NULL until needed */
-    uint32_t process, session;  /* numbers of the effects that the worker answers; 0: none */
-    uint32_t owner;             /* the run beside others that has them alone; 0: all runs */
-    bool was_left;              /* a block began a new session: only objects keep the worker */
+    const pdl_sandbox *sandbox; /* NULL when they are not confined */
+    /* profiles of the effects that they answer; absent when there are none */
+    pdl_val profiles;
+    pdl_world *worker, *mcp; /* NULL until needed */
+    /* numbers of the effects that the worker answers; 0 when there are none */
+    uint32_t process, session;
+    uint32_t owner; /* the only run beside others that uses them; 0: all runs */
+    bool was_left;  /* a block began a new session: only objects keep the worker */
 } confined_rooms;
 
 typedef struct router {
@@ -30,7 +33,7 @@ typedef struct router {
     pdl_compose_options opt;
     pdl_world *model, *host, *hooks; /* NULL until needed */
     PDL_VEC(confined_rooms) rooms;
-    uint32_t generations; /* of the processes of all workers */
+    uint32_t generations; /* count of the processes of all workers */
 } router;
 
 static pdl_val record_of(void *user, pdl_vref record) {
@@ -46,7 +49,7 @@ static pdl_val record_of(void *user, pdl_vref record) {
     return d;
 }
 
-/* A number of the environment times unit, as a whole number; 0 when it is not set. */
+/* Reads a number of the environment times unit, as an integer; 0 when it is not set. */
 static bool read_limit(const router *r, const char *name, const char *what, double unit,
                        uint64_t *out, pdl_err *err) {
     const char *text = r->opt.env(r->opt.env_user, name);
@@ -60,7 +63,8 @@ static bool read_limit(const router *r, const char *name, const char *what, doub
     return true;
 }
 
-/* PDL_PYTHON, else the active virtual environment's, else the one on PATH. */
+/* Opens the worker with PDL_PYTHON, else the active virtual environment's Python, else the one on
+ * PATH. */
 static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
@@ -101,7 +105,7 @@ static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
 
 /* --- by profile ------------------------------------------------------------------------------- */
 
-/* Tool servers are shared: what they remember is theirs. */
+/* Returns the run that owns the worker. Tool servers are shared: their memory is theirs. */
 static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
     bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
     return own ? r->opt.owner(r->opt.user, e->id) : 0;
@@ -126,8 +130,8 @@ static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl
     return true;
 }
 
-/* What is left of a session is kept for its objects. Nothing is closed here, where one of the
- * workers may be delivering a reply. */
+/* Leaves a session; its remains are kept for its objects. Nothing is closed here, because one of
+ * the workers may be delivering a reply. */
 static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
     enum { MOST_LEFT = 32 };
     size_t n = 0;
@@ -148,7 +152,8 @@ static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
     return true;
 }
 
-/* A session before the one that the process of `now` is in: a journal makes it again late. */
+/* Finds a session before the current one of the process of `now`, which a journal may need again
+ * later. */
 static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t session) {
     confined_rooms like = *now;
     for (size_t i = 0; i < r->rooms.n; i++) {
@@ -167,8 +172,8 @@ static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t 
     return c;
 }
 
-/* The rooms of the session that code is in: a new one where it begins one, or where another effect
- * did that did not come here, because a journal had its answer. */
+/* Finds the worker of the session that code is in: a new one when the code begins a session, or
+ * when another effect did so that a journal answered. */
 static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
     if (!find_rooms(r, e, out, err)) return false;
     if (e->session < (*out)->session) {
@@ -181,7 +186,7 @@ static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, p
     return true;
 }
 
-/* Sessions of which nothing is used any more. */
+/* Closes sessions that are not used any more. */
 static void close_left(router *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->rooms.n; i++) {
@@ -196,18 +201,20 @@ static void close_left(router *r) {
     r->rooms.n = n;
 }
 
-/* Closed when it is idle: one of the workers may be delivering a reply. */
+/* Forgets a run. Its workers are closed when they are idle, because one may be delivering a
+ * reply. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     router *r = (router *)(void *)w;
     for (size_t i = 0; owner && i < r->rooms.n; i++)
         if (r->rooms.p[i].owner == owner) {
             r->rooms.p[i].was_left = true;
-            r->rooms.p[i].process = UINT32_MAX; /* nobody's */
+            r->rooms.p[i].process = UINT32_MAX; /* no run has it */
         }
 }
 
-/* The worker whose process has the object. What was made in one profile may be used in a wider
- * one: its code runs as it did. In a narrower one it would do what the block may not. */
+/* Finds the worker whose process has the object. An object that was made in one profile may be used
+ * in a wider one, where its code keeps its rights. In a narrower one it would do what the block may
+ * not. */
 static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
     for (size_t i = 0; i < r->rooms.n; i++) {
         confined_rooms *c = &r->rooms.p[i];
@@ -258,7 +265,7 @@ static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
     return c->worker || open_worker(r, c, err) ? c->worker : NULL;
 }
 
-/* --- what confined code asks for -------------------------------------------------------------- */
+/* --- requests of confined code ---------------------------------------------------------------- */
 
 static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
     pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
@@ -268,7 +275,7 @@ static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
     return false;
 }
 
-/* Leaves the folders in which code may read what is looked for. */
+/* Restricts a search to the folders in which code may read. */
 static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, pdl_vref under) {
     pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
     pdl_val left = pdl_list_new(pdl_list_len(under));
@@ -298,8 +305,8 @@ static bool may_reach(void *user, pdl_vref address, pdl_label labels) {
 
 typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
 
-/* Programs are looked for in several places. What the sandbox does not show is not there, as it is
- * for the code itself: a refusal would tell which files of the user exist. */
+/* Answers a search for a program in several places. A file that the sandbox does not show counts as
+ * missing, as for the code itself: a refusal would reveal which files of the user exist. */
 static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect *e) {
     pdl_vref under = pdl_dict_getz(e->request, "under");
     if (pdl_is_list(under)) {
@@ -324,8 +331,9 @@ static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     return true;
 }
 
-/* The engine does for code what the code may do itself. Requests of a person, of tool servers and
- * of a model at its own address are what the user has set up. */
+/* Judges a request of confined code: the engine does for it only what the code may do itself.
+ * Requests to a person, to tool servers and to a model at its configured address are allowed,
+ * because the user has set them up. */
 static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
     confined_rooms *c;
     if (!e->by_code || !r->opt.confined) return DEPUTY_DOES;
@@ -335,7 +343,7 @@ static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
     return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
 }
 
-/* --- who answers ------------------------------------------------------------------------------ */
+/* --- routing ---------------------------------------------------------------------------------- */
 
 static pdl_world *model_of(router *r) {
     if (!r->model)
@@ -369,7 +377,7 @@ static pdl_world *host_of(router *r) {
     return r->host;
 }
 
-/* NULL, and err set, where the room cannot be opened. */
+/* Returns the world for an effect; NULL, with err set, when it cannot be opened. */
 static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
     switch (e->kind) {
     case PDL_EFFECT_model:
@@ -394,7 +402,7 @@ static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
 
 pdl_world *pdl_compose_model(pdl_world *w) { return model_of((router *)(void *)w); }
 
-/* Answered by the library, not by the host program. */
+/* Starts an effect that the library answers, not the host program. */
 static void start_here(void *user, pdl_effect *e) {
     router *r = user;
     pdl_err err = {0};
@@ -412,14 +420,14 @@ static void start_here(void *user, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
 }
 
-/* Code that is to be confined is not left to the host program, which would run it with its own
- * rights. */
+/* Returns true for code that must be confined. The host program does not get it, because it would
+ * run it with its own rights. */
 static bool is_confined_code(const router *r, const pdl_effect *e) {
     const pdl_sandbox *s = NULL;
     pdl_err err = {0};
     if (e->kind != PDL_EFFECT_code || !r->opt.confined) return false;
     bool known = pdl_confined_find(r->opt.confined, e->sandbox, &s, &err);
-    pdl_err_fini(&err); /* it is found again by who answers, which refuses the effect */
+    pdl_err_fini(&err); /* the world that answers finds the error again, and refuses the effect */
     return !known || s;
 }
 
@@ -490,7 +498,8 @@ static void close_all(pdl_world *w) {
     if (r->host) r->host->ops->close(r->host);
     if (r->hooks) r->hooks->ops->close(r->hooks);
     for (size_t i = 0; i < r->rooms.n; i++) {
-        confined_rooms *c = &r->rooms.p[i]; /* last: they run the loop until servers have ended */
+        /* last, because they run the loop until servers have ended */
+        confined_rooms *c = &r->rooms.p[i];
         if (c->mcp) c->mcp->ops->close(c->mcp);
         pdl_drop(c->profiles);
     }

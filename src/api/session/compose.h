@@ -1,5 +1,5 @@
-/* compose.h -- one world in front of all worlds that answer effects. Private to api. Only this file
- * knows all of them.
+/* compose.h -- one world that routes effects to the worlds that answer them. Private to api. Only
+ * this file knows all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,53 +16,60 @@ typedef struct pdl_compose_options {
     void *env_user;
     pdl_str dir;
     const pdl_debug *debug;
-    const pdl_prices *prices; /* NULL: none */
-    pdl_secrets *secrets;     /* keys that are used are registered here; NULL: not registered */
+    const pdl_prices *prices; /* may be NULL */
+    pdl_secrets *secrets;     /* used keys are registered here; NULL: they are not registered */
     pdl_rate_limits rates;
     uint64_t patience_ms;
-    const struct pdl_http_carrier *carrier; /* of requests to models; NULL: they are sent */
-    void (*wire)(void *user, pdl_str text); /* called with env_user; NULL: none */
-    void (*note)(void *user, pdl_str text); /* called with env_user; NULL: none */
-    /* of requests to models and tool servers; called with env_user; NULL: none */
+    const struct pdl_http_carrier *carrier; /* carries requests to models; NULL: they are sent */
+    void (*wire)(void *user, pdl_str text); /* called with env_user; may be NULL */
+    void (*note)(void *user, pdl_str text); /* called with env_user; may be NULL */
+    /* The trace context of requests to models and tool servers; called with env_user; may be
+     * NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
-    const char *tracestate; /* goes with it; NULL: none */
+    const char *tracestate; /* belongs to it; may be NULL */
     const struct pdl_line_terminal *terminal;
-    void (*errors)(void *user, pdl_str bytes); /* of code */
-    bool (*takes_errors)(void *user);          /* false: the process writes to ours by itself */
+    void (*errors)(void *user, pdl_str bytes); /* receives standard error of code */
+    /* returns false when the process writes to our standard error itself */
+    bool (*takes_errors)(void *user);
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
-    /* The run beside others (a request, a row) in which an effect is requested; 0: none. Confined
-     * code of one leaves nothing to another, neither in its process nor in its /tmp. */
+    /* Returns the run beside others (a request, a row) in which an effect is requested; 0 for
+     * none. Confined code of one run leaves nothing to another, neither in its process nor in
+     * its /tmp. */
     uint32_t (*owner)(void *user, uint32_t effect);
-    struct pdl_confined *confined; /* of code, commands and tool servers; NULL: nothing is */
-    const char *timeouts;          /* time limits of model calls, see model.h; NULL: defaults */
-    const pdl_hook *hooks;         /* effects that the host program answers itself */
+    /* sandboxes of code, commands and tool servers; NULL: they are not confined */
+    struct pdl_confined *confined;
+    const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
+    const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
-    pdl_task *task; /* whose handlers are called; NULL: none */
-    /* Answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do. */
+    pdl_task *task; /* task whose handlers are called; NULL when there is none */
+    /* Answers everything that the hooks do not, instead of our worlds; borrowed; NULL: our worlds
+     * do. */
     pdl_world *behind;
 } pdl_compose_options;
 
-/* Opens a world when it is first needed. Borrows the loop and what options point to. */
+/* Makes the world, which opens each of the others when it is first needed. Borrows the loop and
+ * what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
-/* The confined code of this run beside others is not used any more: its number may be given again.
+/* Forgets a run beside others, whose confined code is not used any more: its number may be used
+ * again.
  */
 void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
-/* The room that answers models, for previews. Borrowed. */
+/* Returns the world that answers models, for previews. Borrowed. */
 pdl_world *pdl_compose_model(pdl_world *w);
 
-/* Answers an input effect that waits for standard input; false: there is none with this id. */
+/* Answers an input effect that waits for standard input. Returns false when none has this id. */
 bool pdl_compose_answer_input(pdl_world *w, uint32_t id, pdl_str text);
 
 /* Returns true when the host program has given an answer that poll will deliver. */
 bool pdl_compose_is_ready(const pdl_world *w);
 
-/* Does the host program answer this effect? */
+/* Returns true when the host program answers this effect. */
 bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e);
 
 #endif

@@ -1,5 +1,8 @@
-/* confined.c -- see confined.h.
- * SPDX-License-Identifier: Apache-2.0 */
+/* confined.c -- makes the sandboxes of a session and keeps them by their profiles; see
+ * confined.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/session/confined.h"
 
 #include <dlfcn.h>
@@ -14,13 +17,13 @@
 
 #include "base/banned.h"
 
-/* Is it our command? The reference's of this name is a script. */
+/* Returns true for our command. The reference has a script of the same name. */
 static bool is_command(const char *path) {
     struct stat st;
     return access(path, X_OK) == 0 && stat(path, &st) == 0 && st.st_size > 1 << 18;
 }
 
-/* Where packages put the command, seen from the folder of the library. */
+/* Returns the place of the command in packages, relative to the folder of the library. */
 static const char *beside_library(pdl_arena *arena) {
     static const char *const places[] = {"pdl", "bin/pdl", "../bin/pdl", "../../bin/pdl"};
     char path[4096];
@@ -34,7 +37,7 @@ static const char *beside_library(pdl_arena *arena) {
     return NULL;
 }
 
-/* The command pdl: this process, or the one beside the library, or on PATH. */
+/* Returns the command pdl: this process, or the one beside the library, or on PATH. */
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
                              pdl_arena *arena) {
     char path[4096];
@@ -58,7 +61,7 @@ static const char *helper_of(const char *(*env)(void *user, const char *name), v
 }
 
 typedef struct sandbox_row {
-    pdl_val server, profiles; /* owned; absent: none */
+    pdl_val server, profiles; /* owned; absent when there are none */
     pdl_sandbox *sandbox;
 } sandbox_row;
 
@@ -68,7 +71,7 @@ struct pdl_confined {
     void *user;
     const pdl_folders *folders;
     pdl_arena *arena;
-    pdl_sandbox *run; /* of the whole run; NULL: none */
+    pdl_sandbox *run; /* sandbox of the whole run; NULL when there is none */
     pdl_buf noted;    /* the last note: blocks of one profile have the same */
     PDL_VEC(sandbox_row) rows;
 };
@@ -91,7 +94,7 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
     return c;
 }
 
-/* After the processes have ended. */
+/* Notes files that were planted, after the processes have ended. */
 static void note_planted(pdl_confined *c, const pdl_sandbox *s) {
     pdl_buf note = PDL_BUF;
     if (s && c->opt->reports.note) pdl_sandbox_planted(s, &note);
@@ -118,7 +121,7 @@ void pdl_confined_free(pdl_confined *c) {
     pdl_free(c);
 }
 
-/* The file, and what SQLite has beside it while it is open: rows that were not taken in yet. */
+/* Adds the file, and the files that SQLite has beside it while it is open. */
 static void add_own(char **files, size_t *n, pdl_str name) {
     static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
     for (size_t i = 0; name.n && i < sizeof beside / sizeof *beside && *n < MOST_OWN_FILES; i++) {
@@ -128,7 +131,7 @@ static void add_own(char **files, size_t *n, pdl_str name) {
     }
 }
 
-/* One that is made from the options, with a profile (absent: none) over theirs. */
+/* Makes a sandbox from the options, with a profile (absent: none) over theirs. */
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
@@ -162,7 +165,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     return ok;
 }
 
-/* Sessions that answer from a recording, or through another session, start nothing themselves. */
+/* Makes the sandbox of the run. Sessions that answer from a recording, or through another session,
+ * start no processes. */
 bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err) {
     if (c->opt->files.replay.n || c->opt->host.shared ||
         (!c->opt->guards.sandbox.n && pdl_is_absent(profile)))
@@ -175,8 +179,7 @@ static bool same(pdl_vref a, pdl_vref b) {
     return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
 }
 
-/* The sandbox of the run, or a new one, then narrower and narrower. At least one profile is
- * given. */
+/* Narrows the sandbox of the run, or a new one, by each of the profiles. At least one is given. */
 static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
                    pdl_sandbox **owned, pdl_err *err) {
     pdl_sandbox *s = NULL;
@@ -226,8 +229,8 @@ bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **o
 
 /* --- for confined code ------------------------------------------------------------------------ */
 
-/* Is the path a program of a library? Nothing on the way there may lead elsewhere: a link that
- * confined code has made could change between this look and the reading. */
+/* Returns true when the path is a program of a library. No part of the path may be a link, because
+ * confined code could change its own link before the file is read. */
 static bool is_library(const pdl_folders *f, const char *path) {
     if (!pdl_str_ends(pdl_str_of(path), PDL_STR(".pdl"))) return false;
     for (size_t i = 0; i < f->n; i++) {
@@ -245,7 +248,8 @@ bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const ch
     return pdl_sandbox_may_read(s, path) || is_library(c->folders, path);
 }
 
-/* What confined code asked for; false: it is not confined, or takes a program of a library. */
+/* Opens a file that confined code requested. Returns false when the code is not confined, or
+ * requested a program of a library. */
 static bool open_for_code(pdl_confined *c, const pdl_effect *e, const char *path, int flags,
                           unsigned mode, int *fd) {
     const pdl_sandbox *s = NULL;

@@ -4,7 +4,8 @@
  * A block's profile is known when an effect brings it, so its sandbox is made then and kept: code
  * blocks of one profile share one Python process.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_CONFINED_H
 #define PDL_API_CONFINED_H
 
@@ -14,36 +15,39 @@
 
 typedef struct pdl_confined pdl_confined;
 
-/* Borrows all: the options, the environment, the arena (for the path of the helper), the folders
- * of libraries, which may be filled later. */
+/* Borrows all: the options, the environment, the arena (for the path of the helper), the folders of
+ * libraries, which may be filled later. */
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
                                const pdl_folders *folders, pdl_arena *arena);
-void pdl_confined_free(pdl_confined *c); /* NULL is fine */
+void pdl_confined_free(pdl_confined *c); /* c may be NULL */
 
-/* The sandbox of the whole run, where the options ask for one, or a policy of the user has a
- * profile (a dict, its paths from the folder of the file `name`; absent: none). Before anything
- * runs: what cannot be confined as asked is refused. Errors: those of pdl_sandbox_new. */
+/* Makes the sandbox of the whole run, if the options ask for one, or a policy of the user has a
+ * profile (a dict with paths relative to the folder of the file `name`; absent: none). It is called
+ * before anything runs, so that a run that cannot be confined as requested is refused. Errors:
+ * those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
-/* The sandbox for profiles as an effect has them (a list, outermost first; absent: none), in *out;
- * NULL: nothing confines it. Borrowed. Errors: those of pdl_sandbox_new and pdl_sandbox_narrow,
+/* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: none); NULL
+ * when it is not confined. Borrowed. Errors: those of pdl_sandbox_new and pdl_sandbox_narrow,
  * limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* For a tool server with its own profile (absent: none), which adds to that of the run; its
- * paths begin in folder. */
+/* Stores the sandbox for a tool server with a profile (absent: none), which adds to that of the
+ * run; its paths are relative to folder. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);
 
-/* May confined code take the text of a program or of a part of one from this path? */
+/* Returns true when confined code may use the text of a program, or of a part of one, at this
+ * path. */
 bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const char *path);
-/* For an effect that confined code asked for, pdl_sandbox_open_for_code; for others and NULL
- * pdl_sandbox_open in the folders that any of the sandboxes may write. */
+/* Opens a file: for an effect of confined code with pdl_sandbox_open_for_code; for others and NULL
+ * with pdl_sandbox_open in the folders that any of the sandboxes may write. */
 int pdl_confined_open(void *confined, const pdl_effect *e, const char *path, int flags,
                       unsigned mode, bool *other);
 
-/* May code of the profiles `inner` run for a block of the profiles `outer`: does outer begin inner?
+/* Returns true when code of the profiles `inner` may run for a block of the profiles `outer`, with
+ * which inner must begin.
  */
 bool pdl_confined_is_inside(pdl_vref inner, pdl_vref outer);
 

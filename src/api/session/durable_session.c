@@ -1,5 +1,5 @@
-/* durable_session.c -- a session whose effects a journal keeps: the world in front of all others,
- * and what it reports back to the run.
+/* durable_session.c -- connects a session with the journal that keeps its effects, and reports back
+ * to the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,8 +39,9 @@ static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (budget) pdl_budget_world_spent(budget, e, reply);
 }
 
-/* Code and commands in a sandbox without folders to write and without network; tools that the user
- * says only look; the list of a server's tools. */
+/* Returns true for effects that may be repeated: code and commands in a sandbox without folders
+ * to write and without network; tools that the user declares read-only; the list of a server's
+ * tools. */
 static bool is_harmless(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
@@ -60,7 +61,7 @@ static void on_parked(void *user) {
     pdl_run_cancel(((pdl_session *)user)->running.run, &err);
 }
 
-/* The keys that the text of a program holds. */
+/* Adds the keys in the text of a program. */
 static void add_keys_of(pdl_secrets *s, pdl_str text) {
     bool ok;
     pdl_program *p = pdl_program_new();
@@ -115,7 +116,7 @@ void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
     s->files.server = server;
 }
 
-/* What a run prints goes out with the next poll of the server. */
+/* Collects the output of a run, which the next poll of the server sends. */
 static void on_output(void *user, const pdl_event *e) {
     if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_run_end)
         pdl_durable_note_output(user);

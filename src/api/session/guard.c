@@ -1,8 +1,8 @@
-/* guard.c -- the policies of a session: where they are named, the world that asks them, and the
- * masks of the places that leave the run.
+/* guard.c -- the policies of a session: their sources, the world that asks them, and the masks of
+ * the places that leave the run.
  *
- * A mask is a part of the session, so that every writer of recordings, traces and output can
- * hold it before the last policy, that of the program, is read.
+ * A mask is a part of the session, so that every writer of recordings, traces and output can hold
+ * it before the last policy, that of the program, is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,7 +68,8 @@ void pdl_session_fill_masks(pdl_session *s) {
     r->collected.labels |= r->masks[PDL_SINK_output].labels;
 }
 
-/* Ids of the effects that it makes are above those of all runs; a run beside others has a part. */
+/* Returns the first id of the effects that the policy world makes, which are above those of all
+ * runs; a run beside others has a part of the range. */
 static uint32_t first_id(const pdl_spawn *run) {
     enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS };
     return 0xC0000000u + (run ? run->slot * IDS : 0);
@@ -136,7 +137,7 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
 
 enum { MOST_MODULES = 64 }; /* each has a bit */
 
-/* The policy is in force from now on, also for the places that print. */
+/* Puts the policy in force from now on, also for the places that print. */
 static void guard_modules(pdl_session *s) {
     bool continues = s->chain.first && !s->chain.rows[PDL_CHAIN_policy];
     pdl_session_fill_masks(s);
@@ -163,7 +164,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     return true;
 }
 
-/* The profile of the policies of the module; absent: they have none. Owned. */
+/* Returns the profile of the policies of the module; absent when they have none. Owned. */
 static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, pdl_err *err) {
     const pdl_node *n = s->rules.policies ? pdl_policies_sandbox_of(s->rules.policies, bit) : NULL;
     *out = pdl_absent();
@@ -195,7 +196,8 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
     return true;
 }
 
-/* A run with another world than the session's has a separate journal before it. */
+/* Sets the policy of a run. A run with another world than the session's has a separate journal
+ * before it. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
     pdl_session *s = session;
     pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
@@ -216,7 +218,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
 
 /* --- durable runs ----------------------------------------------------------------------------- */
 
-/* {policies: [[name, digest]], sandbox, process} */
+/* Returns {policies: [[name, digest]], sandbox, process}. */
 static pdl_val guards_of(const pdl_session *s) {
     size_t n = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
     pdl_val list = pdl_list_new(n), d = pdl_dict_new(3);
@@ -342,7 +344,7 @@ bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *in
     return true;
 }
 
-/* Shows error output of code: it has the origins of all that the code got. */
+/* Shows error output of code, with the origins of all values that the code got. */
 void pdl_session_show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
     const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);

@@ -1,4 +1,4 @@
-/* jobs.c -- see jobs.h.
+/* jobs.c -- counts open calls of all tasks, and starts those that wait; see jobs.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,19 +12,19 @@ enum { DEFAULT_MOST = 64 };
 
 typedef struct jobs_world jobs_world;
 
-/* A call: waiting, then e is set; or open, then its sink is ours. */
+/* A call: while it waits, e is set; while it is open, we are its sink. */
 typedef struct held_call {
     jobs_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_effect_sink asker;
-    struct held_call *next_waiting, *prev_waiting; /* of all tasks */
-    struct held_call *next, *prev;                 /* of its world */
+    struct held_call *next_waiting, *prev_waiting; /* neighbours among the calls of all tasks */
+    struct held_call *next, *prev;                 /* neighbours in its world */
 } held_call;
 
 struct pdl_jobs {
     uint32_t most, open;
-    held_call *first, *last; /* those that wait */
+    held_call *first, *last; /* calls that wait */
 };
 
 struct jobs_world {
@@ -57,7 +57,7 @@ static void wait_no_longer(pdl_jobs *all, held_call *j) {
     j->next_waiting = j->prev_waiting = NULL;
 }
 
-/* Out of its world. */
+/* Removes the call from its world. */
 static void forget(held_call *j) {
     *(j->prev ? &j->prev->next : &j->world->first) = j->next;
     if (j->next) j->next->prev = j->prev;
@@ -135,7 +135,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return jw->behind->ops->poll(jw->behind, timeout_ms);
 }
 
-/* What is open belongs to the next worlds. */
+/* Cancels the calls that wait. Open ones belong to the next worlds. */
 static void close_world(pdl_world *w) {
     jobs_world *jw = (jobs_world *)(void *)w;
     while (jw->first) {

@@ -1,4 +1,5 @@
-/* policies.c -- see policies.h. A word without a slash or a dot is the name of a built-in policy.
+/* policies.c -- reads the policies of a session; see policies.h. A word without a slash or a dot is
+ * the name of a built-in policy.
  *
  * A built-in policy is that of the installation, never a file of the same name in a folder for
  * imports: whoever can write there could weaken the policy of everyone who writes `--policy
@@ -76,7 +77,7 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     return false;
 }
 
-/* The lock file that the policy added last names: from the folder of the policy. */
+/* Reads the lock file that the policy added last names, relative to the folder of the policy. */
 static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_loc loc;
     pdl_str path = pdl_policies_lock_path(all, &loc);
@@ -87,7 +88,8 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_buf_put(&file, path);
     bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
     if (!ok) {
-        pdl_buf place = PDL_BUF; /* as text: the policies do not outlive a session that failed */
+        /* as text, because the policies do not outlive a session that failed */
+        pdl_buf place = PDL_BUF;
         pdl_loc_put(loc, &place);
         pdl_err_fini(err);
         pdl_err_set(err, PDL_E_io, (pdl_loc){0},
@@ -102,7 +104,8 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     return ok;
 }
 
-/* The files of lists that the policy added last names, likewise. */
+/* Reads the files of lists that the policy added last names, relative to the folder of the
+ * policy. */
 static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
     bool ok = true;
     pdl_loc loc;

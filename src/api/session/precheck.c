@@ -1,13 +1,13 @@
-/* precheck.c -- the check of a program before its first request: a run that must fail later does
- * not pay for what comes before.
+/* precheck.c -- checks a program before its first request, so that a run that must fail later does
+ * not pay for the requests before that.
  *
- * A world in front of the rooms examines effects that go out. When the first request to a model or
- * tool comes, the program is checked with the variables of the run; an error that every way through
- * the program meets ends the run in place of the request. So a program without calls costs nothing,
- * replays and answers of a cache are not examined, and what the program prints before is printed.
+ * A world examines effects that are sent. When the first request to a model or tool comes, the
+ * program is checked with the variables of the run; an error that every way through the program
+ * meets ends the run instead of the request. So a program without calls costs nothing, replays and
+ * answers of a cache are not examined, and earlier output of the program is printed.
  *
- * The check works on a second program: the one that runs is shared and never written. What was
- * found is remembered with the program, for runs with as many variables of the same names.
+ * The check works on a second program: the one that runs is shared and never written. The result is
+ * remembered with the program, for runs with as many variables of the same names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,14 +25,15 @@ typedef struct precheck {
     pdl_world *next;
     pdl_session *s;
     bool done;
-    PDL_VEC(pdl_effect *) held; /* of a run that was ended: they get no answer */
+    PDL_VEC(pdl_effect *) held; /* effects of a run that was ended: they get no answer */
 } precheck;
 
 /* --- the check -------------------------------------------------------------------------------- */
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Every variable that the run begins with. Those of the options are borrowed for the start. */
+/* Collects every variable that the run begins with. Those of the options are borrowed for the
+ * start. */
 static void collect_names(const pdl_session *s, name_list *names) {
     pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.program.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
@@ -42,16 +43,16 @@ static void collect_names(const pdl_session *s, name_list *names) {
             *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
 }
 
-/* Do the services that the names of models say answer all that is asked? A model without a provider
- * may be answered by the host program, and by what was recorded. */
+/* Returns true when all requests go to the services that the names of models say. A model without a
+ * provider may be answered by the host program, or from a recording. */
 static bool asks_services(const pdl_session *s) {
     bool hooked = s->opt.host.n_hooks || (s->group.shared && s->group.shared->opt.host.n_hooks);
     return !hooked && !s->opt.files.cache.n && !s->opt.files.replay.n && !s->opt.files.offline &&
            !s->files.owned;
 }
 
-/* Of the names of the variables: their order does not matter. One that every run has, and that the
- * check knows by itself, is not counted: it is there only once the run has begun. */
+/* Hashes the names of the variables, in any order. A variable that every run has, and that the
+ * check knows by itself, is not counted, since it only exists once the run has begun. */
 static uint64_t key_of(const name_list *names) {
     uint64_t key = 1;
     for (size_t i = 0; i < names->n; i++)
@@ -98,7 +99,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     return own;
 }
 
-/* The request needs the model without a provider itself: it fails with that, and costs nothing. */
+/* Returns true when the request itself needs the model without a provider: then it fails with that
+ * error, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
     pdl_vref model = pdl_dict_getz(e->request, "model");
@@ -108,7 +110,7 @@ static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     return !known;
 }
 
-/* Fills err with the first error that the program will certainly meet. */
+/* Checks the program. Returns false, with err set, when it will certainly meet an error. */
 static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
     name_list names = {0};
     collect_names(s, &names);
@@ -136,7 +138,8 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* An answer that is part of the program (mock_response) costs nothing. */
+/* Returns true when an effect is sent. An answer that is part of the program (mock_response) costs
+ * nothing. */
 static bool goes_out(const pdl_effect *e) {
     if (e->kind != PDL_EFFECT_model)
         return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool;

@@ -1,10 +1,10 @@
-/* profiles.c -- the sandbox of a session: what the options ask for, and the `sandbox:` of policies.
+/* profiles.c -- the sandbox of a session: from the options, and from the `sandbox:` of policies.
  *
  * A policy of the user adds to the profile of the command line. That of the program confines the
  * program, as the field of a block does: a program cannot give itself more than the user gave.
  *
- * The sandboxes of blocks are made when the run begins. One that cannot be kept ends it before
- * anything was done; what has a fallback is left to it.
+ * The sandboxes of blocks are made when the run begins. A profile that cannot be enforced ends the
+ * run before anything was done; a block with a fallback is left to that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@
 
 #include "base/banned.h"
 
-/* The profile of the policies that were added as number `from` and later; absent: none has one.
- * Owned. name: of that policy. */
+/* Reads the profile of the policies that were added as number `from` and later; absent when none
+ * has one. Owned. name: that of the policy. */
 static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_str *name,
                          pdl_err *err) {
     const pdl_policies *all = s->rules.policies;
@@ -51,7 +51,7 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-/* Takes the profile. */
+/* Adds a profile, which it takes. */
 static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
     pdl_val *all = &s->rules.profiles;
@@ -67,7 +67,7 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
     return pdl_is_absent(profile) || add_profile(s, profile, err);
 }
 
-/* The items of a list with paths of a profile, from the folder of its file. Takes v. */
+/* Makes the items of a list of paths relative to the folder of its file. Takes the profile. */
 static pdl_val placed(pdl_val profile, const char *key, pdl_str folder) {
     pdl_vref list = pdl_dict_getz(profile, key);
     if (!pdl_is_list(list) || !folder.n) return profile;
@@ -96,19 +96,19 @@ bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err
     return false;
 }
 
-/* --- those of blocks -------------------------------------------------------------------------- */
+/* --- profiles of blocks ----------------------------------------------------------------------- */
 
 typedef struct profile_check {
     pdl_confined *confined;
-    pdl_val program; /* the profile of the program's own policy, a list; absent: none */
-    pdl_val outer;   /* and those of the blocks around the one that is examined */
+    pdl_val program; /* the profile of the program's policy, a list; absent when there is none */
+    pdl_val outer;   /* the profiles of the blocks around the one that is examined */
     bool caught;     /* one of these has a fallback */
     bool all;        /* blocks with a fallback are examined as well */
     pdl_profile_problem_fn *report;
     void *user;
 } profile_check;
 
-/* Each line of the message is a problem. Takes err. */
+/* Reports each line of the message as a problem. Takes err. */
 static void report_lines(const profile_check *c, const pdl_block *b, pdl_err *err) {
     for (pdl_str rest = pdl_str_of(err->msg); rest.n;) {
         size_t end = pdl_str_find(rest, PDL_STR("\n"), 0);
@@ -125,7 +125,7 @@ static void check_block(void *user, const pdl_block *b) {
     bool caught = c->caught;
     const pdl_sandbox *unused;
     pdl_err err = {0};
-    /* the body of a function runs in the profiles of those that call it */
+    /* the body of a function runs in the profiles of its callers */
     if (b->kind == PDL_BLOCK_function) {
         pdl_drop(c->outer);
         c->outer = pdl_keep(c->program);
@@ -156,7 +156,7 @@ void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
 }
 
 typedef struct profile_problems {
-    pdl_buf text; /* all, with their places */
+    pdl_buf text; /* all messages, with their places */
     pdl_err first;
     size_t n;
 } profile_problems;

@@ -22,7 +22,8 @@ static bool open_record(pdl_session *s, pdl_err *err) {
     return pdl_journal_record(s->opt.files.record, &info, &s->files.journal, err);
 }
 
-/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
+/* Opens a replay. A journal of schema 2 answers as a durable run that executes nothing new, one of
+ * schema 1 by itself. */
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (pdl_durable_is(o->files.replay)) return pdl_session_open_replay(s, err);
@@ -52,7 +53,7 @@ pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin) {
     return d;
 }
 
-/* A recording is shown and traced without the files of its program. */
+/* Records the program, so that a recording can be shown and traced without the program's files. */
 void pdl_session_record_program(pdl_session *s) {
     if (!s->loaded.program) return;
     pdl_val vars = pdl_session_with_variables(pdl_dict_new(4), s->opt.program.variables,

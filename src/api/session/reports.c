@@ -1,5 +1,5 @@
-/* reports.c -- who learns what happens in a run: the sink of the caller, journals, spans,
- * the trace.
+/* reports.c -- the receivers of the events of a run: the sink of the caller, journals, spans, the
+ * trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* The names that policies give to labels are theirs. */
+/* Appends an origin under the name that the policies give it. */
 static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
     const pdl_session *s = user;
     size_t bit = 0;

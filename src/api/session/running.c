@@ -1,4 +1,5 @@
-/* running.c -- the run of a session, and what runs inside it and beside it: their ends.
+/* running.c -- the run of a session, with the programs inside it and the runs beside it, and how
+ * they end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* session.c -- see session.h.
+/* session.c -- opens, steps and ends a session; see session.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,8 @@ bool pdl_session_ok(const pdl_session *s) {
            pdl_reports_ok(&s->reports) && pdl_group_ok(s);
 }
 
-/* The session does not last until the error is printed: its secrets are hidden here. */
+/* Reads the policies. The session ends before an error is printed, so its secrets are redacted
+ * here. */
 static bool read_policies(pdl_session *s, pdl_err *err) {
     pdl_err why = {0};
     pdl_buf b = PDL_BUF;
@@ -87,7 +88,7 @@ static bool begin_explain(pdl_session *s, pdl_err *err) {
     return !s->opt.run.allow.n || pdl_allow_read(s->opt.run.allow, &s->reports.allowed, err);
 }
 
-/* What the user asked for and the files that are named: an error comes before anything is read. */
+/* Opens the files that the user named, so that an error comes before anything is read. */
 static bool open_all(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (!pdl_around_open(s, err) || !check_timeouts(o, err) ||
@@ -122,7 +123,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
-/* Each part ends after those that use it. */
+/* Ends each part after those that use it. */
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
     pdl_running_stop(s);
@@ -186,7 +187,7 @@ bool pdl_session_park(pdl_session *s) {
     return pdl_session_only_waits(s) && pdl_durable_park(s->files.durable);
 }
 
-/* What is left of a time that began at start; -1: no limit. */
+/* Returns the rest of a time that began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;
@@ -254,7 +255,8 @@ bool pdl_session_is_ready(const pdl_session *s) {
            pdl_open_files_are_ready(&s->files);
 }
 
-/* The answers of hooks, caches and recordings wait for the poll of their world. */
+/* Steps without waiting. The answers of hooks, caches and recordings wait for the poll of their
+ * world. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->running.run);
     bool polls = s->opt.files.replay.n || s->files.durable || hooks_are_ready(s) ||
@@ -263,7 +265,7 @@ pdl_step pdl_session_turn(pdl_session *s) {
     return done;
 }
 
-/* Programs inside those of the members. True when one of them ended. */
+/* Steps programs inside those of the members. Returns true when one of them ended. */
 bool pdl_session_turn_inner(pdl_session *s) {
     if (s->group.jobs) pdl_jobs_launch(s->group.jobs);
     return pdl_subruns_step(s->running.subs);

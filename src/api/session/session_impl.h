@@ -1,4 +1,4 @@
-/* session_impl.h -- private to api: what a session consists of.
+/* session_impl.h -- the functions that the files of a session share. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,35 +23,36 @@ struct pdl_session {
 };
 bool pdl_session_ok(const pdl_session *s); /* for assertions: all parts */
 
-/* reports.c: the sinks of the run of the session. */
+/* reports.c. Adds the sinks of the run of the session. */
 void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks);
 
-/* The worlds between the runs of the session and who answers; built when it is first called, which
- * is when policies are known. */
+/* Returns the worlds between the runs of the session and the worlds that answer; built at the first
+ * call, when policies are known. */
 pdl_chain *pdl_session_chain(pdl_session *s);
-/* answerers.c: its last row. */
+/* answerers.c. Returns its last row. */
 pdl_world *pdl_session_answer_world(pdl_session *s);
 
-/* durable_session.c: what a durable run beside others sees; its end. */
+/* durable_session.c. Returns the first world of a durable run beside others;
+ * pdl_session_end_durable ends it. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
 
-/* telemetry.c: the exporter of a session that has its own environment; the spans of a run. Error:
- * usage. */
+/* telemetry.c. Opens the exporter of a session that has a separate environment. Error: usage. */
 PDL_MUST bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err);
 void pdl_session_close_telemetry(pdl_session *s);
 void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks);
 void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pdl_sinks *sinks);
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
-/* For requests to models: user is the session whose environment is used. */
+/* Writes the trace context for requests to models: user is the session whose environment is
+ * used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 const char *pdl_session_tracestate(const pdl_session *s);
 
-/* The environment of a session (user); the time of an event of a run that is not replayed. */
+/* Returns a variable of the environment of a session (user). */
 const char *pdl_session_env_of(void *user, const char *name);
-/* A variable that is in force for a purpose that needs as much as `needed`; NULL: it is not set, or
- * does not count. An error of what it names says that the variable does. */
+/* Returns a variable that is in force for a purpose that needs as much as `needed`; NULL when it is
+ * not set, or does not count. An error about what it names mentions the variable. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
@@ -65,47 +66,46 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
 void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                            void *answer_user);
 
-/* precheck.c: a world that checks the program of the session before its first request. */
+/* precheck.c. Makes a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c: policies. A program was read that is not the main one, from this file (empty: its text
- * was computed): its own policy is in force for what it does. Errors: io, syntax, schema, limit. */
+/* guard.c. Puts in force the policy of a program other than the main one, read from this file
+ * (empty: its text was computed), for what that program does. Errors: io, syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);
 /* Sets the options of a run that depend on policies: pdl_run_options.guard. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
-/* Those of the command line and the environment are read at once, that of the program when the run
- * begins; then the world that asks them is opened. */
+/* Reads the policies of the command line and the environment at once; that of the program is read
+ * when the run begins, and then the world that asks them is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 void pdl_session_fill_masks(pdl_session *s);           /* after policies were read */
 pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
-/* A durable run: what confines it is kept; one that continues has all of that again, whatever its
+/* Keeps what confines a durable run; one that continues gets all of that again, whatever its
  * program and its host say now. Error: usage. */
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
-/* What the sink does not show: valid from the beginning, filled in when policies are read. */
+/* Returns the labels that the sink does not show: valid from the beginning, filled when policies
+ * are read. */
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
-/* Error output of code: is it ours to show, and then how. user: a session. */
+/* Returns true when error output of code is shown by the session. user: a session. */
 bool pdl_session_takes_errors(void *user);
 void pdl_session_show_errors(void *user, pdl_str bytes);
 
-/* profiles.c: the sandbox, where the options or the policies so far ask for one; the profile of
- * the policies from number `from` on, which confines the program. */
+/* profiles.c. Opens the sandbox, if the options or the policies so far ask for one. */
 PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
-/* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be kept. */
+/* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be enforced. */
 PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err);
 
-/* recording.c: the journal of --record or --replay, in front of the worlds. Errors: usage, io,
- * replay. */
+/* recording.c. Opens the journal of --record or --replay. Errors: usage, io, replay. */
 PDL_MUST bool pdl_session_open_journal(pdl_session *s, pdl_err *err);
-/* Before the run starts: the recording keeps its program and its variables. */
+/* Records the program and its variables, before the run starts. */
 void pdl_session_record_program(pdl_session *s);
-/* Adds the variables, which come from outside, to d. Takes d. */
+/* Adds the variables, with their origin, to d. Takes d. */
 pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin);
 
-/* durable_session.c: the journal that --replay names answers. Errors: io, replay. */
+/* durable_session.c. Lets the journal that --replay names answer. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);
 
 #endif

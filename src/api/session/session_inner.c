@@ -1,6 +1,6 @@
-/* session_inner.c -- see session_impl.h: the runs of programs that code of the session builds, and
- * the runs beside its own, those of servers and batches. Each has its range of effect ids, so
- * that one loop and one set of worlds serve all.
+/* session_inner.c -- runs of programs that code of the session builds, and runs beside its own,
+ * those of servers and batches; see session_impl.h. Each has its range of effect ids, so that one
+ * loop and one set of worlds serve all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* The session in whose run, or in a program inside of it, the code runs. */
+/* Returns the session in whose run, or in a program inside it, the code runs. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
     uint32_t range = pdl_subruns_root(s->running.subs, code->id);
     pdl_session **all = s->group.members,
@@ -28,7 +28,8 @@ static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
 
 /* --- programs met while running --------------------------------------------------------------- */
 
-/* The place of the error outlives the program, so its source is copied. */
+/* Fails with the errors of a program. The place of the error outlives the program, so its source is
+ * copied. */
 static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
     if (p->yaml_failed && p->diags.n) {
         const pdl_diag *d = &p->diags.p[0];
@@ -73,7 +74,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     return ok;
 }
 
-/* --- what code asks of the run ---------------------------------------------------------------- */
+/* --- requests of code to the run -------------------------------------------------------------- */
 
 typedef struct input_asker {
     pdl_worker_answer_fn *answer;
@@ -94,7 +95,8 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_free(a);
 }
 
-/* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
+/* Makes an INPUT effect of input() of Python code, which is recorded and replayed like any
+ * other. */
 void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                            void *answer_user) {
     pdl_session *s = user;
@@ -117,7 +119,7 @@ static void advise_source(void *user, pdl_str from, pdl_str path, bool import, p
     pdl_find_advise(&finder, from, path, import, err);
 }
 
-enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
+enum { SPAWN_TURNS = 500 }; /* turns of loops, some milliseconds, before others get a turn */
 
 pdl_run_options pdl_session_machine_options(pdl_session *s) {
     const pdl_policies *policies = s->rules.policies;
@@ -159,14 +161,15 @@ pdl_run_options pdl_session_machine_options(pdl_session *s) {
     return o;
 }
 
-/* The variables of a run, each with its origin: what has one keeps it. */
+/* Returns the variables of a run with their origin; a value that has an origin keeps it. */
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
     return pdl_session_with_variables(d, vars, origin);
 }
 
-/* What code hands to a program may hold all that went into the code. Owned. */
+/* Returns the variables that code passes to a program. They may hold everything that the code got,
+ * so they have its labels. Owned. */
 static pdl_val scope_of(pdl_vref request, pdl_label label) {
     pdl_vref given = pdl_dict_getz(request, "scope");
     pdl_val d = pdl_dict_new(4);
@@ -205,7 +208,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     o.sandbox = code->sandbox;
     o.modules = code->modules | built->modules;
     o.by_code = true;
-    /* what the code got may be in the program that it made */
+    /* the program that code made may hold what the code got */
     pdl_label label = pdl_policy_label_of_code(code);
     if (label) pdl_code_relabel(built, label);
     o.strict_control = o.strict_control || (label && o.strict_plans);
@@ -223,7 +226,8 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
 
 /* --- runs beside that of the session ---------------------------------------------------------- */
 
-/* Where repetitions of an effect are counted: those of programs inside of others with theirs. */
+/* Returns the view in which repetitions of an effect are counted: programs inside others share
+ * theirs. */
 static pdl_cache_view *view_of(void *user, uint32_t effect) {
     pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->running.subs, effect);
@@ -231,7 +235,7 @@ static pdl_cache_view *view_of(void *user, uint32_t effect) {
     return beside ? s->running.beside.views[root - PDL_SUB_RANGES] : NULL;
 }
 
-/* With a cache each group of runs counts its own repetitions. */
+/* Chooses a view of the cache: each group of runs counts its own repetitions. */
 static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->files.cache) return;
     if (!s->running.beside.group_views) {
@@ -286,7 +290,7 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_session_end_durable(s, slot);
 }
 
-/* The value of the program `data: ${ stdlib }`, which requests no effect. */
+/* Returns the value of the program `data: ${ stdlib }`, which requests no effect. */
 pdl_val pdl_session_library(pdl_session *s) {
     pdl_run_options o = pdl_session_machine_options(s);
     pdl_code *code = NULL;

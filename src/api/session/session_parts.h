@@ -1,13 +1,13 @@
 /* session_parts.h -- the parts of a session, each with its file: what it holds, how it ends, and
  * what is always true of it (its _ok, asserted in builds with assertions). Private to api.
  *
- *   around   surroundings.c   what the process and its user have around every run
- *   rules    session_rules.c  what may be done: policies, what sinks hide, sandboxes
+ *   around   surroundings.c   the environment of every run: process, user, folders
+ *   rules    session_rules.c  what may be done: policies, what sinks redact, sandboxes
  *   files    open_files.c     journals and caches, which answer or record
- *   chain    chain.c          the worlds between the run and who answers
+ *   chain    chain.c          the worlds between the run and those that answer
  *   loaded   loaded.c         the program: from its text to its code
- *   running  running.c        the run, and what runs inside it and beside it
- *   reports  reports.c        who learns what happens: traces, spans, clocks of replays
+ *   running  running.c        the run, and the programs inside it and beside it
+ *   reports  reports.c        the receivers of events: traces, spans, clocks of replays
  *   group    members.c        what the tasks of an engine have in common
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -29,14 +29,14 @@
 #include "trace/fold.h"
 #include "trace/later.h"
 
-/* A member of an engine borrows all but the hider. */
+/* A member of an engine borrows all but the redactor. */
 typedef struct pdl_around {
     pdl_environ *env;
     pdl_secrets *secrets; /* in use: each is redacted wherever something is shown */
     pdl_hider debug_hider;
     struct pdl_loop *loop;
-    pdl_folders folders; /* PDL_PATH and the installed library */
-    pdl_prices *prices;  /* NULL: none */
+    pdl_folders folders;   /* PDL_PATH and the installed library */
+    pdl_prices *prices;    /* may be NULL */
     struct pdl_otlp *otlp; /* sends spans for the session and its members, or NULL */
 } pdl_around;
 PDL_MUST bool pdl_around_open(pdl_session *s, pdl_err *err);
@@ -44,19 +44,21 @@ void pdl_around_end(pdl_session *s);
 bool pdl_around_ok(const pdl_around *a);
 
 typedef struct pdl_session_rules {
-    pdl_policies *policies; /* NULL: none */
-    pdl_val modules;        /* {name and text: bit} of programs with policies; absent: none */
+    pdl_policies *policies; /* may be NULL */
+    /* {name and text: bit} of programs with policies; absent when there are none */
+    pdl_val modules;
     pdl_policy_memories *memories;  /* the session and its members share them */
     pdl_mask masks[PDL_SINK_COUNT]; /* for the sinks that hide labels */
-    pdl_mask collected;     /* a collector of telemetry does not get what these hide */
-    pdl_confined *confined; /* the sandboxes */
-    pdl_val profiles;       /* list with the profile of the program's policy; absent: none */
+    pdl_mask collected;             /* a collector of telemetry does not get what these hide */
+    pdl_confined *confined;         /* the sandboxes */
+    /* list with the profile of the program's policy; absent when there is none */
+    pdl_val profiles;
 } pdl_session_rules;
 pdl_confined *pdl_session_confined(const pdl_session *s); /* for a member, that of its engine */
 void pdl_session_rules_end(pdl_session_rules *r);
 bool pdl_session_rules_ok(const pdl_session_rules *r);
 
-/* All may be NULL. */
+/* All members may be NULL. */
 typedef struct pdl_open_files {
     pdl_journal *journal; /* --record, or the replay of a recording */
     pdl_durable *durable; /* borrowed unless it is `owned` */
@@ -65,7 +67,7 @@ typedef struct pdl_open_files {
     pdl_cache *cache;
 } pdl_open_files;
 PDL_MUST bool pdl_open_files_open(pdl_session *s, pdl_err *err);
-/* Is an answer there that the poll of their worlds delivers? */
+/* Returns true when an answer waits for the poll of their worlds. */
 bool pdl_open_files_are_ready(const pdl_open_files *f);
 void pdl_open_files_end(pdl_open_files *f);
 bool pdl_open_files_ok(const pdl_open_files *f);
@@ -82,9 +84,9 @@ void pdl_loaded_end(pdl_loaded *l);
 bool pdl_loaded_ok(const pdl_loaded *l);
 
 /* Runs beside that of the session, by slot: each list has PDL_SPAWN_SLOTS entries, and is NULL
- * until one of them needs it. */
+ * until a run needs it. */
 typedef struct pdl_beside {
-    pdl_chain **chains; /* rows of durable runs */
+    pdl_chain **chains;           /* rows of durable runs */
     pdl_cache_view **group_views; /* made for the last group that began in the slot */
     pdl_cache_view **views;       /* used by the last run in the slot */
     struct pdl_otlp_run **spans;
@@ -92,40 +94,42 @@ typedef struct pdl_beside {
 
 typedef struct pdl_running {
     pdl_run *run;
-    pdl_budget *budget; /* NULL: none */
-    pdl_subruns *subs;  /* programs inside; those of a member are in the list of its engine */
+    pdl_budget *budget; /* may be NULL */
+    /* programs inside the run; those of a member are in the list of its engine */
+    pdl_subruns *subs;
     pdl_reserve *reserve; /* memory that all runs share */
     pdl_beside beside;
     uint32_t next_input; /* ids of INPUT effects made for code */
 } pdl_running;
-/* Ends the run and the programs inside it. Later, when the chain is closed: the rest. */
+/* Ends the run and the programs inside it; pdl_running_end ends the rest, when the chain is
+ * closed. */
 void pdl_running_stop(pdl_session *s);
 void pdl_running_end(pdl_running *r);
-void pdl_beside_end(pdl_session *s); /* before the files that they use are closed */
+void pdl_beside_end(pdl_session *s); /* called before the files that they use are closed */
 bool pdl_running_ok(const pdl_running *r);
 
 typedef struct pdl_reports {
-    pdl_fold *fold;   /* NULL: no trace */
-    pdl_later *later; /* gives events to `fold` later, or NULL */
-    pdl_times *times; /* the clock of a replay that is traced, or NULL */
-    struct pdl_otlp_run *spans; /* NULL: none */
-    pdl_reached *reached; /* NULL: nothing is explained */
-    unsigned allowed;     /* PDL_ALLOW_...: explain really does these */
+    pdl_fold *fold;             /* NULL without a trace */
+    pdl_later *later;           /* gives events to `fold` later, or NULL */
+    pdl_times *times;           /* the clock of a replay that is traced, or NULL */
+    struct pdl_otlp_run *spans; /* may be NULL */
+    pdl_reached *reached;       /* NULL when nothing is explained */
+    unsigned allowed;           /* PDL_ALLOW_...: explain really executes these */
 } pdl_reports;
 void pdl_reports_end(pdl_reports *r);
 bool pdl_reports_ok(const pdl_reports *r);
 
 typedef struct pdl_group {
-    pdl_session *shared; /* the session of the engine, for a member; else NULL */
-    uint32_t slot;       /* its number there */
+    pdl_session *shared;   /* the session of the engine, for a member; else NULL */
+    uint32_t slot;         /* its number there */
     pdl_session **members; /* PDL_MEMBER_SLOTS in the session of an engine, or NULL */
-    uint32_t next_slot;    /* where a free one is looked for */
-    pdl_jobs *jobs;        /* NULL: the engine has had no member */
+    uint32_t next_slot;    /* where the search for a free one begins */
+    pdl_jobs *jobs;        /* NULL when the engine has had no member */
 } pdl_group;
 /* Takes a slot among the members of another session. Error: limit. */
 PDL_MUST bool pdl_group_join(pdl_session *s, pdl_session *shared, pdl_err *err);
 void pdl_group_leave(pdl_session *s);
-void pdl_group_end(pdl_group *g); /* when all members have left */
+void pdl_group_end(pdl_group *g); /* called when all members have left */
 bool pdl_group_ok(const pdl_session *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* subruns.c -- see subruns.h.
+/* subruns.c -- starts, steps and ends programs inside others; see subruns.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ typedef struct subrun {
 
 struct pdl_subruns {
     subrun *first;
-    uint32_t n_made; /* numbers their places */
+    uint32_t n_made; /* counts the programs, to number their places */
     uint32_t last;   /* range that was taken last */
     bool taken[PDL_SUB_RANGES];
 };
@@ -41,7 +41,8 @@ void pdl_subruns_free(pdl_subruns *s) {
     pdl_free(s);
 }
 
-/* The range after the one that was taken last, so that ids are not reused soon; 0: all are taken.
+/* Returns the next free range after the one that was taken last, so that ids are not reused soon; 0
+ * when all are taken.
  */
 static uint32_t free_range(pdl_subruns *s) {
     for (uint32_t i = 1; i < PDL_SUB_RANGES; i++) {

@@ -1,4 +1,4 @@
-/* subruns.h -- programs that run inside of others: exec_str of Python code. Private to api.
+/* subruns.h -- programs that run inside others: exec_str of Python code. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,20 +7,20 @@
 
 #include "vm/vm.h"
 
-/* All runs of a session use the same worlds: each has its own range of effect ids. Range 0 is that
- * of the main run, those below PDL_SUB_RANGES belong to programs inside of others, those after it
- * to runs beside each other (pdl_session_spawn). */
+/* The ranges of effect ids: all runs of a session use the same worlds, and each has a range. Range
+ * 0 is that of the main run, those below PDL_SUB_RANGES belong to programs inside others, those
+ * after it to runs beside each other (pdl_session_spawn). */
 enum { PDL_RANGE_IDS = 1 << 18, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
 pdl_subruns *pdl_subruns_new(void);
-void pdl_subruns_free(pdl_subruns *s); /* without answers to those who asked; NULL is fine */
+void pdl_subruns_free(pdl_subruns *s); /* sends no answers; s may be NULL */
 
 typedef void pdl_sub_done_fn(void *user, pdl_val result,
                              const pdl_err *err); /* result is taken; absent on failure */
 
-/* Runs code for the code block that asks. o: all but ids and place; its dir is copied. all: the
- * result is {result, scope, trace, replay, usage}. Error: limit, when too many run already. */
+/* Runs code for the code block asker. o: all but ids and place; its dir is copied. all: the result
+ * is {result, scope, trace, replay, usage}. Error: limit, when too many run already. */
 PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
                                 pdl_code *code, pdl_vref variables, bool all, pdl_sub_done_fn *done,
                                 void *done_user, pdl_err *err);
@@ -29,9 +29,9 @@ PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run
 bool pdl_subruns_step(pdl_subruns *s);
 bool pdl_subruns_are_ready(const pdl_subruns *s);
 
-/* The range of the outermost run in which this effect was requested. */
+/* Returns the range of the outermost run in which this effect was requested. */
 uint32_t pdl_subruns_root(const pdl_subruns *s, uint32_t effect);
-/* Ends those inside of the run of this range, whose results are not needed any more. */
+/* Ends those inside the run of this range, whose results are not needed any more. */
 void pdl_subruns_cancel(pdl_subruns *s, uint32_t range);
 
 #endif

@@ -1,5 +1,5 @@
-/* surroundings.c -- what the process and its user have around every run: variables,
- * secrets, the loop, folders, prices; and debug lines without secrets.
+/* surroundings.c -- the environment of every run: variables, secrets, the loop, folders, prices;
+ * and debug lines without secrets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ static void find_path(pdl_session *s) {
                                         s->opt.program.path, s->opt.program.n_path);
 }
 
-/* A table that cannot be read is an error before anything runs. */
+/* Reads the table of prices. One that cannot be read is an error before anything runs. */
 static bool read_prices(pdl_session *s, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
     pdl_str path = s->opt.models.prices.n ? s->opt.models.prices : pdl_str_of(named ? named : "");
@@ -49,7 +49,7 @@ static void redact_line(void *user, pdl_str line, pdl_buf *out) {
     pdl_hider_feed_lines(&s->around.debug_hider, line, out);
 }
 
-/* Debug lines hold no secrets of the session; lines that are held back are written at its end. */
+/* Redacts debug lines; lines that are held back are written at the end of the session. */
 static void redact_debug(pdl_session *s) {
     s->around.debug_hider = PDL_HIDER(s->around.secrets);
     if (!s->opt.reports.debug || s->opt.reports.debug->hide) return;

@@ -1,5 +1,5 @@
 /* telemetry.c -- the traces of sessions for a collector. One exporter serves a session and all that
- * share its loop; each run has its own spans.
+ * share its loop; each run has separate spans.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,11 +1,11 @@
-/* dotenv.c -- see dotenv.h.
+/* dotenv.c -- reads a `.env` file; see dotenv.h.
  *
  * A file that sets keys for Python programs sets the same for ours: NAME=VALUE with blanks around
  * the sign, `export` before it, quotes of two kinds that may span lines (a private key does),
- * comments after a blank, ${NAME} and ${NAME:-default}. What has none of these forms sets nothing,
- * and is named by its line alone, because its text may be a key. A quote without an end would be
- * looked for through the rest of the file by each line that has one: after the first, quotes end
- * with their line.
+ * comments after a blank, ${NAME} and ${NAME:-default}. A statement without one of these forms sets
+ * nothing, and is reported by its line number alone, because its text may be a key. A quote without
+ * an end would be searched through the rest of the file by each line that has one: after the first,
+ * quotes end with their line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,17 +17,18 @@
 
 #include "base/banned.h"
 
-/* Of all values together, beyond which none is expanded: each may name the one before twice. */
+/* The limit of all values together, beyond which none is expanded: each may name the previous one
+ * twice. */
 enum { MOST_EXPANDED = 4 << 20 };
 
 typedef struct dotenv_reader {
     pdl_str text;
-    size_t expanded;   /* bytes of values so far */
+    size_t expanded; /* bytes of values so far */
     size_t at;
-    unsigned line;     /* of at */
+    unsigned line;     /* line of at */
     size_t counted;    /* up to where lines were counted */
     bool one_line;     /* quotes end with their line */
-    const char *wrong; /* with the statement; NULL: nothing */
+    const char *wrong; /* what is wrong with the statement; NULL when nothing is */
 } reader;
 
 static bool ends_line(char c) {
@@ -59,7 +60,8 @@ static unsigned line_at(reader *r) {
     return r->line;
 }
 
-/* The text up to the quote that ends it; at is behind that. Empty, with r->wrong: there is none. */
+/* Returns the text up to the quote that ends it, and moves past that. Empty, with r->wrong, when
+ * there is none. */
 static pdl_str quoted(reader *r, char quote) {
     size_t from = r->at + 1, i = from;
     while (i < r->text.n && r->text.p[i] != quote && !(r->one_line && ends_line(r->text.p[i])))
@@ -84,7 +86,7 @@ static void put_unescaped(pdl_str s, bool is_double, pdl_buf *out) {
     }
 }
 
-/* A comment begins after a blank. */
+/* Reads a value without quotes. A comment begins after a blank. */
 static void read_unquoted(reader *r, pdl_buf *out) {
     size_t from = r->at;
     skip_line(r);
@@ -113,7 +115,7 @@ static pdl_str read_name(reader *r) {
     return pdl_str_sub(r->text, from, r->at);
 }
 
-/* Puts the value with the values of the variables that it names. */
+/* Appends the value with the values of the variables that it names. */
 static void expand(reader *r, pdl_str v, const pdl_dotenv_user *to, pdl_buf *out) {
     for (size_t at = 0; at < v.n;) {
         if (r->expanded + out->len > MOST_EXPANDED) {
@@ -150,7 +152,7 @@ static bool skip_export(reader *r) {
     return true;
 }
 
-/* At a byte that is not blank. */
+/* Reads a statement, at a byte that is not blank. */
 static void read_statement(reader *r, const pdl_dotenv_user *to) {
     pdl_buf raw = PDL_BUF, value = PDL_BUF;
     r->wrong = NULL;

@@ -7,13 +7,13 @@
 
 #include "base/str.h"
 
-/* Called in the order of the file. Texts live during the call. */
+/* Receives the lines in the order of the file. Texts live during the call. */
 typedef struct pdl_dotenv_user {
     void *user;
-    void (*put)(void *user, pdl_str name, pdl_str value); /* neither holds a NUL */
-    /* Of a variable that a value names as ${NAME}; NULL: not set. */
+    void (*put)(void *user, pdl_str name, pdl_str value); /* neither contains a NUL */
+    /* Returns a variable that a value names as ${NAME}; NULL when it is not set. */
     const char *(*get)(void *user, const char *name);
-    /* The statement that begins in this line sets nothing. */
+    /* Reports that the statement which begins in this line sets nothing. */
     void (*wrong)(void *user, unsigned line, const char *why);
 } pdl_dotenv_user;
 

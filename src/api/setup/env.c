@@ -1,4 +1,4 @@
-/* env.c -- see env.h.
+/* env.c -- finds and reads the `.env` file, and looks variables up; see env.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,10 +23,10 @@ enum { MAX_DOTENV = 1 << 20 };
 
 struct pdl_environ {
     pdl_arena *arena;
-    pdl_map vars; /* of the file: name -> char * */
+    pdl_map vars; /* variables of the file: name -> char * */
 };
 
-/* What a file says while it is read. */
+/* The state while a file is read. */
 typedef struct env_reading {
     pdl_environ *e;
     const char *path;
@@ -77,7 +77,7 @@ static void read_file(pdl_environ *e, const char *path, const pdl_environ_notes 
     pdl_buf_fini(&b);
 }
 
-/* The nearest .env from the working directory upwards. */
+/* Finds the nearest .env from the working directory upwards. */
 static void find_file(pdl_environ *e, const pdl_environ_notes *notes) {
     char dir[4096];
     if (!getcwd(dir, sizeof dir)) return;

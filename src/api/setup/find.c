@@ -1,4 +1,4 @@
-/* find.c -- see find.h.
+/* find.c -- searches the folders of a run for included and imported files; see find.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,8 @@ static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, p
     return false;
 }
 
-/* The name of a file of dir that is like path, as it would be written. */
+/* Appends the most similar name of a file in dir, in the form in which the program would write
+ * it. */
 static bool similar_in(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf where = PDL_BUF;
     pdl_str own = pdl_file_folder(path), name = pdl_file_name(path), suffix = PDL_STR(".pdl");
@@ -65,7 +66,7 @@ static bool find_similar(const pdl_finder *f, pdl_str from, pdl_str path, bool i
 static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf one = PDL_BUF;
     pdl_buf_put(&one, folder.n ? folder : PDL_STR("."));
-    /* as a whole item of the list: a folder may be the beginning of another's name */
+    /* compare whole items of the list, since a folder may be the beginning of another's name */
     pdl_buf_putc(&one, ';');
     if (pdl_str_find(pdl_buf_str(out), pdl_buf_str(&one), 0) == PDL_NOT_FOUND) {
         if (out->len) PDL_PUT(out, " ");
@@ -74,7 +75,7 @@ static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf_fini(&one);
 }
 
-/* An import that names a folder, as those of Python may. */
+/* Returns true for an import that names a folder, as imports of Python may. */
 static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
     pdl_buf at = PDL_BUF;
     join(pdl_file_folder(f->file), path, false, &at);
@@ -85,7 +86,8 @@ static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
-/* `react/qwen` of the library is imported as lib/react/qwen. */
+/* Returns true for a name such as `react/qwen` of the library, which is imported as
+ * lib/react/qwen. */
 static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
     pdl_buf inside = PDL_BUF, name = PDL_BUF;
     PDL_PUT(&inside, "lib/");

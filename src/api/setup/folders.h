@@ -1,4 +1,5 @@
-/* folders.h -- where imports are looked for beside the folder of the program. Private to api.
+/* folders.h -- the folders in which imports are searched, besides that of the program. Private to
+ * api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,14 +9,16 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* n of them. The first n_chosen were chosen by a person, and a library may be anywhere in them; the
- * others are where the installation may be, whose library is in their folder lib. */
+/* The first n_chosen of the n folders were chosen by a person, and a library may be anywhere in
+ * them; the others are possible places of the installation, whose library is in their folder
+ * lib. */
 typedef struct pdl_folders {
     pdl_str *path;
     size_t n, n_chosen;
 } pdl_folders;
 
-/* Those of var (PDL_PATH; NULL: none) and given, then the places of the installation. In the arena.
+/* Returns the folders of var (PDL_PATH; may be NULL) and given, then the places of the
+ * installation. In the arena.
  */
 pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given,
                             size_t n_given);

@@ -1,4 +1,4 @@
-/* keys.c -- see keys.h.
+/* keys.c -- finds keys in the text of a program; see keys.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +9,16 @@
 #include "base/banned.h"
 
 enum {
-    DEEPEST = 400,    /* as deep as YAML is read */
-    DEEPEST_CODE = 8, /* programs in texts of programs */
+    DEEPEST = 400,    /* the depth to which YAML is read */
+    DEEPEST_CODE = 8, /* depth of programs in texts of programs */
 };
 
 static pdl_str text_of(const pdl_node *n) {
     return pdl_node_is_str(n) ? n->text : (pdl_str){"", 0};
 }
 
-/* A mapping of the program as a value: scalars that are texts, and mappings and lists of them. */
+/* Returns a mapping of the program as a value: scalars that are texts, and mappings and lists of
+ * them. */
 static pdl_val value_of(const pdl_node *n, unsigned depth) {
     if (depth > DEEPEST || n->kind == PDL_NODE_SCALAR) return pdl_text(text_of(n));
     if (n->kind == PDL_NODE_SEQ) {
@@ -34,7 +35,7 @@ static pdl_val value_of(const pdl_node *n, unsigned depth) {
 
 static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth);
 
-/* The text of a block of `lang: pdl` is a program with keys of its own. */
+/* Walks the text of a block of `lang: pdl`, which is a program that may have keys, too. */
 static void walk_code(pdl_secrets *s, pdl_str code, unsigned depth) {
     bool ok;
     pdl_program *p = pdl_program_new();

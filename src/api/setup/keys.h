@@ -1,4 +1,4 @@
-/* keys.h -- keys that are written in the text of a program. Private to api.
+/* keys.h -- finds keys that are written in the text of a program. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "yaml/node.h"
 
 /* Registers secrets under `parameters` of the program, before the program, or an error with a line
- * of it, is shown. Works for programs with errors too. */
+ * of it, is shown. Works for programs with errors, too. */
 void pdl_api_note_program(pdl_secrets *secrets, const pdl_program *p);
 
 #endif

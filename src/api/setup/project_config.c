@@ -1,8 +1,8 @@
-/* project_config.c -- see config.h.
+/* project_config.c -- finds and reads pdl.toml; see config.h.
  *
- * The nearest one counts, in the folder of the program or above it, up to the root of a work tree
- * of git or the home folder. A file of another user is left out: in a folder that everybody may
- * write to, it would decide where imports come from.
+ * The nearest file is used, in the folder of the program or above it, up to the root of a work tree
+ * of git or the home folder. A file of another user is ignored: in a folder that everyone may write
+ * to, it would decide where imports come from.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,7 @@ static bool is_there(const pdl_buf *folder, const char *name) {
     return found;
 }
 
-/* The absolute folder of a program. */
+/* Stores the absolute folder of a program. */
 static bool start_folder(pdl_str file, pdl_buf *folder) {
     char cwd[4096];
     pdl_str dir = pdl_file_folder(file);
@@ -48,7 +48,7 @@ static bool start_folder(pdl_str file, pdl_buf *folder) {
     return true;
 }
 
-/* Path of the nearest file, into path; its folder is what remains in folder. */
+/* Finds the nearest file; path gets its path, and folder its folder. */
 static bool find(pdl_buf *folder, pdl_buf *path) {
     const char *home = getenv("HOME");
     for (int up = 0; up < MAX_UP; up++) {

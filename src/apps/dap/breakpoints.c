@@ -1,7 +1,7 @@
-/* breakpoints.c -- see debugger.h: lines at which blocks begin.
+/* breakpoints.c -- lines at which blocks begin; see debugger.h.
  *
- * A plain value in the position of a block is one. A breakpoint belongs to the first block that
- * begins at its line or below: the file is loaded to find it, so that the client shows at once
+ * A plain value in the position of a block is a block, too. A breakpoint belongs to the first block
+ * that begins at its line or below: the file is loaded to find it, so that the client shows at once
  * where the program will stop.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ static void add_line(void *user, const pdl_block *b) {
     pdl_block_each_child(b, add_line, l);
 }
 
-/* The lines at which blocks of a file begin, in any order. */
+/* Finds the lines at which blocks of a file begin, in any order. */
 static void find_lines(const char *file, line_list *l) {
     pdl_buf text = PDL_BUF_INIT(MOST_FILE);
     pdl_err err = {0};
@@ -45,7 +45,7 @@ static void find_lines(const char *file, line_list *l) {
     pdl_buf_fini(&text);
 }
 
-/* 0: there is none. */
+/* Returns 0 when there is none. */
 static uint32_t line_from(const line_list *l, uint32_t wanted) {
     uint32_t best = 0;
     for (size_t i = 0; i < l->lines.n; i++)
@@ -84,7 +84,8 @@ static char *text_of(pdl_vref d, const char *key) {
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
-/* A number alone: from that hit on. Longer texts come before their beginnings. */
+/* The comparisons of hits; a number alone means from that hit on. Longer texts come before their
+ * beginnings. */
 static const struct {
     const char *text;
     dap_hits_test test;
@@ -92,7 +93,7 @@ static const struct {
                   {">", DAP_HITS_OVER},  {"<", DAP_HITS_UNDER},  {"=", DAP_HITS_IS},
                   {"%", DAP_HITS_EVERY}};
 
-/* Reads `3`, `== 3`, `% 2` and the like; empty: each hit. */
+/* Reads `3`, `== 3`, `% 2` and the like; an empty text means each hit. */
 static bool read_hits(pdl_str text, dap_breakpoint *b) {
     pdl_str s = pdl_str_trim(text);
     b->hits_test = DAP_HITS_FROM;
@@ -189,7 +190,8 @@ static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_dap_references_fini(g);
 }
 
-/* A condition that cannot be evaluated stops, so that its mistake is seen. */
+/* Returns true when the condition holds. One that cannot be evaluated stops the program, so that
+ * the user sees its mistake. */
 static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_buf why = PDL_BUF;
     pdl_val v;
@@ -206,7 +208,8 @@ static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     return truth;
 }
 
-/* A file has other names than that of the editor: a program imports ../common/util. */
+/* Returns true when the breakpoint is in the file, whose name may differ from the editor's: a
+ * program imports ../common/util. */
 static bool is_in_file(const dap_breakpoint *b, pdl_str name) {
     if (pdl_str_is(name, b->file)) return true;
     if (!pdl_str_eq(pdl_file_name(name), pdl_file_name(pdl_str_of(b->file)))) return false;

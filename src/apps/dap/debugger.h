@@ -1,4 +1,4 @@
-/* debugger.h -- private to dap: the state of a debugged run.
+/* debugger.h -- the state of a debugged run. Private to dap.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,12 +15,13 @@
 
 /* A block that has begun and not ended. */
 typedef struct dap_frame {
-    uint32_t id; /* of the protocol */
+    uint32_t id; /* id in the protocol */
     const pdl_block *block;
-    struct pdl_program *program; /* kept */
-    pdl_val context;             /* incoming messages; absent: unknown */
-    pdl_scope *scope;            /* variables when it began, or when its last part did; kept */
-    bool is_called;              /* a function or file that the block around it calls */
+    struct pdl_program *program; /* owned */
+    pdl_val context;             /* incoming messages; absent when they are unknown */
+    /* variables at its beginning, or when its last part began; owned */
+    pdl_scope *scope;
+    bool is_called; /* a function or file that the block around it calls */
 } dap_frame;
 
 /* A strand of execution: the main one, or an iteration of a map. */
@@ -29,15 +30,15 @@ typedef struct dap_thread {
     PDL_VEC(dap_frame) frames; /* outermost first */
 } dap_thread;
 
-/* What the client may unfold: a value, and where it is, so that it can be changed. */
+/* A value that the client may unfold, and its place, so that it can be changed. */
 typedef struct dap_reference {
-    pdl_val value; /* owned; absent: another value has taken its place */
-    uint32_t frame; /* the variables of this frame; 0: another value */
-    size_t parent;  /* number of the value that holds it; 0: none */
-    pdl_val key;    /* there; absent: none. Owned */
+    pdl_val value;  /* owned; absent when another value has replaced it */
+    uint32_t frame; /* the frame whose variables it is; 0 for another value */
+    size_t parent;  /* number of the value that contains it; 0 when none does */
+    pdl_val key;    /* its key there; absent when there is none; owned */
 } dap_reference;
 
-/* How the number of hits is compared with the wanted one: the texts are in breakpoints.c. */
+/* How the number of hits is compared with the wanted one; breakpoints.c has the texts. */
 typedef enum {
     DAP_HITS_FROM,
     DAP_HITS_IS,
@@ -51,7 +52,7 @@ typedef struct dap_breakpoint {
     uint32_t id;
     char *file; /* path */
     uint32_t line;
-    char *condition, *log; /* or NULL */
+    char *condition, *log; /* may be NULL */
     dap_hits_test hits_test;
     int64_t hits_wanted, hits;
 } dap_breakpoint;
@@ -59,26 +60,26 @@ typedef struct dap_breakpoint {
 typedef enum { DAP_RUN, DAP_STEP_IN, DAP_STEP_OVER, DAP_STEP_OUT, DAP_PAUSE, DAP_ENTRY } dap_mode;
 
 typedef struct debugger {
-    int in, out; /* of the protocol */
+    int in, out; /* descriptors of the protocol */
     pdl_frame reader;
-    PDL_VEC(pdl_val) queue; /* messages received, from queue_head */
+    PDL_VEC(pdl_val) queue; /* received messages, from queue_head on */
     size_t queue_head;
     int64_t seq;
-    bool ended; /* the client is gone, or asked for the end */
-    /* The client has left the run to itself (disconnect with terminateDebuggee: false): nothing is
+    bool ended; /* the client has disconnected, or requested the end */
+    /* The client lets the run continue alone (disconnect with terminateDebuggee: false): nothing is
      * sent or read any more, nothing stops it, and the adapter ends with it. */
     bool released;
-    bool is_garbled; /* what the client sent is no protocol: the exit code is 1 */
+    bool is_garbled; /* the client's bytes are not the protocol: the exit code is 1 */
 
     char *program_path;
-    char home[4096]; /* the folder in which the adapter was started */
-    pdl_val data;   /* variables of the launch; a dict, or absent */
-    pdl_val wanted; /* the launch request that waits for configurationDone; or absent */
-    pdl_val arguments; /* of the launch; or absent */
-    pdl_val again;     /* arguments of the launch with which the run begins again; or absent */
+    char home[4096];   /* the folder in which the adapter was started */
+    pdl_val data;      /* variables of the launch; a dict, or absent */
+    pdl_val wanted;    /* the launch request that waits for configurationDone; may be absent */
+    pdl_val arguments; /* arguments of the launch; may be absent */
+    pdl_val again;     /* arguments of the launch with which the run begins again; may be absent */
     bool configured, no_debug;
     pdl_session *session;
-    pdl_check_config config; /* of the program; the session borrows it */
+    pdl_check_config config; /* settings of the program; the session borrows them */
     pdl_interner *names;
     volatile sig_atomic_t cancel;
     int input; /* write end of the program's standard input */
@@ -93,33 +94,34 @@ typedef struct debugger {
     bool stopped, evaluating;
     bool failing; /* blocks of a strand end because of a failure that was reported */
     uint32_t failing_fiber;
-    pdl_val failed_call; /* what the failure of a call says that was shown last; or absent */
-    bool lines_from_0, columns_from_0; /* as the client counts */
-    pdl_val failure;             /* what it says, while it is stopped at one; or absent */
+    pdl_val failed_call; /* error of the failed call that was shown last; may be absent */
+    bool lines_from_0, columns_from_0; /* the client counts lines, columns from 0 */
+    pdl_val failure;             /* message of the failure at which it is stopped; may be absent */
     const char *failure_kind;    /* the kind of error; static */
     uint32_t at_fiber;           /* where it is stopped */
-    pdl_val request;             /* the effect before which it is stopped; or absent */
-    pdl_val last_result;         /* of the block that ended last; or absent */
-    PDL_VEC(dap_reference) references; /* while it is stopped; the number of the first is 1 */
+    pdl_val request;             /* the effect before which it is stopped; may be absent */
+    pdl_val last_result;         /* result of the block that ended last; may be absent */
+    /* filled while it is stopped; the number of the first is 1 */
+    PDL_VEC(dap_reference) references;
 } debugger;
 
 /* --- message.c -------------------------------------------------------------------------------- */
 
-/* All take body. */
+/* Take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
 void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);
 PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *fmt, ...);
-/* Output of the program for the client's console; keys are hidden. */
+/* Sends output of the program to the client's console, with keys redacted. */
 void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrusted);
-/* Reads what is there; waits at most timeout_ms (-1: no limit) for the first byte. */
+/* Reads the available messages; waits at most timeout_ms (-1: no limit) for the first byte. */
 void pdl_dap_read(debugger *g, int timeout_ms);
-/* The oldest message, owned; false: there is none. */
+/* Returns the oldest message, owned; returns false when there is none. */
 bool pdl_dap_next(debugger *g, pdl_val *out);
 
 /* --- requests.c ------------------------------------------------------------------------------- */
 
 void pdl_dap_handle(debugger *g, pdl_vref request);
-/* What the arguments of launch say, which have no mistake. */
+/* Applies the arguments of launch, which were checked. */
 void pdl_dap_take_launch(debugger *g, pdl_vref args);
 
 /* --- launch.c --------------------------------------------------------------------------------- */
@@ -127,7 +129,7 @@ void pdl_dap_take_launch(debugger *g, pdl_vref args);
 /* Runs the program of the launch to its end, and reports it. */
 void pdl_dap_run(debugger *g);
 void pdl_dap_cancel(debugger *g);
-/* Cancels the run when the client is gone and has not released it. */
+/* Cancels the run when the client has disconnected and has not released it. */
 void pdl_dap_follow_client(debugger *g);
 
 /* --- stops.c ---------------------------------------------------------------------------------- */
@@ -135,18 +137,18 @@ void pdl_dap_follow_client(debugger *g);
 void pdl_dap_on_event(void *user, const pdl_event *e);
 dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* known or new */
 void pdl_dap_threads_fini(debugger *g);
-/* The frame with that id and its thread; NULL: there is none now. */
+/* Returns the frame with that id and its thread; NULL when there is none now. */
 dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread);
 
 /* --- breakpoints.c ---------------------------------------------------------------------------- */
 
-/* setBreakpoints: replaces those of a file; the body of the answer. */
+/* setBreakpoints: replaces those of a file. Returns the body of the answer. */
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args);
-/* Is there one at the block? Writes messages of log points. */
+/* Returns true when a breakpoint stops at the block. Writes the messages of log points. */
 bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber);
-/* The line at which a block begins; 0: unknown. */
+/* Returns the line at which a block begins; 0 when it is unknown. */
 uint32_t pdl_dap_line_of(const pdl_block *b);
-/* The run begins again: hits are counted from 0. */
+/* Resets the counts of hits, because the run begins again. */
 void pdl_dap_breakpoints_restart(debugger *g);
 void pdl_dap_breakpoints_fini(debugger *g);
 
@@ -154,21 +156,21 @@ void pdl_dap_breakpoints_fini(debugger *g);
 
 pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
-/* {result, variablesReference, ...} of a value, which is borrowed. */
+/* Adds {result, variablesReference, ...} for a value, which is borrowed. */
 pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
-/* The variables of a strand now as a dict, owned; empty when it is gone. */
+/* Returns the current variables of a strand as a dict, owned; empty when it has ended. */
 pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
-/* The same as the block of a frame sees them: of a caller, those of the caller. */
+/* Returns the variables as the block of a frame sees them: those of a caller for a caller. */
 pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f);
 void pdl_dap_references_fini(debugger *g);
-/* setVariable: a variable, or a part of one, gets the value of an expression. The body of the
- * answer; absent: it is refused, text is why. */
+/* setVariable: sets a variable, or a part of one, to the value of an expression. Returns the body
+ * of the answer; absent when it is refused, with the reason in text. */
 pdl_val pdl_dap_set_variable(debugger *g, pdl_vref args, pdl_buf *text);
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */
 
-/* The value of an expression (with or without its braces) with these variables. Takes scope. False:
- * text is why. */
+/* Evaluates an expression (with or without its braces) with these variables. Takes scope. Returns
+ * false with the reason in text. */
 bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *out, pdl_buf *text);
 
 #endif

@@ -1,8 +1,8 @@
-/* evaluate.c -- see debugger.h: expressions of the client.
+/* evaluate.c -- evaluates expressions of the client; see debugger.h.
  *
- * An expression is a program of one block, which a separate run evaluates with the variables of
- * the stopped one. It sends no request, so that looking at a value sends nothing and changes
- * nothing; values that a model still has to give are left out.
+ * An expression is a program of one block, which a separate run evaluates with the variables of the
+ * stopped one. It sends no request, so that showing a value changes nothing; values that a model
+ * has not given yet are left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* The variables that are known, without those that every run has. */
+/* Returns the variables that are known, without those that every run has. */
 static pdl_val known_variables(pdl_vref scope) {
     pdl_val d = pdl_dict_new(8);
     for (size_t i = 0; i < pdl_dict_len(scope); i++) {

@@ -1,4 +1,4 @@
-/* launch.c -- see dap.h: the life of a debugged run, and of the adapter.
+/* launch.c -- the life of a debugged run, and of the adapter; see dap.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static void report_error(debugger *g, const pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
-/* While the run waits for the outside, requests of the client are read every few
+/* Steps the run. While it waits for an answer, requests of the client are read every few
  * milliseconds. */
 static pdl_step step_to_end(debugger *g) {
     pdl_step step = PDL_STEP_WAIT;
@@ -130,7 +130,7 @@ static int run_once(debugger *g) {
     return code;
 }
 
-/* Lines that the run before has not read are not for the next one. */
+/* Drops lines that the previous run has not read. */
 static void drain_input(void) {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     char chunk[4096];
@@ -158,7 +158,7 @@ void pdl_dap_run(debugger *g) {
 
 /* --- the adapter ------------------------------------------------------------------------------ */
 
-/* The protocol moves to descriptors that no child inherits: standard input is a pipe for the
+/* Moves the protocol to descriptors that no child inherits: standard input is a pipe for the
  * program, standard output is error output. */
 static bool take_descriptors(debugger *g) {
     int pipes[2];

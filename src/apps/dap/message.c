@@ -1,4 +1,4 @@
-/* message.c -- see debugger.h: messages of the protocol.
+/* message.c -- reads and writes messages of the protocol; see debugger.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,7 +89,7 @@ void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrus
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* What no answer can say, since it has no request, is a line of error output. */
+/* Writes a line to error output about a message without a request, which no answer can be about. */
 static void complain(const char *what, const char *why) {
     pdl_err err = {0};
     pdl_buf line = PDL_BUF, safe = PDL_BUF;
@@ -129,7 +129,8 @@ void pdl_dap_read(debugger *g, int timeout_ms) {
                   : pdl_frame_end(&g->reader, &err);
     g->ended = g->ended || n <= 0 || !ok;
     g->is_garbled = g->is_garbled || !ok;
-    if (!ok) complain(err.msg, ""); /* bytes without frames cannot be understood again */
+    /* after bytes without a frame the stream cannot be read again */
+    if (!ok) complain(err.msg, "");
     pdl_err_fini(&err);
 }
 

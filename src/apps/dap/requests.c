@@ -1,4 +1,4 @@
-/* requests.c -- see debugger.h: what the client asks for.
+/* requests.c -- handles the requests of the client; see debugger.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Bytes that a pipe takes before they are read. */
+/* The bytes that a pipe holds. */
 enum { MOST_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
@@ -49,7 +49,7 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* The folder in which the program runs: `cwd`, or the one of the adapter. Appended. */
+/* Appends the folder in which the program runs: `cwd`, or that of the adapter. */
 static void put_folder(const debugger *g, pdl_vref args, pdl_buf *out) {
     pdl_str cwd = pdl_member_str(args, "cwd");
     if (!pdl_str_starts(cwd, PDL_STR("/"))) pdl_buf_putf(out, "%s%s", g->home, cwd.n ? "/" : "");
@@ -75,11 +75,12 @@ static bool has_folder(const debugger *g, pdl_vref args) {
     return ok;
 }
 
-/* The process of the adapter is that of the program. */
+/* Enters the folder, since the adapter and the program are one process. */
 static void enter_folder(const debugger *g, pdl_vref args) {
     pdl_buf b = PDL_BUF;
     put_folder(g, args, &b);
-    if (chdir(pdl_buf_z(&b)) != 0) {} /* it was there; a program that needs it says so */
+    /* it existed before; a program that needs it reports the error */
+    if (chdir(pdl_buf_z(&b)) != 0) {}
     pdl_buf_fini(&b);
 }
 
@@ -88,13 +89,13 @@ static void set_environment(pdl_vref env) {
         pdl_vref value = pdl_dict_val_at(env, i);
         char *name = pdl_str_dup(pdl_str_get(pdl_dict_key_at(env, i)));
         char *text = pdl_is_str(value) ? pdl_str_dup(pdl_str_get(value)) : NULL;
-        if ((text ? setenv(name, text, 1) : unsetenv(name)) != 0) {} /* names were examined */
+        if ((text ? setenv(name, text, 1) : unsetenv(name)) != 0) {} /* the names were checked */
         pdl_free(name);
         pdl_free(text);
     }
 }
 
-/* Lines that the program may ask for are there before it does. */
+/* Writes the lines into the pipe before the program can read them. */
 static void give_input(const debugger *g, pdl_vref lines) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
@@ -106,7 +107,7 @@ static void give_input(const debugger *g, pdl_vref lines) {
 }
 
 static bool is_flag(pdl_vref v) { return pdl_is_bool(v); }
-/* A path ends at a NUL, so a text that holds one is not the path that the client means. */
+/* Returns true when a text can be a path: it contains no NUL, at which a path would end. */
 static bool is_path(pdl_vref v) {
     return pdl_is_str(v) && pdl_str_find(pdl_str_get(v), PDL_STR("\0"), 0) == PDL_NOT_FOUND;
 }
@@ -116,7 +117,7 @@ static bool is_texts(pdl_vref v) {
     for (size_t i = 0; ok && i < pdl_list_len(v); i++) ok = pdl_is_str(pdl_list_at(v, i));
     return ok;
 }
-/* Names and texts as the environment takes them; null: the variable is taken away. */
+/* Returns true for names and texts that the environment accepts; null removes a variable. */
 static bool is_environment(pdl_vref v) {
     bool ok = pdl_is_dict(v);
     for (size_t i = 0; ok && i < pdl_dict_len(v); i++) {
@@ -136,8 +137,8 @@ static bool is_input(pdl_vref v) {
     return ok && bytes <= MOST_INPUT;
 }
 
-/* What is wrong with the arguments of launch; NULL: nothing. A mistake in launch.json that is
- * ignored runs another program than the one that was meant. */
+/* Returns what is wrong with the arguments of launch; NULL when nothing is. If a mistake in
+ * launch.json were ignored, another program would run than the user meant. */
 static const char *find_mistake(const debugger *g, pdl_vref args) {
     static const struct {
         const char *key;
@@ -164,7 +165,7 @@ static const char *find_mistake(const debugger *g, pdl_vref args) {
     return has_folder(g, args) ? NULL : "launch: `cwd` is no folder that exists";
 }
 
-/* What every run has, under the variables of `data`. */
+/* Returns the variables of every run, with those of `data` over them. */
 static pdl_val variables_of(pdl_vref args) {
     pdl_vref words = pdl_member(args, "args"), data = pdl_member(args, "data");
     pdl_val v = pdl_dict_new(4);
@@ -205,8 +206,8 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
     g->wanted = pdl_keep(m); /* answered when the program starts */
 }
 
-/* The same run from its begin, without an end that the client would see; with other arguments of
- * launch if it gives some. Breakpoints stay. */
+/* Starts the run again, without an end that the client would see; with other arguments of launch if
+ * the request has some. Breakpoints stay. */
 static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref again = pdl_member(args, "arguments");
     const char *mistake = pdl_is_dict(again) ? find_mistake(g, again) : NULL;
@@ -254,7 +255,7 @@ static void on_exceptions(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_new(0));
 }
 
-/* --- where it is ------------------------------------------------------------------------------ */
+/* --- the stack -------------------------------------------------------------------------------- */
 
 static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_val list = pdl_list_new(4);
@@ -270,7 +271,8 @@ static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
 }
 
-/* The path as an editor names the file: /a/b/../c.pdl of an import is /a/c.pdl, unless b is a link.
+/* Returns the path under which an editor knows the file: /a/b/../c.pdl of an import is /a/c.pdl,
+ * unless b is a link.
  */
 static pdl_val put_source(const pdl_source *src) {
     pdl_buf plain = PDL_BUF;
@@ -317,7 +319,7 @@ static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(d, "totalFrames", pdl_int((int64_t)n)));
 }
 
-/* Of a stop at a failure, or before a request, which editors show as one. */
+/* Describes a stop at a failure, or before a request, which editors show as one. */
 static void on_exception_info(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     if (!g->stopped || pdl_is_absent(g->failure)) {
@@ -352,9 +354,9 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_buf_fini(&why);
 }
 
-/* A line for the program to read. False: what it has not read yet leaves no room, and the adapter,
- * which runs the program too, would wait for that in vain. A pipe takes at least half of its size:
- * lines that do not share a page fill more than half of each. */
+/* Writes a line for the program to read. Returns false when the pipe is too full: the adapter,
+ * which also runs the program, would wait for ever. A pipe holds at least half of its size: lines
+ * that do not share a page fill more than half of each. */
 static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
@@ -369,7 +371,7 @@ static bool put_line(const debugger *g, pdl_str text) {
     return ok;
 }
 
-/* In the console of a program that runs, a line is what the program reads. */
+/* Passes a line of the console to the running program, which reads it. */
 static void answer_console(debugger *g, pdl_vref m, pdl_vref args) {
     bool console = g->session && pdl_str_is(pdl_member_str(args, "context"), "repl");
     if (!console) {
@@ -404,7 +406,7 @@ static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_buf_fini(&why);
 }
 
-/* --- going on --------------------------------------------------------------------------------- */
+/* --- continuing ------------------------------------------------------------------------------- */
 
 static void resume(debugger *g, pdl_vref m, pdl_vref args, dap_mode mode) {
     int64_t fiber = pdl_member_int(args, "threadId", g->at_fiber);
@@ -432,8 +434,8 @@ static void on_pause(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_new(0));
 }
 
-/* terminate: the run ends and is reported; disconnect: the client is gone. A restart that was
- * asked for before, and waits for the end of the run, does not follow. */
+/* Ends the run. After terminate it is reported; after disconnect the client is gone. A restart that
+ * was requested before is dropped. */
 static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     pdl_dap_answer(g, m, pdl_dict_new(0));
@@ -443,7 +445,8 @@ static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_cancel(g);
 }
 
-/* The run continues without breakpoints. Nobody answers what it reads: its input ends. */
+/* Lets the run continue without breakpoints. Its input ends, because the client types no more
+ * lines. */
 static void release(debugger *g) {
     pdl_drop(g->again);
     g->again = pdl_absent();
@@ -453,7 +456,7 @@ static void release(debugger *g) {
     g->input = -1;
 }
 
-/* Without the argument a program that was launched ends with its debugger. */
+/* Handles the end of the client. Without the argument a launched program ends with its debugger. */
 static void on_disconnect(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref terminate = pdl_member(args, "terminateDebuggee");
     if (g->session && pdl_is_bool(terminate) && !pdl_bool_of(terminate)) {

@@ -1,7 +1,7 @@
-/* shown_values.c -- see debugger.h: variables, messages and requests, as the client shows them.
+/* shown_values.c -- variables, messages and requests, as the client shows them; see debugger.h.
  *
- * What the client may unfold is kept under a number while the run is stopped. Text of values is cut
- * and has no keys; a value that a model still has to give says so.
+ * Values that the client may unfold have a number while the run is stopped. Text of values is
+ * shortened and has no keys; a value that a model has not given yet is marked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,8 @@ void pdl_dap_references_fini(debugger *g) {
     pdl_vec_fini(&g->references);
 }
 
-/* The number of a value that has parts; 0: it has none. It is at key in the value with the number
- * parent; 0: it is not a part. */
+/* Returns the number of a value that has parts; 0 when it has none. The value is at key in the
+ * value with the number parent; 0 when it is not a part. */
 static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     bool parts = (pdl_is_list(v) && pdl_list_len(v)) || (pdl_is_dict(v) && pdl_dict_len(v)) ||
                  (pdl_is(v, PDL_V_TUPLE) && pdl_list_len(v));
@@ -34,7 +34,7 @@ static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     return (int64_t)g->references.n;
 }
 
-/* Without the promises in it, when all of them are filled. Owned. */
+/* Returns the value without its promises, when all of them are filled. Owned. */
 static pdl_val settled(pdl_vref v) {
     pdl_err err = {0};
     pdl_val out;
@@ -80,7 +80,7 @@ pdl_val pdl_dap_put_value(debugger *g, const char *name, pdl_vref v) {
     return put_part(g, name, v, 0, pdl_absent());
 }
 
-/* The name that a client has for a key, or for the number of an item. */
+/* Returns the client's name of a key, or of the number of an item. */
 static pdl_val name_of(pdl_vref key) {
     pdl_buf b = PDL_BUF;
     if (pdl_is_str(key)) return pdl_keep(key);
@@ -92,7 +92,7 @@ static size_t count_parts(pdl_vref v) {
     return pdl_is_absent(v) ? 0 : pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v);
 }
 
-/* The key of the part number i; owned. */
+/* Returns the key of the part number i; owned. */
 static pdl_val key_at(pdl_vref v, size_t i) {
     return pdl_is_dict(v) ? pdl_keep(pdl_dict_key_at(v, i)) : pdl_int((int64_t)i);
 }
@@ -112,7 +112,8 @@ pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
     if (count <= 0 || count > MOST_CHILDREN) count = MOST_CHILDREN;
     if (at < 1 || (size_t)at > g->references.n || start < 0) return list;
     pdl_val v = pdl_keep(g->references.p[at - 1].value);
-    const char *other = pdl_is_dict(v) ? "indexed" : "named"; /* kind of parts it does not have */
+    /* the kind of parts that it does not have */
+    const char *other = pdl_is_dict(v) ? "indexed" : "named";
     size_t n = pdl_text_is(pdl_member(args, "filter"), other) ? 0 : count_parts(v);
     for (size_t i = (size_t)start; i < n && (int64_t)pdl_list_len(list) < count; i++)
         list = pdl_list_push(list, put_variable(g, (size_t)at, v, i));
@@ -140,7 +141,7 @@ static bool is_predefined(pdl_str name) {
     return pdl_str_starts(name, PDL_STR("pdl_")) || pdl_str_is(name, "stdlib");
 }
 
-/* The variables of the program, or those that every program has. */
+/* Returns the variables of the program, or those that every program has. */
 static pdl_val part_of(pdl_vref scope, bool predefined) {
     pdl_val d = pdl_dict_new(8);
     for (size_t i = 0; i < pdl_dict_len(scope); i++) {
@@ -151,7 +152,7 @@ static pdl_val part_of(pdl_vref scope, bool predefined) {
     return d;
 }
 
-/* frame: whose variables they are; 0: no variables. */
+/* Adds a scope. frame: the frame of these variables; 0 when they are not variables. */
 static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v, bool expensive,
                          uint32_t frame) {
     if ((pdl_is_dict(v) && !pdl_dict_len(v)) || (pdl_is_list(v) && !pdl_list_len(v))) {
@@ -165,7 +166,7 @@ static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v,
     return pdl_list_push(list, pdl_dict_putz(d, "expensive", pdl_bool(expensive)));
 }
 
-/* The messages of a context as a list; empty where a part is not known yet. */
+/* Returns the messages of a context as a list; empty when a part is not known yet. */
 static pdl_val messages_of(pdl_vref context) {
     if (pdl_is_list(context)) return pdl_keep(context);
     pdl_val v = pdl_is_absent(context) ? pdl_absent() : settled(context);
@@ -199,11 +200,9 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 
 /* --- setting ---------------------------------------------------------------------------------- */
 
-/* Values do not change, so what holds the part is made again, up to the variable, which is bound to
- * it. Numbers that the client has of values around the part mean the new ones; those of what
- * was there before mean nothing. */
 
-/* The number of the scope in which a value is, and the name of its variable; 0: in none. */
+/* Returns the number of the scope that contains a value, and the name of its variable; 0 when none
+ * does. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
     while (!pdl_is_absent(g->references.p[at - 1].value) && g->references.p[at - 1].parent) {
         key = g->references.p[at - 1].key;
@@ -215,7 +214,7 @@ static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name
     return at;
 }
 
-/* v with its part at key replaced. Takes part. */
+/* Returns v with its part at key replaced. Takes part. */
 static pdl_val with_part(pdl_vref v, pdl_vref key, pdl_val part) {
     if (pdl_is_dict(v)) return pdl_dict_put(pdl_keep(v), pdl_keep(key), part);
     bool tuple = pdl_is(v, PDL_V_TUPLE);
@@ -232,7 +231,9 @@ static void forget_part(debugger *g, size_t parent, pdl_vref key) {
     }
 }
 
-/* Replaces the part in all that is around it; the new value of the variable, owned. */
+/* Replaces a part. Values are immutable, so every value around the part is made again, up to the
+ * variable, whose new value is returned, owned. The client's numbers of values around the part then
+ * mean the new ones; those of the old part mean nothing. */
 static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     pdl_val v = pdl_keep(part);
     while (!g->references.p[at - 1].frame) {
@@ -248,8 +249,8 @@ static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     return v;
 }
 
-/* The frame whose variables can be set: of the call that runs now. Callers have theirs in places
- * that only their return reads. */
+/* Returns the frame whose variables can be set: that of the innermost call. The variables of
+ * callers are where only their return reads them. */
 static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
     dap_frame *f = pdl_dap_frame_of(g, id, t);
     for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)
@@ -258,7 +259,7 @@ static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_b
     return f;
 }
 
-/* The key of the part that the client names; absent: there is none. Owned. */
+/* Returns the key of the part that the client names; absent when there is none. Owned. */
 static pdl_val find_key(const debugger *g, int64_t at, pdl_str name) {
     if (at < 1 || (size_t)at > g->references.n) return pdl_absent();
     pdl_vref v = g->references.p[at - 1].value;

@@ -1,7 +1,7 @@
-/* stops.c -- see debugger.h: what the run reports, and where it stops.
+/* stops.c -- the events of the run, and the decision where it stops; see debugger.h.
  *
- * A stack frame of the protocol is a block that has begun. The machine reports begin and end of
- * each, so the frames of a strand are kept here, and stepping is a comparison of their number.
+ * A stack frame of the protocol is a block that has begun. The machine reports beginning and end of
+ * each, so the frames of a strand are stored here, and stepping compares their number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 /* Notifies the client and handles its requests until one continues. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;
-    if (g->cancel || g->released) return; /* it is ending: another stop would keep it alive */
+    if (g->cancel || g->released) return; /* it is ending, and another stop would keep it alive */
     pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     g->stopped = true;
     g->mode = DAP_RUN;
@@ -69,7 +69,7 @@ static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) 
     pdl_dap_references_fini(g);
 }
 
-/* kind: static. */
+/* Stops at a failure. kind: static. */
 static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_str text) {
     g->failure = pdl_text(text);
     g->failure_kind = kind;
@@ -78,7 +78,7 @@ static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_s
     g->failure = pdl_absent();
 }
 
-/* Requests that came while the program ran: breakpoints, pause, the end. */
+/* Handles requests that came while the program ran: breakpoints, pause, the end. */
 static void listen(debugger *g) {
     pdl_val m;
     pdl_dap_read(g, 0);
@@ -89,7 +89,7 @@ static void listen(debugger *g) {
     pdl_dap_follow_client(g);
 }
 
-/* Has a step arrived? depth: frames of the strand, with the block that begins. */
+/* Returns true when a step has arrived. depth: frames of the strand, with the block that begins. */
 static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
     switch (g->mode) {
     case DAP_RUN: return false;
@@ -104,7 +104,8 @@ static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* A part of the block around it, in the same line: people think of both as one. */
+/* Returns true when the block is a part of the block around it in the same line: for users both are
+ * one. */
 static bool continues_line(const dap_thread *t, const pdl_block *b) {
     const pdl_block *up = t->frames.n > 1 ? t->frames.p[t->frames.n - 2].block : NULL;
     if (!up || up->loc.src != b->loc.src || !up->node || !b->node) return false;
@@ -113,8 +114,8 @@ static bool continues_line(const dap_thread *t, const pdl_block *b) {
            pdl_dap_line_of(up) == pdl_dap_line_of(b);
 }
 
-/* What is written inside of a block begins with the variables that the block has by then; a
- * function that it calls, and a file, do not. */
+/* Updates the variables of the frames around. A block inside another one begins with the variables
+ * that the outer block has by then; a called function, and a file, do not. */
 static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     if (!t->frames.n || (e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF)) return;
     dap_frame *up = &t->frames.p[t->frames.n - 1];
@@ -122,7 +123,8 @@ static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     up->scope = pdl_run_keep_scope_of(pdl_session_get(g->session), e->fiber);
 }
 
-/* The library that every program begins with is a part of the command: no editor can show it. */
+/* Returns true when an editor can show the file: the library that every program begins with is a
+ * part of the command. */
 static bool has_file(const pdl_block *b) {
     return b && b->loc.src && !pdl_str_is(b->loc.src->name, "stdlib");
 }
@@ -149,7 +151,7 @@ static void on_begin(debugger *g, const pdl_event *e) {
         stop(g, e->fiber, reason, (pdl_str){0});
 }
 
-/* A strand other than the main one is over with its outermost block. */
+/* Handles the end of a block. A strand other than the main one ends with its outermost block. */
 static void on_end(debugger *g, const pdl_event *e) {
     dap_thread *t = pdl_dap_thread(g, e->fiber);
     if (!pdl_is_absent(e->value)) {
@@ -163,14 +165,15 @@ static void on_end(debugger *g, const pdl_event *e) {
     *t = g->threads.p[--g->threads.n];
 }
 
-/* Was the failure shown when the answer of the model came, or by a block inside of this one? */
+/* Returns true when the failure was shown when the model's answer came, or at a block inside this
+ * one. */
 static bool is_reported(const debugger *g, const pdl_event *e, const char *why) {
     if (g->failing && e->fiber == g->failing_fiber) return true;
     pdl_str call = pdl_is_absent(g->failed_call) ? (pdl_str){0} : pdl_str_get(g->failed_call);
     return call.n && pdl_str_find(pdl_str_of(why), call, 0) != PDL_NOT_FOUND;
 }
 
-/* A failure is reported where it happens, not again by each of the blocks around. */
+/* Stops at a failure where it happens, and not again at each of the blocks around. */
 static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
     bool reported = is_reported(g, e, why);
@@ -180,8 +183,9 @@ static void on_fail(debugger *g, const pdl_event *e) {
     g->failing_fiber = e->fiber;
 }
 
-/* A block that calls a model ends before the answer is there, and the failure comes up later, where
- * the answer is used. It is shown at the block of the call, which is a frame for that time. */
+/* Stops at a failed reply. A block that calls a model ends before the answer arrives, and the
+ * failure is raised later, where the answer is used. It is shown at the block of the call, which is
+ * a frame for that time. */
 static void on_reply(debugger *g, const pdl_event *e) {
     uint32_t fiber = e->fiber ? e->fiber : 1;
     bool model = e->effect->kind == PDL_EFFECT_model;
@@ -201,8 +205,7 @@ static void on_reply(debugger *g, const pdl_event *e) {
     g->failed_call = pdl_text(pdl_str_of(why));
 }
 
-/* The request as it leaves the machine: what the room of models makes of it for a service is shown
- * by `pdl explain`. */
+/* Shows the request as it leaves the machine; `pdl explain` shows the request to the service. */
 static void on_effect(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!model || !g->stop_on_request) return;
@@ -226,7 +229,7 @@ void pdl_dap_on_event(void *user, const pdl_event *e) {
         on_begin(g, e);
         return;
     case PDL_EVENT_block_end: on_end(g, e); return;
-    case PDL_EVENT_attempt: /* it is handled: by another attempt, or by a fallback */
+    case PDL_EVENT_attempt: /* another attempt, or a fallback, handles it */
         on_fail(g, e);
         g->failing = false;
         return;

@@ -1,4 +1,5 @@
-/* eval.c -- see eval.h.
+/* eval.c -- runs an evaluation as batches over temporary tables, and reports its results; see
+ * eval.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +80,7 @@ static bool put_line(FILE *f, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* Calls fn with each row of a table of ours. */
+/* Calls fn with each row of a temporary table. */
 static bool each_line(const char *path,
                       bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err),
                       void *user, pdl_err *err) {
@@ -119,7 +120,8 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-/* An empty cell would count as wrong. A judge may know what to do without one. */
+/* Returns true when the row has an answer. An empty cell would count as wrong. A judge may need
+ * none. */
 static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     if (!e->o->expect.n || e->o->judge.n) return true;
     pdl_vref v = pdl_dict_gets(row->columns, e->o->expect);
@@ -152,7 +154,8 @@ static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_er
     return ok;
 }
 
-/* A question without an answer would make all numbers wrong: it is refused. */
+/* Reads the data. A question without an answer is refused, because it would make all numbers
+ * wrong. */
 static bool read_data(evaluation *e, pdl_err *err) {
     bool ok = pdl_rows_each(&e->o->data, e->o->types, e->o->limit, take_row, e, err);
     if (ok && !e->rows.n)
@@ -166,7 +169,7 @@ static bool data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err)
     return pdl_json_read(pdl_str_of(e->rows.p[e->order.p[at]]), 0, out, NULL, err);
 }
 
-/* The program does not see the right answers. */
+/* Returns the row without the right answer, which the program must not see. */
 static pdl_val without_answer(const evaluation *e, pdl_val row) {
     if (!e->o->expect.n) return row;
     pdl_val key = pdl_text(e->o->expect);
@@ -192,26 +195,27 @@ static bool write_questions(const evaluation *e, const char *path, pdl_err *err)
 /* --- batches ---------------------------------------------------------------------------------- */
 
 typedef struct eval_stage {
-    pdl_str file, text; /* the program's */
+    pdl_str file, text; /* those of the program */
     const char *input, *output;
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const pdl_str *columns; /* a judge is checked beside these before its table exists */
+    const pdl_str *columns; /* with these a judge is checked before its table exists */
     size_t n_columns;
-    const char *role;    /* begins the names of draws */
+    const char *role;         /* begins the names of draws */
     const eval_scores *asked; /* a judge is asked about those that did not fail; NULL: a program */
 } stage;
 
-/* The numbers of the answers that the rows of a stage are about: draws are named after them. */
+/* The numbers of the answers to which the rows of a stage belong: draws are named after them. */
 typedef struct eval_drawing {
     const evaluation *e;
     const stage *g;
-    PDL_VEC(size_t) answers; /* one a row, where the stage leaves answers out */
+    PDL_VEC(size_t) answers; /* one for each row, when the stage leaves answers out */
 } drawing;
 
-/* Replies of the program, of the one that it is compared with, and of their judges are different
- * draws, and so are those of two rows or two samples of the same request. */
+/* Appends the name of a draw. Replies of the program, of the program it is compared with, and of
+ * their judges are different draws, and so are those of two rows or two samples of the same
+ * request. */
 static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
     uint64_t samples = d->e->o->samples;
@@ -220,7 +224,7 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
                  (unsigned long long)(i % samples));
 }
 
-/* t NULL: is only examined. */
+/* Runs a program; t NULL: only checks it. */
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     drawing d = {.e = e, .g = g};
@@ -269,7 +273,8 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     return ok;
 }
 
-/* Messages of a batch say "the program", and here are two or three. */
+/* Names the program in an error: messages of a batch say "the program", and there are two or
+ * three. */
 static void name_program(pdl_str file, pdl_err *err) {
     pdl_err named = {0};
     if (!pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the program ")) || err->loc.src) return;
@@ -302,7 +307,7 @@ typedef struct eval_judging {
 
 static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
 
-/* Writes what the judge sees of an answer. An answer that failed is wrong without a judge. */
+/* Writes the row of a judge. An answer that failed is wrong without a judge. */
 static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -365,8 +370,8 @@ static double score_of(pdl_vref v, pdl_str *feedback) {
     return known == pdl_dict_len(v) && known ? number_of(pdl_dict_getz(v, "score")) : -1;
 }
 
-/* Takes the next answer that did not fail. One that its judge fails on counts as wrong, and the
- * others are judged all the same: answers and judgements are paid for. */
+/* Takes the score of the next answer that did not fail. When its judge failed it counts as wrong,
+ * and the others are judged anyway: answers and judgements are paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -464,8 +469,8 @@ static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref plac
 
 static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
 
-/* Why an answer failed, and where: the program, or its judge. Both are owned, null where it did
- * not. */
+/* Stores the reason and the place of a failed answer: that of the program, or of its judge. Both
+ * are owned, null when it did not fail. */
 static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
     bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
     const eval_fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
@@ -473,7 +478,7 @@ static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val 
     *place = f ? text_or_null(f->place) : pdl_keep(pdl_dict_getz(said, "place"));
 }
 
-/* A line of --output and a case of --junit. */
+/* Writes a line of --output and a case of --junit. */
 static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     reporting *t = user;
@@ -525,7 +530,8 @@ static stage asking(const evaluation *e, pdl_str program, const char *in, const 
                    .role = program.p == e->o->program.p ? "program" : "against"};
 }
 
-/* A name of another form would be believed by whoever opens the file. */
+/* Refuses a name with the suffix of another format, by which readers of the file would be
+ * misled. */
 static bool check_form(pdl_str name, pdl_err *err) {
     pdl_table t;
     pdl_err unknown = {0};
@@ -541,7 +547,7 @@ static bool check_file(const char *name, pdl_err *err) {
     return !*name || pdl_file_check_writable(name, err);
 }
 
-/* Whatever would be refused later is refused before the first question is paid for. */
+/* Checks everything that would be refused later, before the first question is paid for. */
 static bool check_all(const evaluation *e, pdl_err *err) {
     char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl"),
          *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
@@ -626,7 +632,7 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
     }
     if (evaluate_until_decided(e, err)) return true;
     if (err->kind != PDL_E_budget || !e->done) return false;
-    pdl_err_fini(err); /* what it paid for is reported: undecided */
+    pdl_err_fini(err); /* its results are reported as undecided */
     e->spent = true;
     return true;
 }

@@ -1,9 +1,9 @@
-/* eval.h -- how well a program does on a table of questions with answers.
+/* eval.h -- measures a program on a table of questions with answers.
  *
  * An evaluation is two batches: the program is run for each row (several times with `samples`), and
- * what it says is scored, by a metric of the pattern library (lib/eval) or by a judge program,
- * which is run for each row as well. So rates, budgets, the window of rows and errors as rows are
- * those of batches. A row that fails counts as wrong.
+ * its answer is scored, by a metric of the pattern library (lib/eval) or by a judge program, which
+ * is run for each row as well. So rates, budgets, the window of rows and errors as rows are those
+ * of batches. A row that fails counts as wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +12,9 @@
 
 #include "batch/batch.h"
 
-/* Borrowed for the call. */
+/* The options of an evaluation. Borrowed for the call. */
 typedef struct pdl_eval_options {
-    pdl_str program, against; /* files; against empty: there is no second one */
+    pdl_str program, against; /* files; against is empty when there is no second program */
     pdl_table data;
     pdl_str expect; /* column of the right answers; empty: none, a judge then decides alone */
     pdl_str judge;  /* file of a program; empty: the metric */
@@ -41,11 +41,11 @@ typedef struct pdl_eval_options {
     void *user;
 } pdl_eval_options;
 
-/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. It is there
- * also when only a file of results could not be written, which is an error; absent otherwise.
- * Errors: those of pdl_batch_run; usage, before anything is asked; io. */
+/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. The result
+ * also exists when only a file of results could not be written, which is an error; otherwise it is
+ * absent after an error. Errors: those of pdl_batch_run; usage, before anything is sent; io. */
 PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);
-/* The result as a table for people, appended. */
+/* Appends the result as a table for people. */
 void pdl_eval_put_table(pdl_vref result, pdl_buf *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* junit.h -- results of tests as JUnit's XML, which build servers read.
  *
- * There is no standard for it; what all of them read is one suite with its counts and, for each
- * test, its class, its name and the message of its failure. Cases are gathered and written at the
- * end, since the counts stand before them. All-zero is a suite without tests.
+ * There is no standard for it; all readers accept one suite with its counts and, for each test, its
+ * class, its name and the message of its failure. Cases are gathered and written at the end, since
+ * the counts precede them. All-zero: a suite without tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,9 +17,9 @@ typedef struct pdl_junit {
     uint64_t n, failures;
 } pdl_junit;
 
-/* A test of a suite; problem empty: it passed. */
+/* Adds a test to the suite; problem is empty when it passed. */
 void pdl_junit_add(pdl_junit *j, pdl_str suite, pdl_str name, pdl_str problem);
-/* Writes the file at once, or leaves the one that is there. Error: io. */
+/* Writes the whole file, or leaves the existing one unchanged. Error: io. */
 PDL_MUST bool pdl_junit_write(const pdl_junit *j, pdl_str title, pdl_str file, pdl_err *err);
 /* May be called twice. */
 void pdl_junit_fini(pdl_junit *j);

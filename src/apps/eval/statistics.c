@@ -1,4 +1,4 @@
-/* statistics.c -- see statistics.h.
+/* statistics.c -- three formulas; see statistics.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ void pdl_eval_wilson(double part, double n, double *low, double *high) {
     *high = fmin(1, (center + half) / scale);
 }
 
-/* As a product, since the binomials themselves do not fit into a double. */
+/* Computes the chance as a product, because the binomials do not fit into a double. */
 double pdl_eval_pass(uint64_t n, uint64_t c, uint64_t k) {
     double none = 1;
     if (n - c < k) return 1;

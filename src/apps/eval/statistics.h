@@ -1,4 +1,4 @@
-/* statistics.h -- what can be said of a program from a sample of questions. Private to eval.
+/* statistics.h -- conclusions about a program from a sample of questions. Private to eval.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-/* Wilson's interval of 95 % for a share of `part` among n; 0 to 1 where n is 0. */
+/* Computes Wilson's interval of 95 % for a share of `part` among n; 0 to 1 when n is 0. */
 void pdl_eval_wilson(double part, double n, double *low, double *high);
-/* The chance that at least one of k samples is right when c of n were: 1 - C(n-c, k) / C(n, k).
- * k <= n. */
+/* Returns the chance that at least one of k samples is right when c of n were: 1 - C(n-c, k) / C(n,
+ * k). k <= n. */
 double pdl_eval_pass(uint64_t n, uint64_t c, uint64_t k);
-/* McNemar's exact test, two-sided: the chance of a difference at least as large when neither
- * program is better. a, b: pairs that only the one, only the other got right. */
+/* Returns the result of McNemar's exact test, two-sided: the chance of a difference at least as
+ * large when neither program is better. a, b: pairs that only the one, only the other got right. */
 double pdl_eval_mcnemar(uint64_t a, uint64_t b);
 
 #endif

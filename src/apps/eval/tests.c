@@ -1,4 +1,5 @@
-/* tests.c -- see tests.h.
+/* tests.c -- reads files of tests, runs them and compares results with expectations; see
+ * tests.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +31,8 @@ typedef struct eval_test {
     pdl_vref spec; /* the item of the list */
     pdl_str program, folder;
     pdl_mock_script script;
-    pdl_buf output;           /* what the program printed */
-    PDL_VEC(char *) requests; /* owned; what models were asked, as text */
+    pdl_buf output;           /* output of the program */
+    PDL_VEC(char *) requests; /* requests to models as text; owned */
     pdl_buf problem;
 } test;
 
@@ -39,7 +40,7 @@ static pdl_vref part(pdl_vref d, const char *key) {
     return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
 }
 
-/* A value as the text that messages show. */
+/* Appends a value as messages show it. */
 static void put_shown(pdl_vref v, pdl_buf *out) {
     enum { LONGEST = 300 };
     pdl_buf b = PDL_BUF;
@@ -137,7 +138,7 @@ static void refuse_embedding(void *user, pdl_request *r) {
     pdl_request_refuse(r, "bad_request", "a test has no embeddings: record a run, and name it");
 }
 
-/* --- what is seen ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void put_messages(pdl_vref messages, pdl_buf *out) {
     for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
@@ -203,7 +204,7 @@ static void check_failure(test *t, const pdl_err *e) {
         complain(t, "the error is '%.*s', expected '%.*s'", PDL_FMT(msg), PDL_FMT(text));
 }
 
-/* A final newline is the terminal's business. */
+/* Returns the text without a final newline, which only matters to a terminal. */
 static pdl_str without_newline(pdl_str s) {
     return s.n && s.p[s.n - 1] == '\n' ? pdl_str_sub(s, 0, s.n - 1) : s;
 }
@@ -235,7 +236,7 @@ static void check(test *t, const pdl_session *s, pdl_step step) {
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A path of the file of tests is relative to its folder. */
+/* Appends a path, which is relative to the folder of the file of tests. */
 static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     if (t->folder.n && !pdl_str_starts(name, PDL_STR("/")))
         pdl_buf_putf(out, "%.*s/", PDL_FMT(t->folder));
@@ -297,7 +298,7 @@ static void release(test *t) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* The keys of a mapping are among these. where: "test 2". */
+/* Checks that a mapping has no other keys. where: "test 2". */
 static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char *where,
                        pdl_err *err) {
     pdl_str names[8];
@@ -320,14 +321,14 @@ static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char
     return true;
 }
 
-/* A part that is written, and is not what it should be, would count for nothing. */
+/* Checks that a part has the right form, because a wrong one would be ignored silently. */
 static bool check_part(pdl_vref spec, const char *key, bool ok, const char *what, const char *where,
                        pdl_err *err) {
     return ok || pdl_is_absent(part(spec, key)) ||
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: %s should be %s", where, key, what);
 }
 
-/* Whether anything is expected: an empty mapping or list is fulfilled by every run. */
+/* Returns true when something is expected: an empty mapping or list is fulfilled by every run. */
 static bool expects_any(pdl_vref d) {
     bool any = false;
     for (size_t i = 0; pdl_is_dict(d) && i < pdl_dict_len(d) && !any; i++) {
@@ -464,7 +465,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names that are not hidden, sorted; owned. */
+/* The names in a folder that are not hidden, sorted; owned. */
 typedef struct eval_names {
     PDL_VEC(char *) of;
 } names;
@@ -478,13 +479,13 @@ static bool list_names(const char *folder, names *out, pdl_err *err) {
     return out->of.n < 2 || pdl_sort(out->of.p, out->of.n, sizeof *out->of.p, by_name, err);
 }
 
-/* A link to a folder is not followed: it may lead back. */
+/* Returns true for a folder. A link to a folder is not followed, because it may lead back. */
 static bool is_folder(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Recurses at most DEEPEST folders down. *more: fn wants more. */
+/* Searches at most DEEPEST folders down. *more: fn wants more. */
 static bool find_in(pdl_str folder, int depth, bool (*fn)(void *user, pdl_str file), void *user,
                     bool *more, pdl_err *err) {
     names list = {0};

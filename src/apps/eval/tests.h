@@ -1,8 +1,8 @@
 /* tests.h -- the tests beside a program, NAME.test.yaml.
  *
- * A test is a run of the program without the outside that answers differently each time: models
- * answer from a list, or from a recording; standard input is empty. What is checked is what people
- * see: the result, what is printed, the error, and the texts that went to models.
+ * A test is a run of the program without sources that answer differently each time: models answer
+ * from a list, or from a recording; standard input is empty. A test checks what users see: the
+ * result, the output, the error, and the texts that were sent to models.
  *
  *   tests:
  *   - name: greets
@@ -18,12 +18,12 @@
 
 #include "api/session.h"
 
-/* Called for each test; problem is empty where it passed. */
+/* Receives each test; problem is empty when it passed. */
 typedef void pdl_test_report_fn(void *user, pdl_str program, pdl_str name, pdl_str problem);
 
 /* Runs the tests of one file, with the policies, the sandbox and the flag `cancel` of the session's
- * options. Errors, before the first one: io, usage (the file is not of its form,
- * the program is missing or does not load). */
+ * options. Errors, before the first test: io, usage (the file has another form, the program is
+ * missing or does not load). */
 PDL_MUST bool pdl_tests_run(pdl_str file, const pdl_session_options *session,
                             pdl_test_report_fn *report, void *user, pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* mock.c -- see mock.h: requests and answers.
+/* mock.c -- answers requests from the list, or by repeating them; see mock.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,26 +33,26 @@ struct pdl_mock {
     uint64_t n_requests;
 };
 
-/* An answer that is not complete yet; ends with its exchange. */
+/* An answer that is not complete yet; it ends with its exchange. */
 typedef struct mock_reply {
     pdl_mock *mock;
     pdl_exchange *x;
-    pdl_timer *timer;          /* NULL: it waits for nothing */
-    pdl_val request;           /* owned, as the following */
+    pdl_timer *timer;          /* NULL when it does not wait */
+    pdl_val request;           /* owned, like the next ones */
     pdl_val message;           /* {role, content, tool_calls} */
-    const pdl_mock_item *item; /* NULL: no item answers; borrowed */
+    const pdl_mock_item *item; /* NULL when no item answers; borrowed */
     char id[ID_BYTES];
     bool streams, began;
-    size_t at; /* bytes of the content that are streamed */
+    size_t at; /* bytes of the content that were streamed */
 } mock_reply;
 
-/* --- what was asked --------------------------------------------------------------------------- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static pdl_str text_or(pdl_vref v, const char *otherwise) {
     return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
 }
 
-/* The text of a content, which may be a list of parts. */
+/* Appends the text of a content, which may be a list of parts. */
 static void put_content(pdl_vref content, pdl_buf *out) {
     if (pdl_is_str(content)) pdl_buf_put(out, pdl_str_get(content));
     for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++) {
@@ -69,7 +69,7 @@ static void put_last(pdl_vref request, pdl_buf *out) {
     if (pdl_is_dict(last)) put_content(pdl_dict_getz(last, "content"), out);
 }
 
-/* Words, as an estimate of tokens. */
+/* Counts words, as an estimate of tokens. */
 static int64_t count_words(pdl_str s) {
     int64_t n = 0;
     bool inside = false;
@@ -94,9 +94,9 @@ static int64_t prompt_words(pdl_vref request) {
     return n;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
-/* A message of the script says what it says; its calls get what clients insist on. */
+/* Completes a call of the script with the members that clients require. */
 static pdl_val complete_call(const mock_reply *a, pdl_vref call, size_t i) {
     char id[ID_BYTES];
     pdl_vref f = pdl_dict_getz(call, "function"), args;
@@ -139,7 +139,8 @@ static void put_roles(pdl_vref request, pdl_buf *out) {
     }
 }
 
-/* Without an item: the last message, by the model `upper` in capitals; by `roles`, who spoke. */
+/* Makes an answer without an item: the last message, in capitals for the model `upper`; the roles
+ * of all messages for `roles`. */
 static void decide(mock_reply *a) {
     pdl_buf last = PDL_BUF, said = PDL_BUF;
     pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
@@ -180,7 +181,7 @@ static pdl_val envelope(const mock_reply *a, const char *object) {
     return pdl_dict_putz(v, "model", pdl_text(text_or(pdl_dict_getz(a->request, "model"), "")));
 }
 
-/* One choice: what is in it, under its name, and the reason of the end (NULL: there is more). */
+/* Returns one choice with the member `name`, and the reason of the end (NULL when more follows). */
 static pdl_val choices_of(const char *name, pdl_val inside, const char *reason) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
     c = pdl_dict_putz(c, name, inside);
@@ -190,7 +191,7 @@ static pdl_val choices_of(const char *name, pdl_val inside, const char *reason) 
 
 static const char *reason_of(const mock_reply *a) { return has_calls(a) ? "tool_calls" : "stop"; }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static void put_json(pdl_vref v, pdl_buf *out) {
     pdl_err ignored = {0};
@@ -231,7 +232,7 @@ static void put_chunk(const mock_reply *a, pdl_val choices, pdl_val usage) {
     pdl_drop(v);
 }
 
-/* The next word with the blanks after it; empty at the end. */
+/* Returns the next word with the blanks after it; empty at the end. */
 static pdl_str next_word(mock_reply *a) {
     pdl_str s = content_of(a);
     size_t from = a->at;
@@ -276,7 +277,7 @@ static void begin_stream(mock_reply *a) {
     a->began = true;
 }
 
-/* Words, each after the delay; all at once without one. */
+/* Sends words, each after the delay; all at once without one. */
 static void stream_on(void *user) {
     mock_reply *a = user;
     a->timer = NULL;
@@ -332,7 +333,7 @@ static void log_answer(const mock_reply *a) {
     pdl_buf_fini(&last);
 }
 
-/* Takes request. */
+/* Answers a chat. Takes request. */
 static void answer_chat(pdl_mock *m, pdl_exchange *x, pdl_val request) {
     mock_reply *a = PDL_NEW(mock_reply);
     pdl_vref stream = pdl_dict_getz(request, "stream");
@@ -353,7 +354,7 @@ static void answer_chat(pdl_mock *m, pdl_exchange *x, pdl_val request) {
 
 /* --- other requests --------------------------------------------------------------------------- */
 
-/* A vector that depends on the text alone: equal texts are near each other. */
+/* Returns a vector that depends only on the text: equal texts have equal vectors. */
 static pdl_val vector_of(pdl_vref text) {
     char hex[65];
     pdl_val list = pdl_list_new(EMBEDDING);

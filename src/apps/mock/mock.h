@@ -1,11 +1,11 @@
-/* mock.h -- a model server that knows nothing.
+/* mock.h -- a model server without a model.
  *
  * Tests, tutorials and first hours need a model that costs nothing, answers at once, and says the
  * same each time. This is a server on loopback with the interface of OpenAI (chat completions,
  * whole or streamed, models, embeddings) whose answers come from a list that the user writes, or
- * that repeats what it is asked. It checks nothing that real services check by other means: keys
- * are taken as they are, and no model has a limit. What it refuses, it refuses as they do, with
- * status and error, so that programs meet failures before they cost money.
+ * that repeats the request. It does not check what only real services can check: any key is
+ * accepted, and no model has a limit. Requests that it refuses, it refuses as they do, with status
+ * and error, so that programs meet failures before they cost money.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,32 +21,33 @@
  * mapping:
  *   reply    text, or a message {content, tool_calls}
  *   when     a text that the last message must contain
- *   model    the name that must be asked for, * matches anything
- *   times    how many requests it answers; without it, as many as come. Of texts: one
+ *   model    the name of the requested model; * matches any text
+ *   times    how many requests it answers; without it any number. An item that is a text: one
  *   status   refuses with this HTTP status instead, with `error` as the message and `retry_after`
  *            as the seconds that the client should wait
  *   delay    milliseconds before the answer
- * The first item that fits answers. Where none does, the last message is repeated; the model
- * `upper` says it in capitals. */
+ * The first item that fits answers. When none fits, the last message is repeated; the model `upper`
+ * says it in capitals. */
 
-/* Everything is borrowed for the life of the server. */
+/* The options of the server. Borrowed for its life. */
 typedef struct pdl_mock_options {
     pdl_loop *loop;
-    const char *host;  /* address to listen at */
-    uint16_t port;     /* 0: any that is free */
-    pdl_vref replies;  /* the list; absent: none */
-    bool strict;       /* a request that no item fits is refused with 404, not repeated */
+    const char *host;  /* address to listen on */
+    uint16_t port;     /* 0: any free port */
+    pdl_vref replies;  /* the list; absent when there is none */
+    bool strict;       /* a request that fits no item is refused with 404, not repeated */
     uint32_t delay_ms; /* before each answer, and between the words of a stream */
-    /* A line for each request: what was asked and what was said. NULL: none. */
+    /* Receives a line for each request, with the request and the answer. NULL: no log. */
     void (*log)(void *user, pdl_str line);
     void *user;
 } pdl_mock_options;
 
 typedef struct pdl_mock pdl_mock;
 
-/* Errors: usage when the list is not of its form, with the item; io with the address. */
+/* Starts the server. Errors: usage when the list has another form, with the item; io with the
+ * address. */
 PDL_MUST bool pdl_mock_start(const pdl_mock_options *o, pdl_mock **out, pdl_err *err);
 uint16_t pdl_mock_port(const pdl_mock *m);
-void pdl_mock_free(pdl_mock *m); /* NULL is fine */
+void pdl_mock_free(pdl_mock *m); /* m may be NULL */
 
 #endif

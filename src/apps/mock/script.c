@@ -1,4 +1,4 @@
-/* script.c -- see script.h.
+/* script.c -- reads the list of replies and selects items; see script.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* The keys of an item, as the message of a wrong one names them. */
+/* The keys of an item, as the message about a wrong one lists them. */
 static const char *const keys[] = {"reply",  "when",  "model",       "times",
                                    "status", "error", "retry_after", "delay"};
 enum { N_KEYS = sizeof keys / sizeof *keys };

@@ -1,4 +1,4 @@
-/* script.h -- private to mock: the list of replies, and which of them answers.
+/* script.h -- the list of replies, and the choice of the item that answers. Private to mock.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +11,10 @@
 
 /* An item of the list (mock.h); texts and values are borrowed from it. */
 typedef struct pdl_mock_item {
-    pdl_str when, model; /* p NULL: anything */
+    pdl_str when, model; /* p NULL: any text */
     pdl_vref reply;      /* a text or a dict; absent: the request is refused or repeated */
-    int64_t left;        /* requests that it still answers; -1: any number */
-    int64_t status;      /* 0: it answers */
+    int64_t left;        /* requests that it may still answer; -1: any number */
+    int64_t status;      /* 0: it does not refuse */
     pdl_str error;
     double retry_after; /* negative: the header is not sent */
     int64_t delay_ms;
@@ -24,11 +24,11 @@ typedef struct pdl_mock_script {
     PDL_VEC(pdl_mock_item) items;
 } pdl_mock_script;
 
-/* Error: usage, with the number of the item and what is wrong with it. */
+/* Reads the list. Error: usage, with the number of the item and its mistake. */
 PDL_MUST bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err);
 void pdl_mock_script_fini(pdl_mock_script *s);
 
-/* The item that answers this request, used once; NULL: none. */
+/* Returns the item that answers this request, and counts its use; NULL when there is none. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
 
 #endif
