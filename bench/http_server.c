@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -195,20 +196,45 @@ static void drop(client *c) {
     free(c);
 }
 
+/* The value of a header in the head of a request, or NULL. Clients write names in any case. */
+static const char *header(const char *head, size_t n, const char *name) {
+    size_t length = strlen(name);
+    for (const char *p = head; (p = memchr(p, '\n', n - (size_t)(p - head))); p++)
+        if (n - (size_t)(p - head) > length + 1 && strncasecmp(p + 1, name, length) == 0)
+            return p + 1 + length;
+    return NULL;
+}
+
+/* Length of a body that comes in chunks, with their sizes; 0: its end is not there yet. */
+static size_t chunked_length(const char *body, size_t n) {
+    for (size_t at = 0;;) {
+        const char *line = memmem(body + at, n - at, "\r\n", 2);
+        if (!line) return 0;
+        size_t size = strtoul(body + at, NULL, 16), next = (size_t)(line - body) + 2 + size + 2;
+        if (size > MOST_REQUEST || next > n) return 0;
+        at = next;
+        if (!size) return at;
+    }
+}
+
 /* Is a whole request there? Its length, else 0. */
 static size_t request_length(const client *c) {
     const char *end = memmem(c->in, c->n_in, "\r\n\r\n", 4);
     if (!end) return 0;
     size_t head = (size_t)(end - c->in) + 4, body = 0;
-    const char *length = memmem(c->in, head, "Content-Length: ", 16);
-    if (length) body = strtoul(length + 16, NULL, 10);
+    const char *length = header(c->in, head, "Content-Length:");
+    if (length) body = strtoul(length, NULL, 10);
+    if (!length && header(c->in, head, "Transfer-Encoding:")) {
+        body = chunked_length(c->in + head, c->n_in - head);
+        if (!body) return 0;
+    }
     return c->n_in >= head + body ? head + body : 0;
 }
 
 static void take_request(client *c) {
     size_t n = c->waiting ? 0 : request_length(c);
     if (!n) return;
-    c->stream = memmem(c->in, n, "\"stream\":true", 13) != NULL;
+    c->stream = memmem(c->in, n, "\"stream\":true", 13) || memmem(c->in, n, "\"stream\": true", 14);
     memmove(c->in, c->in + n, c->n_in - n);
     c->n_in -= n;
     c->waiting = true;

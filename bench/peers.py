@@ -16,8 +16,10 @@ SYSTEM = {"lua": ["lua5.4", "lua"], "jq": ["jq"], "python": [sys.executable], "t
 
 
 class Peers:
-    def __init__(self, folder, reference=""):
+    def __init__(self, folder, reference="", without_reference=False):
+        """without_reference: none is prepared, and no row has one."""
         self.folder = pathlib.Path(folder)
+        self.without_reference = without_reference
         self.given = reference.split()
         self.missing = []
         self.ready = {}
@@ -45,6 +47,8 @@ class Peers:
 
     def reference(self):
         """The command of the reference interpreter as a list, or None."""
+        if self.without_reference:
+            return None
         if self.given:
             return self.given
         python = self.environment("reference")

@@ -6,8 +6,8 @@
 
 Whole processes run alternately (A B A B); printed are medians, half their spread, peak resident memory, and ratios. Peers (the reference
 interpreter, Lua, jq, jinja2, minijinja, LangChain) are prepared on first use beside the command (peers.py); one that cannot be had is left out and
-named. Parts: programs, micro, network, agents, python, durable. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
-limit. The processor is named, the machine is not. Python standard library only.
+named, and one that takes two minutes fails. Parts: programs, micro, network, agents, python, durable. Limits are ratios to something in the same
+run: a peer, or a bare loop; absolute figures are for information. --short is for tests: no peers, three runs, three times the limits. The processor is named, the machine is not. Python standard library only.
 """
 import argparse
 import pathlib
@@ -31,8 +31,8 @@ TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network"
           "python": "The Python package", "durable": "Durable runs"}
 TEXT = """# Benchmarks
 
-Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are those of the
-architecture page. Processor: %s. %s
+Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are ratios to
+what ran beside. Processor: %s. %s
 
 """
 
@@ -52,7 +52,7 @@ def part_programs(a, peers, folder):
 
 
 def part_micro(a, peers, folder):
-    return micro_rows.HEAD, micro_rows.rows(a)
+    return micro_rows.HEAD, micro_rows.rows(a, folder)
 
 
 def part_network(a, peers, folder):
@@ -84,7 +84,7 @@ def options():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--pdl", default=str(ROOT / "build" / "pdl"))
     ap.add_argument("--reference", default="", metavar="CMD", help="command of the reference interpreter; without it one is installed beside the build")
-    ap.add_argument("--no-reference", action="store_true")
+    ap.add_argument("--no-reference", action="store_true", help="none is prepared or measured")
     ap.add_argument("--runs", type=int, default=5)
     ap.add_argument("--only", choices=PARTS, action="append")
     ap.add_argument("--short", action="store_true")
@@ -101,7 +101,7 @@ def main():
         return 0
     if a.short:
         a.runs, a.only = 3, a.only or ["programs"]
-    peers = Peers(pathlib.Path(a.pdl).parent / "bench", a.reference)
+    peers = Peers(pathlib.Path(a.pdl).parent / "bench", a.reference, a.no_reference)
     page, passed, failed = "", 0, 0
     with tempfile.TemporaryDirectory() as tmp:
         folder = pathlib.Path(tmp)
