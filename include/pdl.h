@@ -513,8 +513,8 @@ typedef struct pdl_task_options {
     void (*message)(void *user, const char *role, const char *text,
                     size_t n_bytes); /* called when output is PDL_OUTPUT_CONTEXT */
     void (*report)(void *user, const pdl_report *report);
-    /* The options from here to max_rps are those of the command with these names, in the same words
-     * (docs/manual/calls.md); NULL and 0: not set. */
+    /* The options from here to max_tokens_per_minute are those of the command with these names, in
+     * the same words (docs/manual/calls.md); NULL and 0: not set. */
 
     /* File of replies that runs share, which is made when it is missing; a replay does not use
      * it. */

@@ -1,5 +1,7 @@
-/* _calls.c -- what the library calls back: handlers, and requests.
- * SPDX-License-Identifier: Apache-2.0 */
+/* _calls.c -- the callbacks of the library: handlers, and requests.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 typedef struct request {
@@ -17,13 +19,14 @@ static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
     return (PyObject *)q;
 }
 
-/* Types whose values surely are no awaitables. */
+/* Returns true for types whose values surely cannot be awaited. */
 static bool is_plain(PyObject *o) {
     return o == Py_None || PyBool_Check(o) || PyLong_Check(o) || PyFloat_Check(o) ||
            PyUnicode_Check(o) || PyList_Check(o) || PyDict_Check(o) || PyTuple_Check(o);
 }
 
-/* Gives (request, what: an awaitable or an exception) to the Python side. Takes what. */
+/* Passes (request, what) to the Python side, where what is an awaitable or an exception. Takes
+ * what. */
 static void hand_over(const pdlpy_bound *b, PyObject *q, PyObject *what) {
     PyObject *done = what ? PyObject_CallFunctionObjArgs(b->engine->owner, q, what, NULL) : NULL;
     if (!done) PyErr_WriteUnraisable(b->object);
@@ -46,7 +49,7 @@ static void no_memory(pdl_request *r) {
     pdl_request_refuse(r, "runtime", "Python has no memory left");
 }
 
-/* To the Python side, with an object of it for the request. Takes what. */
+/* Passes a request to the Python side, with an object for it. Takes what. */
 static void give_away(pdlpy_bound *b, pdl_request *r, PyObject *what) {
     PyObject *q = what ? request_new(b, r) : NULL;
     if (q)
@@ -178,8 +181,8 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
     return v ? Py_BuildValue("") : NULL;
 }
 
-/* A container among the variables that the code has changed in place, NULL when it has not; *ok is
- * false with an exception. */
+/* Returns the new value of a container among the variables that the code has changed in place, NULL
+ * when it has not; *ok is false with an exception. */
 static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *before, bool *ok) {
     if (!PyList_Check(now) && !PyDict_Check(now)) return NULL;
     pdl_value *v = pdlpy_to_library(place, now);
@@ -189,7 +192,8 @@ static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *be
     return NULL;
 }
 
-/* What of the variables is no longer as the request has it. NULL with an exception. */
+/* Returns the variables whose values are not those of the request any more. NULL with an
+ * exception. */
 static pdl_value *rebound(pdlpy_place *place, const pdl_request *r, PyObject *variables) {
     pdl_value *vars = pdl_value_get(pdl_request_data(r), "vars"), *all = pdl_value_dict(),
               *key = NULL, *before = NULL;
@@ -281,7 +285,7 @@ static int request_traverse(PyObject *self, visitproc visit, void *arg) {
 
 static void forget(pdlpy_engine *e, void *r) {
     (void)e;
-    pdl_request_refuse(r, "runtime", "nobody answered the request");
+    pdl_request_refuse(r, "runtime", "the request was not answered");
 }
 
 static void request_dealloc(PyObject *self) {

@@ -1,12 +1,14 @@
 /* _contextvars.c -- callbacks inside of the context variables of the run that they are for.
  *
- * Under asyncio one step moves the runs of many tasks, so whoever steps has the variables of some
- * other task. Each run therefore has a copy of those of the task that started it, and its callbacks
- * are called inside of it, as those of asyncio are. The limited API can enter a context only by
- * `context.run(callable)`, so the body of a callback becomes a callable. A context can be entered
- * once at a time: a callback inside of another of the same run (the text of an object that a function
- * returns) is in it already.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Under asyncio one step moves the runs of many tasks, so the stepping task has the variables of
+ * some other task. Each run therefore has a copy of the variables of the task that started it, and
+ * its callbacks are called inside of that copy, like those of asyncio. The limited API can enter a
+ * context only by `context.run(callable)`, so the body of a callback becomes a callable. A context
+ * can be entered once at a time: a callback inside of another of the same run (the text of an
+ * object that a function returns) is in it already.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 typedef struct entry {
@@ -32,7 +34,7 @@ static void run_in(PyObject *context, entry *e) {
     PyObject *self = context ? PyCapsule_New(e, NULL, NULL) : NULL;
     PyObject *fn = self ? PyCFunction_NewEx(&entering, self, NULL) : NULL;
     PyObject *done = fn ? PyObject_CallMethod(context, "run", "O", fn) : NULL;
-    if (!done) PyErr_Clear(); /* no memory, or it is entered already */
+    if (!done) PyErr_Clear(); /* there is no memory, or the context is entered already */
     Py_XDECREF(done);
     Py_XDECREF(fn);
     Py_XDECREF(self);

@@ -17,7 +17,7 @@ bool pdlpy_enter(pdlpy_engine *e) {
     return true;
 }
 
-/* What dies may run Python code, which must not meet an exception that is set. */
+/* Releases a thing. Its end may run Python code, which must not meet an exception that is set. */
 static void release_now(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing),
                         void *thing) {
     PyObject *type, *value, *trace;
@@ -42,7 +42,7 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing
     if (t) {
         *t = (pdlpy_trash){e->trash, release, thing};
         e->trash = t;
-    } else if (is_free) /* else it is lost: there is no memory to remember it */
+    } else if (is_free) /* otherwise it is lost: there is no memory to remember it */
         release_now(e, release, thing);
 }
 
@@ -339,7 +339,7 @@ static PyObject *engine_deadline_ms(PyObject *self, PyObject *unused) {
     return PyLong_FromLong(ms);
 }
 
-/* Is this thread inside a step, whose callbacks may not step again? */
+/* Returns true when this thread is inside of a step, whose callbacks may not step again. */
 static PyObject *engine_is_inside(PyObject *self, PyObject *unused) {
     const pdlpy_engine *e = (pdlpy_engine *)self;
     (void)unused;

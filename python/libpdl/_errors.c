@@ -16,7 +16,7 @@ PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument) {
     return result;
 }
 
-/* Text of the library; what is no UTF-8 (names of files) is replaced. */
+/* Makes a str of a text of the library; bytes that are not UTF-8 (names of files) are replaced. */
 static PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }

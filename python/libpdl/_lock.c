@@ -1,13 +1,15 @@
-/* _lock.c -- letting go of the interpreter lock and taking it again, also while the process ends.
+/* _lock.c -- releasing the interpreter lock and taking it again, also while the process ends.
  *
  * A daemon thread may be inside of the library when the main thread ends the process. Python then
- * takes itself apart, after it the C library ends every other library (libuv, OpenSSL), and a thread
- * that still waits for a command or a connection would call into what is gone. So the threads inside
- * are counted. Once Python ends, a thread that comes to a callback stops for good, as a thread that
+ * ends, after it the C library ends every other library (libuv, OpenSSL), and a thread that still
+ * waits for a command or a connection would call into code that is gone. So the threads inside are
+ * counted. Once Python ends, a thread that arrives at a callback stops for good, as a thread that
  * wants the lock does, and the process waits a moment until no thread is inside any more: a wait
- * comes back every 50 ms. Only the thread that ends Python continues, since what dies with Python may
- * be released through the library.
- * SPDX-License-Identifier: Apache-2.0 */
+ * returns every 50 ms. Only the thread that ends Python continues, since objects that die with
+ * Python may be released through the library.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 #include <pthread.h>
@@ -22,7 +24,7 @@ static _Thread_local bool is_inside;
 
 static struct {
     atomic_bool known;
-    pthread_t thread; /* which ends Python */
+    pthread_t thread; /* the thread that ends Python */
 } last;
 
 static void set_inside(bool now) {
@@ -69,7 +71,7 @@ static void wait_for_others(void) {
     for (int i = 0; i < LONGEST_WAIT_MS && atomic_load(&inside) > 0; i++) nanosleep(&ms, NULL);
 }
 
-/* Only the thread that forked is in the new process. */
+/* Called after a fork: only the thread that forked is in the new process. */
 static void forked(void) { atomic_store(&inside, is_inside ? 1 : 0); }
 
 static PyObject *ends_here(PyObject *self, PyObject *unused) {

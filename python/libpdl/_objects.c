@@ -1,15 +1,16 @@
-/* _objects.c -- objects of Python as values of the library, by reference: what expressions do with
- * them is done here, and they come back as themselves.
+/* _objects.c -- objects of Python as values of the library, by reference: operations of expressions
+ * on them are done here, and they return to Python as themselves.
  *
  * The library holds a pdlpy_bound of each. It calls with or without the interpreter lock.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 /* --- what is asked ------------------------------ */
 
-/* Was it only that there is no such attribute or item? What a property raises otherwise is an
- * error, also where an item would be missing by it. */
+/* Returns true when the exception only means that there is no such attribute or item. Any other
+ * exception of a property is an error, also where an item would be missing because of it. */
 static bool is_missing(bool is_item) {
     bool missing = PyErr_ExceptionMatches(PyExc_AttributeError) ||
                    (is_item && (PyErr_ExceptionMatches(PyExc_TypeError) ||
@@ -18,7 +19,7 @@ static bool is_missing(bool is_item) {
     return missing;
 }
 
-/* What a callback is given, and what it says. */
+/* The arguments of a callback, and its result. */
 typedef struct asked {
     pdlpy_bound *bound, *other;
     const char *name;
@@ -36,7 +37,7 @@ static asked call_back(void (*body)(void *of), asked a) {
     return a;
 }
 
-/* Takes found. */
+/* Answers a look-up. Takes found. */
 static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found, bool is_item) {
     if (!found && is_missing(is_item))
         pdl_request_answer(r, NULL);
@@ -67,7 +68,7 @@ static void item(void *object, const pdl_value *key, pdl_request *r) {
     call_back(get_item, (asked){.bound = object, .a = key, .request = r});
 }
 
-/* Takes fn, which may be NULL. */
+/* Calls fn, which may be NULL. Takes it. */
 static void call_with(pdlpy_bound *b, PyObject *fn, const pdl_value *args, const pdl_value *kwargs,
                       pdl_request *r) {
     pdlpy_place place = {b->engine, 0};
@@ -125,9 +126,9 @@ static void operate(void *object, const pdl_value *operation, pdl_request *r) {
     call_back(operate_on, (asked){.bound = object, .a = operation, .request = r});
 }
 
-/* --- what natives look at ------------------------------ */
+/* --- what natives read --------------------------------- */
 
-/* The error of the exception that is set; Python remembers it as the cause. */
+/* Makes an error of the exception that is set; Python remembers it as the cause. */
 static pdl_error *error_of(pdlpy_bound *b) {
     PyObject *raised = pdlpy_caught();
     PyObject *text =
@@ -141,7 +142,8 @@ static pdl_error *error_of(pdlpy_bound *b) {
     return error;
 }
 
-/* An answer without errors: the exception that is set is dropped, but Ctrl-C and the like end the run. */
+/* Drops the exception that is set, because the answer has no error; but Ctrl-C and the like end the
+ * run. */
 static void forget_exception(pdlpy_bound *b) {
     if (!PyErr_Occurred()) return;
     if (PyErr_ExceptionMatches(PyExc_Exception))
@@ -207,7 +209,7 @@ static bool equal(void *a, void *b) {
     return call_back(compare, (asked){.bound = a, .other = b}).ok;
 }
 
-/* Called where the value is made, with the lock. */
+/* Called when the value is made, with the lock. */
 static const char *type_name(void *object, unsigned *traits) {
     pdlpy_bound *b = object;
     PyTypeObject *type = Py_TYPE(b->object);

@@ -1,17 +1,18 @@
-/* _origins.c -- where values are from, also while Python has them.
+/* _origins.c -- remembers the origins of values while Python has them.
  *
- * A value that a run gives to Python becomes an object of Python, which has no place for origins. So
- * an engine with a policy remembers each object that it gave out, and knows it when it comes back:
- * the object itself, as a variable, in a list, under another name. What Python makes of it is
- * another object, and `data`. Objects that Python shares (small numbers, true, the empty text) say
- * nothing; a container that holds one has its origins as a whole.
+ * A value that a run gives to Python becomes an object of Python, which has no place for origins.
+ * So an engine with a policy remembers each object that it gave out, and recognises it when it
+ * returns: the object itself, as a variable, in a list, under another name. An object that Python
+ * makes of it is another one, and `data`. Objects that Python shares (small numbers, true, the
+ * empty text) have no origins; a container with one of these has its origins as a whole.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 enum { FEW = 1024, MOST_SMALL = 1024 };
 
-/* Has Python only one of these? */
+/* Returns true when Python has only one object of this kind. */
 static bool is_shared(PyObject *object) {
     if (object == Py_None || PyBool_Check(object)) return true;
     if (PyLong_CheckExact(object)) {
@@ -28,7 +29,7 @@ static void drop(PyObject *capsule) {
     pdl_engine_drop_value(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Takes v. false with an exception. */
+/* Remembers the value of an object. Takes v. Returns false with an exception. */
 static bool remember(pdlpy_engine *e, PyObject *object, pdl_value *v) {
     PyObject *kept = PyCapsule_New(v, NULL, drop);
     if (!kept) pdl_value_drop(v);
@@ -84,18 +85,18 @@ PyObject *pdlpy_track(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* v, which was made of the object, as one that was made of others, too. */
+/* Adds the origins of other objects to v, which was made of them. */
 static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
     for (Py_ssize_t i = 0; i < PyList_Size(from); i++) {
         pdl_value *one = pdlpy_to_library(place, PyList_GetItem(from, i));
         if (pdl_value_origins(one) != PDL_ORIGINS_NONE) pdl_value_add_origins(v, one);
         pdl_value_drop(one);
-        PyErr_Clear(); /* what is no value has no origins */
+        PyErr_Clear(); /* an object that is not a value has no origins */
     }
 }
 
-/* derive(object, [objects that it was made of]) -> its value, which a run may get; None: none of
- * them has origins. */
+/* Implements derive(object, [objects that it was made of]): returns its value, which a run may get;
+ * None when none of them has origins. */
 PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     pdlpy_place place = {.engine = e};

@@ -18,7 +18,8 @@ static PyObject *set_hooks(PyObject *module, PyObject *hooks) {
     Py_RETURN_NONE;
 }
 
-/* The library has callbacks from inside waits, which know the main interpreter only. */
+/* Returns true in the main interpreter. The library has callbacks from inside of waits, which know
+ * only that one. */
 static bool is_main_interpreter(void) {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
     PyErr_SetString(PyExc_ImportError, "libpdl cannot be used in a sub-interpreter");

@@ -1,5 +1,7 @@
-/* _run.c -- runs: a task of the library, its callbacks and what it leaves.
- * SPDX-License-Identifier: Apache-2.0 */
+/* _run.c -- runs: a task of the library, its callbacks and its results.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 #include <signal.h>
@@ -12,20 +14,22 @@ typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
-    PyObject *shown;  /* instead of text and message: what is shown, with who wrote it */
+    /* replaces text and message: gets everything that is shown, with its source */
+    PyObject *shown;
     PyObject *budget; /* the library reads it while the run lasts */
-    PyObject *context; /* variables of the task of asyncio that began it, once it has begun; or NULL */
+    /* context variables of the asyncio task that began it, once it has begun; or NULL */
+    PyObject *context;
     struct cut {
         char bytes[4];
         unsigned n;
-    } cut[2]; /* the beginning of a character whose rest comes in the next piece; of text, errors */
-    volatile int interrupted; /* the signal that came while it was waited for; 0: none */
+    } cut[2]; /* the cut character at the end of the last piece of text, and of errors */
+    volatile int interrupted; /* signal that arrived while the run was waited for; 0: none */
 } run;
 
 /* --- callbacks ------------------------------ */
 
-/* What a callback raised cannot be told to anybody. Ctrl-C and the like, which may come at any time,
- * end the run; who waits for it raises them. */
+/* Handles an exception of a callback, which has no caller to raise it in. Ctrl-C and the like,
+ * which may arrive at any time, end the run; the caller that waits for the run raises them. */
 static void callback_failed(run *r, PyObject *fn) {
     if (PyErr_ExceptionMatches(PyExc_Exception) || !r->engine->owner) {
         PyErr_WriteUnraisable(fn);
@@ -44,7 +48,7 @@ typedef struct call {
     PyObject *fn, *argument, *done;
 } call;
 
-/* The callback may release the run, and so itself. */
+/* Calls a callback, which may release the run, and so itself. */
 static void make_call(void *of) {
     call *c = of;
     Py_INCREF(c->run);
@@ -55,7 +59,7 @@ static void make_call(void *of) {
     Py_DECREF(c->run);
 }
 
-/* Takes argument. */
+/* Calls fn with an argument, which it takes. */
 static void tell(run *r, PyObject *fn, PyObject *argument) {
     if (!fn) { /* the run was released */
         Py_XDECREF(argument);
@@ -70,7 +74,8 @@ static void tell(run *r, PyObject *fn, PyObject *argument) {
     Py_XDECREF(argument);
 }
 
-/* Whole characters of text as str; what is left over waits in `cut`. Code may write any bytes. */
+/* Makes a str of the whole characters of text; the rest waits in `cut`. Code may write any
+ * bytes. */
 static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     PyObject *joined = PyBytes_FromStringAndSize(cut->bytes, (Py_ssize_t)cut->n);
     PyBytes_ConcatAndDel(&joined, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
@@ -84,7 +89,7 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     return s;
 }
 
-/* fn: looked at with the lock, since another thread may release the run. */
+/* Gives text to fn, which is read with the lock held, since another thread may release the run. */
 static void give(run *r, PyObject *const *fn, struct cut *cut, const char *text, size_t n) {
     pdlpy_callback back = pdlpy_callback_begin();
     PyObject *s = cut->n ? decoded(cut, text, n)
@@ -113,7 +118,7 @@ static void on_message(void *user, const char *role, const char *text, size_t n)
     pdlpy_callback_end(back);
 }
 
-/* (kind: text, message or out; role of a message, else look; bytes; untrusted) */
+/* Passes on (kind: text, message or out; role of a message, else look; bytes; untrusted). */
 static void on_report(void *user, const pdl_report *e) {
     bool is_message = strcmp(e->kind, "message") == 0;
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
@@ -153,7 +158,7 @@ static pdl_task *start_program(run *r, pdlpy_program *program, PyObject *inputs,
     return t;
 }
 
-/* inputs: (list of arguments, dict of named ones) */
+/* Starts a call. inputs: (list of arguments, dict of named ones). */
 static pdl_task *start_call(run *r, pdlpy_handle *function, PyObject *inputs, pdl_task_options *o,
                             pdl_error **error) {
     pdlpy_place place = {r->engine, 0};
@@ -238,7 +243,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
     free(named);
-    keep(&r->context, context); /* until here its own was the one that is current */
+    keep(&r->context, context); /* until here the current context was its own */
     pdlpy_leave(e);
     if (ok) return (PyObject *)r;
     Py_DECREF(r);
@@ -283,9 +288,8 @@ static void end_run(pdlpy_engine *e, void *self) {
     Py_DECREF(type);
 }
 
-/* A task that is not referenced any more ends here, without a callback. While another
- * thread is in a step of the engine the task is still stepped and reads the run, so both end after
- * it. */
+/* Ends a task that is not referenced any more, without a callback. While another thread is in a
+ * step of the engine the task is still stepped and reads the run, so both end after it. */
 static void run_dealloc(PyObject *self) {
     run *r = (run *)self;
     PyObject_GC_UnTrack(self);
@@ -296,10 +300,11 @@ static void run_dealloc(PyObject *self) {
 /* --- Ctrl-C ------------------------------
  *
  * Python acts on a signal between two of its instructions, and one operation of an expression may
- * take seconds. So while a run is waited for, a handler in front of Python's tells the library too.
- * Only where that one raises KeyboardInterrupt, and in the main thread, where it does. */
+ * take seconds. So while a run is waited for, a handler of ours notifies the library and then calls
+ * Python's. It is set only when Python's raises KeyboardInterrupt, and only in the main thread,
+ * which is where it does so. */
 
-static volatile int *watched; /* of the run that is waited for */
+static volatile int *watched; /* flag of the run that is waited for */
 static struct sigaction pythons;
 
 static void on_ctrl_c(int number) {
@@ -308,7 +313,7 @@ static void on_ctrl_c(int number) {
 }
 
 static bool raises_interrupt(void) {
-    static PyObject *look, *usual, *number; /* kept: runs are short, an import is not */
+    static PyObject *look, *usual, *number; /* kept, because runs are short and an import is not */
     if (!usual) {
         PyObject *signals = PyImport_ImportModule("_signal");
         look = signals ? PyObject_GetAttrString(signals, "getsignal") : NULL;
@@ -338,7 +343,7 @@ static bool watch_ctrl_c(run *r) {
     return false;
 }
 
-/* A callback may have set another handler meanwhile, which stays. */
+/* Restores the handler. A callback may have set another one meanwhile, which stays. */
 static void unwatch_ctrl_c(void) {
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == on_ctrl_c)
@@ -380,7 +385,7 @@ static PyObject *run_state(PyObject *self, PyObject *unused) {
     return PyLong_FromLong(pdl_task_state(((run *)self)->task));
 }
 
-/* For a loop of the host's own, where the engine has none for all. */
+/* Returns the descriptor for another event loop, when the engine has no loop for all its runs. */
 static PyObject *run_fd(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyLong_FromLong(pdl_task_fd(((run *)self)->task));
@@ -402,14 +407,14 @@ static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
     return object;
 }
 
-/* A handle: not everybody asks for what is converted last. */
+/* Returns a handle, because the value, whose conversion is slow, may never be used. */
 static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
     PyObject *handle = v ? pdlpy_handle_new(r->engine, v) : pdlpy_raise(r->engine, error);
     pdlpy_leave(r->engine);
     return handle;
 }
 
-/* The task goes, and with it the callbacks; what was taken from it stays. */
+/* Releases the task, and with it the callbacks; results that were taken from it stay. */
 static PyObject *run_release(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;

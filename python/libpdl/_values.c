@@ -1,15 +1,17 @@
-/* _values.c -- values of Python and of the library, both ways.
+/* _values.c -- conversion of values between Python and the library, both ways.
  *
- * None, bool, int, float, str, list, tuple and dict go over here. What else there is becomes one of
- * these in _hooks.plain (dataclasses, paths, NumPy, dates), or travels by reference (_objects.c).
+ * None, bool, int, float, str, list, tuple and dict are converted here. Any other value becomes one
+ * of these in _hooks.plain (dataclasses, paths, NumPy, dates), or is passed by reference
+ * (_objects.c).
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "_pdl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 900, MANY = 32 }; /* cyclic values end here, and so does the stack */
+enum { MAX_DEPTH = 900, MANY = 32 }; /* cyclic values end here, before the stack does */
 
 /* --- to the library ------------------------------ */
 
@@ -24,7 +26,7 @@ static pdl_value *text_in(pdlpy_state *s, PyObject *object) {
     return NULL;
 }
 
-/* Hexadecimal digits: Python limits decimal ones, whose conversion is slow. */
+/* Converts an int by hexadecimal digits: Python limits decimal ones, whose conversion is slow. */
 static pdl_value *int_in(pdlpy_engine *e, PyObject *object) {
     int overflow = 0;
     long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -53,7 +55,7 @@ static bool deeper(pdlpy_place *place) {
     return false;
 }
 
-/* A list of n integers that fit; NULL without an exception: it is something else. */
+/* Converts a list of n integers that fit; NULL without an exception: it is something else. */
 static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
     int64_t *numbers = malloc((size_t)n * sizeof *numbers);
     pdl_value *v = NULL;
@@ -70,7 +72,7 @@ static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
     return v;
 }
 
-/* Takes item's handle; whether it could be added. */
+/* Adds an item. Takes its handle. Returns true when it could be added. */
 static bool push(pdlpy_place *place, pdl_value *list, PyObject *item) {
     Py_INCREF(item); /* hooks may run Python code that changes the container */
     pdl_value *v = pdlpy_to_library(place, item);
@@ -103,7 +105,7 @@ static pdl_value *tuple_in(pdlpy_place *place, PyObject *object) {
     return tuple;
 }
 
-/* The key and its item; *odd: the library has no such keys. */
+/* Sets a key and its item. *odd: the library has no such keys. */
 static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *item, bool *odd) {
     pdl_value *k = pdlpy_to_library(place, key), *v = k ? pdlpy_to_library(place, item) : NULL;
     bool ok = v && pdl_value_put_at(dict, k, v);
@@ -113,7 +115,7 @@ static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *it
     return ok;
 }
 
-/* A dict with keys of other types is an object as any other. */
+/* Converts a dict. One with keys of other types is passed as an object. */
 static pdl_value *dict_in(pdlpy_place *place, PyObject *object) {
     pdl_value *dict = pdl_value_dict();
     PyObject *key, *item;
@@ -138,7 +140,7 @@ static pdl_value *handle_in(pdlpy_place *place, PyObject *object) {
     return NULL;
 }
 
-/* A date that the library cannot hold is an object as any other. */
+/* Converts a date. One that the library cannot hold is passed as an object. */
 static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) {
     const char *p = PyUnicode_AsUTF8AndSize(text, NULL);
     pdl_value *v = p ? pdl_value_date(p) : NULL;
@@ -146,7 +148,8 @@ static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) 
     return v ? v : pdlpy_object_in(place, object);
 }
 
-/* What _hooks.plain makes of the object: itself, another value, or a date as (text,). */
+/* Converts the result of _hooks.plain for the object: itself, another value, or a date as
+ * (text,). */
 static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     if (PyCFunction_Check(object) || PyType_Check(object)) return pdlpy_object_in(place, object);
     Py_INCREF(object);
@@ -162,7 +165,7 @@ static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     return v;
 }
 
-/* A subclass of list: a libpdl.Context is a context. */
+/* Converts a subclass of list: a libpdl.Context is a context. */
 static pdl_value *context_in(pdlpy_place *place, PyObject *object) {
     Py_INCREF(object);
     PyObject *parts = pdlpy_hook(place->engine->state, "parts", object);
@@ -228,7 +231,7 @@ static PyObject *text_out(const pdl_value *v) {
     return PyUnicode_DecodeUTF8(p ? p : "", p ? (Py_ssize_t)n : 0, "replace");
 }
 
-/* NULL without an exception: they are something else. */
+/* Converts integers. NULL without an exception: they are something else. */
 static PyObject *ints_out(const pdl_value *v, size_t n) {
     int64_t *numbers = malloc(n * sizeof *numbers);
     bool ok = numbers && pdl_value_get_ints(v, numbers, n);
@@ -280,7 +283,7 @@ static PyObject *set_out(pdlpy_place *place, const pdl_value *v) {
     return set;
 }
 
-/* Takes v. */
+/* Makes a handle. Takes v. */
 PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v) {
     pdlpy_handle *h = PyObject_GC_New(pdlpy_handle, (PyTypeObject *)e->state->handle_type);
     if (!h) {
@@ -294,7 +297,7 @@ PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v) {
     return (PyObject *)h;
 }
 
-/* Things of Python come back as themselves. */
+/* Returns a thing of Python as itself. */
 static PyObject *object_out(pdlpy_place *place, const pdl_value *v, const char *hook) {
     PyObject *object = pdlpy_object_of(v);
     if (object) {
@@ -318,7 +321,7 @@ static PyObject *bytes_out(const pdl_value *v) {
     return PyBytes_FromStringAndSize(p, (Py_ssize_t)n);
 }
 
-/* hooks.context((independent?, parts)); a message is a dict inside of one part. */
+/* Calls hooks.context((independent?, parts)); a message is a dict inside of one part. */
 static PyObject *context_out(pdlpy_place *place, const pdl_value *v, pdl_context_form form) {
     pdl_value *parts = form == PDL_CONTEXT_MESSAGE ? NULL : pdl_value_context_parts(v);
     PyObject *list = list_out(place, parts ? parts : v);
@@ -342,7 +345,7 @@ static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
     return object;
 }
 
-/* Flat switch over the kinds. */
+/* A flat switch over the kinds. */
 static PyObject *to_python(pdlpy_place *place, const pdl_value *v) {
     bool b = false;
     double d = 0;
@@ -415,7 +418,7 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     return object;
 }
 
-/* An entry of a dict that was kept for later, as a handle; None: there is none. */
+/* Returns an entry of a dict that was kept for later, as a handle; None: there is none. */
 static PyObject *handle_entry(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     const char *key;
@@ -429,7 +432,7 @@ static PyObject *handle_entry(PyObject *self, PyObject *args) {
     return pdlpy_handle_new(h->engine, v);
 }
 
-/* The value that was kept for later. */
+/* Returns the value that was kept for later. */
 static PyObject *handle_python(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     pdlpy_place place = {h->engine, 0};
@@ -447,7 +450,7 @@ static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
-/* What models are told of a function; None for others. */
+/* Returns the declaration of a function for models; None for other values. */
 static PyObject *handle_signature(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     pdlpy_place place = {h->engine, 0};
