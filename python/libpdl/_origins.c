@@ -3,8 +3,8 @@
  * A value that a run gives to Python becomes an object of Python, which has no place for origins.
  * So an engine with a policy remembers each object that it gave out, and recognises it when it
  * returns: the object itself, as a variable, in a list, under another name. An object that Python
- * makes of it is another one, and `data`. Objects that Python shares (small numbers, true, the
- * empty text) have no origins; a container with one of these has its origins as a whole.
+ * makes of it is a new one, whose origin is `data`. Objects that Python shares (small numbers,
+ * true, the empty text) have no origins; a container with one of these has its origins as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,7 +27,7 @@ typedef struct pdl_edit {
 typedef struct pdl_diag {
     pdl_severity severity;
     const char *code;    /* static name of its rule: "field-unknown", "name-undefined", ... */
-    /* found at load, and refuses to run (schema); others are found by src/language/check */
+    /* found at load (schema), and prevents a run; others are found by src/language/check */
     bool at_load;
     bool reference_only; /* PDL accepts it and the reference refuses it: --strict */
     bool certain;        /* an error on every path through the program */

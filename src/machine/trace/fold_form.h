@@ -11,10 +11,10 @@
 /* A question that the dump of a block asks its view. */
 typedef struct fold_question {
     enum { FOLD_ASKS_VALUE, FOLD_ASKS_CHILD, FOLD_ASKS_ENTRIES } what;
-    pdl_dump_place place;   /* used by entries */
-    uint32_t index;         /* used by value, child */
-    const char *key;        /* used by value, child */
-    const pdl_block *child; /* used by child */
+    pdl_dump_place place;   /* set for a question about entries */
+    uint32_t index;         /* set for a value or a child */
+    const char *key;        /* set for a value or a child */
+    const pdl_block *child; /* set for a child */
 } fold_question;
 
 /* The answer of one execution. */
@@ -35,7 +35,8 @@ typedef struct fold_answers {
 void pdl_fold_note_question(const fold_answers *a, fold_question q);
 /* Notes v as an answer and returns what the dump gets in its place; without answers, returns v. */
 pdl_val pdl_fold_answer(fold_answers *a, const char *key, pdl_val v);
-/* Does so for an entry of dict, which is returned; v absent: there is no entry. */
+/* Notes v in the same way unless it is absent. Returns dict, which gets the entry only if values
+ * are placed. */
 pdl_val pdl_fold_add_entry(fold_answers *a, pdl_val dict, const char *key, pdl_val v);
 
 /* Answers the questions of a list again, or dumps the block with these answers (owned). */

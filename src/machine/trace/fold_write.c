@@ -114,8 +114,8 @@ static pdl_val resolved(pdl_vref v) {
 
 static pdl_val settled(pdl_fold *f, pdl_vref v) { return as_shown(f, resolved(v)); }
 
-/* Returns a list of messages as the trace has it: one that repeats an earlier list names the block
- * of that. Takes v. */
+/* Returns a list of messages as the trace has it: a list that repeats an earlier one names the
+ * block that has the earlier one. Takes v. */
 static pdl_val messages(const view_of *v, const fold_own *own, fold_list which, pdl_val list) {
     pdl_val id;
     size_t n = pdl_fold_same(v->fold, v->node, own, which, list, &id);

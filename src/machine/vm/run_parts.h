@@ -33,7 +33,7 @@ typedef struct pdl_run_fibers {
     pdl_idmap by_id; /* a late reply finds no object instead of a freed one */
     uint32_t last_id;
     pdl_parked parked[PDL_SLOT_COUNT];
-    uint32_t turns;   /* of loops, since the world was polled */
+    uint32_t turns;   /* turns of loops since the world was polled */
     bool yielded;     /* the step ends after this turn */
     bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle; /* state of PDL_STRESS=sched */
@@ -41,7 +41,8 @@ typedef struct pdl_run_fibers {
 /* Takes the next runnable fiber from the queue; NULL: all wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);
 void pdl_run_fibers_end(pdl_run_fibers *f);
-/* Do the ends of the queue agree, and do no more fibers have a slot than were parked? */
+/* Returns true when the ends of the queue agree, and no more fibers have a slot than were
+ * parked. */
 bool pdl_run_fibers_ok(const pdl_run_fibers *f);
 
 typedef struct pdl_usage {
@@ -87,7 +88,7 @@ pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);
 /* The run ends with this error, unless it has failed before. Takes the content of err. */
 void pdl_run_fail(pdl_run *r, pdl_err *err);
 void pdl_run_outcome_end(pdl_run_outcome *o);
-/* Has the run an error exactly if it has failed? */
+/* Returns true when a finished run has a result, and an error is set exactly if it has failed. */
 bool pdl_run_outcome_ok(const pdl_run_outcome *o);
 
 enum { PDL_RUN_LITERALS = 32 };

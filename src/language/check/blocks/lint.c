@@ -248,7 +248,7 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
-/* Returns true for a text that the block prints nowhere when it precedes another one in a list. */
+/* Returns true when b may give text that nothing uses if another block follows in the list. */
 static bool is_text(const pdl_block *b) {
     const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value
                         : b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data

@@ -76,7 +76,7 @@ static bool remainder_is(pdl_vref a, pdl_vref b, int64_t want, pdl_val *out, pdl
     pdl_val r;
     if (pdl_is(a, PDL_V_UNDEFINED)) return pdl_undefined_error(a, err);
     if (pdl_is(b, PDL_V_UNDEFINED)) return pdl_undefined_error(b, err);
-    if (pdl_is_str(a)) { /* for text, % formats */
+    if (pdl_is_str(a)) { /* % formats a text */
         pdl_val args[1] = {pdl_keep(b)};
         pdl_val tuple = pdl_tuple_new(args, 1);
         bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false,

@@ -413,9 +413,8 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
     frame(f)->func = loop;
-    push(
-        f,
-        items); /* above the arguments; call_value lowers the frame's base and this moves with it */
+    /* items lies above the arguments: call_value lowers the frame's base, and items moves along. */
+    push(f, items);
     return PDL_STEP_DONE;
 }
 
