@@ -30,7 +30,7 @@ static void judge_all(const pdl_policies *p, pdl_str name) {
             FUZZ_MUST(now >= before);
             before = now;
         }
-        (void)pdl_policies_masked(p, (pdl_sink_id)s);
+        (void)pdl_policies_redacted(p, (pdl_sink_id)s);
     }
 }
 

@@ -56,7 +56,7 @@ void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 /* Appends the text of a program without the keys in it or in the environment: for pages, which are
  * given to others. */
-void pdl_session_hide_program(pdl_str text, pdl_buf *out);
+void pdl_session_redact_program(pdl_str text, pdl_buf *out);
 /* Cancels everything that waits, after WAIT. */
 void pdl_session_stop(pdl_session *s);
 /* Writes everything that is due, so that output may be shown. */
@@ -186,7 +186,7 @@ pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
 /* Returns true when the message of an error holds text that must not be printed; `instead` gets a
  * replacement. */
-bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
+bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
 /* Appends text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 

@@ -26,7 +26,7 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     if (session)
         pdl_session_redact(session, s, &m->texts);
     else
-        pdl_hide_cut(m->secrets, s, &m->texts);
+        pdl_redact_cut(m->secrets, s, &m->texts);
     pdl_buf_putc(&m->texts, 0);
 }
 

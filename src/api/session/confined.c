@@ -138,8 +138,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     pdl_buf note = PDL_BUF;
     char *files[MOST_OWN_FILES + 1] = {0};
     size_t n = 0;
-    const pdl_str hide[] = {o->files.record, o->files.replay, o->files.cache};
-    for (size_t i = 0; i < 3; i++) add_own(files, &n, hide[i]);
+    const pdl_str own[] = {o->files.record, o->files.replay, o->files.cache};
+    for (size_t i = 0; i < 3; i++) add_own(files, &n, own[i]);
     for (const char *const *f = o->files.own; f && *f; f++) add_own(files, &n, pdl_str_of(*f));
     pdl_sandbox_options so = {
         .profile = o->guards.sandbox,
@@ -148,7 +148,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .given_dir = folder,
         .process_is_enough = o->guards.sandbox_process,
         .dir = o->program.dir,
-        .hide = (const char *const *)files,
+        .mask = (const char *const *)files,
         .env = c->env,
         .user = c->user,
         .helper = helper_of(c->env, c->user, c->arena),

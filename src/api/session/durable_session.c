@@ -70,11 +70,11 @@ static void add_keys_of(pdl_secrets *s, pdl_str text) {
     pdl_program_drop(p);
 }
 
-void pdl_session_hide_program(pdl_str text, pdl_buf *out) {
+void pdl_session_redact_program(pdl_str text, pdl_buf *out) {
     pdl_secrets *s = pdl_secrets_new();
     pdl_environ_free(pdl_environ_load(s, NULL));
     add_keys_of(s, text);
-    pdl_hide_text(s, text, out);
+    pdl_redact_text(s, text, out);
     pdl_secrets_free(s);
 }
 

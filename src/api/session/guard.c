@@ -57,15 +57,15 @@ pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     return pdl_policy_memory_join(root->rules.memories, s->rules.policies);
 }
 
-void pdl_session_fill_masks(pdl_session *s) {
+void pdl_session_fill_redactions(pdl_session *s) {
     pdl_session_rules *r = &s->rules;
     pdl_policies *all = r->policies;
     if (!all) return;
     for (int i = 0; i < PDL_SINK_COUNT; i++)
-        r->masks[i] = (pdl_mask){
-            .labels = pdl_policies_masked(all, (pdl_sink_id)i), .user = all, .name = put_names};
-    r->collected = r->masks[PDL_SINK_trace];
-    r->collected.labels |= r->masks[PDL_SINK_output].labels;
+        r->redactions[i] = (pdl_redaction){
+            .labels = pdl_policies_redacted(all, (pdl_sink_id)i), .user = all, .name = put_names};
+    r->collected = r->redactions[PDL_SINK_trace];
+    r->collected.labels |= r->redactions[PDL_SINK_output].labels;
 }
 
 /* Returns the first id of the effects that the policy world makes, which are above those of all
@@ -121,7 +121,7 @@ static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_
     if (!s->opt.run.explain && !read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
-    pdl_session_fill_masks(s);
+    pdl_session_fill_redactions(s);
     return true;
 }
 
@@ -140,7 +140,7 @@ enum { MOST_MODULES = 64 }; /* each has a bit */
 /* Puts the policy in force from now on, also for the places that print. */
 static void guard_modules(pdl_session *s) {
     bool continues = s->chain.first && !s->chain.rows[PDL_CHAIN_policy];
-    pdl_session_fill_masks(s);
+    pdl_session_fill_redactions(s);
     if (!continues) return;
     pdl_chain_open_policy(s);
     pdl_policy_world_continues(s->chain.first);
@@ -209,7 +209,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
                            "durable run of a server; give it to the server with --policy");
     o->guarded = true;
     o->capacity = pdl_policies_capacity(s->rules.policies);
-    o->mask = pdl_session_mask(s, PDL_SINK_output);
+    o->redaction = pdl_session_redaction(s, PDL_SINK_output);
     pdl_control control = pdl_policies_control(s->rules.policies);
     o->strict_control = o->strict_control || control == PDL_CONTROL_STRICT;
     o->strict_plans = o->strict_plans || control == PDL_CONTROL_PLANS;
@@ -322,38 +322,38 @@ pdl_val pdl_session_policy_digests(const pdl_session *s) {
     return list;
 }
 
-const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) {
-    return &s->rules.masks[sink];
+const pdl_redaction *pdl_session_redaction(const pdl_session *s, pdl_sink_id sink) {
+    return &s->rules.redactions[sink];
 }
 
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {
-    return pdl_masked(&s->rules.masks[PDL_SINK_output], pdl_keep(v));
+    return pdl_redact_labelled(&s->rules.redactions[PDL_SINK_output], pdl_keep(v));
 }
 
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
-    return pdl_masked(&s->rules.masks[PDL_SINK_journal], pdl_keep(v));
+    return pdl_redact_labelled(&s->rules.redactions[PDL_SINK_journal], pdl_keep(v));
 }
 
-bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
-    const pdl_mask *m = &s->rules.masks[PDL_SINK_output];
+bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
+    const pdl_redaction *m = &s->rules.redactions[PDL_SINK_output];
     pdl_label label = e->has_words ? e->words : e->label;
     for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
-    if (!pdl_mask_hides(m, label)) return false;
+    if (!pdl_redaction_covers(m, label)) return false;
     PDL_PUT(instead, "the message of this error is not shown: it has text from ");
-    pdl_mask_put(m, label, instead);
+    pdl_redaction_put(m, label, instead);
     return true;
 }
 
 /* Shows error output of code, with the origins of all values that the code got. */
 void pdl_session_show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
-    const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);
+    const pdl_redaction *m = pdl_session_redaction(s, PDL_SINK_output);
     const pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
     pdl_label label = policy ? pdl_policy_world_in_code(policy) : 0;
     pdl_buf hidden = PDL_BUF;
     pdl_err ignored = {0};
-    if (pdl_mask_hides(m, label)) {
-        pdl_mask_put(m, label, &hidden);
+    if (pdl_redaction_covers(m, label)) {
+        pdl_redaction_put(m, label, &hidden);
         pdl_buf_putc(&hidden, '\n');
         bytes = pdl_buf_str(&hidden);
     }
@@ -375,6 +375,6 @@ void pdl_session_show_errors(void *user, pdl_str bytes) {
 
 bool pdl_session_takes_errors(void *user) {
     const pdl_session *s = user;
-    return s->opt.reports.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels ||
+    return s->opt.reports.show_errors || pdl_session_redaction(s, PDL_SINK_output)->labels ||
            pdl_tty_is(STDERR_FILENO);
 }

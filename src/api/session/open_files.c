@@ -12,7 +12,7 @@ bool pdl_open_files_open(pdl_session *s, pdl_err *err) {
     if (o->run.explain) return true;
     if (o->files.cache.n && !o->files.replay.n) {
         if (!pdl_cache_open(o->files.cache, s->around.secrets, &s->files.cache, err)) return false;
-        pdl_cache_mask(s->files.cache, pdl_session_mask(s, PDL_SINK_journal));
+        pdl_cache_redact(s->files.cache, pdl_session_redaction(s, PDL_SINK_journal));
     }
     if ((o->files.record.n || o->files.replay.n) && !pdl_session_open_journal(s, err)) return false;
     return true;

@@ -32,8 +32,8 @@ static bool open_replay(pdl_session *s, pdl_err *err) {
 }
 
 static void use_journal(pdl_session *s) {
-    pdl_journal_hide(s->files.journal, s->around.secrets);
-    pdl_journal_mask(s->files.journal, pdl_session_mask(s, PDL_SINK_journal));
+    pdl_journal_redact(s->files.journal, s->around.secrets);
+    pdl_journal_redact_labels(s->files.journal, pdl_session_redaction(s, PDL_SINK_journal));
     pdl_journal_folder(s->files.journal, s->opt.program.dir);
     pdl_journal_debug(s->files.journal, s->opt.reports.debug);
 }

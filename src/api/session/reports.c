@@ -25,7 +25,7 @@ static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_reports *r = &s->reports;
     const char *folder = pdl_environ_get(s->around.env, "TMPDIR");
     r->fold = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
-    pdl_fold_mask(r->fold, pdl_session_mask(s, PDL_SINK_trace));
+    pdl_fold_redact(r->fold, pdl_session_redaction(s, PDL_SINK_trace));
     if (s->opt.reports.trace_whole) pdl_fold_whole(r->fold);
     if (s->opt.reports.labels || s->rules.policies) pdl_fold_labels(r->fold, put_origin, s);
     if (s->opt.reports.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));

@@ -65,11 +65,11 @@ static bool read_policies(pdl_session *s, pdl_err *err) {
     pdl_err why = {0};
     pdl_buf b = PDL_BUF;
     if (pdl_session_read_policies(s, &why)) return true;
-    pdl_hide_text(s->around.secrets, pdl_str_of(why.msg), &b);
+    pdl_redact_text(s->around.secrets, pdl_str_of(why.msg), &b);
     pdl_err_set(err, why.kind, why.loc, "%s", pdl_buf_z(&b));
     err->preformatted = why.preformatted;
     pdl_buf_clear(&b);
-    if (why.hint) pdl_hide_text(s->around.secrets, pdl_str_of(why.hint), &b);
+    if (why.hint) pdl_redact_text(s->around.secrets, pdl_str_of(why.hint), &b);
     if (why.hint) pdl_err_hint(err, "%s", pdl_buf_z(&b));
     pdl_err_fini(&why);
     pdl_buf_fini(&b);
@@ -99,7 +99,7 @@ static bool open_all(pdl_session *s, pdl_err *err) {
         pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s},
                         s->around.secrets);
     if (!begin_explain(s, err) || !pdl_open_files_open(s, err)) return false;
-    pdl_session_fill_masks(s);
+    pdl_session_fill_redactions(s);
     return true;
 }
 
@@ -328,11 +328,11 @@ pdl_val pdl_session_explained(pdl_session *s) {
     pdl_world *explain = s->chain.rows[PDL_CHAIN_explain];
     pdl_val waits =
         pdl_explain_waits(explain, s->running.run, s->reports.reached, pdl_explain_notes(explain));
-    return pdl_hide_val(s->around.secrets, waits);
+    return pdl_redact_val(s->around.secrets, waits);
 }
 
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
-    pdl_hide_cut(s->around.secrets, text, out);
+    pdl_redact_cut(s->around.secrets, text, out);
 }
 void pdl_session_note(const pdl_session *s, const pdl_program *program) {
     pdl_api_note_program(s->around.secrets, program);

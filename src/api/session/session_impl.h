@@ -79,7 +79,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
  * when the run begins, and then the world that asks them is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
-void pdl_session_fill_masks(pdl_session *s);           /* after policies were read */
+void pdl_session_fill_redactions(pdl_session *s);      /* after policies were read */
 pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* Keeps what confines a durable run; one that continues gets all of that again, whatever its
@@ -87,7 +87,7 @@ PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* Returns the labels that the sink does not show: valid from the beginning, filled when policies
  * are read. */
-const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
+const pdl_redaction *pdl_session_redaction(const pdl_session *s, pdl_sink_id sink);
 /* Returns true when error output of code is shown by the session. user: a session. */
 bool pdl_session_takes_errors(void *user);
 void pdl_session_show_errors(void *user, pdl_str bytes);

@@ -142,7 +142,7 @@ pdl_run_options pdl_session_machine_options(pdl_session *s) {
         .cancel = s->opt.run.cancel,
         .guarded = s->chain.rows[PDL_CHAIN_policy] != NULL,
         .capacity = policies ? pdl_policies_capacity(policies) : 0,
-        .mask = pdl_session_mask(s, PDL_SINK_output),
+        .redaction = pdl_session_redaction(s, PDL_SINK_output),
         .strict_control = policies && pdl_policies_control(policies) == PDL_CONTROL_STRICT,
         .strict_plans = policies && pdl_policies_control(policies) == PDL_CONTROL_PLANS,
         .stdlib = pdl_session_library_text(),

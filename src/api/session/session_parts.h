@@ -33,7 +33,7 @@
 typedef struct pdl_around {
     pdl_environ *env;
     pdl_secrets *secrets; /* in use: each is redacted wherever something is shown */
-    pdl_hider debug_hider;
+    pdl_redactor debug_redactor;
     struct pdl_loop *loop;
     pdl_folders folders;   /* PDL_PATH and the installed library */
     pdl_prices *prices;    /* may be NULL */
@@ -48,8 +48,8 @@ typedef struct pdl_session_rules {
     /* {name and text: bit} of programs with policies; absent when there are none */
     pdl_val modules;
     pdl_policy_memories *memories;  /* the session and its members share them */
-    pdl_mask masks[PDL_SINK_COUNT]; /* for the sinks that hide labels */
-    pdl_mask collected;             /* a collector of telemetry does not get what these hide */
+    pdl_redaction redactions[PDL_SINK_COUNT]; /* for the sinks that hide labels */
+    pdl_redaction collected;        /* a collector of telemetry does not get what these hide */
     pdl_confined *confined;         /* the sandboxes */
     /* list with the profile of the program's policy; absent when there is none */
     pdl_val profiles;

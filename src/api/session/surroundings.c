@@ -46,23 +46,23 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
 
 static void redact_line(void *user, pdl_str line, pdl_buf *out) {
     pdl_session *s = user;
-    pdl_hider_feed_lines(&s->around.debug_hider, line, out);
+    pdl_redactor_feed_lines(&s->around.debug_redactor, line, out);
 }
 
 /* Redacts debug lines; lines that are held back are written at the end of the session. */
 static void redact_debug(pdl_session *s) {
-    s->around.debug_hider = PDL_HIDER(s->around.secrets);
-    if (!s->opt.reports.debug || s->opt.reports.debug->hide) return;
-    s->opt.reports.debug->hide = redact_line;
-    s->opt.reports.debug->hide_user = s;
+    s->around.debug_redactor = PDL_REDACTOR(s->around.secrets);
+    if (!s->opt.reports.debug || s->opt.reports.debug->redact) return;
+    s->opt.reports.debug->redact = redact_line;
+    s->opt.reports.debug->redact_user = s;
 }
 
 static void show_debug(pdl_session *s) {
     pdl_buf rest = PDL_BUF;
-    pdl_hider_end_lines(&s->around.debug_hider, &rest);
-    if (s->opt.reports.debug && s->opt.reports.debug->hide_user == s) {
-        s->opt.reports.debug->hide = NULL;
-        s->opt.reports.debug->hide_user = NULL;
+    pdl_redactor_end_lines(&s->around.debug_redactor, &rest);
+    if (s->opt.reports.debug && s->opt.reports.debug->redact_user == s) {
+        s->opt.reports.debug->redact = NULL;
+        s->opt.reports.debug->redact_user = NULL;
         pdl_debug_put(s->opt.reports.debug, pdl_buf_str(&rest));
     }
     pdl_buf_fini(&rest);

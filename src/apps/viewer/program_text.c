@@ -27,9 +27,9 @@ typedef struct placing {
 /* --- files ------------------------------------------------------------------------------------ */
 
 static pdl_str shown_text(const placing *r, pdl_str text) {
-    if (!r->program->hide) return text;
+    if (!r->program->redact) return text;
     pdl_buf b = PDL_BUF;
-    r->program->hide(text, &b);
+    r->program->redact(text, &b);
     pdl_str shown = pdl_arena_str(r->s->arena, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return shown;

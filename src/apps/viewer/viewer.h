@@ -37,7 +37,7 @@ typedef struct pdl_view_program {
     void *user;
     /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
      * since the user edits them. */
-    void (*hide)(pdl_str text, pdl_buf *out);
+    void (*redact)(pdl_str text, pdl_buf *out);
 } pdl_view_program;
 
 /* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is

@@ -39,8 +39,8 @@ typedef struct pdl_debug {
     void *file;  /* FILE *, NULL: standard error */
     /* Appends the part of a line (with its end) that may be written; may hold text back until a
      * later line. NULL: lines are written unchanged. */
-    void (*hide)(void *user, pdl_str line, pdl_buf *out);
-    void *hide_user;
+    void (*redact)(void *user, pdl_str line, pdl_buf *out);
+    void *redact_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
     bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */

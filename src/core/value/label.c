@@ -24,7 +24,7 @@ const char *pdl_label_name(size_t bit) {
  * shares them as before. */
 typedef struct label_walk {
     pdl_label origins;    /* origins that values lose or get */
-    const pdl_mask *mask; /* used instead by a walk that hides them */
+    const pdl_redaction *redaction; /* used instead by a walk that hides them */
     pdl_steps steps;
     pdl_memo memo;
 } label_walk;
@@ -126,59 +126,59 @@ pdl_val pdl_with_origin(pdl_val v, pdl_label origin) {
     return out;
 }
 
-/* --- masks ------------------------------------------------------------------------------------ */
+/* --- redaction -------------------------------------------------------------------------------- */
 
-void pdl_mask_put(const pdl_mask *m, pdl_label l, pdl_buf *out) {
+void pdl_redaction_put(const pdl_redaction *m, pdl_label l, pdl_buf *out) {
     pdl_buf_putc(out, '[');
     m->name(m->user, m->labels & l, out);
     pdl_buf_putc(out, ']');
 }
 
-static pdl_val mask_text(const pdl_mask *m, pdl_label l) {
+static pdl_val redacted_text(const pdl_redaction *m, pdl_label l) {
     pdl_buf b = PDL_BUF;
-    pdl_mask_put(m, l, &b);
+    pdl_redaction_put(m, l, &b);
     return pdl_text_of_buf(&b);
 }
 
-static pdl_val masked(label_walk *w, pdl_vref v, unsigned depth);
+static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth);
 
-static pdl_val masked_list(label_walk *w, pdl_vref v, unsigned depth) {
+static pdl_val redacted_list(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
     pdl_val out = pdl_list_new(n);
     for (size_t i = 0; i < n; i++)
-        out = pdl_list_push(out, masked(w, pdl_list_at(v, i), depth + 1));
+        out = pdl_list_push(out, redacted(w, pdl_list_at(v, i), depth + 1));
     return out;
 }
 
-static pdl_val masked_dict(label_walk *w, pdl_vref v, unsigned depth) {
+static pdl_val redacted_dict(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_dict_len(v);
     pdl_val out = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) {
-        pdl_val key = masked(w, pdl_dict_key_at(v, i), depth + 1);
-        out = pdl_dict_put_known(out, key, masked(w, pdl_dict_val_at(v, i), depth + 1));
+        pdl_val key = redacted(w, pdl_dict_key_at(v, i), depth + 1);
+        out = pdl_dict_put_known(out, key, redacted(w, pdl_dict_val_at(v, i), depth + 1));
     }
     return out;
 }
 
 /* Hides parts. A part that is nested deeper than values may be is hidden as a whole, and so is a
  * part that a cancelled walk has not reached. */
-static pdl_val masked(label_walk *w, pdl_vref v, unsigned depth) {
+static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
-    if (!pdl_mask_hides(w->mask, label)) return pdl_keep(v);
+    if (!pdl_redaction_covers(w->redaction, label)) return pdl_keep(v);
     bool list = pdl_is_list(v), dict = pdl_is_dict(v);
-    bool whole = pdl_mask_hides(w->mask, pdl_label_of_part(v)) || !may_enter(w, depth);
-    if (whole || !(list || dict)) return mask_text(w->mask, label);
+    bool whole = pdl_redaction_covers(w->redaction, pdl_label_of_part(v)) || !may_enter(w, depth);
+    if (whole || !(list || dict)) return redacted_text(w->redaction, label);
     pdl_vref known;
     if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
-    pdl_val out = list ? masked_list(w, v, depth) : masked_dict(w, v, depth);
+    pdl_val out = list ? redacted_list(w, v, depth) : redacted_dict(w, v, depth);
     pdl_memo_put(&w->memo, v, 0, out);
     return out;
 }
 
-pdl_val pdl_masked(const pdl_mask *m, pdl_val v) {
-    if (!pdl_mask_hides(m, pdl_label_of(v))) return v;
-    label_walk w = {.mask = m};
-    pdl_val out = masked(&w, v, 0);
+pdl_val pdl_redact_labelled(const pdl_redaction *m, pdl_val v) {
+    if (!pdl_redaction_covers(m, pdl_label_of(v))) return v;
+    label_walk w = {.redaction = m};
+    pdl_val out = redacted(&w, v, 0);
     pdl_memo_fini(&w.memo);
     pdl_drop(v);
     return out;
@@ -190,7 +190,7 @@ static pdl_val blank(label_walk *w, pdl_label l, pdl_vref v, unsigned depth) {
     if (pdl_is_int(v)) return pdl_int(0);
     if (pdl_is(v, PDL_V_FLOAT)) return pdl_float(0);
     if (pdl_is_list(v)) return pdl_list_new(0);
-    if (!pdl_is_dict(v) || !may_enter(w, depth)) return mask_text(w->mask, l);
+    if (!pdl_is_dict(v) || !may_enter(w, depth)) return redacted_text(w->redaction, l);
     pdl_vref known;
     if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
@@ -201,8 +201,8 @@ static pdl_val blank(label_walk *w, pdl_label l, pdl_vref v, unsigned depth) {
     return out;
 }
 
-pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v) {
-    label_walk w = {.mask = m};
+pdl_val pdl_redact_leaves(const pdl_redaction *m, pdl_label l, pdl_val v) {
+    label_walk w = {.redaction = m};
     pdl_val out = blank(&w, l, v, 0);
     pdl_memo_fini(&w.memo);
     pdl_drop(v);

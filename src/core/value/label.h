@@ -101,25 +101,25 @@ pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
  * one that has origins keeps them, without the sources, which are those of another run. Takes v. */
 pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
 
-/* A mask hides values with one of these labels from a place outside of the run. name: appends the
- * names of labels. */
-typedef struct pdl_mask {
+/* A redaction covers values with one of these labels from a place outside of the run. name:
+ * appends the names of labels. */
+typedef struct pdl_redaction {
     pdl_label labels; /* 0: everything is shown */
     const void *user; /* borrowed */
     void (*name)(const void *user, pdl_label labels, pdl_buf *out);
-} pdl_mask;
-/* Returns true when m hides values with the label l. NULL is a mask that hides nothing, here and
- * below. */
-static inline bool pdl_mask_hides(const pdl_mask *m, pdl_label l) {
+} pdl_redaction;
+/* Returns true when m covers values with the label l. NULL is a redaction that covers nothing,
+ * here and below. */
+static inline bool pdl_redaction_covers(const pdl_redaction *m, pdl_label l) {
     return m && (m->labels & l) != 0;
 }
-/* Appends "[secret]", for a label that the mask hides. */
-void pdl_mask_put(const pdl_mask *m, pdl_label l, pdl_buf *out);
+/* Appends "[secret]", for a label that the redaction covers. */
+void pdl_redaction_put(const pdl_redaction *m, pdl_label l, pdl_buf *out);
 /* Replaces every hidden part of v by such a text. Takes v. */
-pdl_val pdl_masked(const pdl_mask *m, pdl_val v);
+pdl_val pdl_redact_labelled(const pdl_redaction *m, pdl_val v);
 /* Replaces every text in v by such a text, and keeps numbers: for a hidden value whose form still
  * counts (a reply in a recording). Takes v. */
-pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v);
+pdl_val pdl_redact_leaves(const pdl_redaction *m, pdl_label l, pdl_val v);
 
 /* Returns the label of the i-th source of a run. */
 static inline pdl_label pdl_label_of_source(uint32_t i) {

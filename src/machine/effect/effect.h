@@ -184,8 +184,8 @@ PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
  * functions become their text, handles keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Writes the value without the secrets of the register. */
-PDL_MUST bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
-                                       pdl_err *err);
+PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
+                                         pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Calls fn for each URL that the program names for a call of a model or of embeddings, also for its

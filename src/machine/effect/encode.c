@@ -45,7 +45,7 @@ static bool put(enc *e, pdl_vref v, pdl_err *err);
 static bool put_quoted(enc *e, pdl_str text, pdl_err *err) {
     if (!pdl_secrets_any(e->secrets)) return pdl_json_quote_long(text, 0, e->out, err);
     pdl_buf b = PDL_BUF;
-    pdl_hide_text(e->secrets, text, &b);
+    pdl_redact_text(e->secrets, text, &b);
     bool ok = pdl_json_quote_long(pdl_buf_str(&b), 0, e->out, err);
     pdl_buf_fini(&b);
     return ok;
@@ -176,7 +176,7 @@ static bool put_tagged_text(enc *e, const char *kind, pdl_str text, pdl_err *err
 
 static void put_bytes(enc *e, pdl_str s) {
     pdl_buf shown = PDL_BUF;
-    pdl_hide_text(e->secrets, s, &shown);
+    pdl_redact_text(e->secrets, s, &shown);
     s = pdl_buf_str(&shown);
     open_tag(e, "bytes");
     PDL_PUT(e->out, ",\"hex\":\"");
@@ -293,7 +293,7 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, p
 /* Writes {"$pdl": "labelled", "items": names, "value": v} when there are labels. */
 bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets,
                              pdl_buf *out, pdl_err *err) {
-    if (!e->added_labels) return pdl_effect_encode_hidden(reply, secrets, out, err);
+    if (!e->added_labels) return pdl_effect_encode_redacted(reply, secrets, out, err);
     PDL_PUT(out, "{\"$pdl\":\"labelled\",\"items\":[");
     bool first = true;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
@@ -302,7 +302,7 @@ bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secr
         first = false;
     }
     PDL_PUT(out, "],\"value\":");
-    if (!pdl_effect_encode_hidden(reply, secrets, out, err)) return false;
+    if (!pdl_effect_encode_redacted(reply, secrets, out, err)) return false;
     pdl_buf_putc(out, '}');
     return true;
 }
@@ -311,7 +311,8 @@ bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return pdl_effect_encode_with(v, 0, NULL, out, err);
 }
 
-bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
+                                pdl_err *err) {
     return pdl_effect_encode_with(v, 0, secrets, out, err);
 }
 

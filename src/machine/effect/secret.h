@@ -37,7 +37,7 @@ size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- telling what is secret (secret.c) -------------------------------------------------------- */
 
-/* Every occurrence of text is hidden from now on, however short it is. */
+/* Every occurrence of text is redacted from now on, however short it is. */
 void pdl_secrets_add(pdl_secrets *s, pdl_str text);
 /* The same. False: it was called with this text before; of a long one that is not known. */
 bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
@@ -72,33 +72,33 @@ bool pdl_is_secret_header(pdl_str name);
 /* Appends a URL for display: user, password and values of the query are ***. */
 void pdl_address_put(pdl_str url, pdl_buf *out);
 
-/* --- hiding (hide.c) -------------------------------------------------------------------------- */
+/* --- redaction (redact.c) --------------------------------------------------------------------- */
 
-void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
+void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Calls fn for each occurrence of a secret in text, as it is written there. */
 void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
                          void *user);
-/* Text that was cut: a secret that its end cuts is hidden as well. */
-void pdl_hide_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
+/* Text that was cut: a secret that its end cuts is redacted as well. */
+void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Does the same to all texts in lists and dicts, keys too, and replaces texts at secret places.
  * Parts nested deeper than JSON is written stay. Takes v. */
-pdl_val pdl_hide_val(const pdl_secrets *s, pdl_val v);
+pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v);
 
 /* A text that arrives in pieces. What may be the beginning of a secret is held back, a few thousand
  * bytes at most. */
-typedef struct pdl_hider {
+typedef struct pdl_redactor {
     const pdl_secrets *secrets;
     pdl_buf held;
-} pdl_hider;
-#define PDL_HIDER(secrets) ((pdl_hider){(secrets), PDL_BUF})
-void pdl_hider_feed(pdl_hider *h, pdl_str piece, pdl_buf *out);
-void pdl_hider_end(pdl_hider *h, pdl_buf *out); /* writes the rest; h is empty again */
+} pdl_redactor;
+#define PDL_REDACTOR(secrets) ((pdl_redactor){(secrets), PDL_BUF})
+void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
+void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty again */
 
-/* Lines that carry JSON, such as the events of a stream: also hides secrets spread over the texts
+/* Lines that carry JSON, such as the events of a stream: also redacts secrets spread over the texts
  * of several lines, under the same key after the same beginning of the line. Feed takes whole lines
  * and returns whole lines, perhaps later. */
-void pdl_hide_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
-void pdl_hider_feed_lines(pdl_hider *h, pdl_str lines, pdl_buf *out);
-void pdl_hider_end_lines(pdl_hider *h, pdl_buf *out);
+void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
+void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
+void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);
 
 #endif

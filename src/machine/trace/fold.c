@@ -59,10 +59,10 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
 }
 
 /* Returns true when the trace shows a block. The reference does not show what an expression calls.
- * Blocks of a program that was computed from masked values are not shown either, because their
+ * Blocks of a program that was computed from redacted values are not shown either, because their
  * names and keys are parts of those values. */
 static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
-    if (pdl_mask_hides(f->mask, e->label)) return false;
+    if (pdl_redaction_covers(f->redaction, e->label)) return false;
     if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
     if (!parent) return e->fiber == 1;
     if (parent->silent) return false;
@@ -212,9 +212,9 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
 static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
-    if (!pdl_mask_hides(f->mask, label)) return pdl_str_dup(pdl_str_of(err->msg));
+    if (!pdl_redaction_covers(f->redaction, label)) return pdl_str_dup(pdl_str_of(err->msg));
     pdl_buf b = PDL_BUF;
-    pdl_mask_put(f->mask, label, &b);
+    pdl_redaction_put(f->redaction, label, &b);
     return pdl_buf_take(&b);
 }
 
@@ -402,7 +402,7 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
     return f;
 }
 
-void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask) { f->mask = mask; }
+void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction) { f->redaction = redaction; }
 
 void pdl_fold_whole(pdl_fold *f) { f->whole = true; }
 

@@ -25,8 +25,8 @@ typedef struct pdl_fold pdl_fold;
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 
-/* Hides values that the mask (borrowed until free) hides. Called before the first event. */
-void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask);
+/* Hides values that the redaction (borrowed until free) covers. Called before the first event. */
+void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction);
 
 /* Makes the trace have only what the reference writes: no calls in expressions, lists of messages
  * whole. Called before the first event. */

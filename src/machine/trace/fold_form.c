@@ -113,11 +113,11 @@ static void clear_answers(fold_answers *a) {
     a->list.n = 0;
 }
 
-/* Returns true when a mask hides an answer. It hides parts of values by the labels of what is
- * around them, so it needs the whole tree. */
-static bool any_masked(const pdl_fold *f, const fold_answers *a) {
-    for (size_t i = 0; f->mask && i < a->list.n; i++)
-        if (pdl_mask_hides(f->mask, pdl_label_of(a->list.p[i].value))) return true;
+/* Returns true when a redaction covers an answer. It covers parts of values by the labels of what
+ * is around them, so it needs the whole tree. */
+static bool any_redacted(const pdl_fold *f, const fold_answers *a) {
+    for (size_t i = 0; f->redaction && i < a->list.n; i++)
+        if (pdl_redaction_covers(f->redaction, pdl_label_of(a->list.p[i].value))) return true;
     return false;
 }
 
@@ -146,7 +146,7 @@ static bool make_text(const pdl_fold *f, pdl_val tree, fold_form *m) {
                           .room = refuse_long,
                           .user = m};
     pdl_err err = {0};
-    tree = pdl_hide_val(f->secrets, tree);
+    tree = pdl_redact_val(f->secrets, tree);
     bool ok = !pdl_is_walk_cancelled() && pdl_json_write_part(tree, &part, &m->text, &err);
     pdl_err_fini(&err);
     pdl_drop(tree);
@@ -190,7 +190,7 @@ static const fold_form *form_for(const pdl_fold *f, fold_forms *all, const fold_
 static bool put_answer(pdl_fold *f, fold_answer *a, unsigned level, pdl_buf *out) {
     pdl_val v = a->value;
     a->value = pdl_absent();
-    if (!pdl_is_int(v)) v = pdl_hide_val(f->secrets, v);
+    if (!pdl_is_int(v)) v = pdl_redact_val(f->secrets, v);
     bool ok = pdl_fold_put_node(f, v, level, out);
     pdl_drop(v);
     return ok;
@@ -225,7 +225,7 @@ bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *c
     if (all->none || n->level > FORM_LEVEL) return false;
     fold_answers *a = &all->answers;
     const fold_form *m = form_for(f, all, calls, a);
-    bool ok = m && !any_masked(f, a) && fill_form(f, n, m, a, out);
+    bool ok = m && !any_redacted(f, a) && fill_form(f, n, m, a, out);
     if (!ok) pdl_buf_clear(out);
     clear_answers(a);
     return ok;

@@ -33,8 +33,8 @@ static pdl_val put(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
 static void put_key(const pdl_fold *f, pdl_vref dict, pdl_vref key, pdl_buf *name) {
     pdl_label label = pdl_label_of_part(dict) | pdl_label_of(key);
     pdl_buf_putc(name, '.');
-    if (pdl_mask_hides(f->mask, label))
-        pdl_mask_put(f->mask, label, name);
+    if (pdl_redaction_covers(f->redaction, label))
+        pdl_redaction_put(f->redaction, label, name);
     else
         pdl_buf_put(name, pdl_str_get(key));
 }

@@ -196,7 +196,7 @@ void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text) {
 typedef struct late {
     pdl_fold_put_fn *put;
     void *user;
-    pdl_hider hider;
+    pdl_redactor redactor;
     bool in_string, escaped;
 } late;
 
@@ -223,10 +223,10 @@ static bool put_late(void *user, pdl_str s, pdl_err *err) {
             continue;
         }
         size_t n = string_end(l, s);
-        pdl_hider_feed(&l->hider, pdl_str_sub(s, 0, n), &out);
+        pdl_redactor_feed(&l->redactor, pdl_str_sub(s, 0, n), &out);
         s = pdl_str_sub(s, n, s.n);
         if (!s.n) break;
-        pdl_hider_end(&l->hider, &out);
+        pdl_redactor_end(&l->redactor, &out);
         pdl_buf_putc(&out, '"');
         l->in_string = false;
         s = pdl_str_sub(s, 1, s.n);
@@ -313,7 +313,7 @@ static bool write_tree(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *e
 }
 
 bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err) {
-    late l = {.put = put, .user = user, .hider = PDL_HIDER(f->secrets)};
+    late l = {.put = put, .user = user, .redactor = PDL_REDACTOR(f->secrets)};
     pdl_fold_write_rest(f);
     if (f->err.kind) {
         pdl_err_copy(err, &f->err);
@@ -321,7 +321,7 @@ bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err)
     }
     if (pdl_secrets_size(f->secrets) == f->n_secrets) return write_tree(f, put, user, err);
     bool ok = write_tree(f, put_late, &l, err);
-    pdl_buf_fini(&l.hider.held);
+    pdl_buf_fini(&l.redactor.held);
     return ok;
 }
 

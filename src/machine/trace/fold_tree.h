@@ -124,7 +124,7 @@ typedef struct fold_written {
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
-    const pdl_mask *mask;         /* NULL: hides nothing */
+    const pdl_redaction *redaction; /* NULL: hides nothing */
     pdl_fold_label_fn *put_label; /* NULL: origins are not written */
     const void *label_user;
     size_t n_secrets; /* size of the register when the first node was written */

@@ -278,7 +278,7 @@ static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name
 
 bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err) {
     pdl_val v = written_value(f, w->block, w->name ? pdl_str_of(w->name) : (pdl_str){0});
-    v = pdl_hide_val(f->secrets, v);
+    v = pdl_redact_val(f->secrets, v);
     bool ok = pdl_fold_put_json(v, out, err);
     pdl_drop(v);
     return ok;
@@ -661,7 +661,7 @@ static bool put_node(pdl_fold *f, fold_node *n) {
     const fold_form_calls calls = {&of, ask, dump_for_form};
     if (has_form(n) && pdl_fold_form_put(f, n, &calls, &n->text)) return true;
     if (f->err.kind) return false;
-    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, node_value(f, n)));
+    pdl_val v = pdl_redact_val(f->secrets, pdl_redact_labelled(f->redaction, node_value(f, n)));
     bool ok = pdl_check_walk(&f->err) && pdl_fold_put_node(f, v, n->level, &n->text);
     pdl_drop(v);
     return ok;
@@ -699,7 +699,7 @@ void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
     view_of of = {f, n, (pdl_str){0}, NULL};
     pdl_buf text = PDL_BUF;
     if (f->err.kind || pdl_is_absent(fact_of(n, FOLD_CALL_NAME, 0))) return;
-    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, call_value(&of)));
+    pdl_val v = pdl_redact_val(f->secrets, pdl_redact_labelled(f->redaction, call_value(&of)));
     if (!pdl_fold_put_node(f, v, n->level ? n->level - 1 : 0, &text)) PDL_PUT(&text, "null");
     pdl_drop(v);
     pdl_buf_fini(&n->text);

@@ -83,7 +83,8 @@ typedef struct pdl_run_options {
     /* a policy is in force: it is also asked about what is no effect (permit) */
     bool guarded;
     uint32_t capacity;          /* with guarded: most values that a bounded type may have */
-    const pdl_mask *mask;       /* values with these labels are not printed; borrowed, or NULL */
+    const pdl_redaction
+        *redaction;             /* values with these labels are not printed; borrowed, or NULL */
     bool strict_control;        /* a choice by an untrusted value carries its labels */
     bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
     const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
@@ -92,7 +93,7 @@ typedef struct pdl_run_options {
     bool unanswered;
     bool holds_refusable; /* text waits for `spec` and expectations before it is printed */
     bool reports_tools;   /* a note for each call of the program's functions by a library */
-    bool result_is_shown; /* it leaves the run as output: without what the mask hides */
+    bool result_is_shown; /* it leaves the run as output: without what the redaction covers */
     bool keep_answers;    /* answers of models live as long as their texts: pdl_run_answer */
     /* shared by runs that one thread steps; kept; NULL: the run makes one */
     pdl_reserve *reserve;

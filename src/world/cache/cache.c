@@ -56,7 +56,7 @@ struct pdl_cache {
     cachefile *file;
     pdl_err problem;            /* the reason why something was not written */
     const pdl_secrets *secrets; /* removed from what is stored */
-    const pdl_mask *mask;       /* values with these labels are not stored; or NULL */
+    const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
@@ -145,7 +145,7 @@ static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err
     bool ok = pdl_effect_encode_reply(e, kept, m->cache->secrets, &reply, err);
     pdl_drop(kept);
     pdl_vref model = pdl_dict_getz(e->request, "model");
-    if (pdl_is_str(model)) pdl_hide_text(m->cache->secrets, pdl_str_get(model), &name);
+    if (pdl_is_str(model)) pdl_redact_text(m->cache->secrets, pdl_str_get(model), &name);
     pdl_cache_row row = {
         .key = pdl_str_of(m->repeats->key),
         .number = m->number,
@@ -182,7 +182,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_reply_fini(&failed);
 }
 
-void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask) { c->mask = mask; }
+void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction) { c->redaction = redaction; }
 
 /* --- the world -------------------------------------------------------------------------------- */
 
@@ -245,7 +245,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_buf request = PDL_BUF;
     pdl_err err = {0};
     bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
-    if (!kept || is_mock(e) || pdl_mask_hides(c->mask, pdl_effect_label(e))) {
+    if (!kept || is_mock(e) || pdl_redaction_covers(c->redaction, pdl_effect_label(e))) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
         look_up(view_of(c, e->id), e, request);

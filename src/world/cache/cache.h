@@ -26,8 +26,8 @@ typedef struct pdl_cache pdl_cache;
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
-/* Calls with values that the mask (borrowed) redacts bypass the cache. */
-void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask);
+/* Calls with values that the redaction (borrowed) redacts bypass the cache. */
+void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 
 /* Opens the cache for listing and pruning, without making a file. The errors are those of
  * pdl_cache_open. */

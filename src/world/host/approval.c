@@ -75,7 +75,7 @@ static void on_answer(void *user, int events) {
  * recorded. */
 static void put_question(const host *h, const pdl_effect *e) {
     pdl_buf b = PDL_BUF;
-    pdl_hide_text(h->opt.secrets, pdl_host_text(e, "text"), &b);
+    pdl_redact_text(h->opt.secrets, pdl_host_text(e, "text"), &b);
     put(h->tty, PDL_STR("\n"));
     put(h->tty, pdl_buf_str(&b));
     pdl_buf_fini(&b);

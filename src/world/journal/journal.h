@@ -46,7 +46,7 @@ typedef struct pdl_journal_program {
     pdl_buf file, text;
     pdl_val inputs;
 } pdl_journal_program;
-/* Keeps them, without secrets and what the mask hides; file is in the info. inputs that hold
+/* Keeps them, without secrets and what the redaction covers; file is in the info. inputs that hold
  * objects of a host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
 /* Errors: io, replay when it is no recording. */
@@ -57,10 +57,10 @@ void pdl_journal_program_fini(pdl_journal_program *p);
  * recorded; borrowed; a replay has none. */
 pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next);
 /* For a replay: requests hold these secrets (borrowed) where the recording holds none. */
-void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets);
-/* Values that the mask (borrowed) hides are not stored: a text says so in place of them. A replay
- * has to have the same mask. */
-void pdl_journal_mask(pdl_journal *j, const pdl_mask *mask);
+void pdl_journal_redact(pdl_journal *j, const pdl_secrets *secrets);
+/* Values that the redaction (borrowed) covers are not stored: a text says so in place of them. A
+ * replay has to have the same redaction. */
+void pdl_journal_redact_labels(pdl_journal *j, const pdl_redaction *redaction);
 /* The folder of the program: recorded and compared paths are relative to it, so that a recording
  * replays in any folder. */
 void pdl_journal_folder(pdl_journal *j, pdl_str folder);

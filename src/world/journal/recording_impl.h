@@ -19,7 +19,7 @@ struct pdl_journal {
     db *db;
     const pdl_debug *debug;     /* category journal; NULL: none */
     const pdl_secrets *secrets; /* removed from what is stored; NULL: none */
-    const pdl_mask *mask; /* values with these labels are not stored; or NULL */
+    const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     char *folder;    /* owned: the program's; paths in requests are relative to it. NULL: none */
     pdl_err problem; /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
@@ -36,7 +36,7 @@ typedef struct journal_id {
  * started and is left out; twice: the path replaces it, as in older recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;
-    const pdl_mask *mask;
+    const pdl_redaction *redaction;
     pdl_str folder, prefix;
     bool twice;
 } journal_form;

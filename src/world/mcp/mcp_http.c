@@ -103,7 +103,7 @@ static void note_session(const post *p, pdl_str id) {
 static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf words = PDL_BUF, clean = PDL_BUF;
     pdl_peer_words_in(text, SHOWN, &words);
-    pdl_hide_cut(s->world->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), &clean);
+    pdl_redact_cut(s->world->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), &clean);
     pdl_utf8_repair(out, pdl_buf_str(&clean));
     pdl_buf_fini(&words);
     pdl_buf_fini(&clean);

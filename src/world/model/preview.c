@@ -33,7 +33,7 @@ static void release(pdl_call *c) {
 
 static pdl_val hidden(const pdl_call *c, pdl_str text) {
     pdl_buf out = PDL_BUF;
-    pdl_hide_text(c->calls->opt.secrets, text, &out);
+    pdl_redact_text(c->calls->opt.secrets, text, &out);
     return pdl_text_of_buf(&out);
 }
 
@@ -59,7 +59,7 @@ static pdl_val body_of(const pdl_call *c) {
     pdl_val body;
     pdl_err ignored = {0};
     if (pdl_json_read(pdl_buf_str(&c->body), PDL_JSON_PYTHON, &body, NULL, &ignored))
-        return pdl_hide_val(c->calls->opt.secrets, body);
+        return pdl_redact_val(c->calls->opt.secrets, body);
     pdl_err_fini(&ignored);
     return hidden(c, pdl_buf_str(&c->body));
 }

@@ -216,7 +216,7 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) 
 
 /* Returns the labels that the sink does not show. Such sinks have no `otherwise`: a label that no
  * rule names is shown. */
-pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink) {
+pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink) {
     pdl_label mask = 0;
     for (size_t i = 0; i < p->all.n; i++) {
         const policy *one = p->all.p[i];

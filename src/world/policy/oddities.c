@@ -88,7 +88,7 @@ static bool covers(const rule *wide, const rule *narrow) {
 
 /* Returns true when the first rule alone decides; at the other sinks all rules are considered. */
 static bool is_first_alone(const rule *r) {
-    return pdl_sink_rows[r->sink].traits != TRAIT_MASKED && r->sink != PDL_SINK_endorse;
+    return pdl_sink_rows[r->sink].traits != TRAIT_REDACTED && r->sink != PDL_SINK_endorse;
 }
 
 void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out) {

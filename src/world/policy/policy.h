@@ -63,8 +63,8 @@ uint32_t pdl_policies_capacity(const pdl_policies *p);
  * strictest of several policies counts. */
 typedef enum { PDL_CONTROL_DATA, PDL_CONTROL_PLANS, PDL_CONTROL_STRICT } pdl_control;
 pdl_control pdl_policies_control(const pdl_policies *p);
-/* Returns the labels that a MASKED sink does not show. */
-pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink);
+/* Returns the labels that a REDACTED sink does not show. */
+pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink);
 /* Returns true when a run whose values have this label may be durable. */
 bool pdl_policies_allow_durable(const pdl_policies *p, pdl_label label);
 /* Appends the origins and names in a label, with ", " between them. */

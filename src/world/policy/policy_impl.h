@@ -24,7 +24,7 @@
 #include "value/label.h"
 
 typedef enum { NAMES_NONE, NAMES_WORD, NAMES_PATH } sink_names;
-typedef enum { TRAIT_ASKED, TRAIT_MASKED } sink_traits;
+typedef enum { TRAIT_ASKED, TRAIT_REDACTED } sink_traits;
 typedef struct sink_row {
     const char *name;
     sink_names names;

@@ -532,7 +532,7 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
             old->not_durable != new_one->not_durable || !same_name(old->name, new_one->name) ||
             !same_name(old->argument, new_one->argument) || old->matches.p || old->in_list)
             continue;
-        if (pdl_sink_rows[old->sink].traits == TRAIT_MASKED || old->sink == PDL_SINK_endorse)
+        if (pdl_sink_rows[old->sink].traits == TRAIT_REDACTED || old->sink == PDL_SINK_endorse)
             continue;
         wrong(r, n, "this rule never decides: line %u has one for the same sink, name and argument",
               old->line);

@@ -24,7 +24,7 @@ enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
  * refused. */
 typedef struct refusal {
     const pdl_policies *p;
-    pdl_mask mask;
+    pdl_redaction redaction;
     pdl_label label; /* labels of the text */
     pdl_buf text;
 } refusal;
@@ -34,8 +34,8 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
 }
 
 static void put_part(refusal *r, pdl_str text, pdl_label label) {
-    if (pdl_mask_hides(&r->mask, label)) {
-        pdl_mask_put(&r->mask, label, &r->text);
+    if (pdl_redaction_covers(&r->redaction, label)) {
+        pdl_redaction_put(&r->redaction, label, &r->text);
         return;
     }
     pdl_buf_put(&r->text, text);
@@ -58,10 +58,10 @@ static void put_argument(refusal *r, const pdl_policy_ask *ask, const pdl_argume
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
     static const pdl_sink_id shows[] = {PDL_SINK_output, PDL_SINK_trace, PDL_SINK_journal};
-    refusal r = {.p = p, .mask = {.user = p, .name = put_names}, .text = PDL_BUF};
+    refusal r = {.p = p, .redaction = {.user = p, .name = put_names}, .text = PDL_BUF};
     pdl_buf from = PDL_BUF;
     for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
-        r.mask.labels |= pdl_policies_masked(p, shows[i]);
+        r.redaction.labels |= pdl_policies_redacted(p, shows[i]);
     pdl_str of = d->policy.n ? d->policy : PDL_STR("of the program");
     pdl_buf_putf(&r.text, "policy %.*s", PDL_FMT(of));
     if (d->line) pdl_buf_putf(&r.text, ", line %u,", d->line);

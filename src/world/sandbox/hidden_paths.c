@@ -179,7 +179,7 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
     bool ok = note(root, folder, e->d_name, type, writable, path, out);
     if (type == DT_DIR) pdl_paths_add(folders, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    return ok ? WALK_DONE : WALK_TOO_MANY_HIDDEN;
+    return ok ? WALK_DONE : WALK_TOO_MANY_MASKED;
 }
 
 /* Handles a folder that cannot be read here, and so cannot be read inside. Two cases differ: a path

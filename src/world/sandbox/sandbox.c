@@ -284,7 +284,7 @@ static void make_env(pdl_sandbox *s) {
 static bool look_through(const char *folder, bool writable, walk_result *w, pdl_err *err) {
     static const char *const reasons[] = {
         [WALK_TOO_MANY] = "it has more than a million files",
-        [WALK_TOO_MANY_HIDDEN] = "it has too many files to hide",
+        [WALK_TOO_MANY_MASKED] = "it has too many files to hide",
         [WALK_TOO_DEEP] = "the path of a folder in it is too long",
     };
     walk_end end = pdl_walk_folder(folder, writable, w);
@@ -338,7 +338,7 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
         add_all(&x->rw, &p->write);
         mask_system(&x->masked);
         add_unless_named(&x->masked, &w.masked, p);
-        add_unless_named(&x->masked, &s->hide, p);
+        add_unless_named(&x->masked, &s->mask, p);
         add_all(&x->kept, &w.kept);
         add_all(&x->placeholders, &w.placeholders);
         pdl_planted_mark(s, &w);
@@ -541,11 +541,11 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
 }
 
 /* Masks a file. One that does not exist now is masked when it exists at the start of a process. */
-static void add_hidden(pdl_sandbox *s, const char *path) {
+static void add_masked(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     if (realpath(path, real)) {
-        pdl_paths_add(&s->hide, pdl_str_of(real));
+        pdl_paths_add(&s->mask, pdl_str_of(real));
         return;
     }
     size_t n = slash ? (size_t)(slash - path) + 1 : 0;
@@ -553,7 +553,7 @@ static void add_hidden(pdl_sandbox *s, const char *path) {
     if (n >= sizeof folder || !realpath(folder, real)) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s/%s", strcmp(real, "/") == 0 ? "" : real, path + n);
-    pdl_paths_add(&s->hide, pdl_buf_str(&b));
+    pdl_paths_add(&s->mask, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 
@@ -565,7 +565,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     if (ok) {
         note_absent("read", &s->profile.read, note);
         note_absent("write", &s->profile.write, note);
-        for (const char *const *h = opt->hide; h && *h; h++) add_hidden(s, *h);
+        for (const char *const *h = opt->mask; h && *h; h++) add_masked(s, *h);
         s->spec.helper = pdl_str_dup(pdl_str_of(opt->helper));
         if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
         show_base(s, opt);
@@ -593,7 +593,7 @@ static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool
     s->spec.cwd = from->spec.cwd ? pdl_str_dup(pdl_str_of(from->spec.cwd)) : NULL;
     s->dir = pdl_str_dup(pdl_str_of(from->dir));
     add_all(&s->base, &from->base);
-    add_all(&s->hide, &from->hide);
+    add_all(&s->mask, &from->mask);
     s->getenv = from->getenv;
     s->user = from->user;
     pdl_profile_source source = {.what = PDL_STR("sandbox"),
@@ -623,7 +623,7 @@ void pdl_sandbox_free(pdl_sandbox *s) {
     pdl_profile_fini(&s->profile);
     spec_fini(&s->spec);
     pdl_paths_fini(&s->base);
-    pdl_paths_fini(&s->hide);
+    pdl_paths_fini(&s->mask);
     pdl_paths_fini(&s->own_env);
     pdl_planted_fini(s);
     pdl_vec_fini(&s->env);

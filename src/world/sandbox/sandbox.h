@@ -33,7 +33,7 @@ typedef struct pdl_sandbox_options {
     pdl_str given_name;      /* name of the given profile in messages; empty: "sandbox" */
     pdl_str given_dir;       /* folder to which its paths are relative; absent: dir */
     pdl_str dir;             /* folder of the program, shown for reading */
-    const char *const *hide; /* files that are masked: journals, caches; NULL-terminated */
+    const char *const *mask; /* files that are masked: journals, caches; NULL-terminated */
     /* The environment: the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are
      * shown. */
     const char *(*env)(void *user, const char *name);

@@ -64,7 +64,7 @@ typedef struct walk_result {
     path_list closed; /* folders of the user that he cannot read now */
     size_t n_entries;
 } walk_result;
-typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_HIDDEN, WALK_TOO_DEEP } walk_end;
+typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_MASKED, WALK_TOO_DEEP } walk_end;
 walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
 void pdl_walk_fini(walk_result *w);
 /* Returns true when this masked file is shown as an empty one, because git fails without `config`.
@@ -101,7 +101,7 @@ struct pdl_sandbox {
     sandbox_spec spec;
     pdl_sandbox_strength strength;
     path_list base; /* shown to every profile: the system, the interpreter, the program */
-    path_list hide;
+    path_list mask;
     path_list own_env;
     const char *(*getenv)(void *user, const char *name);
     void *user;

@@ -135,7 +135,7 @@ static void put_why(const pdl_otlp *o, const pdl_http_reply *r, pdl_buf *out) {
     if (pdl_str_trim(r->body).n && pdl_str_trim(r->body).p[0] != '<' &&
         pdl_peer_words_in(r->body, SHOWN, &words)) {
         PDL_PUT(out, ": ");
-        pdl_hide_text(o->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), out);
+        pdl_redact_text(o->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), out);
     }
     pdl_buf_fini(&words);
 }
@@ -253,7 +253,7 @@ static void send_batch(pdl_otlp *o) {
     PDL_PUT(&o->batch, "]}]}]}");
     sending *s = PDL_NEW(sending), **end = &o->sending;
     *s = (sending){.o = o, .body = PDL_BUF, .n = n};
-    pdl_hide_text(o->opt.secrets, pdl_buf_str(&o->batch), &s->body);
+    pdl_redact_text(o->opt.secrets, pdl_buf_str(&o->batch), &s->body);
     pdl_buf_clear(&o->batch);
     while (*end) end = &(*end)->next;
     *end = s;

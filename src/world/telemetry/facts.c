@@ -61,8 +61,8 @@ static void put_double(pdl_buf *out, const char *key, double n) {
  * it. */
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label) {
     pdl_buf hidden = PDL_BUF;
-    if (pdl_mask_hides(to->mask, label)) {
-        pdl_mask_put(to->mask, label, &hidden);
+    if (pdl_redaction_covers(to->redaction, label)) {
+        pdl_redaction_put(to->redaction, label, &hidden);
         text = pdl_buf_str(&hidden);
     }
     pdl_otlp_put_text(to->out, key, text);
@@ -171,7 +171,9 @@ static void put_parameters(pdl_vref given, pdl_label around, pdl_otlp_facts *to)
     pdl_buf *out = to->out;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
         pdl_vref v = member(given, parameters[i].ours);
-        if (pdl_mask_hides(to->mask, pdl_label_of(v) | pdl_label_of_part(given) | around)) continue;
+        if (pdl_redaction_covers(to->redaction,
+                                 pdl_label_of(v) | pdl_label_of_part(given) | around))
+            continue;
         switch (parameters[i].form) {
         case FORM_INT: put_if_int(out, parameters[i].theirs, v); break;
         case FORM_NUMBER:
@@ -235,7 +237,7 @@ static void put_model_reply(pdl_vref reply, pdl_label label, pdl_otlp_facts *to)
     pdl_buf *out = to->out;
     put_if_text(to, "gen_ai.response.id", member(raw, "id"), label);
     put_if_text(to, "gen_ai.response.model", member(raw, "model"), label);
-    if (!pdl_mask_hides(to->mask, label)) put_finish_reasons(raw, out);
+    if (!pdl_redaction_covers(to->redaction, label)) put_finish_reasons(raw, out);
     put_if_int(out, "gen_ai.usage.input_tokens", member(usage, "prompt_tokens"));
     put_if_int(out, "gen_ai.usage.output_tokens", member(usage, "completion_tokens"));
     if (is_number(member(usage, "cost")))
@@ -252,7 +254,7 @@ static pdl_vref first_word(const pdl_effect *e) {
 }
 
 /* Appends the operation and its object: "chat MODEL", "execute_tool NAME", "command WORD". */
-void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out) {
+void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_buf *out) {
     pdl_vref r = e->request, what = pdl_absent();
     const char *done = pdl_effect_kind_name(e->kind);
     bool asks = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
@@ -274,8 +276,8 @@ void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out) 
     pdl_label label = pdl_label_of(what) | pdl_label_of_part(r);
     pdl_buf_put(out, pdl_str_of(done));
     if (name.n) pdl_buf_putc(out, ' ');
-    if (name.n && pdl_mask_hides(mask, label))
-        pdl_mask_put(mask, label, out);
+    if (name.n && pdl_redaction_covers(redaction, label))
+        pdl_redaction_put(redaction, label, out);
     else
         pdl_buf_put(out, cut(name));
 }

@@ -51,9 +51,10 @@ const char *pdl_otlp_tracestate(const pdl_otlp *o);
 
 typedef struct pdl_otlp_run pdl_otlp_run;
 
-/* Begins the spans of a run of the program `file`; id: that of a durable run, or empty. mask:
+/* Begins the spans of a run of the program `file`; id: that of a durable run, or empty. redaction:
  * values that a policy redacts everywhere, in names and errors, too. o and mask are borrowed. */
-pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_mask *mask, pdl_str file, pdl_str id);
+pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_redaction *redaction, pdl_str file,
+                               pdl_str id);
 pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r);
 void pdl_otlp_run_free(pdl_otlp_run *r); /* ends open spans; r may be NULL */
 

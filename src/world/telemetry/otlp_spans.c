@@ -43,7 +43,7 @@ typedef struct ended_block {
 
 struct pdl_otlp_run {
     pdl_otlp *o;
-    const pdl_mask *mask;
+    const pdl_redaction *redaction;
     char trace[33];
     span *root; /* NULL before the run begins and after it */
     char *file, *id;
@@ -136,8 +136,8 @@ static void over(span *s, int64_t end) {
 /* Returns the facts of a span; label: labels of the texts that are content. */
 static pdl_otlp_facts facts_of(span *s, pdl_label label) {
     const pdl_otlp_run *r = s->run;
-    bool content = r->o->opt.content && !pdl_mask_hides(r->mask, label);
-    return (pdl_otlp_facts){&s->facts, r->mask, content};
+    bool content = r->o->opt.content && !pdl_redaction_covers(r->redaction, label);
+    return (pdl_otlp_facts){&s->facts, r->redaction, content};
 }
 
 /* Marks a span as failed. e: the effect that failed, whose request the message may repeat; NULL
@@ -176,8 +176,8 @@ static void put_place(const pdl_path *place, pdl_label label, pdl_otlp_facts *to
 }
 
 static void put_block_name(span *s, pdl_str name, pdl_label label) {
-    if (pdl_mask_hides(s->run->mask, label))
-        pdl_mask_put(s->run->mask, label, &s->name);
+    if (pdl_redaction_covers(s->run->redaction, label))
+        pdl_redaction_put(s->run->redaction, label, &s->name);
     else
         pdl_buf_put(&s->name, name);
 }
@@ -255,7 +255,7 @@ static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
     pdl_otlp_facts to = facts_of(s, pdl_effect_label(f));
-    pdl_otlp_put_name(f, r->mask, &s->name);
+    pdl_otlp_put_name(f, r->redaction, &s->name);
     pdl_otlp_put_request(f, &to);
     put_place(f->place, e->label, &to);
     pdl_idmap_put(&r->effects, f->id, s);
@@ -344,10 +344,11 @@ bool pdl_otlp_traceparent(const pdl_otlp *o, uint32_t effect, char out[PDL_TRACE
 
 const char *pdl_otlp_tracestate(const pdl_otlp *o) { return o->config.state; }
 
-pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_mask *mask, pdl_str file, pdl_str id) {
+pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_redaction *redaction, pdl_str file,
+                               pdl_str id) {
     pdl_otlp_run *r = PDL_NEW(pdl_otlp_run);
     r->o = o;
-    r->mask = mask;
+    r->redaction = redaction;
     r->file = pdl_str_dup(file);
     r->id = pdl_str_dup(id);
     if (*o->config.trace) {

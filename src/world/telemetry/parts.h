@@ -70,13 +70,13 @@ void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text);
 /* Collects the facts of a span, as far as they may be shown. */
 typedef struct pdl_otlp_facts {
     pdl_buf *out;
-    const pdl_mask *mask;
+    const pdl_redaction *redaction;
     bool content; /* texts of requests and answers are shown, too, and not redacted */
 } pdl_otlp_facts;
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label);
 void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n);
 /* Appends the name of the span of an effect; pdl_otlp_put_request the facts before its reply. */
-void pdl_otlp_put_name(const pdl_effect *e, const pdl_mask *mask, pdl_buf *out);
+void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_buf *out);
 void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to);
 void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts *to);
 

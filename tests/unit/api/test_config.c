@@ -226,7 +226,7 @@ static void expect_hidden(const pdl_mcp_options *opt, const char *text, const ch
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_buf out = PDL_BUF;
     pdl_mcp_secrets(opt, secrets);
-    pdl_hide_text(secrets, t_str(text), &out);
+    pdl_redact_text(secrets, t_str(text), &out);
     t_assert_str(pdl_buf_str(&out), want);
     pdl_buf_fini(&out);
     pdl_secrets_free(secrets);

@@ -46,7 +46,7 @@ static void test_texts(void **state) {
     for (size_t i = 0; i < T_LEN(texts); i++) {
         T_ROW(i);
         pdl_buf b = PDL_BUF;
-        pdl_hide_text(s, t_str(texts[i].in), &b);
+        pdl_redact_text(s, t_str(texts[i].in), &b);
         t_assert_str(pdl_buf_str(&b), texts[i].out);
         pdl_buf_fini(&b);
     }
@@ -61,11 +61,11 @@ static void test_pieces(void **state) {
         for (size_t size = 1; size < 6; size++) {
             T_ROW(i);
             pdl_buf b = PDL_BUF;
-            pdl_hider h = PDL_HIDER(s);
+            pdl_redactor h = PDL_REDACTOR(s);
             pdl_str in = t_str(texts[i].in);
             for (size_t at = 0; at < in.n; at += size)
-                pdl_hider_feed(&h, pdl_str_sub(in, at, at + size < in.n ? at + size : in.n), &b);
-            pdl_hider_end(&h, &b);
+                pdl_redactor_feed(&h, pdl_str_sub(in, at, at + size < in.n ? at + size : in.n), &b);
+            pdl_redactor_end(&h, &b);
             t_assert_str(pdl_buf_str(&b), texts[i].out);
             pdl_buf_fini(&b);
         }
@@ -81,19 +81,19 @@ static void test_bounds(void **state) {
     for (size_t i = 0; i < 1000000; i++) pdl_buf_putc(&text, 'a');
     pdl_secrets *s = pdl_secrets_new();
     pdl_secrets_add(s, pdl_buf_str(&key));
-    pdl_hider h = PDL_HIDER(s);
-    pdl_hider_feed(&h, pdl_str_sub(pdl_buf_str(&text), 0, 100), &out);
+    pdl_redactor h = PDL_REDACTOR(s);
+    pdl_redactor_feed(&h, pdl_str_sub(pdl_buf_str(&text), 0, 100), &out);
     t_assert(h.held.len == 100 && out.len == 0);
-    pdl_hider_feed(&h, pdl_buf_str(&text), &out);
+    pdl_redactor_feed(&h, pdl_buf_str(&text), &out);
     t_assert(h.held.len <= 512);
-    pdl_hider_end(&h, &out);
+    pdl_redactor_end(&h, &out);
     pdl_buf_clear(&out);
-    pdl_hide_text(s, pdl_buf_str(&key), &out);
+    pdl_redact_text(s, pdl_buf_str(&key), &out);
     t_assert(pdl_str_find(pdl_buf_str(&out), PDL_STR("a"), 0) == PDL_NOT_FOUND &&
              pdl_str_find(pdl_buf_str(&out), PDL_STR("b"), 0) == PDL_NOT_FOUND);
     pdl_buf_clear(&text);
     for (size_t i = 0; i < 200000; i++) pdl_buf_putc(&text, '\\');
-    pdl_hide_text(s, pdl_buf_str(&text), &out);
+    pdl_redact_text(s, pdl_buf_str(&text), &out);
     pdl_secrets_free(s);
     pdl_buf_fini(&out);
     pdl_buf_fini(&text);
@@ -126,13 +126,13 @@ static void test_values(void **state) {
         T_ROW(i);
         pdl_err err = {0};
         pdl_buf b = PDL_BUF;
-        pdl_val v = pdl_hide_val(s, json(rows[i].in));
+        pdl_val v = pdl_redact_val(s, json(rows[i].in));
         t_assert(pdl_json_write(v, 0, 0, &b, &err));
         t_assert_str(pdl_buf_str(&b), rows[i].out);
         pdl_buf_fini(&b);
         pdl_drop(v);
     }
-    pdl_val v = pdl_hide_val(NULL, json("{\"token\": \"x\", \"a\": \"s1\"}"));
+    pdl_val v = pdl_redact_val(NULL, json("{\"token\": \"x\", \"a\": \"s1\"}"));
     t_assert_str(pdl_str_get(pdl_dict_getz(v, "token")), "[REDACTED]");
     t_assert_str(pdl_str_get(pdl_dict_getz(v, "a")), "s1");
     pdl_drop(v);
@@ -163,16 +163,16 @@ static void test_lines(void **state) {
         T_ROW(i);
         pdl_buf whole = PDL_BUF, fed = PDL_BUF;
         pdl_str in = t_str(rows[i].in);
-        pdl_hide_lines(s, in, &whole);
+        pdl_redact_lines(s, in, &whole);
         t_assert_str(pdl_buf_str(&whole), rows[i].out);
-        pdl_hider h = PDL_HIDER(s);
+        pdl_redactor h = PDL_REDACTOR(s);
         for (size_t at = 0; at < in.n;) {
             size_t nl = pdl_str_find(in, PDL_STR("\n"), at),
                    end = nl == PDL_NOT_FOUND ? in.n : nl + 1;
-            pdl_hider_feed_lines(&h, pdl_str_sub(in, at, end), &fed);
+            pdl_redactor_feed_lines(&h, pdl_str_sub(in, at, end), &fed);
             at = end;
         }
-        pdl_hider_end_lines(&h, &fed);
+        pdl_redactor_end_lines(&h, &fed);
         t_assert_str(pdl_buf_str(&fed), rows[i].out);
         pdl_buf_fini(&whole);
         pdl_buf_fini(&fed);
@@ -221,10 +221,10 @@ static void test_notes(void **state) {
     pdl_secrets_note(s, PDL_STR("short"));
     pdl_secrets_note(s, PDL_STR("ollama"));
     t_assert(pdl_secrets_any(s));
-    pdl_hide_text(s,
-                  PDL_STR("in-param not-me in-header one-cookie two-cookie in-fallback pass-word "
-                          "bWU6cGFzcy13b3Jk in-query in-variable short ollama"),
-                  &b);
+    pdl_redact_text(s,
+                    PDL_STR("in-param not-me in-header one-cookie two-cookie in-fallback pass-word "
+                            "bWU6cGFzcy13b3Jk in-query in-variable short ollama"),
+                    &b);
     t_assert_str(pdl_buf_str(&b), "[REDACTED] not-me [REDACTED] [REDACTED] [REDACTED] [REDACTED] "
                                   "[REDACTED] [REDACTED] [REDACTED] [REDACTED] short ollama");
     pdl_buf_fini(&b);
@@ -275,12 +275,12 @@ static void test_numbers_and_entities(void **state) {
         T_ROW(i);
         pdl_secrets *s = pdl_secrets_new();
         pdl_buf b = PDL_BUF, pieces = PDL_BUF;
-        pdl_hider h = PDL_HIDER(s);
+        pdl_redactor h = PDL_REDACTOR(s);
         pdl_secrets_add(s, t_str(rows[i].key));
-        pdl_hide_text(s, t_str(rows[i].text), &b);
+        pdl_redact_text(s, t_str(rows[i].text), &b);
         t_assert_str(pdl_buf_str(&b), rows[i].shown);
-        for (const char *p = rows[i].text; *p; p++) pdl_hider_feed(&h, (pdl_str){p, 1}, &pieces);
-        pdl_hider_end(&h, &pieces);
+        for (const char *p = rows[i].text; *p; p++) pdl_redactor_feed(&h, (pdl_str){p, 1}, &pieces);
+        pdl_redactor_end(&h, &pieces);
         t_assert_str(pdl_buf_str(&pieces), rows[i].shown);
         pdl_buf_fini(&b);
         pdl_buf_fini(&pieces);
@@ -309,13 +309,13 @@ static void test_left_ends(void **state) {
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
         pdl_buf b = PDL_BUF;
-        pdl_hide_cut(s, t_str(rows[i].text), &b);
+        pdl_redact_cut(s, t_str(rows[i].text), &b);
         t_assert_str(pdl_buf_str(&b), rows[i].shown);
         pdl_buf_fini(&b);
     }
     pdl_buf many = PDL_BUF, b = PDL_BUF;
     for (int i = 0; i < 102; i++) PDL_PUT(&many, "| ...zt-123\n");
-    pdl_hide_cut(s, pdl_buf_str(&many), &b);
+    pdl_redact_cut(s, pdl_buf_str(&many), &b);
     assert_true(pdl_str_ends(pdl_buf_str(&b), PDL_STR("| ...[REDACTED]\n")));
     pdl_buf_fini(&b);
     pdl_buf_fini(&many);
@@ -343,7 +343,7 @@ static void test_models(void **state) {
         pdl_secrets *s = pdl_secrets_new();
         pdl_buf b = PDL_BUF;
         pdl_secrets_note_model(s, t_str(rows[i].name));
-        pdl_hide_text(s, t_str(rows[i].name), &b);
+        pdl_redact_text(s, t_str(rows[i].name), &b);
         t_assert_str(pdl_buf_str(&b), rows[i].shown);
         pdl_buf_fini(&b);
         pdl_secrets_free(s);

@@ -197,7 +197,7 @@ static void secrets_are_told(void **state) {
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_mcp_secrets(&options, secrets);
     pdl_buf b = PDL_BUF;
-    pdl_hide_text(secrets, PDL_STR("a-variable"), &b);
+    pdl_redact_text(secrets, PDL_STR("a-variable"), &b);
     t_assert_str(pdl_buf_str(&b), "[REDACTED]");
     pdl_buf_fini(&b);
     pdl_secrets_free(secrets);

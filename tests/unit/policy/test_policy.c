@@ -218,13 +218,13 @@ static void seventeen_names_are_too_many(void **state) {
     }
 }
 
-static void masks_are_what_rules_deny(void **state) {
+static void redactions_are_what_rules_deny(void **state) {
     (void)state;
     pdl_policies *p =
         read_ok("policy: 1\nlabels: {secret: [{read: x}]}\nrules:\n- {sink: output, "
                 "deny: [secret]}\n- {sink: journal, deny: [secret], durable: deny}\n");
-    assert_int_equal(pdl_policies_masked(p, PDL_SINK_output), secret);
-    assert_int_equal(pdl_policies_masked(p, PDL_SINK_trace), 0);
+    assert_int_equal(pdl_policies_redacted(p, PDL_SINK_output), secret);
+    assert_int_equal(pdl_policies_redacted(p, PDL_SINK_trace), 0);
     t_assert(!pdl_policies_allow_durable(p, secret) && pdl_policies_allow_durable(p, model));
     pdl_policies_free(p);
 }
@@ -322,7 +322,7 @@ int main(void) {
         cmocka_unit_test(mistakes_have_their_place),
         cmocka_unit_test(all_problems_come_at_once),
         cmocka_unit_test(seventeen_names_are_too_many),
-        cmocka_unit_test(masks_are_what_rules_deny),
+        cmocka_unit_test(redactions_are_what_rules_deny),
         cmocka_unit_test(paths_fit_patterns),
         cmocka_unit_test(many_stars_take_no_time),
         cmocka_unit_test(long_paths_take_no_time),

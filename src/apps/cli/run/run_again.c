@@ -302,7 +302,7 @@ static bool answer_at(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_
     pdl_buf whole = PDL_BUF;
     pdl_secrets *secrets = pdl_session_secrets_of(pdl_str_of(r->journal));
     bool ok = pdl_durable_answer_at(pdl_str_of(r->journal), place, &whole, json, err);
-    pdl_hide_text(secrets, pdl_buf_str(&whole), text);
+    pdl_redact_text(secrets, pdl_buf_str(&whole), text);
     pdl_secrets_free(secrets);
     pdl_buf_fini(&whole);
     return ok;

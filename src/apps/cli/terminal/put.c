@@ -67,7 +67,7 @@ static bool needs_prefix(const pdl_err *err) {
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
     pdl_buf b = PDL_BUF, instead = PDL_BUF;
     if (needs_prefix(err)) PDL_PUT(&b, "pdl: error: ");
-    if (s && pdl_session_hides_error(s, err, &instead)) {
+    if (s && pdl_session_redacts_error(s, err, &instead)) {
         pdl_err other = {0};
         pdl_err_set(&other, err->kind, err->loc, "%s", pdl_buf_z(&instead));
         pdl_err_print(&other, true, &b);

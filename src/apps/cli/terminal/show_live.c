@@ -72,7 +72,7 @@ static void show_trace(void *user) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
-                          pdl_session_hide_program};
+                          pdl_session_redact_program};
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
               pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);

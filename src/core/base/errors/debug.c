@@ -159,8 +159,8 @@ void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, .
     pdl_buf_vputf(&line, fmt, ap);
     pdl_buf_putc(&line, '\n');
     va_end(ap);
-    if (d->hide) d->hide(d->hide_user, pdl_buf_str(&line), &shown);
-    pdl_debug_put(d, pdl_buf_str(d->hide ? &shown : &line));
+    if (d->redact) d->redact(d->redact_user, pdl_buf_str(&line), &shown);
+    pdl_debug_put(d, pdl_buf_str(d->redact ? &shown : &line));
     pdl_buf_fini(&shown);
     pdl_buf_fini(&line);
 }

@@ -192,14 +192,14 @@ uint32_t pdl_vm_now_ms(const pdl_fiber *f) {
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed) {
     pdl_buf call = PDL_BUF, line = PDL_BUF, shown = PDL_BUF;
     pdl_loc loc = closure_of(fr->func)->info->block->head.loc;
-    if (pdl_mask_hides(f->run->opt.mask, put_call(f, fr, &call))) {
+    if (pdl_redaction_covers(f->run->opt.redaction, put_call(f, fr, &call))) {
         pdl_buf_cut(&call, pdl_str_find(pdl_buf_str(&call), PDL_STR("("), 0));
         PDL_PUT(&call, "(...)");
     }
     uint32_t ms = pdl_vm_now_ms(f) - fr->begun_ms;
     pdl_buf_putf(&line, "pdl: line %u: tool %s%s %u.%02u s\n", pdl_loc_line(loc), pdl_buf_z(&call),
                  failed ? " failed after" : ",", ms / 1000, ms % 1000 / 10);
-    pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&line), &shown);
+    pdl_redact_text(f->run->opt.secrets, pdl_buf_str(&line), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
                                                     .text = pdl_buf_str(&shown),
                                                     .untrusted = true,

@@ -168,10 +168,10 @@ void pdl_out_flush(pdl_run *r) {
 /* Returns true when the cursor is at the end of q, so that nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
-/* Text that the policy hides is replaced before it is queued. */
+/* Text that the policy redacts is replaced before it is queued. */
 static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b) {
-    if (!pdl_mask_hides(r->opt.mask, label) || !text.n) return text;
-    pdl_mask_put(r->opt.mask, label, b);
+    if (!pdl_redaction_covers(r->opt.redaction, label) || !text.n) return text;
+    pdl_redaction_put(r->opt.redaction, label, b);
     return pdl_buf_str(b);
 }
 
@@ -221,10 +221,10 @@ void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label)
 }
 
 void pdl_out_piece(pdl_inflight *c, pdl_str text) {
-    if (!pdl_mask_hides(c->run->opt.mask, c->label))
+    if (!pdl_redaction_covers(c->run->opt.redaction, c->label))
         pdl_buf_put(&c->pieces, text);
     else if (!c->hidden && text.n)
-        pdl_mask_put(c->run->opt.mask, c->label, &c->pieces);
+        pdl_redaction_put(c->run->opt.redaction, c->label, &c->pieces);
     c->hidden = c->hidden || text.n;
 }
 

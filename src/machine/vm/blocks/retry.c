@@ -206,10 +206,10 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
     pdl_loc_put(block(f)->info->block->loc, &b);
     pdl_label label = a->err.has_words ? a->err.words : a->err.label;
-    bool hidden = pdl_mask_hides(f->run->opt.mask, label);
+    bool hidden = pdl_redaction_covers(f->run->opt.redaction, label);
     PDL_PUT(&b, "An error occurred in a PDL block. Error details: ");
     if (hidden)
-        pdl_mask_put(f->run->opt.mask, label, &b);
+        pdl_redaction_put(f->run->opt.redaction, label, &b);
     else
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');
@@ -217,7 +217,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     /* The message shows no empty value. */
     if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
-    pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
+    pdl_redact_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
                                                     .text = pdl_buf_str(&shown),
                                                     .err = &a->err,

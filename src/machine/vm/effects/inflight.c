@@ -52,7 +52,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     if (!c) return;
     c->label |= pdl_effect_label(e);
-    if (!pdl_mask_hides(r->opt.mask, c->label))
+    if (!pdl_redaction_covers(r->opt.redaction, c->label))
         pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                           .kind = PDL_EVENT_piece,
                                           .effect = e,

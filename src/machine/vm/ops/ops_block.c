@@ -335,7 +335,8 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    pdl_val shown = pdl_masked(f->run->opt.mask, pdl_keep(v)); /* masked part by part */
+    pdl_val shown =
+        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* masked part by part */
     bool ok = pdl_stringify(shown, &b, err);
     if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
     pdl_drop(shown);

@@ -54,12 +54,12 @@ static void keep_answer(pdl_run *r, pdl_vref result) {
 }
 
 static void redact_result(pdl_run *r) {
-    const pdl_mask *m = r->opt.mask;
-    if (pdl_mask_hides(m, pdl_label_of(r->outcome.answer)))
+    const pdl_redaction *m = r->opt.redaction;
+    if (pdl_redaction_covers(m, pdl_label_of(r->outcome.answer)))
         set_val(&r->outcome.answer, pdl_absent());
-    if (pdl_mask_hides(m, pdl_label_of(r->fibers.main->background)))
+    if (pdl_redaction_covers(m, pdl_label_of(r->fibers.main->background)))
         set_val(&r->fibers.main->background, pdl_absent());
-    r->outcome.result = pdl_masked(m, r->outcome.result);
+    r->outcome.result = pdl_redact_labelled(m, r->outcome.result);
 }
 
 pdl_step pdl_run_finish(pdl_run *r, pdl_err *err) {

@@ -2,7 +2,7 @@
  *
  * A key of the environment is in the file by its name (keyring.h). A token that a service makes
  * while the run is in progress has no name that another process could look up, so a text that
- * repeats it is in the file as it was said. Whoever shows the run later must know what to hide:
+ * repeats it is in the file as it was said. Whoever shows the run later must know what to redact:
  * each such secret is written, in the transaction of the first row that holds it, as a line of the
  * fact `secrets`. One that no row holds is not written, so the file never reveals more than its
  * rows do.

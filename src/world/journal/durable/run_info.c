@@ -199,19 +199,18 @@ bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err)
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-static void hide(void *user, pdl_str text, pdl_buf *out) {
+static void redact_row(void *user, pdl_str text, pdl_buf *out) {
     pdl_buf named = PDL_BUF;
     pdl_keyring_redact(text, &named);
-    pdl_hide_lines(user, pdl_buf_str(&named), out);
+    pdl_redact_lines(user, pdl_buf_str(&named), out);
     pdl_buf_fini(&named);
 }
 
 static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok = pdl_store_open(path, true, true, &s, err) &&
-              pdl_store_put(s, "redacted", PDL_STR("yes"), err) &&
-              pdl_store_commit(s, true, err) &&
-              pdl_store_rewrite(s, hide, (void *)(uintptr_t)secrets, err) &&
+              pdl_store_put(s, "redacted", PDL_STR("yes"), err) && pdl_store_commit(s, true, err) &&
+              pdl_store_rewrite(s, redact_row, (void *)(uintptr_t)secrets, err) &&
               pdl_store_put(s, "salt", PDL_STR(""), err) &&
               pdl_store_put(s, "secrets", PDL_STR(""), err);
     pdl_store_close(s, ok);

@@ -32,7 +32,7 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
     pdl_path_text(e->place, &out->place);
     pdl_val request = pdl_effect_moved(e, form->folder, form->prefix);
     if (e->kind == PDL_EFFECT_read) request = put_shown(request, form->twice);
-    request = pdl_masked(form->mask, request);
+    request = pdl_redact_labelled(form->redaction, request);
     bool ok = pdl_effect_canonical(e->kind, request, form->secrets, &out->request, err);
     pdl_drop(request);
     if (!ok) {
@@ -54,8 +54,9 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
 }
 
 journal_form pdl_journal_form_of(const pdl_journal *j) {
-    return (journal_form){
-        .secrets = j->secrets, .mask = j->mask, .folder = pdl_str_of(j->folder ? j->folder : "")};
+    return (journal_form){.secrets = j->secrets,
+                          .redaction = j->redaction,
+                          .folder = pdl_str_of(j->folder ? j->folder : "")};
 }
 
 void pdl_journal_id_fini(journal_id *id) {
@@ -179,8 +180,10 @@ bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
     return false;
 }
 
-void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets) { j->secrets = secrets; }
-void pdl_journal_mask(pdl_journal *j, const pdl_mask *mask) { j->mask = mask; }
+void pdl_journal_redact(pdl_journal *j, const pdl_secrets *secrets) { j->secrets = secrets; }
+void pdl_journal_redact_labels(pdl_journal *j, const pdl_redaction *redaction) {
+    j->redaction = redaction;
+}
 void pdl_journal_folder(pdl_journal *j, pdl_str folder) {
     while (folder.n > 1 && folder.p[folder.n - 1] == '/') folder.n--;
     pdl_free(j->folder);

@@ -28,7 +28,7 @@ typedef struct open_effect {
     int64_t row;
     double start;
     pdl_buf pieces;  /* JSON list without its closing bracket; empty: none */
-    pdl_hider hider; /* for the pieces: a secret may be spread over several */
+    pdl_redactor redactor; /* for the pieces: a secret may be spread over several */
     struct open_effect *prev, *next;
 } open_effect;
 
@@ -87,7 +87,7 @@ static void forget(open_effect *o) {
         o->r->open = o->next;
     if (o->next) o->next->prev = o->prev;
     pdl_buf_fini(&o->pieces);
-    pdl_buf_fini(&o->hider.held);
+    pdl_buf_fini(&o->redactor.held);
     pdl_free(o);
 }
 
@@ -101,17 +101,17 @@ static void add_piece(open_effect *o, pdl_str text) {
 static void note_piece(open_effect *o, pdl_str text, bool end) {
     pdl_buf clean = PDL_BUF;
     if (end)
-        pdl_hider_end(&o->hider, &clean);
+        pdl_redactor_end(&o->redactor, &clean);
     else
-        pdl_hider_feed(&o->hider, text, &clean);
+        pdl_redactor_feed(&o->redactor, text, &clean);
     if (clean.len) add_piece(o, pdl_buf_str(&clean));
     pdl_buf_fini(&clean);
 }
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
-    if (pdl_mask_hides(o->r->base.mask, pdl_effect_label(e)))
-        ; /* the reply says what is hidden */
+    if (pdl_redaction_covers(o->r->base.redaction, pdl_effect_label(e)))
+        ; /* the reply says what is redacted */
     else if (pdl_secrets_any(o->r->base.secrets))
         note_piece(o, text, false);
     else
@@ -119,13 +119,13 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
-/* A value that the mask hides has its form still, which a replay asks for; of an error the kind is
- * kept. Takes v. */
-static pdl_val hidden_answer(const pdl_mask *m, pdl_label label, pdl_val v,
-                             const pdl_reply *reply) {
-    if (!reply->err.kind) return pdl_mask_leaves(m, label, v);
+/* A value that the redaction covers has its form still, which a replay asks for; of an error the
+ * kind is kept. Takes v. */
+static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val v,
+                               const pdl_reply *reply) {
+    if (!reply->err.kind) return pdl_redact_leaves(m, label, v);
     pdl_buf text = PDL_BUF;
-    pdl_mask_put(m, label, &text);
+    pdl_redaction_put(m, label, &text);
     v = pdl_dict_putz(v, "message", pdl_text_of_buf(&text));
     return pdl_dict_putz(v, "hint", pdl_textz(""));
 }
@@ -138,8 +138,8 @@ static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply 
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     pdl_label label = pdl_effect_label(e) | reply->err.label;
     bool is_person = e->kind == PDL_EFFECT_approval; /* yes or no: nothing of the question */
-    if (!is_person && pdl_mask_hides(r->base.mask, label))
-        v = hidden_answer(r->base.mask, label, v, reply);
+    if (!is_person && pdl_redaction_covers(r->base.redaction, label))
+        v = redacted_answer(r->base.redaction, label, v, reply);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;
@@ -150,7 +150,7 @@ static void write_answer(open_effect *o, const pdl_effect *e, const pdl_reply *r
     pdl_err err = {0};
     pdl_buf text = PDL_BUF;
     bool ok = answer_text(r, e, reply, &text, &err);
-    if (o->hider.held.len) note_piece(o, (pdl_str){"", 0}, true);
+    if (o->redactor.held.len) note_piece(o, (pdl_str){"", 0}, true);
     if (o->pieces.len) pdl_buf_putc(&o->pieces, ']');
     db_effect row = {
         .id = o->row,
@@ -217,7 +217,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         .start = wall_seconds(),
         .pieces = PDL_BUF,
         .next = r->open,
-        .hider = PDL_HIDER(r->base.secrets),
+        .redactor = PDL_REDACTOR(r->base.secrets),
     };
     if (r->open) r->open->prev = o;
     r->open = o;
@@ -309,7 +309,7 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
 /* The texts of a row without secrets; NULL: they had none. */
 static void clean_text(const recorder *r, pdl_str *text, pdl_buf *out, bool *any) {
     if (!text->p) return;
-    pdl_hide_lines(r->base.secrets, *text, out);
+    pdl_redact_lines(r->base.secrets, *text, out);
     *any = *any || !pdl_str_eq(*text, pdl_buf_str(out));
     *text = pdl_buf_str(out);
 }
@@ -331,7 +331,7 @@ static bool clean_row(void *user, const db_effect *e) {
 static bool clean_info(recorder *r, const char *key, pdl_err *err) {
     pdl_buf text = PDL_BUF, clean = PDL_BUF;
     bool ok = pdl_journal_db_get_info(r->base.db, key, &text, err);
-    pdl_hide_lines(r->base.secrets, pdl_buf_str(&text), &clean);
+    pdl_redact_lines(r->base.secrets, pdl_buf_str(&text), &clean);
     if (ok && !pdl_str_eq(pdl_buf_str(&text), pdl_buf_str(&clean)))
         ok = pdl_journal_db_put_info(r->base.db, key, pdl_buf_str(&clean), err);
     pdl_buf_fini(&text);
@@ -361,7 +361,7 @@ static void fini(pdl_journal *j) {
 static void put_text(recorder *r, const char *key, pdl_str text) {
     pdl_err err = {0};
     pdl_buf clean = PDL_BUF;
-    pdl_hide_lines(r->base.secrets, text, &clean);
+    pdl_redact_lines(r->base.secrets, text, &clean);
     if (!pdl_journal_db_put_info(r->base.db, key, pdl_buf_str(&clean), &err)) note_problem(r, &err);
     pdl_buf_fini(&clean);
 }
@@ -372,7 +372,7 @@ void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs) {
     pdl_buf json = PDL_BUF;
     assert(j->world.ops == &ops);
     if (j->problem.kind) return;
-    pdl_val shown = pdl_masked(j->mask, pdl_keep(inputs));
+    pdl_val shown = pdl_redact_labelled(j->redaction, pdl_keep(inputs));
     if (!r->has_rows) r->n_known = pdl_secrets_size(j->secrets);
     r->has_rows = true;
     put_text(r, "text", text);

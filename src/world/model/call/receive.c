@@ -263,7 +263,7 @@ static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, p
 /* Makes the fault of an answer that is not JSON. */
 static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault *f) {
     pdl_buf shown = PDL_BUF;
-    pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, SHOWN), &shown);
+    pdl_redact_cut(c->calls->opt.secrets, pdl_utf8_cut(body, SHOWN), &shown);
     pdl_fault_set(f, PDL_E_protocol, status,
                   "Empty or invalid response from LLM endpoint. Received: '%s'", pdl_buf_z(&shown));
     pdl_buf_fini(&shown);

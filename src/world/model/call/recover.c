@@ -49,7 +49,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_buf msg = PDL_BUF, detail = PDL_BUF;
     pdl_vref asked = pdl_dict_getz(e->request, "model");
     pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
-    pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
+    pdl_redact_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
     if (c->tried & PDL_TRIED_FALLBACK) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
@@ -142,7 +142,7 @@ static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_val model, const decision *d) {
     if (d->next != PDL_NEXT_NONE || !pdl_is_absent(c->attempts.list)) {
         pdl_buf msg = PDL_BUF;
-        pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
+        pdl_redact_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
         pdl_attempts_add(&c->attempts, model, f, pdl_buf_str(&msg), d->next, d->wait_ms);
         pdl_buf_fini(&msg);
     }
@@ -167,7 +167,7 @@ void pdl_call_note(const pdl_call *c, const char *fmt, ...) {
     va_start(ap, fmt);
     pdl_buf_vputf(&text, fmt, ap);
     va_end(ap);
-    pdl_hide_cut(calls->opt.secrets, pdl_buf_str(&text), &shown);
+    pdl_redact_cut(calls->opt.secrets, pdl_buf_str(&text), &shown);
     if (calls->opt.note && !pdl_str_eq(pdl_buf_str(&shown), pdl_buf_str(&calls->noted))) {
         calls->opt.note(calls->opt.user, pdl_buf_str(&shown));
         calls->noted.limit = PDL_BUF.limit;

@@ -26,9 +26,9 @@ static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) 
 }
 
 /* Appends the lines of text with its secrets redacted, also those that span lines. */
-static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
+static void put_redacted(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
     pdl_buf clean = PDL_BUF;
-    pdl_hide_lines(c->calls->opt.secrets, text, &clean);
+    pdl_redact_lines(c->calls->opt.secrets, text, &clean);
     put_lines(c, mark, pdl_buf_str(&clean), out);
     pdl_buf_fini(&clean);
 }
@@ -45,7 +45,7 @@ static void send_entry(const pdl_call *c, pdl_buf *entry) {
 static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     pdl_headers_show(pdl_str_of(line), &shown);
-    put_hidden(c, '>', pdl_buf_str(&shown), out);
+    put_redacted(c, '>', pdl_buf_str(&shown), out);
     pdl_buf_fini(&shown);
 }
 
@@ -57,7 +57,7 @@ static void put_reply_head(const pdl_call *c, pdl_str head, pdl_buf *out) {
         size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
         bool cookie = colon != PDL_NOT_FOUND &&
                       pdl_str_eq_nocase(pdl_str_sub(line, 0, colon), PDL_STR("set-cookie"));
-        put_hidden(c, '<', cookie ? PDL_STR("Set-Cookie: ***") : line, out);
+        put_redacted(c, '<', cookie ? PDL_STR("Set-Cookie: ***") : line, out);
         head = nl == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(head, nl + 1, head.n);
     }
 }
@@ -67,10 +67,10 @@ void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r) {
     pdl_buf out = PDL_BUF, first = PDL_BUF;
     pdl_buf_putf(&first, "%s ", r->method);
     pdl_address_put(pdl_str_of(r->url), &first);
-    put_hidden(c, '>', pdl_buf_str(&first), &out);
+    put_redacted(c, '>', pdl_buf_str(&first), &out);
     for (size_t i = 0; i < r->n_headers; i++) put_header(c, r->headers[i], &out);
     put_lines(c, '>', PDL_STR(""), &out);
-    if (r->body.n) put_hidden(c, '>', r->body, &out);
+    if (r->body.n) put_redacted(c, '>', r->body, &out);
     send_entry(c, &out);
     pdl_buf_fini(&first);
 }
@@ -84,8 +84,8 @@ void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
     pdl_buf out = PDL_BUF;
     put_reply_head(c, pdl_str_trim(r->header_text), &out);
     put_lines(c, '<', PDL_STR(""), &out);
-    if (c->wire_text.len) put_hidden(c, '<', pdl_buf_str(&c->wire_text), &out);
-    if (r->body.n) put_hidden(c, '<', r->body, &out);
+    if (c->wire_text.len) put_redacted(c, '<', pdl_buf_str(&c->wire_text), &out);
+    if (r->body.n) put_redacted(c, '<', r->body, &out);
     if (r->end != PDL_HTTP_OK) pdl_buf_putf(&out, "#%u ! %s\n", c->e->id, r->why);
     pdl_buf_fini(&c->wire_text);
     send_entry(c, &out);

@@ -1,13 +1,13 @@
-/* hide.c -- see secret.h: the register, and texts without what is in it.
+/* redact.c -- see secret.h: the register, and texts without what is in it.
  *
  * The register is a tree of bytes: looking up a text at one position takes as many steps as it
  * shares with a secret, however many secrets there are. A long secret (the key of a service
  * account) is registered in parts, so that the step back after a part that almost matched is
- * bounded and hiding is linear.
+ * bounded and redaction is linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "effect/hide.h"
+#include "effect/redact.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,11 +23,11 @@
 enum {
     LONGEST_PART = 512,
     LONGEST_RUN = 64, /* of backslashes: JSON in JSON in JSON doubles them */
-    /* a prefix of a secret at a cut end is hidden from this length on; a shorter one is an ordinary
-     * end */
+    /* A prefix of a secret at a cut end is redacted from this length on. A shorter one is an
+     * ordinary end. */
     LEAST_CUT = 4,
-    MOST_TAILS =
-        100, /* excerpts that are searched for the end of a secret; later ones are hidden */
+    /* So many excerpts are searched for the end of a secret. Later ones are redacted. */
+    MOST_TAILS = 100,
 };
 
 /* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
@@ -147,7 +147,7 @@ typedef enum {
 
 /* at: end of what was read of t; end: end of the longest secret so far, 0: none. cut: t ends before
  * the answer is known. */
-typedef struct hide_walk {
+typedef struct redact_walk {
     const pdl_secrets *s;
     pdl_str t;
     size_t at, end;
@@ -363,7 +363,7 @@ static bool may_begin(const pdl_secrets *s, char c) {
 }
 
 /* The longest of all writings. */
-size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
+size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
     *cut = false;
@@ -376,7 +376,7 @@ size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end
         best = n > best ? n : best;
         *cut = *cut || w.cut;
     }
-    if (!best && *cut && end == HIDE_CUT && t.n - at >= LEAST_CUT) return t.n - at;
+    if (!best && *cut && end == REDACT_CUT && t.n - at >= LEAST_CUT) return t.n - at;
     return best;
 }
 
@@ -404,24 +404,24 @@ static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
     return best >= LEAST_CUT ? best : 0;
 }
 
-/* --- hiding ----------------------------------------------------------------------------------- */
+/* --- redaction -------------------------------------------------------------------------------- */
 
 static bool holds_any(const pdl_secrets *s, pdl_str t) {
     bool cut;
     for (size_t i = 0; i < t.n; i++)
-        if (pdl_hide_match(s, t, i, SHOW_CUT, &cut)) return true;
+        if (pdl_redact_match(s, t, i, SHOW_CUT, &cut)) return true;
     return false;
 }
 
 /* Appends t without secrets. Returns how much of t is done: all of it, unless the end is held back.
  */
-static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out) {
+static size_t redact(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out) {
     size_t from = 0, i = 0;
     unsigned tails = 0;
     while (i < t.n) {
         bool cut;
-        size_t n = pdl_hide_match(s, t, i, end, &cut);
-        if (!n && end == HIDE_CUT && is_left_cut(t, i))
+        size_t n = pdl_redact_match(s, t, i, end, &cut);
+        if (!n && end == REDACT_CUT && is_left_cut(t, i))
             n = tails++ < MOST_TAILS ? match_tail(s, t, i) : rest_of_line(t, i);
         if (cut && end == HOLD_CUT) break;
         if (!n) {
@@ -441,65 +441,65 @@ void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *us
     bool cut;
     if (!pdl_secrets_any(s)) return;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
-        n = pdl_hide_match(s, text, i, SHOW_CUT, &cut);
+        n = pdl_redact_match(s, text, i, SHOW_CUT, &cut);
         if (n) fn(user, pdl_str_sub(text, i, i + n));
     }
 }
 
-void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
+void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
     if (pdl_secrets_any(s))
-        (void)hide(s, text, SHOW_CUT, out);
+        (void)redact(s, text, SHOW_CUT, out);
     else
         pdl_buf_put(out, text);
 }
 
-void pdl_hide_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
+void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
     if (pdl_secrets_any(s))
-        (void)hide(s, text, HIDE_CUT, out);
+        (void)redact(s, text, REDACT_CUT, out);
     else
         pdl_buf_put(out, text);
 }
 
-void pdl_hider_feed(pdl_hider *h, pdl_str piece, pdl_buf *out) {
+void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out) {
     if (!h->held.len && !pdl_secrets_any(h->secrets)) {
         pdl_buf_put(out, piece);
         return;
     }
     pdl_buf_put(&h->held, piece);
-    pdl_buf_shift(&h->held, hide(h->secrets, pdl_buf_str(&h->held), HOLD_CUT, out));
+    pdl_buf_shift(&h->held, redact(h->secrets, pdl_buf_str(&h->held), HOLD_CUT, out));
 }
 
-void pdl_hider_end(pdl_hider *h, pdl_buf *out) {
-    if (h->held.len) (void)hide(h->secrets, pdl_buf_str(&h->held), SHOW_CUT, out);
+void pdl_redactor_end(pdl_redactor *h, pdl_buf *out) {
+    if (h->held.len) (void)redact(h->secrets, pdl_buf_str(&h->held), SHOW_CUT, out);
     pdl_buf_fini(&h->held);
     h->held = PDL_BUF;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-typedef struct hiding {
+typedef struct redaction {
     const pdl_secrets *s;
     unsigned depth;
     pdl_steps steps;
     pdl_memo memo; /* ways: 1 as headers, else 0 */
-} hiding;
+} redaction;
 
 /* The redacted form (owned), or absent when v can stay: values without a secret are shared, not
  * copied. */
-static pdl_val hidden(hiding *h, pdl_vref v, bool headers);
+static pdl_val redacted(redaction *h, pdl_vref v, bool headers);
 
-static pdl_val hidden_text(const hiding *h, pdl_vref v) {
+static pdl_val redacted_text(const redaction *h, pdl_vref v) {
     pdl_str t = pdl_str_get(v);
     if (!holds_any(h->s, t)) return pdl_absent();
     pdl_buf b = PDL_BUF;
-    (void)hide(h->s, t, SHOW_CUT, &b);
+    (void)redact(h->s, t, SHOW_CUT, &b);
     return pdl_text_of_buf(&b);
 }
 
-static pdl_val hidden_list(hiding *h, pdl_vref v) {
+static pdl_val redacted_list(redaction *h, pdl_vref v) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_list_len(v); i++) {
-        pdl_val x = hidden(h, pdl_list_at(v, i), false);
+        pdl_val x = redacted(h, pdl_list_at(v, i), false);
         if (pdl_is_absent(x)) continue;
         if (pdl_is_absent(out)) out = pdl_keep(v);
         out = pdl_list_set(out, i, x);
@@ -513,52 +513,52 @@ static bool is_headers(pdl_str key) {
 }
 
 /* Only where the name of a key matters is it looked at: a trace has millions of them. */
-static pdl_val hidden_at(hiding *h, pdl_str key, pdl_vref x, bool headers) {
-    if (pdl_is_dict(x)) return hidden(h, x, is_headers(key));
-    if (!pdl_is_str(x) || !pdl_str_get(x).n) return hidden(h, x, false);
+static pdl_val redacted_at(redaction *h, pdl_str key, pdl_vref x, bool headers) {
+    if (pdl_is_dict(x)) return redacted(h, x, is_headers(key));
+    if (!pdl_is_str(x) || !pdl_str_get(x).n) return redacted(h, x, false);
     bool secret = pdl_is_secret_parameter(key) || (headers && pdl_is_secret_header(key));
-    return secret ? pdl_textz(PDL_SECRET_SHOWN) : hidden(h, x, false);
+    return secret ? pdl_textz(PDL_SECRET_SHOWN) : redacted(h, x, false);
 }
 
-static bool any_hidden_key(const hiding *h, pdl_vref v) {
+static bool any_redacted_key(const redaction *h, pdl_vref v) {
     bool any = false;
     for (size_t i = 0; !any && pdl_secrets_any(h->s) && i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
-        pdl_val x = pdl_is_str(key) ? hidden_text(h, key) : pdl_absent();
+        pdl_val x = pdl_is_str(key) ? redacted_text(h, key) : pdl_absent();
         any = !pdl_is_absent(x);
         pdl_drop(x);
     }
     return any;
 }
 
-static pdl_val with_keys_hidden(const hiding *h, pdl_vref v) {
+static pdl_val with_keys_redacted(const redaction *h, pdl_vref v) {
     pdl_val d = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
-        pdl_val x = pdl_is_str(key) ? hidden_text(h, key) : pdl_absent();
+        pdl_val x = pdl_is_str(key) ? redacted_text(h, key) : pdl_absent();
         d = pdl_dict_put(d, pdl_is_absent(x) ? pdl_keep(key) : x, pdl_keep(pdl_dict_val_at(v, i)));
     }
     return d;
 }
 
-static pdl_val hidden_dict(hiding *h, pdl_vref v, bool headers) {
+static pdl_val redacted_dict(redaction *h, pdl_vref v, bool headers) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
-        pdl_val now = hidden_at(h, pdl_is_str(key) ? pdl_str_get(key) : PDL_STR(""),
-                                pdl_dict_val_at(v, i), headers);
+        pdl_val now = redacted_at(h, pdl_is_str(key) ? pdl_str_get(key) : PDL_STR(""),
+                                  pdl_dict_val_at(v, i), headers);
         if (pdl_is_absent(now)) continue;
         if (pdl_is_absent(out)) out = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(key), now);
     }
-    if (!any_hidden_key(h, v)) return out;
-    pdl_val all = with_keys_hidden(h, pdl_is_absent(out) ? v : out);
+    if (!any_redacted_key(h, v)) return out;
+    pdl_val all = with_keys_redacted(h, pdl_is_absent(out) ? v : out);
     pdl_drop(out);
     return all;
 }
 
 /* For values that are written as their text: that text, if it holds a secret. */
-static pdl_val hidden_other(hiding *h, pdl_vref v) {
+static pdl_val redacted_other(redaction *h, pdl_vref v) {
     pdl_err ignored = {0};
     if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&
         !pdl_is(v, PDL_V_HANDLE) && !pdl_is(v, PDL_V_UNDEFINED))
@@ -566,33 +566,33 @@ static pdl_val hidden_other(hiding *h, pdl_vref v) {
     pdl_buf b = PDL_BUF;
     bool found = pdl_val_str(v, &b, &ignored) && holds_any(h->s, pdl_buf_str(&b));
     pdl_val out = found ? pdl_text_of_buf(&b) : pdl_absent(),
-            shown = found ? hidden_text(h, out) : pdl_absent();
+            shown = found ? redacted_text(h, out) : pdl_absent();
     if (!found) pdl_buf_fini(&b);
     pdl_drop(out);
     pdl_err_fini(&ignored);
     return shown;
 }
 
-static pdl_val hidden(hiding *h, pdl_vref v, bool headers) {
+static pdl_val redacted(redaction *h, pdl_vref v, bool headers) {
     if (pdl_is_str(v))
-        return pdl_secrets_any(h->s) && pdl_steps_may_continue(&h->steps) ? hidden_text(h, v)
+        return pdl_secrets_any(h->s) && pdl_steps_may_continue(&h->steps) ? redacted_text(h, v)
                                                                           : pdl_absent();
     if (!pdl_is_list(v) && !pdl_is_dict(v))
-        return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
+        return pdl_secrets_any(h->s) ? redacted_other(h, v) : pdl_absent();
     pdl_vref known;
     if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
         return pdl_absent(); /* deeper than anything that is written; or cancelled */
     if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
-    pdl_val out = pdl_is_list(v) ? hidden_list(h, v) : hidden_dict(h, v, headers);
+    pdl_val out = pdl_is_list(v) ? redacted_list(h, v) : redacted_dict(h, v, headers);
     h->depth--;
     pdl_memo_put(&h->memo, v, headers, out);
     return out;
 }
 
-pdl_val pdl_hide_val(const pdl_secrets *s, pdl_val v) {
-    hiding h = {.s = s};
-    pdl_val out = hidden(&h, v, false);
+pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v) {
+    redaction h = {.s = s};
+    pdl_val out = redacted(&h, v, false);
     pdl_memo_fini(&h.memo);
     if (pdl_is_walk_cancelled()) { /* what is cancelled in the middle still holds secrets */
         pdl_drop(out);

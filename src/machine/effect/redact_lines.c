@@ -1,4 +1,4 @@
-/* hide_lines.c -- see secret.h: lines that carry JSON.
+/* redact_lines.c -- see secret.h: lines that carry JSON.
  *
  * A service that streams its answer letter by letter writes one letter of a key per event. So the
  * texts of all lines are joined by what precedes the JSON and by their key, secrets are searched in
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "effect/hide.h"
+#include "effect/redact.h"
 
 #include "base/banned.h"
 
@@ -81,7 +81,7 @@ static pdl_str prefix_of(pdl_str line) {
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
-        n = pdl_hide_match(l->s, text, i, HIDE_CUT, &cut);
+        n = pdl_redact_match(l->s, text, i, REDACT_CUT, &cut);
         if (n) *pdl_vec_push(&l->edits) = (edit){start + i, start + i + n, true};
     }
 }
@@ -144,7 +144,7 @@ static void find_in(lines *l, const group *g) {
     size_t n;
     for (size_t i = 0; i < t.n; i += n) {
         bool cut;
-        size_t found = pdl_hide_match(l->s, t, i, l->hold ? SHOW_CUT : HIDE_CUT, &cut);
+        size_t found = pdl_redact_match(l->s, t, i, l->hold ? SHOW_CUT : REDACT_CUT, &cut);
         n = found ? found : 1;
         if (cut && l->hold) {
             size_t from = g->tokens.p[token_at(g, i)].from;
@@ -171,7 +171,7 @@ static void put(const lines *l, size_t to, pdl_buf *out) {
         at = e->to;
     }
     pdl_buf_put(&b, pdl_str_sub(l->text, at, to));
-    pdl_hide_cut(l->s, pdl_buf_str(&b), out);
+    pdl_redact_cut(l->s, pdl_buf_str(&b), out);
     pdl_buf_fini(&b);
 }
 
@@ -181,7 +181,7 @@ static size_t line_start(pdl_str text, size_t at) {
 }
 
 /* Returns how much of the lines is done: what may continue is held back. */
-static size_t hide(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) {
+static size_t redact(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) {
     lines l = {.s = s, .text = text, .hold = hold, .open = text.n};
     read_lines(&l);
     for (size_t i = 0; i < l.groups.n; i++) find_in(&l, &l.groups.p[i]);
@@ -198,24 +198,24 @@ static size_t hide(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) 
     return to;
 }
 
-void pdl_hide_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
+void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
     if (pdl_secrets_any(s))
-        (void)hide(s, text, false, out);
+        (void)redact(s, text, false, out);
     else
         pdl_buf_put(out, text);
 }
 
-void pdl_hider_feed_lines(pdl_hider *h, pdl_str text, pdl_buf *out) {
+void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str text, pdl_buf *out) {
     if (!h->held.len && !pdl_secrets_any(h->secrets)) {
         pdl_buf_put(out, text);
         return;
     }
     pdl_buf_put(&h->held, text);
-    pdl_buf_shift(&h->held, hide(h->secrets, pdl_buf_str(&h->held), true, out));
+    pdl_buf_shift(&h->held, redact(h->secrets, pdl_buf_str(&h->held), true, out));
 }
 
-void pdl_hider_end_lines(pdl_hider *h, pdl_buf *out) {
-    if (h->held.len) (void)hide(h->secrets, pdl_buf_str(&h->held), false, out);
+void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out) {
+    if (h->held.len) (void)redact(h->secrets, pdl_buf_str(&h->held), false, out);
     pdl_buf_fini(&h->held);
     h->held = PDL_BUF;
 }

@@ -1,0 +1,17 @@
+/* redact.h -- private to effect: looking up secrets in a text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EFFECT_REDACT_H
+#define PDL_EFFECT_REDACT_H
+
+#include "effect/secret.h"
+
+/* What becomes of a secret that the end of the text cuts. */
+typedef enum { SHOW_CUT, REDACT_CUT, HOLD_CUT } pdl_at_end;
+
+/* How many bytes of t at `at` must be redacted; 0: none. *cut: t ends before it is known whether a
+ * secret, or a longer one, begins here. The register must not be empty. */
+size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut);
+
+#endif
