@@ -182,7 +182,7 @@ void pdl_session_note(const pdl_session *s, const pdl_program *program);
 /* Returns v in the form that the policies allow to print: without values that the sink `output`
  * redacts. Owned. */
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
-/* as pdl_session_shown, for recordings */
+/* for recordings */
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
 /* Returns true when the message of an error holds text that must not be printed; `instead` gets a
  * replacement. */

@@ -238,7 +238,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .host = {.hooks = t->hooks, .n_hooks = n_hooks, .task = t},
     };
     if (!t->opt.alone && !pdl_turns_base(t->engine, &o.host.shared, err)) return false;
-    if (o.host.shared) { /* those of the shared session apply */
+    if (o.host.shared) { /* the settings of the shared session apply */
         o.models.timeouts = NULL;
         o.models.prices = PDL_STR("");
     }

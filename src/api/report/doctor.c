@@ -212,7 +212,7 @@ static void report_services(doctor *d) {
         add(d, "provider", a->is_ready && a->answered ? "ok" : "missing",
             !a->is_ready  ? "its calls are refused without a key"
             : a->answered ? ""
-                          : "look at the address, the network and proxy variables",
+                          : "check the address, the network and proxy variables",
             &a->text);
         pdl_free(a->url);
         pdl_free(a);

@@ -44,7 +44,7 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
     pdl_world *w = pdl_session_chain(s)->rows[PDL_CHAIN_budget];
     w->ops->start(w, e);
     while (!a.done && w->ops->poll(w, -1)) continue;
-    if (!a.done) pdl_err_set(&a.err, PDL_E_runtime, (pdl_loc){0}, "nobody answers for the server");
+    if (!a.done) pdl_err_set(&a.err, PDL_E_runtime, (pdl_loc){0}, "the server gave no answer");
     if (a.err.kind) {
         pdl_err_move(err, &a.err);
         return false;

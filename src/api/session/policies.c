@@ -88,7 +88,7 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_buf_put(&file, path);
     bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
     if (!ok) {
-        /* as text, because the policies do not outlive a session that failed */
+        /* the text is copied, because the policies do not outlive a session that failed */
         pdl_buf place = PDL_BUF;
         pdl_loc_put(loc, &place);
         pdl_err_fini(err);

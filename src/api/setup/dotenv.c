@@ -28,7 +28,7 @@ typedef struct dotenv_reader {
     unsigned line;     /* line of at */
     size_t counted;    /* up to where lines were counted */
     bool one_line;     /* quotes end with their line */
-    const char *wrong; /* what is wrong with the statement; NULL when nothing is */
+    const char *wrong; /* the mistake in the statement; NULL when there is none */
 } reader;
 
 static bool ends_line(char c) {

@@ -93,7 +93,7 @@ PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns
 /* The estimated use of a batch, from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    uint64_t broken, failed; /* of all rows; of those that were examined */
+    uint64_t broken, failed; /* broken counts all rows, failed the examined ones */
     double calls, prompt_tokens;
     double answer_tokens; /* an upper bound; 0 when the program sets no limit */
     double cost;          /* 0 when it is unknown */

@@ -195,7 +195,7 @@ static bool write_questions(const evaluation *e, const char *path, pdl_err *err)
 /* --- batches ---------------------------------------------------------------------------------- */
 
 typedef struct eval_stage {
-    pdl_str file, text; /* those of the program */
+    pdl_str file, text; /* the program */
     const char *input, *output;
     const pdl_batch_map *map;
     size_t n_map;

@@ -31,7 +31,7 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
-    /* What the sessions get: cache, time limits, prices, rates. Their file, dir and variables are
+    /* Options of the sessions: cache, time limits, prices, rates. Their file, dir and variables are
      * set by the evaluation. */
     pdl_session_options session;
     const double *budget; /* all programs and the judge share it; NULL: none */

@@ -113,8 +113,7 @@ struct pdl_sandbox {
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
-/* probe.c */
-/* the ABIs that guard truncate(), and signals */
+/* probe.c. The ABIs that guard truncate(), and signals. */
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 };
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;

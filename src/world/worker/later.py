@@ -74,7 +74,7 @@ def _encode_range(o, known):
     return {"$pdl": "range", "start": o.start, "stop": o.stop, "step": o.step}
 
 
-_MAX_DEPTH = 900  # of values on the wire
+_MAX_DEPTH = 900  # limit for values on the wire
 
 
 def _deeper(f, *args):
@@ -287,7 +287,7 @@ def _walk(tb):
         tb = tb.tb_next
 
 
-_MOST_FRAMES = 2000  # of one traceback; Python takes 10 us for each, and a recursion may have millions
+_MOST_FRAMES = 2000  # limit for one traceback; Python takes 10 us for each, and a recursion may have millions
 
 
 def _shortened(tb):
@@ -536,7 +536,7 @@ def _binary(name, a, b):
 
 
 def _getter(attribute, fold, many=False):
-    """What the filters of templates look at: the item, an attribute by a path, with `many` a list of them."""
+    """Returns a function for filters of templates: it gets the item, an attribute by a path, with `many` a list of them."""
     if attribute is None:
         paths = [[]]
     elif isinstance(attribute, str):

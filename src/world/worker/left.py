@@ -11,10 +11,10 @@ import builtins
 import collections
 import types
 
-_MOST_PARTS = 20000  # of a description; what is larger counts by its length
+_MOST_PARTS = 20000  # limit for a description; a larger value counts by its length
 _library = os.path.dirname(os.__file__) + os.sep
 _packages = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_described = {}  # name of a module -> its content when it was last looked at
+_described = {}  # name of a module -> its content when it was last examined
 _left = set()
 _loading = threading.local()
 

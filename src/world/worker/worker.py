@@ -3,7 +3,7 @@
 
 Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2 belong to
 user code. Plain Python 3.8 or later, standard library only. Each block runs in a thread: the first in the main thread, one that
-arrives while others wait for an answer in a thread of its own. A block runs while it holds the baton and hands it on while it
+arrives while others wait for an answer in a separate thread. A block runs while it holds the baton and hands it on while it
 waits, so that blocks take turns at well-defined places. Whoever waits reads for all. What most runs never need is in later.py.
 """
 import _thread
@@ -16,7 +16,7 @@ from _signal import SIGINT, default_int_handler, signal as set_signal
 from _thread import get_ident
 from itertools import count
 
-# Start-up counts: the C halves of json and signal are at hand, their Python halves pull in much that nobody needs here.
+# Start-up counts: the C halves of json and signal are at hand, their Python halves import much that is not needed here.
 try:
     from _json import encode_basestring_ascii, make_encoder, make_scanner
 except ImportError:
@@ -61,7 +61,7 @@ later = _Later()
 
 
 def _watch():
-    """Begins to look at what blocks leave in modules: left.py, given by the boot code as `_left_text`."""
+    """Begins to record what blocks leave in modules: left.py, given by the boot code as `_left_text`."""
     if "_what_is_left" not in globals():
         exec(compile(_left_text, _NAME, "exec"), globals())
 
@@ -111,7 +111,7 @@ def _send(message):
             _target.write(len(data).to_bytes(4, "big") + data)
             _target.flush()
         except OSError:
-            os._exit(1)  # nobody is there any more
+            os._exit(1)  # the engine has ended
 
 
 # --- waiting and taking turns ------------------------------------------------------------------
@@ -286,7 +286,7 @@ class _Block:
         self.size = 0
         self.thread = get_ident()
         self.user_code = False  # it runs now: an interrupt may end it
-        self.told = False  # that it was cancelled
+        self.told = False  # it has been notified that it was cancelled
         self.parked = False  # it has its answer and waits for its turn
 
 
@@ -472,7 +472,7 @@ class _In(io.TextIOBase):
 
 _objects = {}  # handle -> [object, how often the run holds it]
 _handles = {}  # id(object) -> handle
-_released = []  # functions and other values of the run that nobody here holds any more
+_released = []  # functions and other values of the run that are not held here any more
 
 
 def _forget(n):

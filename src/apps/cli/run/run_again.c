@@ -31,7 +31,7 @@ typedef struct edited_file {
 struct run_again {
     arguments own; /* arguments of the run that is shown; its only operand is `operand` */
     pdl_str operand;
-    durable_command shown; /* that run; only read */
+    durable_command shown; /* the run that is shown; only read */
     pdl_str file, text;
     char *journal, *path; /* absolute paths of the journal, and of the program */
     char *folder;         /* folder of copies; NULL before the first */

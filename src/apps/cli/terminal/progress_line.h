@@ -17,7 +17,7 @@ typedef struct progress {
     pdl_session *const *session; /* borrowed; NULL until it is made */
     const term *term;            /* borrowed */
     pdl_str program;             /* file; empty when it is unknown */
-    bool has_line, has_steps;    /* what is shown; when both are false it does nothing */
+    bool has_line, has_steps;    /* shows a line, or steps; without both it does nothing */
     pdl_buf drawn;               /* the text of the line */
     uint64_t start_ns, delay_ns; /* the line appears after this delay */
 } progress;
