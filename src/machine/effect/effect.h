@@ -148,6 +148,9 @@ bool pdl_effect_begins_session(const pdl_effect *e);
  * replaced by `prefix`, which ends with a slash or is empty. Paths outside of the folder are
  * unchanged. Owned. */
 pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
+/* Returns the path as seen from the folder; a path that is not below it stays. Borrows path. Texts
+ * that models see name files so, because a recording replays from any folder. */
+pdl_str pdl_effect_path_from(pdl_str path, pdl_str folder);
 /* Returns true when the request has the form of its kind. For assertions, because the machine makes
  * requests. */
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);

@@ -233,6 +233,11 @@ static size_t below(pdl_str path, pdl_str folder) {
     return at;
 }
 
+pdl_str pdl_effect_path_from(pdl_str path, pdl_str folder) {
+    size_t at = folder.n ? below(path, folder) : PDL_NOT_FOUND;
+    return at == PDL_NOT_FOUND || at >= path.n ? path : pdl_str_sub(path, at, path.n);
+}
+
 /* Returns the path with the folder replaced by prefix, which ends with a slash or is empty.
  * Owned. */
 static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {

@@ -135,6 +135,7 @@ typedef struct source_entry {
 typedef struct source_log {
     source_entry *p; /* a ring */
     size_t n;        /* number of sources that were added */
+    pdl_str folder;  /* Paths are shown as seen from here; borrowed. */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
 /* Appends the sources of a value, nearest first, with "; ". Returns the labels of that text. */
@@ -144,8 +145,7 @@ void pdl_sources_fini(source_log *s);
 /* questions.c */
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
-/* Returns the request of an approval; owned dict. what: the question about the definition of a
- * tool; NULL: the question is about an action. */
+/* Returns the request of an approval, an owned dict. what: a question about a tool, or NULL. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask);
 /* Returns a decision in the form of events; owned dict. outcome: allow, deny, approved, refused. */

@@ -420,6 +420,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->world.ops = &ops;
     r->next = next;
     r->opt = *opt;
+    r->sources.folder = opt->folder;
     r->answers = pdl_dict_new(0);
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);

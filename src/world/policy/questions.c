@@ -38,12 +38,20 @@ static void put_part(refusal *r, pdl_str text, pdl_label label) {
         pdl_redaction_put(&r->redaction, label, &r->text);
         return;
     }
-    pdl_buf_put(&r->text, text);
+    pdl_policy_put_visible(text, false, &r->text);
     r->label |= label;
 }
 
+/* Returns the name of a sink; the name of a file is as seen from the program. */
+static pdl_str name_of(const source_log *s, const pdl_policy_ask *ask) {
+    bool is_path = ask->sink == PDL_SINK_read || ask->sink == PDL_SINK_write ||
+                   ask->sink == PDL_SINK_include || ask->sink == PDL_SINK_import;
+    return is_path ? pdl_effect_path_from(ask->name, s->folder) : ask->name;
+}
+
 /* Appends "argument to of sink tool mail/send". */
-static void put_argument(refusal *r, const pdl_policy_ask *ask, const pdl_argument *arg) {
+static void put_argument(refusal *r, const source_log *s, const pdl_policy_ask *ask,
+                         const pdl_argument *arg) {
     if (arg && arg->name.n) {
         PDL_PUT(&r->text, "argument ");
         put_part(r, arg->name, arg->name_label);
@@ -52,7 +60,7 @@ static void put_argument(refusal *r, const pdl_policy_ask *ask, const pdl_argume
     pdl_buf_putf(&r->text, "sink %s", pdl_sink_name(ask->sink));
     if (!ask->name.n) return;
     pdl_buf_putc(&r->text, ' ');
-    put_part(r, pdl_utf8_cut(ask->name, 200), ask->name_label);
+    put_part(r, pdl_utf8_cut(name_of(s, ask), 200), ask->name_label);
 }
 
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
@@ -63,10 +71,10 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
     for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
         r.redaction.labels |= pdl_policies_redacted(p, shows[i]);
     pdl_str of = d->policy.n ? d->policy : PDL_STR("of the program");
-    pdl_buf_putf(&r.text, "policy %.*s", PDL_FMT(of));
+    pdl_buf_putf(&r.text, "policy %.*s", PDL_FMT(pdl_effect_path_from(of, s->folder)));
     if (d->line) pdl_buf_putf(&r.text, ", line %u,", d->line);
     PDL_PUT(&r.text, " refuses ");
-    put_argument(&r, ask, d->arg);
+    put_argument(&r, s, ask, d->arg);
     if (d->labels) {
         PDL_PUT(&r.text, ": from ");
         pdl_policies_put_label(p, d->labels, &r.text);
@@ -123,6 +131,17 @@ static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
+/* A path that is the name of the sink is shown as that is. */
+static void put_value_of(const source_log *s, const pdl_policy_ask *ask, const pdl_argument *a,
+                         size_t most, pdl_buf *out) {
+    pdl_str name = name_of(s, ask);
+    bool is_name = name.n != ask->name.n && pdl_is_str(a->value) &&
+                   pdl_str_eq(pdl_str_get(a->value), ask->name);
+    pdl_val shown = is_name ? pdl_text(name) : pdl_keep(a->value);
+    put_value(shown, most, out);
+    pdl_drop(shown);
+}
+
 static void put_origins(const pdl_policies *p, const source_log *s, const pdl_argument *a,
                         pdl_buf *out) {
     pdl_label origins = pdl_label_origins(a->label);
@@ -157,7 +176,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
     size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
-    pdl_policy_put_visible(ask->name, true, out);
+    pdl_policy_put_visible(name_of(s, ask), true, out);
     pdl_buf_putc(out, '\n');
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
         const pdl_argument *a = &ask->args[i];
@@ -165,7 +184,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
         PDL_PUT(out, "    ");
         pdl_policy_put_visible(a->name, true, out);
         PDL_PUT(out, ": ");
-        put_value(a->value, most, out);
+        put_value_of(s, ask, a, most, out);
         put_origins(p, s, a, out);
         pdl_buf_putc(out, '\n');
     }
@@ -184,13 +203,13 @@ static pdl_val label_names(const pdl_policies *p, pdl_label origins) {
     return list;
 }
 
-static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const pdl_argument *a,
-                              bool with_value) {
+static pdl_val shown_argument(const pdl_policies *p, const source_log *s,
+                              const pdl_policy_ask *ask, const pdl_argument *a, bool with_value) {
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
     pdl_val name = pdl_with_label(pdl_text(a->name), a->name_label);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", name);
-    put_value(a->value, MOST_SHOWN, &value);
+    put_value_of(s, ask, a, MOST_SHOWN, &value);
     if (with_value)
         d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
@@ -209,7 +228,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
         /* the reason of an endorsement is shown, which is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
-        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown));
+        list = pdl_list_push(list, shown_argument(p, s, ask, &ask->args[i], shown));
     }
     return list;
 }
@@ -220,7 +239,7 @@ pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const ch
     pdl_label label = ask->name_label; /* a recording redacts what its policy says */
     for (size_t i = 0; i < ask->n; i++) label |= pdl_label_origins(ask->args[i].label);
     put_question(p, s, what, ask, &text);
-    pdl_policy_put_visible(ask->name, true, &name);
+    pdl_policy_put_visible(name_of(s, ask), true, &name);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));
     d = pdl_dict_putz(d, "name", pdl_with_label(pdl_text_of_buf(&name), ask->name_label));

@@ -21,17 +21,19 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) 
     source_entry *at = &s->p[s->n % MOST_KEPT];
     pdl_label bit = pdl_label_of_source((uint32_t)s->n);
     pdl_arena *arena = pdl_arena_make();
-    pdl_str subject = pdl_subject_of(e, arena);
-    pdl_buf b = PDL_BUF, place = PDL_BUF;
+    pdl_str subject = pdl_effect_path_from(pdl_subject_of(e, arena), s->folder);
+    pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s", pdl_effect_kind_name(e->kind));
     if (subject.n)
         pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MOST_SUBJECT)));
-    pdl_loc_put(e->loc, &place);
-    if (place.len > 3) /* without " - " */
-        pdl_buf_putf(&b, " (%.*s)", (int)place.len - 3, place.p);
+    if (e->loc.src && e->loc.src->name.n)
+        pdl_buf_putf(&b, " (%.*s:%u)",
+                     PDL_FMT(pdl_effect_path_from(e->loc.src->name, s->folder)),
+                     pdl_loc_line(e->loc));
+    else if (e->loc.src)
+        pdl_buf_putf(&b, " (line %u)", pdl_loc_line(e->loc));
     pdl_free(at->text);
     *at = (source_entry){bit, origin, pdl_label_of_subject(e), pdl_buf_take(&b)};
-    pdl_buf_fini(&place);
     pdl_arena_free(arena);
     s->n++;
     return bit;

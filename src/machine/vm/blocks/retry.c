@@ -256,10 +256,52 @@ static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out)
     return pdl_vm_put_faults(f->run, block(f)->info->block, p->value, out);
 }
 
+/* Does the message name files as they are named here? What else came from outside is in a
+ * recording, and the same wherever it is replayed; of files that are read and written a recording
+ * moves the names, too. */
+static bool names_files_here(pdl_err_kind kind) {
+    switch ((int)kind) {
+    case PDL_E_syntax:
+    case PDL_E_schema:
+    case PDL_E_expression:
+    case PDL_E_type:
+    case PDL_E_include:
+    case PDL_E_io:
+    case PDL_E_runtime:
+    case PDL_E_limit: return true;
+    default: return false;
+    }
+}
+
+/* Appends the message of an error. A model may see it, so files of the program's folder are named
+ * as seen from there: a recording replays from any folder. */
+static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_buf *out) {
+    pdl_str msg = pdl_str_of(e->msg ? e->msg : ""), folder = f->run->opt.dir;
+    bool begins = true; /* a name may begin here */
+    while (pdl_str_starts(folder, PDL_STR("./"))) folder = pdl_str_sub(folder, 2, folder.n);
+    if (!names_files_here(e->kind) || !folder.n || pdl_str_is(folder, ".")) {
+        pdl_buf_put(out, msg);
+        return;
+    }
+    for (size_t i = 0; i < msg.n; i++) {
+        pdl_str rest = pdl_str_sub(msg, i, msg.n);
+        if (begins && pdl_str_starts(rest, PDL_STR("./"))) rest = pdl_str_sub(rest, 2, rest.n);
+        bool below = begins && pdl_str_starts(rest, folder) && rest.n > folder.n &&
+                     rest.p[folder.n] == '/';
+        if (below) i = (size_t)(rest.p - msg.p) + folder.n;
+        begins = memchr(" \n'\"(", msg.p[i], 5) != NULL;
+        if (!below) pdl_buf_putc(out, msg.p[i]);
+    }
+}
+
 static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_buf b = PDL_BUF, faults = PDL_BUF;
     bool typed = put_answer_faults(f, a, &faults);
-    pdl_buf_putf(&b, TRACED_ERROR "%s", typed ? pdl_buf_z(&faults) : a->err.msg);
+    PDL_PUT(&b, TRACED_ERROR);
+    if (typed)
+        pdl_buf_put(&b, pdl_buf_str(&faults));
+    else
+        put_message(f, &a->err, &b);
     pdl_buf_fini(&faults);
     pdl_val ctx = next_context(f, a);
     pdl_message last;
@@ -337,11 +379,17 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
 
 /* Makes pdl_error: {message, kind, file, line, status} and, for models, the fields of the providers
  * spec. */
-static pdl_val error_value(const pdl_err *e) {
+static pdl_val shown_file(const pdl_fiber *f, pdl_loc loc) {
+    return loc.src ? pdl_text(pdl_effect_path_from(loc.src->name, f->run->opt.dir)) : pdl_null();
+}
+
+static pdl_val error_value(const pdl_fiber *f, const pdl_err *e) {
+    pdl_buf message = PDL_BUF;
     pdl_val d = pdl_dict_new(5);
-    d = pdl_dict_putz(d, "message", pdl_with_label(pdl_textz(e->msg ? e->msg : ""), e->label));
+    put_message(f, e, &message);
+    d = pdl_dict_putz(d, "message", pdl_with_label(pdl_text_of_buf(&message), e->label));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_err_kind_name(e->kind)));
-    d = pdl_dict_putz(d, "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
+    d = pdl_dict_putz(d, "file", shown_file(f, e->loc));
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
     pdl_val facts = pdl_effect_error_facts(e);
@@ -355,7 +403,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     pdl_name name = f->run->code.names.error;
     pdl_vref old = pdl_scope_find(f->scope, name);
     a->pdl_error = pdl_keep(old);
-    f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
+    f->scope = pdl_scope_put(f->scope, name, error_value(f, &a->err));
     a->in_fallback = true;
     /* The budget that was exceeded does not limit the fallback. */
     if (block(f)->budget) pdl_vm_set_budget(f, block(f)->budget->up);
