@@ -14,7 +14,7 @@ _pdl() {
         case $prev in
         esac ;;
     dump)
-        words='--help --nodes --blocks --expr --types --code --table '
+        words='--help --nodes --blocks --expr --specs --code --table '
         case $prev in
         esac ;;
     explain)
@@ -47,13 +47,14 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
-        words='--help --json --junit --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --json --junit --data-file --data --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;
     view)
-        words='--help --html --svg --md --all --text --source --open --host --port --view-frame --run --data-file --data '
+        words='--help --html --svg --md --all --text --source --open --host --port --view-frame --run --data-file --data --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
+        --sandbox-min) values='full process' ;;
         esac ;;
     resume)
         words='--help --changed --again --skip --rebuild --take-over --only-new --dry-run --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
@@ -111,7 +112,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     repl)
-        words='--help --data-file --data --model --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --data-file --data --model --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;

@@ -250,12 +250,15 @@ def test_places():
     (t.folder / "folder.parquet").mkdir()
     before = sorted(p.name for p in t.folder.iterdir())
     for out, why in (("link.jsonl", "a link to nowhere/x.jsonl"), ("loop.csv", "symbolic links"), ("link.db:t", "a link to nowhere/x.db"),
-                     ("folder.jsonl", "Is a directory"), ("folder.parquet", "Is a directory"), ("nowhere/x.jsonl", "No such file"),
+                     ("folder.jsonl", "Is a directory"), ("folder.parquet", "Is a directory"),
                      ("in.jsonl/x.csv", "Not a directory")):
         for more in ([], ["--overwrite"]):
             code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out, *more)
             t.check("output %s %s" % (out, more), code == 2 and "argument --output: %s cannot be written" % out in err and why in err
                     and not t.service.asked and sorted(p.name for p in t.folder.iterdir()) == before, "%s %s" % (code, err))
+    for more in ([], ["--overwrite"]):
+        code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "nowhere/x.jsonl", *more)
+        t.check("output nowhere %s" % more, code == 2 and "argument --output: there is no folder 'nowhere'" in err and not t.service.asked, "%s %s" % (code, err))
     (t.folder / "made.jsonl").symlink_to("there.jsonl")
     code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "made.jsonl")
     t.check("a link to a file that is not there yet makes it", code == 0 and (t.folder / "made.jsonl").is_symlink()

@@ -10,14 +10,17 @@ import subprocess
 from ..checks import check
 from ..harness.choice import source
 
-# An option whose words differ from command to command, where the thing is the same: its form, its place, its number.
-DIFFER = {"format", "output", "port", "host", "strict", "jobs", "model", "types", "view-frame", "source", "limit"}
+# One thing whose values differ from command to command: the form of what is written, the name of a model (to filter by, or to ask).
+DIFFER = {"format", "model"}
 RUN = {"timeout", "budget", "prices", "max-rps", "max-tokens-per-minute", "wire", "policy", "sandbox", "no-sandbox", "sandbox-min", "cache", "jobs"}
-RENAMED = [("resume", "check", "dry-run"), ("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json")]
+RENAMED = [("resume", "check", "dry-run"), ("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json"),
+           ("dump", "types", "specs")]
 MISTAKES = [
     ["nothing.pdl"], ["explain", "nothing.pdl"], ["dump", "nothing.pdl"], ["serve", "nothing.pdl"], ["check", "nothing.pdl"], ["fmt", "nothing.pdl"],
     ["batch", "nothing.pdl", "-i", "rows.jsonl"], ["eval", "nothing.pdl", "-i", "rows.jsonl", "--expect", "a"], ["-f", "nothing.yaml", "a.pdl"],
     ["--prices", "nothing.json", "a.pdl"], ["-d", "@nothing.yaml", "a.pdl"], ["--replay", "nothing.journal", "a.pdl"],
+    ["policy", "check", "nothing.yaml"], ["policy", "show", "nothing.yaml"], ["test", "nothing.pdl"], ["test", "nothing.test.yaml"], ["test", "nothing"],
+    ["repl", "-f", "nothing.yaml"], ["test", "-f", "nothing.yaml"], ["lsp", "--prices", "nothing.json"],
     ["check", "-f", "nothing.yaml", "a.pdl"], ["eval", "a.pdl", "-i", "nothing.jsonl", "--expect", "a"], ["mock", "--replies", "nothing.yaml"],
 ]
 
@@ -44,10 +47,16 @@ def test_one_word_one_meaning():
     for letter in "dfio":
         names = {row[0] for row in by_id.values() if row[1] == "'%s'" % letter}
         check("-%s is one option" % letter, len(names) == 1, names)
-    for command in ("run", "batch", "eval", "serve", "resume"):
+    forms = [row[4] for row in by_id.values() if row[0] == "format"]
+    check("--format begins with the same words", all(w.strip('"').startswith("form of ") for w in forms), forms)
+    for command in ("run", "batch", "eval", "serve", "resume", "view"):
         names = {row[0] for row in commands[command]}
         check("%s has what runs have" % command, names >= RUN, RUN - names)
-    for command in ("run", "batch", "eval", "serve", "resume"):
+    names = {row[0] for row in commands["repl"]}
+    check("repl has what runs have, but for --wire", names >= RUN - {"wire"}, RUN - names)
+    names = {row[0] for row in commands["test"]}
+    check("test has what runs have that ask no model", names >= {"budget", "jobs", "policy", "sandbox", "prices", "data", "data-file"}, names)
+    for command in ("run", "batch", "eval", "serve", "resume", "view", "test"):
         names = {row[0] for row in commands[command]}
         check("%s sends traces" % command, names >= {"otlp", "otlp-content", "otlp-all"}, names)
     for command in ("explain", "test", "repl"):
@@ -82,6 +91,26 @@ def test_words_that_several_commands_have(pdl, folder):
     check("check -e with a file", said(pdl, folder, "check", "-e", "text: a", "b.pdl")[0] == 2)
     check("explain -e", said(pdl, folder, "explain", "-e", "text: hello")[:2] == (0, "no call of a model is reached\n"), said(pdl, folder, "explain", "-e", "text: hello"))
     check("check --json", said(pdl, folder, "check", "--json", "-e", "text: ${ 1 + 'a' }")[1].startswith('{'))
+
+
+def test_limits_of_runs_count(pdl, folder):
+    """What was given to commands that run something in passing is obeyed, and refused where nothing is run."""
+    (folder / "a.pdl").write_text("text: ${ who } ${ n }\n")
+    (folder / "a.test.yaml").write_text("tests:\n- name: own\n  input: {n: 2}\n  expect: {result: you 2}\n- name: given\n  expect: {result: you 1}\n")
+    code, out, err = said(pdl, folder, "test", "-d", "who=you", "-d", "n=1")
+    check("test -d, which a test's own input wins over", code == 0 and "2 passed" in out, out, err)
+    (folder / "b.pdl").write_text("repeat: {text: \"${ i }\"}\nindex: i\nwhile: true\n")
+    (folder / "b.test.yaml").write_text("tests:\n- name: endless\n  expect: {result: a}\n")
+    code, out, err = said(pdl, folder, "test", "b.pdl", "--budget", "seconds=0.2")
+    check("test --budget", code == 1 and "budget" in out, out, err)
+    lines = b"while: true\nrepeat: a\n\n"
+    r = subprocess.run([pdl, "repl", "--budget", "seconds=0.2"], cwd=folder, input=lines, capture_output=True, timeout=60, check=False)
+    check("repl --budget", b"budget" in r.stderr, r.stdout[-300:], r.stderr[-300:])
+    check("repl --timeout", said(pdl, folder, "repl", "--timeout", "x")[0] == 2)
+    said(pdl, folder, "--record", "r.journal", "-d", "who=a", "-d", "n=1", "a.pdl")
+    for args in (["--budget", "calls=1"], ["--policy", "careful"], ["--sandbox"], ["--jobs", "0"]):
+        code, _, err = said(pdl, folder, "view", "r.journal", *args)
+        check("view %s without --run" % args[0], code == 2 and "--run" in err, code, err)
 
 
 def test_names_that_are_not_there(pdl, folder):

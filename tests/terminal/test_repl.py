@@ -73,7 +73,7 @@ class TestRepl:
             r = self.run(folder, "hi\n", "--model", "openai/upper")
             check("--model", r.stdout == "HI\n", r.stdout, r.stderr)
             r = self.run(folder, "", "-d", "[")
-            check("wrong data", r.returncode == 1 and "data" in r.stderr, r.returncode, r.stderr)
+            check("wrong data", r.returncode == 2 and "data" in r.stderr, r.returncode, r.stderr)
 
     def test_saved(self):
         """What was typed is a program that does the same."""

@@ -18,6 +18,8 @@ typedef struct repl {
     PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
     /* model that lines of text are sent to; owned, NULL when there is none */
     char *model;
+    /* the command line gives these to each entry; NULL when it does not */
+    const char *cache, *budget;
     pdl_line_edit *lines;
     term term;
     bool is_over;

@@ -243,11 +243,22 @@ static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     pdl_buf_put(out, name);
 }
 
+/* Returns the variables of the command line and of the test, which wins. */
+static pdl_val variables_of(const pdl_session_options *session, pdl_vref input) {
+    pdl_vref given = session->program.variables;
+    pdl_val all = pdl_is_dict(given) ? pdl_keep(given) : pdl_dict_new(1);
+    for (size_t i = 0; pdl_is_dict(input) && i < pdl_dict_len(input); i++)
+        all = pdl_dict_put(all, pdl_keep(pdl_dict_key_at(input, i)),
+                           pdl_keep(pdl_dict_val_at(input, i)));
+    return all;
+}
+
 static bool run_session(test *t, pdl_str text, const pdl_session_options *session, pdl_err *err) {
     pdl_vref input = part(t->spec, "input"), record = part(t->spec, "record");
     pdl_hook hooks[] = {{PDL_EFFECT_model, PDL_STR(""), answer_model, t},
                         {PDL_EFFECT_embed, PDL_STR(""), refuse_embedding, t},
                         {PDL_EFFECT_input, PDL_STR(""), answer_input, t}};
+    pdl_val variables = variables_of(session, input);
     pdl_buf path = PDL_BUF;
     pdl_session *s;
     const pdl_program *p;
@@ -255,14 +266,19 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
     pdl_session_options o = {
         .program = {.file = t->program,
                     .dir = t->folder,
-                    .variables = pdl_is_dict(input) ? input : pdl_absent()},
-        .run = {.stream = PDL_STREAM_RESULT, .cancel = session->run.cancel},
+                    .variables = variables},
+        .run = {.stream = PDL_STREAM_RESULT,
+                .cancel = session->run.cancel,
+                .jobs = session->run.jobs,
+                .budget = session->run.budget},
         .files.replay = pdl_buf_str(&path),
         .guards = {.policies = session->guards.policies,
                    .n_policies = session->guards.n_policies,
                    .sandbox = session->guards.sandbox,
                    .sandbox_process = session->guards.sandbox_process,
                    .no_sandbox = session->guards.no_sandbox},
+        .models.prices = session->models.prices,
+        .telemetry = session->telemetry,
         .reports.sink = {t, on_event, false},
         .host = {.hooks = hooks, .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks},
     };
@@ -279,6 +295,7 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
     }
     pdl_config_fini(&config);
     pdl_buf_fini(&path);
+    pdl_drop(variables);
     return ok;
 }
 

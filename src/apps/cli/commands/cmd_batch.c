@@ -82,7 +82,7 @@ static bool read_tables(batcher *b) {
     const arguments *a = b->a;
     pdl_err err = {0};
     pdl_str form = a->value[OPT_rows_form],
-            out = a->given[OPT_rows_output] ? a->value[OPT_rows_output] : PDL_STR("-");
+            out = a->given[OPT_output] ? a->value[OPT_output] : PDL_STR("-");
     /* --format is only for names that do not say it */
     bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
     if (form.n && (!ok || pdl_table_is_standard(&b->o.input))) {
@@ -104,7 +104,7 @@ static bool read_numbers(batcher *b) {
     int64_t jobs = DEFAULT_JOBS, most = -1, limit = 0, sample = 0;
     const arguments *a = b->a;
     if (a->given[OPT_provider_batch]) jobs = PROVIDER_JOBS;
-    if (!pdl_cli_read_whole(a, OPT_rows_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+    if (!pdl_cli_read_whole(a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
         !pdl_cli_read_whole(a, OPT_max_errors, 0, INT64_MAX, &most) ||
         !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit) ||
         !pdl_cli_read_whole(a, OPT_sample, 1, INT64_MAX, &sample))
@@ -121,7 +121,7 @@ static bool read_numbers(batcher *b) {
 
 static void read_flags(batcher *b) {
     const arguments *a = b->a;
-    b->o.types = a->given[OPT_rows_types];
+    b->o.types = a->given[OPT_types];
     b->o.unordered = a->given[OPT_unordered];
     b->o.overwrite = a->given[OPT_overwrite];
     b->o.retry_errors = a->given[OPT_retry_errors];
@@ -370,7 +370,7 @@ int pdl_cli_cmd_batch(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (!a->given[OPT_input])
         return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
-    bool to_file = a->given[OPT_rows_output] && !pdl_str_is(a->value[OPT_rows_output], "-");
+    bool to_file = a->given[OPT_output] && !pdl_str_is(a->value[OPT_output], "-");
     if (a->given[OPT_json] && !to_file && !a->given[OPT_dry_run])
         return pdl_cli_refuse(a, "--json prints the report where the rows are: --output OUT is "
                                  "required beside it");

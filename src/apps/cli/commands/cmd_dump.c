@@ -51,7 +51,7 @@ static const struct {
     opt_id option;
     bool (*write)(pdl_program *p, pdl_buf *out, pdl_err *err);
 } forms[] = {
-    {OPT_nodes, dump_nodes}, {OPT_expr, dump_expr},     {OPT_types, dump_types},
+    {OPT_nodes, dump_nodes}, {OPT_expr, dump_expr},     {OPT_specs, dump_types},
     {OPT_code, dump_code},   {OPT_blocks, dump_blocks},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
@@ -109,7 +109,7 @@ int pdl_cli_cmd_dump(const arguments *a) {
         return a->files.n ? pdl_cli_refuse(a, "--table goes without FILE") : dump_table();
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (form == N_FORMS)
-        return pdl_cli_refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");
+        return pdl_cli_refuse(a, "one of --nodes, --blocks, --expr, --specs, --code at a time");
     pdl_session *s = NULL;
     pdl_err err = {0};
     pdl_session_options text = {.program.file = a->files.p[0], .run.purpose = PDL_FOR_TEXT};

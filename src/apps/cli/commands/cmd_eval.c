@@ -40,7 +40,7 @@ static bool read_map(evaluator *e) {
 static bool read_numbers(evaluator *e) {
     int64_t jobs = DEFAULT_JOBS, samples = 1, pass = 1, limit = 0;
     const arguments *a = e->a;
-    if (!pdl_cli_read_whole(a, OPT_rows_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+    if (!pdl_cli_read_whole(a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
         !pdl_cli_read_whole(a, OPT_samples, 1, MOST_SAMPLES, &samples) ||
         !pdl_cli_read_whole(a, OPT_pass, 1, samples, &pass) ||
         !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit))
@@ -168,9 +168,9 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.expect = a->value[OPT_expect];
     e.o.judge = a->value[OPT_judge];
     e.o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
-    e.o.output = pdl_cli_written(a->value[OPT_scores]);
+    e.o.output = pdl_cli_written(a->value[OPT_output]);
     e.o.junit = pdl_cli_written(a->value[OPT_junit]);
-    e.o.types = a->given[OPT_rows_types];
+    e.o.types = a->given[OPT_types];
     e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
     e.o.tick = e.o.tick_ms ? on_tick : NULL;
     e.o.user = &e;

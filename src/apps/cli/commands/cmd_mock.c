@@ -63,14 +63,14 @@ static int print_use(const char *host, uint16_t port) {
 static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
     pdl_loop *loop = pdl_loop_new();
     pdl_mock *mock;
-    bool given = m->a->given[OPT_mock_host];
-    char *host = pdl_str_dup(given ? m->a->value[OPT_mock_host] : PDL_STR("127.0.0.1"));
+    bool given = m->a->given[OPT_host];
+    char *host = pdl_str_dup(given ? m->a->value[OPT_host] : PDL_STR("127.0.0.1"));
     pdl_mock_options o = {
         .loop = loop,
         .host = host,
         .port = (uint16_t)port,
         .replies = m->replies,
-        .strict = m->a->given[OPT_strict_replies],
+        .strict = m->a->given[OPT_strict],
         .delay_ms = (uint32_t)delay,
         .log = write_log,
         .user = m,
@@ -98,7 +98,7 @@ int pdl_cli_cmd_mock(const arguments *a) {
     mocker m = {.a = a, .replies = pdl_absent()};
     int64_t port = DEFAULT_PORT, delay = 0;
     pdl_err err = {0};
-    if (!read_number(a, OPT_mock_port, 65535, &port))
+    if (!read_number(a, OPT_port, 65535, &port))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
     if (!read_number(a, OPT_delay, MOST_DELAY, &delay))
         return pdl_cli_refuse(a, "argument --delay: expected a whole number of milliseconds");

@@ -34,17 +34,20 @@ static pdl_str find(pdl_str name) {
 
 static int write_program(const char *path, pdl_str text) {
     pdl_err err = {0};
-    if (pdl_file_kind_of(path) != PDL_FILE_NONE)
-        pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "there is a file %s already", path);
-    else if (pdl_file_write(path, text, PDL_FILE_NEW, &err))
-        return 0;
     char *folder = pdl_str_dup(pdl_file_folder(pdl_str_of(path)));
+    bool ok = false;
     if (*folder && pdl_file_kind_of(folder) == PDL_FILE_NONE)
-        pdl_err_hint(&err, "there is no folder %s", folder);
+        pdl_err_set(&err, PDL_E_usage, (pdl_loc){0}, "there is no folder %s", folder);
+    else if (pdl_file_kind_of(path) != PDL_FILE_NONE)
+        pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "there is a file %s already", path);
+    else
+        ok = pdl_file_write(path, text, PDL_FILE_NEW, &err);
     pdl_free(folder);
+    if (ok) return 0;
+    int code = pdl_err_exit_code(&err);
     pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
-    return 1;
+    return code;
 }
 
 int pdl_cli_cmd_new(const arguments *a) {

@@ -233,9 +233,25 @@ static const char *misuse(const arguments *a) {
     return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
 }
 
+/* A word may be the name of a built-in policy, which is reported by what looks for it. */
+static bool is_missing(pdl_str name) {
+    char *path = pdl_str_dup(name);
+    bool is_path = memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n),
+         missing = is_path && pdl_file_kind_of(path) == PDL_FILE_NONE;
+    pdl_free(path);
+    return missing;
+}
+
 int pdl_cli_cmd_policy(const arguments *a) {
     const char *wrong = misuse(a);
     if (wrong) return pdl_cli_refuse(a, wrong);
+    if (!pdl_str_is(a->files.p[0], "lock") && is_missing(a->files.p[1])) {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "there is no file %.*s", PDL_FMT(a->files.p[1]));
+        int code = pdl_cli_refuse(a, pdl_buf_z(&why));
+        pdl_buf_fini(&why);
+        return code;
+    }
     pdl_str action = a->files.p[0], name = a->files.p[1];
     pdl_session *s = NULL;
     pdl_err err = {0};

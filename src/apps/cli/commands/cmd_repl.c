@@ -184,6 +184,8 @@ bool pdl_repl_run(repl *r, pdl_str text) {
     pdl_task_options o = {.size = sizeof o,
                           .inputs = r->inputs,
                           .output = PDL_OUTPUT_RESULT,
+                          .cache = r->cache,
+                          .budget = r->budget,
                           .user = &r->term,
                           .report = on_report};
     pdl_task *task = program ? pdl_task_start(r->engine, program, &o, &error) : NULL;
@@ -467,34 +469,26 @@ static void converse(repl *r) {
     pdl_buf_fini(&entry);
 }
 
-static bool is_process_enough(const arguments *a) {
-    return a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
-}
-
-/* Reports mistakes in policies and profiles before the first entry, and not with each. */
-static bool can_be_guarded(const arguments *a) {
-    pdl_session_options o = {.guards = {.policies = a->policies.p,
-                                        .n_policies = a->policies.n,
-                                        .sandbox = pdl_cli_sandbox_profile(a),
-                                        .sandbox_process = is_process_enough(a),
-                                        .no_sandbox = a->given[OPT_no_sandbox]}};
-    return pdl_cli_can_open(a, &o);
-}
-
-static bool open_engine(const arguments *a, repl *r, pdl_error **error) {
-    char *profile = pdl_str_dup(pdl_cli_sandbox_profile(a));
-    const char **policies = PDL_NEW_N(const char *, a->policies.n + 1);
-    for (size_t i = 0; i < a->policies.n; i++) policies[i] = a->policies.p[i].p;
+static bool open_engine(const pdl_session_options *so, repl *r, pdl_error **error) {
+    char *profile = pdl_str_dup(so->guards.sandbox), *prices = pdl_str_dup(so->models.prices);
+    const char **policies = PDL_NEW_N(const char *, so->guards.n_policies + 1);
+    for (size_t i = 0; i < so->guards.n_policies; i++) policies[i] = so->guards.policies[i].p;
     pdl_engine_options o = {.size = sizeof o,
                             .shared = true,
+                            .jobs = so->run.jobs,
+                            .timeout = so->models.timeouts,
+                            .prices = prices,
+                            .max_rps = so->models.rates.requests_per_second,
+                            .max_tokens_per_minute = so->models.rates.tokens_per_minute,
                             .policies = policies,
-                            .n_policies = a->policies.n,
+                            .n_policies = so->guards.n_policies,
                             .sandbox = profile,
-                            .sandbox_process = is_process_enough(a),
-                            .no_sandbox = a->given[OPT_no_sandbox]};
+                            .sandbox_process = so->guards.sandbox_process,
+                            .no_sandbox = so->guards.no_sandbox};
     r->engine = pdl_engine_new(&o, error);
     pdl_free(policies);
     pdl_free(profile);
+    pdl_free(prices);
     return r->engine != NULL;
 }
 
@@ -502,14 +496,21 @@ int pdl_cli_cmd_repl(const arguments *a) {
     repl r = {0};
     pdl_err err = {0};
     pdl_error *error = NULL;
+    shared_options limits = {0};
+    pdl_session_options so = {0};
+    int wrong = pdl_cli_shared_options_read(a, &limits, &so);
+    if (wrong) return wrong;
     char *history = history_file();
+    r.cache = a->value[OPT_cache].p;
+    r.budget = a->value[OPT_budget].p;
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     bool ok = read_inputs(a, &r, &err);
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
-    ok = ok && can_be_guarded(a);
+    ok = ok && pdl_cli_can_open(a, &so); /* mistakes are reported before the first entry */
+    int code = ok ? 0 : 2;
     pdl_err_fini(&err);
-    if (ok && (!open_engine(a, &r, &error) || !take_input(&r, &error))) {
+    if (ok && (!open_engine(&so, &r, &error) || !take_input(&r, &error))) {
         fail(&r, error);
         ok = false;
     }
@@ -531,5 +532,6 @@ int pdl_cli_cmd_repl(const arguments *a) {
     pdl_engine_free(r.engine);
     close_wake();
     pdl_free(history);
-    return ok ? 0 : 1;
+    pdl_cli_shared_options_fini(&limits);
+    return ok ? 0 : code ? code : 1;
 }

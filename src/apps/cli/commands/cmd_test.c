@@ -58,6 +58,14 @@ static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem
 static bool run_file(void *user, pdl_str file) {
     tester *t = user;
     pdl_err err = {0};
+    char *path = pdl_str_dup(file);
+    bool missing = pdl_file_kind_of(path) == PDL_FILE_NONE;
+    pdl_free(path);
+    if (missing) {
+        pdl_cli_note("pdl: error: there is no file %.*s", PDL_FMT(file));
+        t->broken = true;
+        return true;
+    }
     t->files++;
     if (!pdl_tests_run(file, &t->session, on_report, t, &err)) {
         pdl_cli_print_error(&err, NULL);
@@ -82,6 +90,9 @@ static void run_named(tester *t, pdl_str name) {
         (void)run_file(t, pdl_buf_str(&file));
     } else if (pdl_str_ends(name, PDL_STR(".test.yaml"))) {
         (void)run_file(t, name);
+    } else if (pdl_file_kind_of(path) == PDL_FILE_NONE) {
+        pdl_cli_note("pdl: error: there is no file %.*s", PDL_FMT(name));
+        t->broken = true;
     } else {
         pdl_cli_note("pdl: error: %.*s: expected NAME.test.yaml, NAME.pdl or a folder",
                      PDL_FMT(name));
@@ -125,11 +136,22 @@ static int put_end(const tester *t) {
     return code;
 }
 
+static bool read_variables(const arguments *a, pdl_val *out) {
+    pdl_err err = {0};
+    bool ok = pdl_cli_read_data(a, out, &err);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
+    pdl_err_fini(&err);
+    return ok;
+}
+
 int pdl_cli_cmd_test(const arguments *a) {
     tester t = {.json = a->given[OPT_json], .list = PDL_BUF};
     shared_options limits = {0};
     int wrong = pdl_cli_shared_options_read(a, &limits, &t.session);
     if (wrong) return wrong;
+    pdl_val variables = pdl_absent();
+    if (!read_variables(a, &variables)) return 2;
+    t.session.program.variables = variables;
     if (!pdl_cli_can_open(a, &t.session)) return 2;
     if (!can_write_junit(a)) return 2;
     if (!a->files.n) run_named(&t, PDL_STR("."));
@@ -143,6 +165,7 @@ int pdl_cli_cmd_test(const arguments *a) {
     pdl_buf_fini(&t.list);
     pdl_junit_fini(&t.junit);
     pdl_cli_shared_options_fini(&limits);
+    if (!pdl_is_absent(variables)) pdl_drop(variables);
     if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
     if (t.broken || !t.files || code == 2) return 2;
     return t.failed ? 1 : code;

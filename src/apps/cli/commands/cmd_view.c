@@ -336,7 +336,7 @@ static void serve(shower *s) {
 
 static int start(shower *s, int64_t port) {
     pdl_err err = {0};
-    char *host = s->a->given[OPT_view_host] ? pdl_str_dup(s->a->value[OPT_view_host]) : NULL;
+    char *host = s->a->given[OPT_host] ? pdl_str_dup(s->a->value[OPT_host]) : NULL;
     s->loop = s->again ? pdl_cli_run_again_loop(s->again) : pdl_loop_new();
     pdl_viewer_options o = {
         .loop = s->loop,
@@ -375,7 +375,7 @@ static int show(shower *s, int64_t port) {
     ok = ok && write_one(s, OPT_html, pdl_view_html, &err) &&
          write_one(s, OPT_svg, pdl_view_svg, &err) &&
          write_one(s, OPT_md,
-                   s->a->given[OPT_md_all] ? pdl_view_markdown_all : pdl_view_markdown, &err) &&
+                   s->a->given[OPT_all] ? pdl_view_markdown_all : pdl_view_markdown, &err) &&
          write_one(s, OPT_text, pdl_view_text, &err);
     if (ok) return files ? 0 : start(s, port);
     if (err.kind) pdl_cli_print_option_error(s->a, &err, NULL);
@@ -389,6 +389,17 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
+/* An option of runs that is given where nothing is run; NULL: none is. */
+static const char *idle_option(const arguments *a) {
+    static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
+                                     OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,
+                                     OPT_policy,  OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min,
+                                     OPT_otlp,    OPT_otlp_content, OPT_otlp_all};
+    for (size_t i = 0; !a->given[OPT_view_run] && i < sizeof of_runs / sizeof *of_runs; i++)
+        if (a->given[of_runs[i]]) return pdl_cli_option_of(of_runs[i])->name;
+    return NULL;
+}
+
 int pdl_cli_cmd_view(const arguments *a) {
     shower s = {.a = a, .program = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE)};
     int64_t port = 0;
@@ -396,12 +407,12 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (a->files.n > 1 && files)
         return pdl_cli_refuse(a, "--html, --svg, --md and --text write one run: give one FILE");
-    if (a->given[OPT_md_all] && !a->given[OPT_md])
+    if (a->given[OPT_all] && !a->given[OPT_md])
         return pdl_cli_refuse(a, "--all says how much --md writes: give --md FILE, too");
-    if (a->given[OPT_view_port] &&
-        (!pdl_num_read_int(a->value[OPT_view_port], &port) || port < 0 || port > 65535))
+    if (a->given[OPT_port] &&
+        (!pdl_num_read_int(a->value[OPT_port], &port) || port < 0 || port > 65535))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
-    if (a->given[OPT_view_host] && is_every_address(a->value[OPT_view_host]))
+    if (a->given[OPT_host] && is_every_address(a->value[OPT_host]))
         return pdl_cli_refuse(a, "argument --host: give one address of this machine: the address "
                                  "that is printed and what browsers send are compared with it");
     if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))
@@ -409,6 +420,14 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_view_run] && (files || a->files.n > 1 || a->given[OPT_source]))
         return pdl_cli_refuse(a, "--run is for one run that is shown in a browser, without --html, "
                                  "--svg, --md, --text, --source and OTHER");
+    const char *idle = idle_option(a);
+    if (idle) {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "argument --%s: it goes with --run: else nothing is run", idle);
+        int refused = pdl_cli_refuse(a, pdl_buf_z(&why));
+        pdl_buf_fini(&why);
+        return refused;
+    }
     int code = show(&s, port);
     pdl_cli_run_again_close(s.again);
     pdl_cli_recorded_fini(&s.recorded);

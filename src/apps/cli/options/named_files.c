@@ -34,7 +34,7 @@ static bool is_there(pdl_str name) {
 
 /* Options that name a file which is written: its folder has to exist. --trace is missing because a
  * trace that cannot be written changes nothing, as in the reference. */
-static const opt_id writing[] = {OPT_output, OPT_scores, OPT_junit, OPT_html,   OPT_svg,
+static const opt_id writing[] = {OPT_output, OPT_junit, OPT_html,   OPT_svg,
                                  OPT_md,     OPT_text,
                                  OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
 
@@ -45,12 +45,14 @@ static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
 }
 
 /* Returns the file that a value names and that has to exist; empty when there is none. */
-static pdl_str file_in(opt_id id, pdl_str value) {
+static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
+    bool is_table = id == OPT_input || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);
     bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
     if (id == OPT_data)
         return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
     /* the reader of tables finds FILE.db:TABLE */
-    if (id == OPT_input) return memchr(value.p, ':', value.n) ? (pdl_str){0} : value;
+    if (is_table && memchr(value.p, ':', value.n)) return (pdl_str){0};
+    if (id == OPT_input) return value;
     /* names of profiles and policies may be words instead */
     if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
     if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);
@@ -61,7 +63,7 @@ static bool has_options(const arguments *a, char **message) {
     for (size_t i = 0; i < a->values.n; i++) {
         const option *o = pdl_cli_option_of(a->values.p[i].id);
         pdl_str value = a->values.p[i].value,
-                file = value.n ? file_in(o->id, value) : (pdl_str){0};
+                file = value.n ? file_in(a, o->id, value) : (pdl_str){0};
         if (!file.n || pdl_str_is(file, "-") || is_there(file)) continue;
         pdl_buf b = PDL_BUF;
         bool writes = is_one_of(o->id, writing, sizeof writing / sizeof *writing);

@@ -15,9 +15,15 @@
 /* Options that name a file which is replaced or appended to. */
 static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
                                  OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
-                                 OPT_report, OPT_scores};
+                                 OPT_report};
 
-static bool is_written(opt_id id) {
+/* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
+static bool is_table(const arguments *a, opt_id id) {
+    return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_output);
+}
+
+static bool is_written(const arguments *a, opt_id id) {
+    if (is_table(a, id)) return false;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         if (written[i] == id) return true;
     return false;
@@ -29,12 +35,6 @@ static bool is_same(const char *path, pdl_str other) {
     bool same = pdl_file_is_same(path, name);
     pdl_free(name);
     return same;
-}
-
-/* Returns true for a table: rows of a batch may come from one table of a file and go to another,
- * which the batch examines. */
-static bool is_table(const arguments *a, opt_id id) {
-    return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_rows_output);
 }
 
 static bool is_read_too(const arguments *a, opt_id id, const char *path) {
@@ -51,7 +51,7 @@ bool pdl_cli_spares_files(const arguments *a, char **message) {
     for (size_t i = 0; i < a->values.n && !*message; i++) {
         opt_id id = a->values.p[i].id;
         pdl_str value = a->values.p[i].value;
-        if (!is_written(id) || !value.n) continue;
+        if (!is_written(a, id) || !value.n) continue;
         char *path = pdl_str_dup(value);
         if (pdl_file_kind_of(path) == PDL_FILE_REGULAR && is_read_too(a, id, path)) {
             pdl_buf b = PDL_BUF;

@@ -47,10 +47,9 @@ bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t mo
 /* Reads the number of calls of a run, or of rows of a batch. */
 static bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
-    opt_id id = a->given[OPT_rows_jobs] ? OPT_rows_jobs : OPT_jobs;
     *jobs = 0;
-    if (!a->given[id]) return true;
-    if (!pdl_num_read_int(a->value[id], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
+    if (!a->given[OPT_jobs]) return true;
+    if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
     *jobs = (uint32_t)n;
     return true;
 }
