@@ -329,9 +329,9 @@ PDL_API void pdl_request_decline(pdl_request *request);
  * expressions call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs:
  * {...}}; any value is an answer. Returns NULL when something is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
-/* Does so with a destructor: release (may be NULL) is called with `user` once, when the last handle
- * and the last run that has the value release it, on the thread that does so, inside of any
- * function of the library. It must not call the library. */
+/* Works as pdl_value_function, with a destructor: release (may be NULL) is called with `user` once,
+ * when the last handle and the last run that has the value release it, on the thread that does so,
+ * inside of any function of the library. It must not call the library. */
 PDL_API pdl_value *pdl_value_function_with(const char *name, pdl_handler_fn *fn, void *user,
                                            void (*release)(void *user));
 /* Returns the `user` of a function that was made with this fn, NULL for every other value. */
@@ -424,7 +424,7 @@ PDL_API pdl_value *pdl_program_tree(const pdl_program *program);
 PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error);
 PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                   const char *name, pdl_error **error);
-/* Does so for a loaded program. If that is a tree, each dict has its `path`. */
+/* Finds problems of a loaded program. If that is a tree, each dict has its `path`. */
 PDL_API pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program,
                                      pdl_error **error);
 

@@ -56,8 +56,8 @@ PDL_MUST bool pdl_json_write_part(pdl_vref v, const pdl_json_part *part, pdl_buf
 
 /* Writes the string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);
-/* Does so for a text of a program, which may have any length. Returns false, with an unfinished
- * text in out, when the work is cancelled or there is no memory. */
+/* Works as pdl_json_quote for a text of a program, which may have any length. Returns false, with
+ * an unfinished text in out, when the work is cancelled or there is no memory. */
 PDL_MUST bool pdl_json_quote_long(pdl_str s, int flags, pdl_buf *out, pdl_err *err);
 
 #endif

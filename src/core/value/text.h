@@ -25,8 +25,8 @@ PDL_MUST bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Appends the repr of a string. */
 void pdl_str_repr(pdl_str s, pdl_buf *out);
-/* Does so for a text of a program, which may have any length. Returns false, with an unfinished
- * text in out, when the work is cancelled or there is no memory. */
+/* Works as pdl_str_repr for a text of a program, which may have any length. Returns false, with an
+ * unfinished text in out, when the work is cancelled or there is no memory. */
 PDL_MUST bool pdl_str_repr_long(pdl_str s, pdl_buf *out, pdl_err *err);
 
 /* Appends str() or repr(), cut to about max bytes with "..." for messages; never fails. */

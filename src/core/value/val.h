@@ -329,7 +329,7 @@ size_t pdl_dict_len(pdl_vref d);
 /* Binds key to x. Takes all. An existing key gets the new value and keeps its position. The value
  * gets the labels of the key. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
-/* Does so for a value that has the labels of its key already, part by part. */
+/* Works as pdl_dict_put for a value that has the labels of its key already, part by part. */
 pdl_val pdl_dict_put_known(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {

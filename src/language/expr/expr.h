@@ -287,10 +287,10 @@ typedef struct pdl_xnames {
  * The text is copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
-/* Does so later, when pdl_expr_now is called, for a text that is one ${ } and cannot be plain text
- * whatever is inside; others are read at once. The text must live as long as the arena. The reason
- * is that most expressions of a library are in functions that a program never calls, and loading
- * needs only their text. */
+/* Works as pdl_expr_read, but a text that is one ${ }, and cannot be plain text whatever is inside,
+ * is read only when pdl_expr_now is called. The text must live as long as the arena. The reason is
+ * that most expressions of a library are in functions that a program never calls, and loading needs
+ * only their text. */
 const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 void pdl_expr_read_now(const pdl_expr *e);
 static inline const pdl_expr *pdl_expr_now(const pdl_expr *e) {

@@ -327,7 +327,7 @@ bool pdl_lex_ends_are_signs(const pdl_xoptions *opt) {
            class_of[(unsigned char)opt->block_end.p[0]] == C_OPER;
 }
 
-/* A separate function, so that its many registers are not saved for a name. */
+/* Reads any token. It is not inlined, because its many registers would be saved for a name too. */
 PDL_APART static void take_any(pdl_lexer *x, pdl_token *t) {
     for (;;) {
         if (take_end(x, t)) return;

@@ -24,7 +24,7 @@ void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out);
 /* Returns true when both texts mean the same, node by node (same.c). In nodes of loose (NULL:
  * none), blanks just inside of `${ }` are not compared. */
 bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose);
-/* Does so, with entries of mappings in any order. */
+/* Works as pdl_fmt_same, but entries of mappings may be in any order. */
 bool pdl_fmt_same_but_order(const pdl_ytree *a, const pdl_ytree *b);
 
 #endif

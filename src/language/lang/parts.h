@@ -22,9 +22,9 @@
 
 typedef struct pdl_block pdl_block;
 
-/* May a field be absent, and may it be null? The loader refuses a program by it, and the schema of
- * the language says it. REQ: required; OPT: may be absent or null; DEF: may be absent, not null;
- * NUL: required, may be null; OLD: accepted old name, which dumps replace by the new one. */
+/* Says whether a field may be absent or null, for the loader and for the schema of the language.
+ * REQ: required; OPT: may be absent or null; DEF: may be absent, not null; NUL: required, may be
+ * null; OLD: accepted old name, which dumps replace by the new one. */
 typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
 /* A literal string field. s.p == NULL: absent or null. */

@@ -25,7 +25,7 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
                           void *user);
 
-/* Does so for the blocks of one field. */
+/* Calls fn for each block of one field. */
 void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
                           void (*fn)(void *user, const pdl_block *child), void *user);
 

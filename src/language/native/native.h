@@ -113,8 +113,8 @@ bool pdl_is_dict_method(pdl_str name); /* for an object, x.name is then never it
 const pdl_native *pdl_filters(size_t *n);
 const pdl_native *pdl_tests(size_t *n);
 const pdl_native *pdl_globals(size_t *n);
-/* One of all tables, for the page of builtins: filters, tests, globals, methods by type, natives of
- * stdlib. */
+/* A table of natives, for the page of builtins: filters, tests, globals, methods by type, natives
+ * of stdlib. */
 typedef struct pdl_native_table {
     const char *title;
     const pdl_native *rows;

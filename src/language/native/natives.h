@@ -209,7 +209,7 @@ PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pd
 /* Appends a double in one of the forms e f g % n as Python does; precision < 0: default. alt:
  * '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
-/* Does so for short results with a fixed number of decimals. Returns the length, or 0 for all
+/* Writes short results with a fixed number of decimals to out. Returns the length, or 0 for all
  * others. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 

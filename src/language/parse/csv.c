@@ -85,8 +85,8 @@ static bool fits(pdl_vref v, unsigned takes) {
            (pdl_is(v, PDL_V_FLOAT) && (takes & PDL_CELL_number));
 }
 
-/* Reads a cell. One that cannot be read stays a text, about which the spec then reports an error.
- * Absent: an empty cell of a field that may be absent. */
+/* Reads a cell. A cell that cannot be read stays a text, which the spec then refuses. Returns
+ * absent for an empty cell of a field that may be absent. */
 static pdl_val cell_of(pdl_vref cell, unsigned takes) {
     pdl_str text = pdl_str_trim(pdl_str_get(cell));
     pdl_val v;

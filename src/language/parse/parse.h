@@ -81,8 +81,8 @@ pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
  * Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* Does so with the message of the Python exception alone, without the sentence around it: for
- * conformance tests. */
+/* Works as pdl_parse, for conformance tests: the error has the message of the Python exception
+ * alone, without the sentence around it. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Reads JSON tolerantly: strict first, else repaired. Fails only on limits. */

@@ -208,8 +208,8 @@ static bool is_among(pdl_vref v, pdl_vref list) {
     return false;
 }
 
-/* Reports a value that is not among the choices. The message has the values, but not the place of
- * the value, nor that a text is empty. */
+/* Reports a value that is not among the choices. The message lists the choices, but says neither
+ * where the value is nor that a text is empty. */
 static void add_choice(pdl_analysis *an, const pdl_step *at, pdl_vref v, pdl_vref choices) {
     pdl_buf b = PDL_BUF;
     add_problem(an, at, v, " should be one of: ", choices);

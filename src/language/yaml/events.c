@@ -98,7 +98,7 @@ static bool close_event(pdl_yreader *r, pdl_yevent *e, uint32_t start, uint32_t 
     return true;
 }
 
-/* Opens a collection. One without a column has that of what is around it. */
+/* Opens a collection. A collection without a column has the column of the one around it. */
 static void open_frame(pdl_yreader *r, pdl_yframe_kind kind, const pdl_ytoken *t) {
     bool flow = kind == PDL_YF_FLOW_SEQ || kind == PDL_YF_FLOW_MAP;
     bool column = kind == PDL_YF_BLOCK_SEQ || kind == PDL_YF_BLOCK_MAP;

@@ -90,9 +90,9 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
  * each call, except for long texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* Does so through a cache of recent short texts, whose values are then shared. The cache starts as
- * {0} and must not outlive the nodes. Equal texts of at most PDL_NODE_SHORT bytes that are near
- * each other have the same address. */
+/* A cache through which pdl_recent_value works as pdl_node_value: equal texts of at most
+ * PDL_NODE_SHORT bytes that are near each other share a value. It starts as {0} and must not
+ * outlive the nodes. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
     unsigned asked; /* requests so far; a few values do not need the cache */

@@ -29,7 +29,8 @@ PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node 
 /* Makes a value of a node: strings, numbers, dates, !!binary, !!set, !!omap, !!pairs as PyYAML
  * constructs them. Aliased nodes share the value. */
 PDL_MUST bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err);
-/* Does so, but a key that is a word (no, on, true) becomes the text that is written. */
+/* Works as pdl_yaml_to_val, but a key that is a word (no, on, true) becomes the text that is
+ * written. */
 PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err);
 
 /* Does both steps, for data files, --data, `parser: yaml`. When src_name is empty, the loc of an

@@ -213,7 +213,7 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* Writes a key. One that is long, or has a long text before its colon, needs the explicit form:
+/* Writes a key. A key that is long, or has a long text before its colon, needs the explicit form:
  * readers search only 1024 characters for the colon. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;

@@ -156,7 +156,7 @@ struct pdl_code {
     uint32_t refs;
     pdl_program *program; /* kept; NULL for a single expression or template */
     pdl_arena *arena;     /* owned: infos, call signatures */
-    pdl_interner *names;  /* kept: names of its runs */
+    pdl_interner *names;  /* kept: the names that its runs use */
     /* The code of a file that is imported as lib/...: its errors are reported at the call
      * (vm/run/fiber.c). */
     bool library;

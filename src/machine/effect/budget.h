@@ -72,7 +72,7 @@ bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent".
  * Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
-/* Does so for the seconds of b, which are used up. */
+/* Fills err: the seconds of b are used up. Always false. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
 /* Counts turns of a program that only computes. The machine does so itself, since no effect is
  * made. Error: budget. NULL is fine. */

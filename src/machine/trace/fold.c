@@ -49,8 +49,8 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     return false;
 }
 
-/* Records the last execution of a block. The reference copies a block with definitions before it
- * runs, and the one that stays as written has no id. */
+/* Records the last execution of a block. A block with definitions is left out: the reference runs a
+ * copy of it, and shows the original without an id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_path *last = b->rare->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
     if (b->rare->defs.n || iterates_before(last, p)) return;

@@ -381,7 +381,8 @@ static pdl_val default_input(const view_of *v, pdl_val list) {
 
 static bool has_used(const fold_node *n) { return n->usage[0] || n->lost.counts[0]; }
 
-/* Counts its own calls, and those of its attempts that failed, of which nothing else is left. */
+/* Returns the usage of a block: its calls and those of its failed attempts, which the trace shows
+ * nowhere else. */
 static pdl_val usage_of(const view_of *v) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
     const fold_node *n = v->node;

@@ -66,7 +66,7 @@ struct pdl_later {
 /* The result of measuring a value. */
 typedef struct measure {
     size_t bytes, parts;
-    bool outside; /* it has something of another process or of templates, which may change */
+    bool outside; /* a part belongs to another process or to a template, and may change */
 } measure;
 
 /* Measures v. C depth: that of MOST_PARTS values, each inside of another. */

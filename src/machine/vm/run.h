@@ -23,7 +23,7 @@ struct pdl_run {
 /* Notifies the caller of the run that it can continue (pdl_run_is_ready). */
 void pdl_run_announce(const pdl_run *r);
 
-/* Are all parts of the run as their files want them? */
+/* Returns true when the invariants of all parts of the run hold. */
 bool pdl_run_ok(const pdl_run *r);
 /* Runs until the fiber ends (DONE), must wait (WAIT), or fails. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);

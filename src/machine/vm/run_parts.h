@@ -63,7 +63,7 @@ typedef struct pdl_run_effects {
 /* The world need not answer what is in flight any more. */
 void pdl_run_effects_cancel(const pdl_run *r);
 void pdl_run_effects_end(pdl_run_effects *e);
-/* Is the head within the queue, and is no more counted than is in flight? */
+/* Returns true when the head is within the queue, and no more is counted than is in flight. */
 bool pdl_run_effects_ok(const pdl_run_effects *e);
 
 typedef struct pdl_run_output {
@@ -118,7 +118,7 @@ void pdl_run_code_open(pdl_run *r);
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
 void pdl_run_code_end(pdl_run_code *c);
 void pdl_vm_templates_fini(pdl_run_code *c); /* ops_template.c */
-/* Are the tables dicts? */
+/* Returns true when the tables are dicts and the globals exist. */
 bool pdl_run_code_ok(const pdl_run_code *c);
 
 typedef struct pdl_run_memory {
@@ -137,7 +137,7 @@ typedef struct pdl_random_source {
     pdl_err err; /* no seed could be read: the run fails */
 } pdl_random_source;
 void pdl_random_source_end(pdl_random_source *s);
-/* Does only a source that was asked for a number have an error? */
+/* Returns true when there is no error, unless the source was asked for a number. */
 bool pdl_random_source_ok(const pdl_random_source *s);
 
 #endif

@@ -391,7 +391,7 @@ static int cmp_int_double(int64_t i, double d) {
     if (d < -0x1p63) return 1;
     int64_t whole = (int64_t)d;
     if (i != whole) return i < whole ? -1 : 1;
-    double rest = d - (double)whole; /* exact: where it is not 0, whole is small */
+    double rest = d - (double)whole; /* exact: d has a fraction only below 2^53 */
     return (rest < 0) - (rest > 0);
 }
 

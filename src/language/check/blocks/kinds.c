@@ -16,8 +16,8 @@ static pdl_str no_name(void) { return (pdl_str){0}; }
 
 typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 
-/* Returns the truth of a condition without variables. One with a constant variable is a setting,
- * which may be changed. type: of the condition. */
+/* Returns the truth of a condition without variables. A condition with a constant variable is a
+ * setting, which may be changed. type: the type of the condition. */
 static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     if (!t) return UNKNOWN_TRUTH;
     if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;

@@ -204,7 +204,7 @@ static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing 
         report(c, PDL_RULE_parameter_value, &type, "`parameters` of a tool are of type object");
 }
 
-/* Reports a text in place of a tool. One that names a function of the program means the
+/* Reports a text in place of a tool. If it names a function of the program, the hint is to pass the
  * function. */
 static bool refuse_text(pdl_checker *c, const outgoing *s, bool in_list) {
     pdl_str text = text_of(s);

@@ -219,7 +219,7 @@ static void find_name(void *user, const pdl_xnode *x) {
     if (x->kind == PDL_X_NAME && !s->found && pdl_str_eq(x->u.name, s->wanted)) s->found = x;
 }
 
-/* Suggests the name in scope that is most like one that is not. */
+/* Suggests the name in scope that is most like `name`, which is not in scope. */
 void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
     if (!d || !pdl_checker_may_suggest(c)) return;
     PDL_VEC(pdl_str) names = {0};

@@ -17,7 +17,7 @@
 
 enum { MAX_PRECISION = 1000000 }; /* digits with which a number is printed */
 
-/* A parsed spec. Zero members were not given. */
+/* A parsed spec. A member that is 0 was not written in it. */
 typedef struct {
     pdl_str fill;
     char align, sign, group, type_ascii;

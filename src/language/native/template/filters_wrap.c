@@ -90,7 +90,7 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
 /* Writes the lines of a paragraph: each is a span of neighbouring chunks. next: the chunk that was
  * cut, or the next to read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
-    size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, after i, or nothing */
+    size_t i = 0, rest = 0; /* rest > i: a chunk was cut at i, and ends at rest */
     bool any = false;
     pdl_steps steps = {0};
     while (i < p->n && pdl_steps_may_continue(&steps)) {
