@@ -22,15 +22,16 @@
 
 enum {
     LONGEST_PART = 512,
-    LONGEST_RUN = 64, /* of backslashes: JSON in JSON in JSON doubles them */
+    LONGEST_RUN = 64, /* backslashes, which each level of JSON in JSON doubles */
     /* A prefix of a secret at a cut end is redacted from this length on. A shorter one is an
      * ordinary end. */
     LEAST_CUT = 4,
-    /* So many excerpts are searched for the end of a secret. Later ones are redacted. */
+    /* Excerpts that are searched for the end of a secret. Later ones are redacted. */
     MOST_TAILS = 100,
 };
 
-/* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
+/* An edge of the tree, in a hash table. key: from << 8 | byte, plus one, since 0 is an empty
+ * slot. */
 typedef struct edge {
     uint64_t key;
     uint32_t to;
@@ -132,8 +133,8 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* The spellings of a secret. A backslash of its own is read as doubled backslashes by ESCAPED, as
- * \u005c or \x5c by NUMBERED. ENTITIES are those of HTML, in JSON as well; ENTITIES_DEEP reads
+/* The spellings of a secret. A backslash of the secret is read as doubled backslashes by ESCAPED,
+ * as \u005c or \x5c by NUMBERED. ENTITIES are those of HTML, in JSON as well; ENTITIES_DEEP reads
  * &amp;lt; as <. */
 typedef enum {
     AS_IT_IS,
@@ -145,8 +146,8 @@ typedef enum {
     N_WRITINGS
 } writing;
 
-/* at: end of what was read of t; end: end of the longest secret so far, 0: none. cut: t ends before
- * the answer is known. */
+/* The search at one position of t. at: end of what was read of t; end: end of the longest secret so
+ * far, 0: none. cut: t ends before the answer is known. */
 typedef struct redact_walk {
     const pdl_secrets *s;
     pdl_str t;
@@ -178,7 +179,7 @@ static int digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* n hexadecimal digits at `at`; -1 when there are not so many. */
+/* Returns the value of n hexadecimal digits at `at`; -1 when there are fewer. */
 static int32_t number_at(walk *w, size_t at, size_t n) {
     int32_t v = 0;
     for (size_t i = 0; i < n; i++) {
@@ -199,7 +200,8 @@ static size_t run_at(const walk *w, size_t at) {
     return n;
 }
 
-/* After "\u": the code point, also of two surrogates; *n: digits and the text between them. */
+/* Returns the code point after "\u", also one of two surrogates. *n: length of the digits and of
+ * what is between them. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
     *n = 4;
@@ -211,9 +213,9 @@ static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* A letter after backslashes. */
+/* Reads a letter after backslashes. */
 static bool take_escape(walk *w) {
-    static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f"; /* and NUL */
+    static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f"; /* the last is NUL */
     char c = w->t.p[w->at], utf8[4];
     const char *known = c ? strchr(letters, c) : NULL;
     size_t n = 0;
@@ -229,7 +231,8 @@ static bool take_escape(walk *w) {
     return true;
 }
 
-/* Backslashes and what they escape. Backslashes of the secret itself are doubled once per depth. */
+/* Reads backslashes and what they escape. Backslashes of the secret itself are doubled once per
+ * depth. */
 static bool take_backslashes(walk *w) {
     size_t run = run_at(w, w->at), own = 0, used = 0;
     while (own < run && take(w, '\\')) own++;
@@ -243,7 +246,7 @@ static bool take_backslashes(walk *w) {
     return take_escape(w);
 }
 
-/* A backslash of the secret that is written as its number: \u005c, \x5c. */
+/* Reads a backslash of the secret that is written as its number: \u005c, \x5c. */
 static bool take_numbered(walk *w) {
     size_t n = run_at(w, w->at), digits = 0, at = w->at + n;
     char kind = at < w->t.n ? w->t.p[at] : '\0';
@@ -262,14 +265,14 @@ static bool take_percent(walk *w) {
     return true;
 }
 
-/* How many bytes of t at `at` are an ampersand, also as \u0026; 0: none. */
+/* Returns how many bytes of t at `at` are an ampersand, also as \u0026. */
 static size_t ampersand_at(walk *w, size_t at) {
     if (at < w->t.n && w->t.p[at] == '&') return 1;
     size_t n = run_at(w, at), u = at + n;
     return n && u < w->t.n && w->t.p[u] == 'u' && number_at(w, u + 1, 4) == '&' ? n + 5 : 0;
 }
 
-/* The code point of "amp;", "#38;", "#x26;" at `at`, *n bytes; -1: none. */
+/* Returns the code point of "amp;", "#38;", "#x26;" at `at`; -1: there is none. *n: its bytes. */
 static int32_t entity_at(walk *w, size_t at, size_t *n) {
     static const struct {
         const char *name;
@@ -294,8 +297,8 @@ static int32_t entity_at(walk *w, size_t at, size_t *n) {
     return v > MOST_POINT || (v >= 0xd800 && v <= 0xdfff) ? -1 : v;
 }
 
-/* A character that is written as an entity. deep: ampersands of entities are entities themselves,
- * once or more. */
+/* Reads a character that is written as an entity. deep: the ampersand of an entity may be an entity
+ * itself, at any depth. */
 static bool take_entity(walk *w, bool deep) {
     char utf8[4];
     size_t n = 0, at = w->at + ampersand_at(w, w->at), from = at;
@@ -334,8 +337,8 @@ static bool is_shortened(const walk *w, size_t from) {
            pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
-/* How many bytes of t at `at` are a secret in this spelling, whose bytes before `node` (0: none)
- * are not in t; 0: none. */
+/* Returns how many bytes of t at `at` are a secret in this spelling; 0: none. node: the node of the
+ * tree after the bytes of the secret that are cut off before t; 0: none are. */
 static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
     w->at = at;
     w->node = node;
@@ -362,7 +365,7 @@ static bool may_begin(const pdl_secrets *s, char c) {
     return s->begins[(unsigned char)c] || c == '\\' || c == '%' || c == '&';
 }
 
-/* The longest of all writings. */
+/* Returns the longest match of all spellings. */
 size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
@@ -391,8 +394,8 @@ static size_t rest_of_line(pdl_str t, size_t at) {
     return (end == PDL_NOT_FOUND ? t.n : end) - at;
 }
 
-/* How many bytes of t at `at` are the end of a secret whose beginning is not in t. Each byte of
- * each secret is tried, which only the few excerpts of an error are worth. */
+/* Returns how many bytes of t at `at` are the end of a secret whose beginning is not in t. It tries
+ * each byte of each secret, so only the few excerpts of an error are searched. */
 static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
@@ -484,8 +487,8 @@ typedef struct redaction {
     pdl_memo memo; /* ways: 1 as headers, else 0 */
 } redaction;
 
-/* The redacted form (owned), or absent when v can stay: values without a secret are shared, not
- * copied. */
+/* Returns the redacted form (owned), or absent when v can stay: values without a secret are shared,
+ * not copied. */
 static pdl_val redacted(redaction *h, pdl_vref v, bool headers);
 
 static pdl_val redacted_text(const redaction *h, pdl_vref v) {
@@ -512,7 +515,8 @@ static bool is_headers(pdl_str key) {
            pdl_str_eq_nocase(key, PDL_STR("extra_headers"));
 }
 
-/* Only where the name of a key matters is it looked at: a trace has millions of them. */
+/* Redacts the value of a key. The name of the key is examined only if the value is text, because a
+ * trace has millions of keys. */
 static pdl_val redacted_at(redaction *h, pdl_str key, pdl_vref x, bool headers) {
     if (pdl_is_dict(x)) return redacted(h, x, is_headers(key));
     if (!pdl_is_str(x) || !pdl_str_get(x).n) return redacted(h, x, false);
@@ -557,7 +561,7 @@ static pdl_val redacted_dict(redaction *h, pdl_vref v, bool headers) {
     return all;
 }
 
-/* For values that are written as their text: that text, if it holds a secret. */
+/* Returns the text of a value that is written as its text, if that has a secret; else absent. */
 static pdl_val redacted_other(redaction *h, pdl_vref v) {
     pdl_err ignored = {0};
     if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&
@@ -581,7 +585,7 @@ static pdl_val redacted(redaction *h, pdl_vref v, bool headers) {
         return pdl_secrets_any(h->s) ? redacted_other(h, v) : pdl_absent();
     pdl_vref known;
     if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
-        return pdl_absent(); /* deeper than anything that is written; or cancelled */
+        return pdl_absent(); /* deeper than what is ever written, or cancelled */
     if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(h, v) : redacted_dict(h, v, headers);
@@ -594,7 +598,7 @@ pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v) {
     redaction h = {.s = s};
     pdl_val out = redacted(&h, v, false);
     pdl_memo_fini(&h.memo);
-    if (pdl_is_walk_cancelled()) { /* what is cancelled in the middle still holds secrets */
+    if (pdl_is_walk_cancelled()) { /* a cancelled copy still has secrets */
         pdl_drop(out);
         out = pdl_null();
     }

@@ -7,11 +7,12 @@
 
 #include "effect/secret.h"
 
-/* What becomes of a secret that the end of the text cuts. */
+/* Says what is done with a secret that the end of the text cuts: it is shown, redacted, or held
+ * back until the rest arrives. */
 typedef enum { SHOW_CUT, REDACT_CUT, HOLD_CUT } pdl_at_end;
 
-/* How many bytes of t at `at` must be redacted; 0: none. *cut: t ends before it is known whether a
- * secret, or a longer one, begins here. The register must not be empty. */
+/* Returns how many bytes of t at `at` must be redacted. Sets *cut when t ends before it is known
+ * whether a secret, or a longer one, begins here. The register must not be empty. */
 size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 enum {
-    MOST_GROUPS = 256, /* keys that are followed; more are in no stream of events */
+    MOST_GROUPS = 256, /* keys that are followed; no stream of events has more */
     LONGEST_PREFIX = 120,
     MOST_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
 };
@@ -43,7 +43,7 @@ typedef struct lines {
     PDL_VEC(group) groups;
     PDL_VEC(edit) edits;
     bool hold;   /* more lines may follow */
-    size_t open; /* where the first text begins that may continue in a later line */
+    size_t open; /* start of the first text that may continue in a later line */
 } lines;
 
 static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
@@ -56,7 +56,8 @@ static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
     return g;
 }
 
-/* Offset after the quote that ends the text which begins at i, or the end of the line. */
+/* Returns the offset after the quote that ends the text which begins at i, or the end of the
+ * line. */
 static size_t text_end(pdl_str line, size_t i) {
     while (i < line.n && line.p[i] != '"') i += line.p[i] == '\\' && i + 1 < line.n ? 2 : 1;
     return i;
@@ -76,8 +77,8 @@ static pdl_str prefix_of(pdl_str line) {
     return pdl_str_sub(line, 0, i);
 }
 
-/* A text that the log has cut: the possible beginning of a secret at its end is removed, and later
- * texts under its key do not continue it. */
+/* Reads a text that the log has cut: removes what may be the beginning of a secret at its end.
+ * Later texts under its key do not continue it. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
@@ -113,7 +114,7 @@ static void read_lines(lines *l) {
     }
 }
 
-/* The token that holds the byte at i of the group's text. */
+/* Returns the token that has the byte at i of the group's text. */
 static size_t token_at(const group *g, size_t i) {
     size_t low = 0, high = g->tokens.n;
     while (high - low > 1) {
@@ -160,7 +161,7 @@ static int by_place(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The lines before `to`, without what was removed. */
+/* Writes the lines before `to`, without what was removed. */
 static void put(const lines *l, size_t to, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     size_t at = 0;

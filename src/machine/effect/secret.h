@@ -39,7 +39,8 @@ size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* Every occurrence of text is redacted from now on, however short it is. */
 void pdl_secrets_add(pdl_secrets *s, pdl_str text);
-/* The same. False: it was called with this text before; of a long one that is not known. */
+/* Works as pdl_secrets_add. Returns false when it was called with this text before, unless the text
+ * is too long to be remembered as a whole. */
 bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
 /* Registers text unless it is too short, or is the placeholder that manuals of local servers give
  * for a key that is not checked. */

@@ -58,7 +58,8 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
                        const pdl_err *err);
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
 
-/* Returns true when what a value chooses has the labels of that value. */
+/* Returns true when the run gives whatever a value selects (a branch, a function) the labels of
+ * that value. */
 static inline bool pdl_vm_is_strict(const pdl_fiber *f) {
     return f->run->opt.strict_control || (f->run->opt.strict_plans && f->nested);
 }

@@ -178,7 +178,8 @@ const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, c
 
 /* --- attributes and items --------------------------------------------------------------------- */
 
-/* Returns a value of the kind, whose attributes are those of all; absent: none is known. Owned. */
+/* Returns a value (owned) that has the attributes of every value of the kind; absent: none is
+ * known. */
 static pdl_val example(uint32_t kind) {
     switch (kind) {
     case PDL_TY_NULL: return pdl_null();

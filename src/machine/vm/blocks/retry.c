@@ -256,9 +256,9 @@ static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out)
     return pdl_vm_put_faults(f->run, block(f)->info->block, p->value, out);
 }
 
-/* Does the message name files as they are named here? What else came from outside is in a
- * recording, and the same wherever it is replayed; of files that are read and written a recording
- * moves the names, too. */
+/* Returns true when messages of this kind name files by paths that depend on where the program
+ * runs. Other kinds come from outside: a recording has their messages, which are the same wherever
+ * it is replayed. */
 static bool names_files_here(pdl_err_kind kind) {
     switch ((int)kind) {
     case PDL_E_syntax:

@@ -85,8 +85,8 @@ void pdl_run_free(pdl_run *r) {
     pdl_free(r);
 }
 
-/* Binds the variables of the command line. pdl_context among them is the first context, for which a
- * list of messages is enough. The standard library and the usage record are always the run's. */
+/* Binds the variables of the command line. The variable pdl_context becomes the first context; it
+ * may be a list of messages. The standard library and the usage record are always the run's. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
