@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* The worker and tool servers of one sandbox profile. */
-typedef struct confined_rooms {
+typedef struct confined_backends {
     const pdl_sandbox *sandbox; /* NULL when they are not confined */
     /* profiles of the effects that they answer; absent when there are none */
     pdl_val profiles;
@@ -26,13 +26,13 @@ typedef struct confined_rooms {
     uint32_t process, session;
     uint32_t owner; /* the only run beside others that uses them; 0: all runs */
     bool was_left;  /* a block began a new session: only objects keep the worker */
-} confined_rooms;
+} confined_backends;
 
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
     pdl_world *model, *host, *hooks; /* NULL until needed */
-    PDL_VEC(confined_rooms) rooms;
+    PDL_VEC(confined_backends) backends;
     uint32_t generations; /* count of the processes of all workers */
 } router;
 
@@ -65,7 +65,7 @@ static bool read_limit(const router *r, const char *name, const char *what, doub
 
 /* Opens the worker with PDL_PYTHON, else the active virtual environment's Python, else the one on
  * PATH. */
-static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
+static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
     size_t n = 0;
@@ -93,12 +93,12 @@ static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
         .ask_input = r->opt.ask_input,
         .run_program = r->opt.run_program,
         .record = record_of,
-        .sandbox = rooms->sandbox,
+        .sandbox = backends->sandbox,
         .generations = &r->generations,
         .time_limit_ms = ms,
         .max_memory = (size_t)bytes,
     };
-    rooms->worker = pdl_worker_world_new(r->opt.loop, &o);
+    backends->worker = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);
     return true;
 }
@@ -111,77 +111,78 @@ static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox
     return own ? r->opt.owner(r->opt.user, e->id) : 0;
 }
 
-static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
+static bool find_backends(router *r, const pdl_effect *e, confined_backends **out, pdl_err *err) {
     const pdl_sandbox *s = NULL;
     if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
     uint32_t owner = owner_of(r, e, s);
-    for (size_t i = 0; i < r->rooms.n; i++) {
-        *out = &r->rooms.p[i];
+    for (size_t i = 0; i < r->backends.n; i++) {
+        *out = &r->backends.p[i];
         if ((*out)->sandbox == s && (*out)->process == e->process && (*out)->owner == owner &&
             !(*out)->was_left)
             return true;
     }
-    *out = pdl_vec_push(&r->rooms);
-    **out = (confined_rooms){.sandbox = s,
-                             .profiles = pdl_keep(e->sandbox),
-                             .process = e->process,
-                             .session = e->session,
-                             .owner = owner};
+    *out = pdl_vec_push(&r->backends);
+    **out = (confined_backends){.sandbox = s,
+                                .profiles = pdl_keep(e->sandbox),
+                                .process = e->process,
+                                .session = e->session,
+                                .owner = owner};
     return true;
 }
 
 /* Leaves a session; its remains are kept for its objects. Nothing is closed here, because one of
  * the workers may be delivering a reply. */
-static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
+static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     enum { MOST_LEFT = 32 };
     size_t n = 0;
     if (!c->worker) return true;
-    for (size_t i = 0; i < r->rooms.n; i++) n += r->rooms.p[i].was_left && r->rooms.p[i].worker;
+    for (size_t i = 0; i < r->backends.n; i++)
+        n += r->backends.p[i].was_left && r->backends.p[i].worker;
     if (n >= MOST_LEFT)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
                            "objects of more than %d sessions of Python are in use", MOST_LEFT);
-    confined_rooms left = {.sandbox = c->sandbox,
-                           .profiles = pdl_keep(c->profiles),
-                           .process = c->process,
-                           .session = c->session,
-                           .owner = c->owner,
-                           .worker = c->worker,
-                           .was_left = true};
+    confined_backends left = {.sandbox = c->sandbox,
+                              .profiles = pdl_keep(c->profiles),
+                              .process = c->process,
+                              .session = c->session,
+                              .owner = c->owner,
+                              .worker = c->worker,
+                              .was_left = true};
     c->worker = NULL;
-    *pdl_vec_push(&r->rooms) = left;
+    *pdl_vec_push(&r->backends) = left;
     return true;
 }
 
 /* Finds a session before the current one of the process of `now`, which a journal may need again
  * later. */
-static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t session) {
-    confined_rooms like = *now;
-    for (size_t i = 0; i < r->rooms.n; i++) {
-        confined_rooms *c = &r->rooms.p[i];
+static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
+    confined_backends like = *now;
+    for (size_t i = 0; i < r->backends.n; i++) {
+        confined_backends *c = &r->backends.p[i];
         if (c->was_left && c->process == like.process && c->session == session &&
             c->owner == like.owner)
             return c;
     }
-    confined_rooms *c = pdl_vec_push(&r->rooms);
-    *c = (confined_rooms){.sandbox = like.sandbox,
-                          .profiles = pdl_keep(like.profiles),
-                          .process = like.process,
-                          .session = session,
-                          .owner = like.owner,
-                          .was_left = true};
+    confined_backends *c = pdl_vec_push(&r->backends);
+    *c = (confined_backends){.sandbox = like.sandbox,
+                             .profiles = pdl_keep(like.profiles),
+                             .process = like.process,
+                             .session = session,
+                             .owner = like.owner,
+                             .was_left = true};
     return c;
 }
 
 /* Finds the worker of the session that code is in: a new one when the code begins a session, or
  * when another effect did so that a journal answered. */
-static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
-    if (!find_rooms(r, e, out, err)) return false;
+static bool find_session(router *r, const pdl_effect *e, confined_backends **out, pdl_err *err) {
+    if (!find_backends(r, e, out, err)) return false;
     if (e->session < (*out)->session) {
         *out = find_left(r, *out, e->session);
         return true;
     }
     if (!pdl_effect_begins_session(e) && e->session == (*out)->session) return true;
-    if (!leave_session(r, *out, err) || !find_rooms(r, e, out, err)) return false;
+    if (!leave_session(r, *out, err) || !find_backends(r, e, out, err)) return false;
     (*out)->session = e->session;
     return true;
 }
@@ -189,26 +190,26 @@ static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, p
 /* Closes sessions that are not used any more. */
 static void close_left(router *r) {
     size_t n = 0;
-    for (size_t i = 0; i < r->rooms.n; i++) {
-        confined_rooms c = r->rooms.p[i];
+    for (size_t i = 0; i < r->backends.n; i++) {
+        confined_backends c = r->backends.p[i];
         if (c.was_left && (!c.worker || pdl_worker_is_idle(c.worker))) {
             if (c.worker) c.worker->ops->close(c.worker);
             pdl_drop(c.profiles);
         } else {
-            r->rooms.p[n++] = c;
+            r->backends.p[n++] = c;
         }
     }
-    r->rooms.n = n;
+    r->backends.n = n;
 }
 
 /* Forgets a run. Its workers are closed when they are idle, because one may be delivering a
  * reply. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     router *r = (router *)(void *)w;
-    for (size_t i = 0; owner && i < r->rooms.n; i++)
-        if (r->rooms.p[i].owner == owner) {
-            r->rooms.p[i].was_left = true;
-            r->rooms.p[i].process = UINT32_MAX; /* no run has it */
+    for (size_t i = 0; owner && i < r->backends.n; i++)
+        if (r->backends.p[i].owner == owner) {
+            r->backends.p[i].was_left = true;
+            r->backends.p[i].process = UINT32_MAX; /* no run has it */
         }
 }
 
@@ -216,8 +217,8 @@ void pdl_compose_forget(pdl_world *w, uint32_t owner) {
  * in a wider one, where its code keeps its rights. In a narrower one it would do what the block may
  * not. */
 static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
-    for (size_t i = 0; i < r->rooms.n; i++) {
-        confined_rooms *c = &r->rooms.p[i];
+    for (size_t i = 0; i < r->backends.n; i++) {
+        confined_backends *c = &r->backends.p[i];
         if (!c->worker || !pdl_worker_has_object(c->worker, e->request)) continue;
         *out = c->worker;
         return pdl_text_is(pdl_dict_getz(e->request, "op"), "drop") ||
@@ -226,7 +227,7 @@ static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err
                            "the object is in the Python process of a wider sandbox than the block "
                            "that uses it");
     }
-    confined_rooms *own;
+    confined_backends *own;
     if (!find_session(r, e, &own, err) || (!own->worker && !open_worker(r, own, err))) return false;
     *out = own->worker;
     return true;
@@ -240,7 +241,7 @@ static bool confine_server(void *user, pdl_vref own, pdl_str folder, pdl_vref pr
            pdl_confined_server(r->opt.confined, own, folder, profiles, out, err);
 }
 
-static pdl_world *tools_of(router *r, confined_rooms *c) {
+static pdl_world *tools_of(router *r, confined_backends *c) {
     if (!c->mcp)
         c->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
                                                     .env = r->opt.env,
@@ -258,7 +259,7 @@ static pdl_world *tools_of(router *r, confined_rooms *c) {
 
 static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
     pdl_world *w = NULL;
-    confined_rooms *c;
+    confined_backends *c;
     if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
     if (!find_session(r, e, &c, err)) return NULL;
     if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
@@ -335,9 +336,9 @@ static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
  * Requests to a person, to tool servers and to a model at its configured address are allowed,
  * because the user has set them up. */
 static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
-    confined_rooms *c;
+    confined_backends *c;
     if (!e->by_code || !r->opt.confined) return DEPUTY_DOES;
-    if (!find_rooms(r, e, &c, err)) return DEPUTY_REFUSES;
+    if (!find_backends(r, e, &c, err)) return DEPUTY_REFUSES;
     if (!c->sandbox) return DEPUTY_DOES;
     if (e->kind == PDL_EFFECT_source) return look_for(r, c->sandbox, e);
     return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
@@ -463,8 +464,8 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void cancel(pdl_world *w, uint32_t id) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->cancel(r->model, id);
-    for (size_t i = 0; i < r->rooms.n; i++) {
-        const confined_rooms *c = &r->rooms.p[i];
+    for (size_t i = 0; i < r->backends.n; i++) {
+        const confined_backends *c = &r->backends.p[i];
         if (c->worker) c->worker->ops->cancel(c->worker, id);
         if (c->mcp) c->mcp->ops->cancel(c->mcp, id);
     }
@@ -493,17 +494,17 @@ bool pdl_compose_is_ready(const pdl_world *w) {
 static void close_all(pdl_world *w) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->close(r->model);
-    for (size_t i = 0; i < r->rooms.n; i++)
-        if (r->rooms.p[i].worker) r->rooms.p[i].worker->ops->close(r->rooms.p[i].worker);
+    for (size_t i = 0; i < r->backends.n; i++)
+        if (r->backends.p[i].worker) r->backends.p[i].worker->ops->close(r->backends.p[i].worker);
     if (r->host) r->host->ops->close(r->host);
     if (r->hooks) r->hooks->ops->close(r->hooks);
-    for (size_t i = 0; i < r->rooms.n; i++) {
+    for (size_t i = 0; i < r->backends.n; i++) {
         /* last, because they run the loop until servers have ended */
-        confined_rooms *c = &r->rooms.p[i];
+        confined_backends *c = &r->backends.p[i];
         if (c->mcp) c->mcp->ops->close(c->mcp);
         pdl_drop(c->profiles);
     }
-    pdl_vec_fini(&r->rooms);
+    pdl_vec_fini(&r->backends);
     pdl_free(r);
 }
 

@@ -20,7 +20,7 @@ void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
     pdl_environ_each_key(s->around.env, name_key, d);
 }
 
-static bool is_looking(const pdl_session *s, const pdl_effect *e) {
+static bool is_read_only_tool(const pdl_session *s, const pdl_effect *e) {
     pdl_vref op = pdl_dict_getz(e->request, "op"), server = pdl_dict_getz(e->request, "server"),
              name = pdl_dict_getz(e->request, "name");
     pdl_buf tool = PDL_BUF;
@@ -42,11 +42,11 @@ static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
 /* Returns true for effects that may be repeated: code and commands in a sandbox without folders
  * to write and without network; tools that the user declares read-only; the list of a server's
  * tools. */
-static bool is_harmless(void *user, const pdl_effect *e) {
+static bool may_repeat(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
     pdl_err ignored = {0};
-    if (e->kind == PDL_EFFECT_tool) return is_looking(s, e);
+    if (e->kind == PDL_EFFECT_tool) return is_read_only_tool(s, e);
     if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
         return false;
     pdl_confined *c = pdl_session_confined(s);
@@ -100,7 +100,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.secrets = s->around.secrets;
     pdl_durable_note_secrets(d, s->around.secrets);
     full.spent = on_spent;
-    full.is_harmless = is_harmless;
+    full.may_repeat = may_repeat;
     full.parked = on_parked;
     full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
@@ -132,7 +132,7 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
                              .secrets = s->around.secrets,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
-                             .is_harmless = is_harmless,
+                             .may_repeat = may_repeat,
                              .owner = s};
     pdl_durable_attach(spawn->durable, &o);
     pdl_beside *beside = &s->running.beside;

@@ -229,11 +229,11 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     /* In `until`, `pdl_context` is the iteration's; a function that it calls sees all messages, as
      * from anywhere else. */
     bool until_sees = b->until && sees_context(b->until, false);
-    if (until_sees) emit_ROUND_KEEP(e);
+    if (until_sees) emit_UNTIL_SAVE_CONTEXT(e);
     emit_CHILD(e);
     emit_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
-        if (until_sees) emit_ROUND_SEE(e);
+        if (until_sees) emit_UNTIL_SET_CONTEXT(e);
         pdl_emit_tree(e, b->until);
         if (until_sees) emit_PART_END(e);
         ends[n_ends++] = emit_JUMP_TRUE(e, PDL_LATER);

@@ -112,7 +112,7 @@ typedef struct pdl_durable_options {
     /* An effect was answered from the file: budgets are charged. */
     void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
     /* Does nothing outside change by this action, so that it may be done twice? NULL: it does. */
-    bool (*is_harmless)(void *user, const pdl_effect *e);
+    bool (*may_repeat)(void *user, const pdl_effect *e);
     /* The run is parked: end it. Called once. */
     void (*parked)(void *user);
 } pdl_durable_options;

@@ -14,11 +14,9 @@
 
 #include "base/banned.h"
 
-typedef policy_room room;
-
 /* An effect that waits. */
 typedef struct pending {
-    room *room;
+    policy_front *front;
     judging judged; /* owned, with its effect */
     pdl_val key;    /* the question, as a text */
     uint32_t id;    /* id of the question; 0 when another pending effect asks the same */
@@ -41,7 +39,7 @@ static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-static pending *find_same(const room *r, pdl_vref key) {
+static pending *find_same(const policy_front *r, pdl_vref key) {
     pending *p = r->pending;
     while (p && !pdl_val_eq(p->key, key)) p = p->link;
     return p;
@@ -49,7 +47,7 @@ static pending *find_same(const room *r, pdl_vref key) {
 
 /* Removes p and returns its judgement. */
 static judging take_out(pending *p) {
-    pending **at = &p->room->pending;
+    pending **at = &p->front->pending;
     while (*at != p) at = &(*at)->link;
     *at = p->link;
     judging j = p->judged;
@@ -58,7 +56,7 @@ static judging take_out(pending *p) {
     return j;
 }
 
-static void resume(room *r, pending *p, bool yes, const char *why) {
+static void resume(policy_front *r, pending *p, bool yes, const char *why) {
     judging j = take_out(p);
     if (!yes) {
         pdl_policy_refuse(r, &j, "refused", why);
@@ -76,7 +74,7 @@ static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
 
 static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pending *asked = user;
-    room *r = asked->room;
+    policy_front *r = asked->front;
     bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
     bool none = reply->err.kind != PDL_E_NONE;
     char *why = pdl_str_dup(pdl_str_of(none ? reply->err.msg : "it was not approved"));
@@ -90,7 +88,7 @@ static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
 }
 
 /* Sends the question of p; its answer is for all effects that ask the same. */
-static void put_question(room *r, pending *p) {
+static void put_question(policy_front *r, pending *p) {
     const pdl_effect *e = p->judged.e;
     p->id = r->opt.first_id + ++r->next_id;
     pdl_path *place = pdl_path_name(e->place, "approval");
@@ -103,17 +101,17 @@ static void put_question(room *r, pending *p) {
 }
 
 /* Lets the effect wait. Takes what j holds, and key. */
-static void wait_for_answer(room *r, const judging *j, pdl_val key) {
+static void wait_for_answer(policy_front *r, const judging *j, pdl_val key) {
     bool is_asked = find_same(r, key) != NULL;
     pending *p = PDL_NEW(pending);
-    *p = (pending){.room = r, .judged = *j, .key = key, .link = r->pending};
+    *p = (pending){.front = r, .judged = *j, .key = key, .link = r->pending};
     r->pending = p;
     if (is_asked) return;
     r->n_questions++;
     put_question(r, p);
 }
 
-bool pdl_policy_approve(room *r, judging *j) {
+bool pdl_policy_approve(policy_front *r, judging *j) {
     pdl_val key;
     pdl_err err = {0};
     if (!key_of(ask_of(j), &key, &err)) {
@@ -141,7 +139,7 @@ bool pdl_policy_approve(room *r, judging *j) {
 }
 
 /* Cancels a waiting effect. When others wait for the same answer, one of them asks instead. */
-static void cancel_pending(room *r, pending *p) {
+static void cancel_pending(policy_front *r, pending *p) {
     uint32_t id = p->id;
     pdl_val key = pdl_keep(p->key);
     judging j = take_out(p);
@@ -153,14 +151,14 @@ static void cancel_pending(room *r, pending *p) {
     if (heir) put_question(r, heir);
 }
 
-bool pdl_approvals_cancel(room *r, uint32_t id) {
+bool pdl_approvals_cancel(policy_front *r, uint32_t id) {
     pending *p = r->pending;
     while (p && p->judged.e->id != id) p = p->link;
     if (p) cancel_pending(r, p);
     return p != NULL;
 }
 
-void pdl_approvals_close(room *r) {
+void pdl_approvals_close(policy_front *r) {
     while (r->pending) {
         uint32_t id = r->pending->id;
         judging j = take_out(r->pending);

@@ -155,7 +155,7 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
 
 /* --- the world: policy_world.c, approvals.c, tool_lock.c -------------------------------------- */
 
-typedef struct policy_room policy_room;
+typedef struct policy_front policy_front;
 
 /* An effect while it is judged: the sinks that it would reach are found once, and examined one
  * after the other; approvals may come in between. */
@@ -166,24 +166,24 @@ typedef struct judging {
     pdl_decision decision; /* the decision on that ask */
 } judging;
 /* Examines the remaining asks, then passes on, refuses or parks the effect. Takes what j holds. */
-void pdl_policy_continue(policy_room *r, judging *j);
+void pdl_policy_continue(policy_front *r, judging *j);
 /* Allows the examined ask: it is reported with this outcome, and the next ask is examined. */
-void pdl_policy_allow_ask(policy_room *r, judging *j, const char *outcome);
+void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome);
 /* Answers the effect with an error. why: the reason; NULL: the rule. Takes what j holds. */
-void pdl_policy_refuse(policy_room *r, judging *j, const char *outcome, const char *why);
+void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const char *why);
 
 /* approvals.c. Asks a person about the examined ask. Returns true when it is allowed already;
  * otherwise it has taken what j holds. */
-bool pdl_policy_approve(policy_room *r, judging *j);
+bool pdl_policy_approve(policy_front *r, judging *j);
 /* Ends the wait of the effect with this id. Returns true when it waited. */
-bool pdl_approvals_cancel(policy_room *r, uint32_t id);
-void pdl_approvals_close(policy_room *r);
+bool pdl_approvals_cancel(policy_front *r, uint32_t id);
+void pdl_approvals_close(policy_front *r);
 
 /* An effect whose sink is replaced until it is answered. It is code, whose process keeps the labels
  * that it got meanwhile; a program that is read; or the use of a tool, whose server may have got
  * labels that the reply then has, too. */
 typedef struct flight {
-    struct policy_room *room;
+    struct policy_front *front;
     pdl_effect_sink asker;
     pdl_effect *effect;   /* the effect of the program; borrowed */
     uint32_t id, session; /* id of the effect; session of the process */
@@ -217,7 +217,7 @@ pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_la
 void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
                                pdl_label label);
 
-struct policy_room {
+struct policy_front {
     pdl_world world;
     pdl_world *next;
     pdl_policy_options opt;
@@ -235,15 +235,15 @@ struct policy_room {
 };
 
 /* Continues with an effect that is allowed: tool_lock.c for tools, else the next world. */
-void pdl_policy_forward(policy_room *r, pdl_effect *e);
+void pdl_policy_forward(policy_front *r, pdl_effect *e);
 
 /* tool_lock.c. Returns true when a policy has a lock: a person has approved all definitions. */
 bool pdl_policies_have_locks(const pdl_policies *p);
 /* Returns true when e is a use of tools and there are locks; the definitions are then examined
  * before the effect is passed on. */
-bool pdl_lock_takes(policy_room *r, pdl_effect *e);
+bool pdl_lock_takes(policy_front *r, pdl_effect *e);
 /* Ends the wait for a lock of the effect with this id. Returns true when it waited. */
-bool pdl_lock_cancel(policy_room *r, uint32_t id);
-void pdl_lock_close(policy_room *r);
+bool pdl_lock_cancel(policy_front *r, uint32_t id);
+void pdl_lock_close(policy_front *r);
 
 #endif

@@ -22,15 +22,13 @@
 
 #include "base/banned.h"
 
-typedef policy_room room;
-
-static room *of(pdl_world *w) { return (room *)(void *)w; }
+static policy_front *of(pdl_world *w) { return (policy_front *)(void *)w; }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 /* Reports a decision to asker. It is a parameter because the sink of an effect that was passed on
  * may have been replaced. */
-static void report_to(room *r, pdl_effect_sink asker, const pdl_effect *e,
+static void report_to(policy_front *r, pdl_effect_sink asker, const pdl_effect *e,
                       const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
     pdl_label any = 0;
     for (size_t i = 0; i < ask->n; i++) any |= pdl_label_origins(ask->args[i].label);
@@ -40,12 +38,12 @@ static void report_to(room *r, pdl_effect_sink asker, const pdl_effect *e,
     pdl_drop(v);
 }
 
-static void report(room *r, const pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
-                   const char *outcome) {
+static void report(policy_front *r, const pdl_effect *e, const pdl_policy_ask *ask,
+                   const pdl_decision *d, const char *outcome) {
     report_to(r, e->sink, e, ask, d, outcome);
 }
 
-void pdl_policy_refuse(room *r, judging *j, const char *outcome, const char *why) {
+void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const char *why) {
     const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
     pdl_err err = {0};
     report(r, j->e, ask, &j->decision, outcome);
@@ -55,7 +53,7 @@ void pdl_policy_refuse(room *r, judging *j, const char *outcome, const char *why
 }
 
 /* Returns true when the file has changed since the run began, or is missing. */
-static bool has_changed(const room *r, pdl_str path) {
+static bool has_changed(const policy_front *r, pdl_str path) {
     struct stat st;
     char *z = pdl_str_dup(path);
     bool ok = stat(z, &st) == 0;
@@ -72,7 +70,7 @@ static pdl_val full_path(pdl_str path) {
     return pdl_text_of_buf(&b);
 }
 
-static void note_write(room *r, const pdl_effect *e) {
+static void note_write(policy_front *r, const pdl_effect *e) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     pdl_label label = pdl_label_of(e->request) | e->control;
     if (!label || !pdl_is_str(path)) return;
@@ -84,7 +82,7 @@ static void note_write(room *r, const pdl_effect *e) {
 }
 
 /* Returns the labels of a file that was written here, or that a process may have written. */
-static pdl_label label_of_file(room *r, const pdl_effect *e) {
+static pdl_label label_of_file(policy_front *r, const pdl_effect *e) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     if (!pdl_is_str(path)) return r->from_files;
     pdl_val key = full_path(pdl_str_get(path));
@@ -95,7 +93,7 @@ static pdl_label label_of_file(room *r, const pdl_effect *e) {
 }
 
 static void forget_flight(flight *f) {
-    flight **at = &f->room->flights;
+    flight **at = &f->front->flights;
     while (*at != f) at = &(*at)->link;
     *at = f->link;
     pdl_free(f);
@@ -107,11 +105,11 @@ static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
 }
 
 /* Notes that the labels of a process may be in a file afterwards. */
-static void note_process(room *r, const pdl_effect *e, pdl_label label) {
+static void note_process(policy_front *r, const pdl_effect *e, pdl_label label) {
     if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
 }
 
-static void note_code(room *r, const pdl_effect *e, const flight *f, pdl_label label) {
+static void note_code(policy_front *r, const pdl_effect *e, const flight *f, pdl_label label) {
     pdl_policy_memory *m = r->opt.memory;
     pdl_policy_process_learns(m, f->process, f->session, label);
     note_process(r, e, label | m->processes.p[f->process].holds);
@@ -120,16 +118,16 @@ static void note_code(room *r, const pdl_effect *e, const flight *f, pdl_label l
 static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     flight *f = user;
     pdl_effect_sink asker = f->asker;
-    note_code(f->room, e, f, pdl_label_of(e->request) | e->added_labels);
+    note_code(f->front, e, f, pdl_label_of(e->request) | e->added_labels);
     forget_flight(f);
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
-static void watch_code(room *r, pdl_effect *e) {
+static void watch_code(policy_front *r, pdl_effect *e) {
     pdl_policy_memory *m = r->opt.memory;
     flight *f = PDL_NEW(flight);
     size_t process = pdl_policy_process_of(m, e);
-    *f = (flight){.room = r,
+    *f = (flight){.front = r,
                   .asker = e->sink,
                   .id = e->id,
                   .session = e->session,
@@ -153,7 +151,7 @@ static void watch_code(room *r, pdl_effect *e) {
  * that a model wrote into it would otherwise run as the author's. Processes may have written any
  * file, so files that changed since the run began count as written by them; the beginning of a
  * resumed run is not known, so every file does. */
-static bool may_be_written(const room *r, pdl_str path) {
+static bool may_be_written(const policy_front *r, pdl_str path) {
     return r->opt.began_earlier || has_changed(r, path);
 }
 
@@ -163,7 +161,7 @@ static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
     return pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){"", 0};
 }
 
-static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref found) {
+static pdl_label label_of_program(const policy_front *r, const pdl_effect *e, pdl_vref found) {
     if (pdl_is_null(found)) return 0;
     pdl_str path = path_of_program(e, found);
     pdl_val key = full_path(path);
@@ -175,8 +173,8 @@ static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref f
 }
 
 /* Judges the text of a program, without asking a question. */
-static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_policy_ask *ask,
-                       const char *why, pdl_err *err) {
+static bool may_be_run(policy_front *r, pdl_effect_sink asker, const pdl_effect *e,
+                       pdl_policy_ask *ask, const char *why, pdl_err *err) {
     ask->n = 1;
     ask->folder = r->opt.folder;
     ask->modules = e->modules;
@@ -188,7 +186,7 @@ static bool may_be_run(room *r, pdl_effect_sink asker, const pdl_effect *e, pdl_
 }
 
 /* Judges a program from a file that the run may have written, like one that was computed. */
-static bool may_file_be_run(room *r, const pdl_effect *e, pdl_vref found, pdl_label label,
+static bool may_file_be_run(policy_front *r, const pdl_effect *e, pdl_vref found, pdl_label label,
                             pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
     pdl_argument arg = {.name = PDL_STR("text"), .value = text, .label = label};
@@ -203,7 +201,7 @@ static void program_reply(void *user, const pdl_effect *e, const pdl_reply *repl
     flight *f = user;
     pdl_effect_sink asker = f->asker;
     pdl_effect *own = f->effect;
-    room *r = f->room;
+    policy_front *r = f->front;
     pdl_label label = reply->err.kind ? 0 : label_of_program(r, e, reply->value);
     pdl_reply refused = {.value = pdl_absent()};
     forget_flight(f);
@@ -219,7 +217,7 @@ pdl_label pdl_policy_label_of_code(const pdl_effect *code) {
 }
 
 bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text, pdl_err *err) {
-    room *r = of(w);
+    policy_front *r = of(w);
     pdl_argument arg = {
         .name = PDL_STR("text"), .value = text, .label = pdl_policy_label_of_code(code)};
     pdl_policy_ask ask = {.sink = PDL_SINK_pdl, .args = &arg};
@@ -229,10 +227,10 @@ bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref tex
 }
 
 /* Replaces the sink of e by `reply`, whose user is a flight. */
-static void watch(room *r, pdl_effect *e,
+static void watch(policy_front *r, pdl_effect *e,
                   void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
     flight *f = PDL_NEW(flight);
-    *f = (flight){.room = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
+    *f = (flight){.front = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
     r->flights = f;
     e->sink.user = f;
     e->sink.piece = code_piece;
@@ -240,7 +238,7 @@ static void watch(room *r, pdl_effect *e,
     e->sink.decided = NULL;
 }
 
-static void watch_program(room *r, pdl_effect *e) {
+static void watch_program(policy_front *r, pdl_effect *e) {
     if (!r->from_files && !r->in_files) return; /* no file has an untrusted value */
     watch(r, e, program_reply);
 }
@@ -248,7 +246,7 @@ static void watch_program(room *r, pdl_effect *e) {
 /* --- allowed ---------------------------------------------------------------------------------- */
 
 /* Sets the labels that the reply will have besides those of its kind and request. */
-static void set_labels(room *r, pdl_effect *e) {
+static void set_labels(policy_front *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
@@ -277,7 +275,7 @@ static void set_labels(room *r, pdl_effect *e) {
 }
 
 /* Adds the labels that the server has got from this call or others before it answers. */
-static void add_server(room *r, pdl_effect *e, pdl_label label) {
+static void add_server(policy_front *r, pdl_effect *e, pdl_label label) {
     pdl_vref server = pdl_dict_getz(e->request, "server");
     if (pdl_is_str(server))
         e->added_labels |= pdl_policy_server_learns(r->opt.memory, server, label);
@@ -287,7 +285,7 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     flight *f = user;
     pdl_effect_sink asker = f->asker;
     pdl_effect *own = f->effect;
-    room *r = f->room;
+    policy_front *r = f->front;
     forget_flight(f);
     own->sink = asker;
     add_server(r, own, 0);
@@ -295,12 +293,12 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
-static void watch_tool(room *r, pdl_effect *e) {
+static void watch_tool(policy_front *r, pdl_effect *e) {
     add_server(r, e, pdl_label_of(e->request) | e->control | e->chosen);
     watch(r, e, tool_reply);
 }
 
-void pdl_policy_forward(room *r, pdl_effect *e) {
+void pdl_policy_forward(policy_front *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_tool) watch_tool(r, e);
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
     if (e->kind == PDL_EFFECT_source) watch_program(r, e);
@@ -308,7 +306,7 @@ void pdl_policy_forward(room *r, pdl_effect *e) {
 }
 
 /* Refuses values that a durable journal must not hold. */
-static bool may_last(room *r, pdl_effect *e) {
+static bool may_last(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_effect_label(e);
     if (pdl_policies_allow_durable(r->opt.policies, label)) return true;
     pdl_buf names = PDL_BUF;
@@ -322,7 +320,7 @@ static bool may_last(room *r, pdl_effect *e) {
     return false;
 }
 
-static void let_pass(room *r, pdl_effect *e) {
+static void let_pass(policy_front *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_permit) {
         pdl_label dropped = pdl_endorsed_labels(r->opt.policies, e);
         pdl_effect_answer(e, dropped ? pdl_int((int64_t)dropped) : pdl_null(), 0);
@@ -338,22 +336,22 @@ static void let_pass(room *r, pdl_effect *e) {
 
 /* Returns true when the examined ask is the start of a server that was allowed before: it runs
  * already. */
-static bool is_started(const room *r, const pdl_policy_ask *ask) {
+static bool is_started(const policy_front *r, const pdl_policy_ask *ask) {
     return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }
 
-static void note_server(room *r, const pdl_policy_ask *ask) {
+static void note_server(policy_front *r, const pdl_policy_ask *ask) {
     if (ask->sink == PDL_SINK_server)
         r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
 }
 
-void pdl_policy_allow_ask(room *r, judging *j, const char *outcome) {
+void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome) {
     const pdl_policy_ask *ask = &j->asks.asks.p[j->next++];
     report(r, j->e, ask, &j->decision, outcome);
     note_server(r, ask);
 }
 
-void pdl_policy_continue(room *r, judging *j) {
+void pdl_policy_continue(policy_front *r, judging *j) {
     while (j->next < j->asks.asks.n) {
         const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
         if (is_started(r, ask)) {
@@ -375,7 +373,7 @@ void pdl_policy_continue(room *r, judging *j) {
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    room *r = of(w);
+    policy_front *r = of(w);
     judging j = {.e = e};
     pdl_asks_of(r->opt.policies, e, r->opt.folder, &j.asks);
     pdl_policy_continue(r, &j);
@@ -384,7 +382,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 /* --- the world -------------------------------------------------------------------------------- */
 
 static void cancel(pdl_world *w, uint32_t id) {
-    room *r = of(w);
+    policy_front *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->next->ops->cancel(r->next, id);
     for (flight *f = r->flights; f; f = f->link) {
@@ -395,12 +393,12 @@ static void cancel(pdl_world *w, uint32_t id) {
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
-    room *r = of(w);
+    policy_front *r = of(w);
     return r->next->ops->poll(r->next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) {
-    room *r = of(w);
+    policy_front *r = of(w);
     pdl_approvals_close(r);
     while (r->flights) forget_flight(r->flights);
     pdl_lock_close(r);
@@ -416,7 +414,7 @@ static void close_world(pdl_world *w) {
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) {
-    room *r = PDL_NEW(room);
+    policy_front *r = PDL_NEW(policy_front);
     r->world.ops = &ops;
     r->next = next;
     r->opt = *opt;
@@ -437,5 +435,5 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
 void pdl_policy_world_continues(pdl_world *w) { of(w)->opt.memory->continues = true; }
 
 pdl_label pdl_policy_world_in_code(const pdl_world *w) {
-    return ((const room *)(const void *)w)->opt.memory->in_objects;
+    return ((const policy_front *)(const void *)w)->opt.memory->in_objects;
 }

@@ -17,11 +17,9 @@
 
 #include "base/banned.h"
 
-typedef policy_room room;
-
 /* A use of tools that waits until the definitions of the server are examined. */
 typedef struct listing {
-    room *room;
+    policy_front *front;
     pdl_effect *e;
     pdl_val server;
     /* id of the list or the question in progress; 0 while another listing requests it */
@@ -133,7 +131,7 @@ static pdl_vref get(const pdl_effect *e, const char *key) {
 static bool is_list(const pdl_effect *e) { return pdl_tool_use_of(e).lists; }
 
 static void drop_listing(listing *l) {
-    listing **at = &l->room->listings;
+    listing **at = &l->front->listings;
     while (*at != l) at = &(*at)->link;
     *at = l->link;
     pdl_drop(l->server);
@@ -143,7 +141,7 @@ static void drop_listing(listing *l) {
     pdl_free(l);
 }
 
-static bool is_under_way(const room *r, pdl_vref server) {
+static bool is_under_way(const policy_front *r, pdl_vref server) {
     for (const listing *l = r->listings; l; l = l->link)
         if (l->id && pdl_val_eq(l->server, server)) return true;
     return false;
@@ -151,7 +149,7 @@ static bool is_under_way(const room *r, pdl_vref server) {
 
 /* Continues the uses of the same server that came meanwhile, until one of them requests a list
  * again. Takes server. */
-static void wake_others(room *r, pdl_val server) {
+static void wake_others(policy_front *r, pdl_val server) {
     for (listing *l = r->listings; l && !is_under_way(r, server);) {
         if (!pdl_val_eq(l->server, server)) {
             l = l->link;
@@ -168,7 +166,7 @@ static void wake_others(room *r, pdl_val server) {
 static void fail_listing(listing *l, const pdl_err *why) {
     pdl_err err = {0};
     pdl_effect *e = l->e;
-    room *r = l->room;
+    policy_front *r = l->front;
     pdl_val server = pdl_keep(l->server);
     pdl_err_copy(&err, why);
     drop_listing(l);
@@ -206,13 +204,13 @@ static void on_answer(void *user, const pdl_effect *q, const pdl_reply *reply) {
     bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
     (void)q;
     pdl_val key = answer_key(l, name_of(pdl_list_at(l->tools, l->next)));
-    l->room->answers = pdl_dict_put(l->room->answers, key, pdl_bool(yes));
+    l->front->answers = pdl_dict_put(l->front->answers, key, pdl_bool(yes));
     l->again = true;
     if (!l->looks) look_on(l);
 }
 
 static void report(listing *l, const pdl_policy_ask *ask, pdl_str lock, const char *outcome) {
-    room *r = l->room;
+    policy_front *r = l->front;
     pdl_decision d = {.verdict = PDL_VERDICT_APPROVE, .arg = ask->args, .policy = lock};
     if (!l->e->sink.decided) return;
     pdl_val v = pdl_policy_decision_value(r->opt.policies, &r->sources, ask, &d, outcome);
@@ -221,7 +219,7 @@ static void report(listing *l, const pdl_policy_ask *ask, pdl_str lock, const ch
 }
 
 static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
-    room *r = l->room;
+    policy_front *r = l->front;
     pdl_buf what = PDL_BUF;
     pdl_buf_putf(&what, "may this tool be used? Its definition %s", why);
     l->id = r->opt.first_id + ++r->next_id;
@@ -250,7 +248,7 @@ static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
 
 /* Examines one tool. Returns true when the answer is known, and the next tool may be examined. */
 static bool look_at_tool(listing *l) {
-    room *r = l->room;
+    policy_front *r = l->front;
     pdl_err err = {0};
     pdl_vref definition = pdl_list_at(l->tools, l->next);
     pdl_str tool = name_of(definition), lock = {"", 0};
@@ -300,7 +298,7 @@ static pdl_val with_left_out(pdl_val passed, pdl_vref left_out) {
 }
 
 static void finish(listing *l) {
-    room *r = l->room;
+    policy_front *r = l->front;
     pdl_effect *e = l->e;
     pdl_val names = pdl_keep(l->left_out), server = pdl_keep(l->server);
     pdl_val passed = pdl_keep(l->passed), left_out = pdl_keep(l->left_out);
@@ -351,9 +349,9 @@ static void on_list(void *user, const pdl_effect *e, const pdl_reply *reply) {
 
 /* --- the uses --------------------------------------------------------------------------------- */
 
-static void begin(room *r, pdl_effect *e) {
+static void begin(policy_front *r, pdl_effect *e) {
     listing *l = PDL_NEW(listing);
-    *l = (listing){.room = r,
+    *l = (listing){.front = r,
                    .e = e,
                    .server = pdl_keep(get(e, "server")),
                    .tools = pdl_absent(),
@@ -387,7 +385,7 @@ static void refuse_unlocked(pdl_effect *e, pdl_vref tool, pdl_vref known) {
     pdl_effect_refuse(e, &err);
 }
 
-bool pdl_lock_takes(room *r, pdl_effect *e) {
+bool pdl_lock_takes(policy_front *r, pdl_effect *e) {
     if (e->kind != PDL_EFFECT_tool || !pdl_policies_have_locks(r->opt.policies)) return false;
     pdl_vref server = get(e, "server"), tool = pdl_tool_use_of(e).name;
     if (!pdl_is_str(server) || (!is_list(e) && pdl_is_absent(tool))) return false;
@@ -402,7 +400,7 @@ bool pdl_lock_takes(room *r, pdl_effect *e) {
     return true;
 }
 
-bool pdl_lock_cancel(room *r, uint32_t id) {
+bool pdl_lock_cancel(policy_front *r, uint32_t id) {
     listing *l = r->listings;
     while (l && l->e->id != id) l = l->link;
     if (!l) return false;
@@ -418,7 +416,7 @@ bool pdl_lock_cancel(room *r, uint32_t id) {
     return true;
 }
 
-void pdl_lock_close(room *r) {
+void pdl_lock_close(policy_front *r) {
     while (r->listings) {
         listing *l = r->listings;
         if (l->id) r->next->ops->cancel(r->next, l->id);

@@ -44,7 +44,7 @@ static bool derives(pdl_str cls, pdl_str name) {
     return false;
 }
 
-static const char *pdl_class_of_kind(pdl_err_kind k) {
+static const char *class_of_kind(pdl_err_kind k) {
     if (k == PDL_E_expression) return "PDLRuntimeExpressionError";
     return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
 }
@@ -79,7 +79,7 @@ bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
             pdl_str_is(name, "PDLException") || pdl_str_is(name, "PDLRuntimeError") ||
             pdl_str_is(name, "PDLRuntimeProcessBlocksError"))
             return true;
-        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) ||
+        if (pdl_str_is(name, class_of_kind(e->kind)) ||
             pdl_str_is(name, pdl_err_kind_name(e->kind)))
             return true;
         pdl_str list = pdl_str_of(e->py_class ? e->py_class : host_class(e));

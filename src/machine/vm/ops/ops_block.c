@@ -230,13 +230,13 @@ void pdl_op_PART_END(pdl_fiber *f) {
 /* Keeps the messages of the iteration that has just ended, because `until` sees these and no
  * others. The instruction CHILD moves them away before `until` is tested, so the saved state has
  * them in place of the context. */
-void pdl_op_ROUND_KEEP(pdl_fiber *f) {
+void pdl_op_UNTIL_SAVE_CONTEXT(pdl_fiber *f) {
     pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     *pdl_vec_push(&f->saves) =
         (pdl_save){pdl_scope_keep(f->scope), seen, f->print, (uint32_t)f->frames.n};
 }
 
-void pdl_op_ROUND_SEE(pdl_fiber *f) {
+void pdl_op_UNTIL_SET_CONTEXT(pdl_fiber *f) {
     pdl_save *s = &f->saves.p[f->saves.n - 1];
     pdl_val all = f->ctx;
     f->ctx = s->ctx;

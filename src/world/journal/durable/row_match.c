@@ -59,7 +59,7 @@ bool pdl_durable_acts_outside(pdl_effect_kind k) {
 }
 
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
-    return e->repeatable || (d->opt.is_harmless && d->opt.is_harmless(d->opt.owner, e));
+    return e->repeatable || (d->opt.may_repeat && d->opt.may_repeat(d->opt.owner, e));
 }
 
 /* The action that began and has no end: what is to be done about it was said before the run. */
