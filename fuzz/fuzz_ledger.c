@@ -93,6 +93,7 @@ static void read_all(pdl_ledger *l) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_keep_library("libsqlite3.so.0");
     const pdl_buf *good = good_file();
     pdl_buf bytes = PDL_BUF;
     pdl_err err = {0};

@@ -1,5 +1,6 @@
 /* fuzz_rows.c -- tables of batches: the first byte says the form. Properties: a row is whole or has
- * a problem, rows are numbered from 1, lines grow, whole rows of CSV have all columns.
+ * a problem, rows are numbered from 1, lines grow, whole rows of CSV have all columns, and a whole
+ * row of JSONL is what the reader of JSON makes of its line without the blanks around it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,7 @@
 
 #include "batch/rows.h"
 #include "fuzz.h"
+#include "value/json_read.h"
 
 static void check_row(const pdl_rowset *r, const pdl_row *row, uint64_t number, uint64_t line) {
     size_t n;
@@ -18,7 +20,29 @@ static void check_row(const pdl_rowset *r, const pdl_row *row, uint64_t number, 
     FUZZ_MUST(row->problem || !fixed || pdl_dict_len(row->columns) == n);
 }
 
-static void read_all(pdl_rowset *r) {
+/* Line `number` of the text, counted from 1. */
+static pdl_str line_of(pdl_str text, uint64_t number) {
+    while (number-- > 1) {
+        size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
+        if (end == PDL_NOT_FOUND) return (pdl_str){"", 0};
+        text = pdl_str_sub(text, end + 1, text.n);
+    }
+    size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
+    return end == PDL_NOT_FOUND ? text : pdl_str_sub(text, 0, end);
+}
+
+/* jsonl: the text of the table; p NULL: it is CSV. */
+static void check_value(const pdl_row *row, pdl_str jsonl) {
+    pdl_err err = {0};
+    pdl_val v;
+    if (!jsonl.p || row->problem) return;
+    pdl_str line = pdl_str_trim(pdl_utf8_unmarked(line_of(jsonl, row->line)));
+    FUZZ_MUST(pdl_json_read(line, PDL_JSON_PYTHON, &v, NULL, &err));
+    FUZZ_MUST(fuzz_same_json(v, row->columns));
+    pdl_drop(v);
+}
+
+static void read_all(pdl_rowset *r, pdl_str jsonl) {
     uint64_t number = 0, line = 0;
     for (;;) {
         pdl_row row;
@@ -27,6 +51,7 @@ static void read_all(pdl_rowset *r) {
         FUZZ_MUST(step == PDL_ROWS_ROW || step == PDL_ROWS_END);
         if (step != PDL_ROWS_ROW) return;
         check_row(r, &row, ++number, line);
+        check_value(&row, jsonl);
         line = row.line;
         pdl_row_fini(&row);
     }
@@ -44,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     FUZZ_MUST(pdl_table_of(pdl_str_of(path), csv ? PDL_STR("csv") : PDL_STR("jsonl"), &t, &err));
     if (pdl_rows_open(&t, types, &r, &err)) {
-        read_all(r);
+        read_all(r, csv ? (pdl_str){0} : (pdl_str){(const char *)data + 1, size - 1});
         pdl_rows_close(r);
     }
     pdl_err_fini(&err);

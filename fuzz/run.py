@@ -3,6 +3,7 @@
 """run.py -- replays the corpora, or fuzzes.
 
     fuzz/run.py BUILD_DIR                     replay fuzz/corpus with pdl-fuzz-replay of the build, whatever compiled it
+    fuzz/run.py --change SECONDS BUILD_DIR [TARGET ...]   the same over random changes of the corpora, for so long each: without clang, and not guided
     fuzz/run.py --fuzz SECONDS [TARGET ...]   fuzz with clang's libFuzzer, ASan and UBSan, one target after the other
 
 What --fuzz built is kept in build-fuzz; inputs that fail are written there.
@@ -47,6 +48,18 @@ def replay(build):
     return 1 if failed else 0
 
 
+def change(seconds, build, targets):
+    exe = str(build / "fuzz" / "pdl-fuzz-replay")
+    known = subprocess.run([exe, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    bad = 0
+    for t in targets or known:
+        seed = str(int.from_bytes(os.urandom(4), "big"))
+        p = subprocess.run([exe, "--change", str(seconds), seed, t, str(HERE / "corpus" / t)], capture_output=True, cwd=build, timeout=seconds + 120)
+        print("%s, seed %s: %s" % (t, seed, p.stderr.decode("utf-8", "replace")[-1500:] if p.returncode else p.stdout.decode().strip().splitlines()[-1]), flush=True)
+        bad += p.returncode != 0
+    return 1 if bad else 0
+
+
 def object_of(out, source):
     """Where the object of a source goes: stems stand more than once in the tree."""
     return out / "obj" / ("_".join(source.with_suffix(".o").parts[-4:]))
@@ -89,4 +102,6 @@ def fuzz(seconds, targets):
 if __name__ == "__main__":
     if sys.argv[1] == "--fuzz":
         sys.exit(fuzz(int(sys.argv[2]), sys.argv[3:]))
+    if sys.argv[1] == "--change":
+        sys.exit(change(int(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve(), sys.argv[4:]))
     sys.exit(replay(pathlib.Path(sys.argv[1]).resolve()))
