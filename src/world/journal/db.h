@@ -1,4 +1,4 @@
-/* db.h -- the file of a recording: its tables. Private to journal.
+/* db.h -- the tables in the file of a recording. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,11 +10,11 @@
 
 typedef struct db db;
 
-/* A new file. Errors: usage when it exists, io. */
+/* Makes a new file. Errors: usage when it exists, io. */
 PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
 /* Opens an existing file. Errors: io, replay when it is not a journal or is damaged. */
 PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
-void pdl_journal_db_close(db *d); /* commits; NULL is fine */
+void pdl_journal_db_close(db *d); /* commits; d may be NULL */
 pdl_str pdl_journal_db_path(const db *d);
 
 /* Commits. All writes go into a transaction that the first of them begins. */
@@ -41,8 +41,8 @@ PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err)
 PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
                                        int64_t end, bool failed, pdl_err *err);
 
-/* Calls fn for every row, answered or not, so that it can replace the texts of rows: no trace of
- * the old texts stays in the file. */
+/* Calls fn for every row, answered or not, so that it can replace the texts of rows: nothing of the
+ * old texts remains in the file. */
 PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                                       pdl_err *err);
 PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,

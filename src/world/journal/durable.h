@@ -1,9 +1,9 @@
-/* durable.h -- durable runs: a world in front of a world, whose journal is kept so that a run
- * that was killed at any moment can continue (spec runs 2); see docs/internals/journal.md.
+/* durable.h -- durable runs: a world whose journal is kept so that a run that was killed at any
+ * moment can continue (spec runs 2); see docs/internals/journal.md.
  *
- * What goes out is held until the poll: then all rows on which it may depend are on the disk. What
- * comes back is in the file before the machine gets it. A run that continues gets what was answered
- * from the rows, and asks for the rest.
+ * Effects that go outside are held until the poll: then all rows on which they may depend are on
+ * the disk. A reply is in the file before the machine gets it. A resumed run gets recorded answers
+ * from the rows, and requests the rest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 typedef struct pdl_durable pdl_durable;
 
-/* The facts of a run before its first effect. JSON where it says so. */
+/* The facts of a run before its first effect. */
 typedef struct pdl_durable_facts {
     pdl_str id;
     pdl_str file, text; /* the program: its name as given, its bytes */
@@ -26,90 +26,97 @@ typedef struct pdl_durable_facts {
     pdl_str version;
 } pdl_durable_facts;
 
-/* The file of a new run; then its keys, then pdl_durable_begin. full: what went out survives a
- * crash of the system, too. note: for the user; may stay empty. Errors: usage when the file exists,
- * io. */
+/* Makes the file of a new run; its keys are registered next, then pdl_durable_begin is called.
+ * full: effects that were sent survive a crash of the system, too. note: for the user; may stay
+ * empty. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note,
                                  pdl_err *err);
-/* Its first row. inputs: variables, a dict. Error: io. */
+/* Writes the first row. inputs: variables, a dict. Error: io. */
 PDL_MUST bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref inputs,
                                 pdl_err *err);
 
 typedef enum {
-    PDL_DURABLE_CONTINUE, /* what has no answer is asked */
-    PDL_DURABLE_CHECK,    /* what has none is noted and never answered; nothing is changed */
-    PDL_DURABLE_REPLAY,   /* what has none is an error */
-    PDL_DURABLE_SHOW      /* what has none is never answered: a trace of what there is */
+    PDL_DURABLE_CONTINUE, /* requests without an answer are sent */
+    /* requests without an answer are noted and never answered; nothing is changed */
+    PDL_DURABLE_CHECK,
+    PDL_DURABLE_REPLAY, /* a request without an answer is an error */
+    /* requests without an answer are never answered: for a trace of the recorded part */
+    PDL_DURABLE_SHOW
 } pdl_durable_use;
 
-/* A run that is there. take_over: although another process may own it. Errors: io,
- * replay (no journal, damaged, of another version), runtime (another process owns it; nothing was
- * recorded; it replays only). */
+/* Opens an existing run. take_over: even if another process may own it. Errors: io, replay (not a
+ * journal, damaged, of another version), runtime (another process owns it; nothing was recorded; it
+ * can only be replayed). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
-bool pdl_durable_asks(const pdl_durable *d); /* does it ask for what has no answer? */
-/* Is all that is open a question without an answer? */
+bool pdl_durable_asks(const pdl_durable *d); /* true when it sends requests without an answer */
+/* Returns true when only questions without an answer are open. */
 bool pdl_durable_only_waits(const pdl_durable *d);
-/* For callers that do not wait in the poll of its world: then it delivers what has come, or parks.
+/* Delivers what has arrived, or parks, for callers that do not wait in the poll of its world.
  * Returns false when something else is open. */
 bool pdl_durable_park(pdl_durable *d);
-/* Is it a journal of such a run? */
+/* Returns true for a journal of a durable run. */
 bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
 pdl_str pdl_durable_path(const pdl_durable *d);
 
-/* The text in which the owner wrote what confines the run; empty: not known. Error: io. */
+/* Appends the text in which the owner wrote what confines the run; empty when it is unknown. Error:
+ * io. */
 PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
 
-/* The variables; after its keys are known. Owned. Errors: config (a key is not set), replay. */
+/* Returns the variables, after its keys are known. Owned. Errors: config (a key is not set),
+ * replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
-/* The variables of a resume: the recorded ones under those that are given (absent: none), with
- * which it is another run: what is not reused is noted. Owned. Errors as above. */
+/* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: none).
+ * With given ones the run counts as another: rows that are not reused are noted. Owned. Errors:
+ * config, replay. */
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
-/* The run has other ones from now on. After pdl_durable_prepare. */
+/* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
-/* Its inputs are not what they were: what is not reused is noted. */
+/* Notes that its inputs have changed: rows that are not reused are noted. */
 void pdl_durable_is_other(pdl_durable *d);
-/* The text of the program that runs. False: it is not what it was, with the same consequence. */
+/* Compares the text of the program that runs. Returns false when it has changed; rows that are not
+ * reused are then noted. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* The time of a run without requests, for pdl_sinks.now: when the last answer came that the machine
- * has had, ns since the epoch. */
+/* Returns the time for pdl_sinks.now of a run without requests: when the last answer that the
+ * machine got arrived, ns since the epoch. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-/* A key: the file has its name in its place. */
+/* Registers a key: the file has its name instead. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
-/* Actions that began and have no end: those at this place (all: at any) are done again; this one
- * has this result, JSON. */
+/* Say what to do about actions that began and have no end: pdl_durable_again executes those at this
+ * place (all: at any place) again; pdl_durable_skip gives the one at this place a result, JSON. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
-/* May it begin? Not where an action has no end and neither of them names it, or a file that the run
- * writes was changed by others. Files are cut to what was acknowledged. Error: runtime, with the
- * places and the ways out. */
+/* Checks that the run may begin. It may not when an action has no end and the user has not said
+ * what to do, or when others changed a file that the run writes. Files are truncated to what was
+ * acknowledged. Error: runtime, with the places and the remedies. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* The surroundings of a durable run. */
 typedef struct pdl_durable_options {
-    pdl_str dir;       /* folder of the program: paths in requests are relative to it */
+    pdl_str dir; /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
-    const pdl_secrets *secrets; /* the session's, borrowed; NULL: none */
-    bool provisional;   /* pieces of answers go to the machine at once */
+    const pdl_secrets *secrets; /* shared with the session, borrowed; may be NULL */
+    bool provisional;   /* the machine gets pieces of answers at once */
     bool park;          /* a question without an answer ends the process */
     bool changed_fails; /* --changed fail */
-    bool rebuild;       /* code may run again for what it left in its worker */
-    bool reuse_moved;   /* an action that is at another place now has its recorded answer */
+    bool rebuild;       /* code may run again to restore its worker */
+    bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
     void *user;
-    /* The file of a program was read now: its text may be replaced. NULL: it is as it is. */
+    /* Called when the file of a program was read now: it may replace the text. NULL: the text is
+     * unchanged. */
     void (*edit_source)(void *user, pdl_val *reply);
-    /* Is there output that was not written? Write it: all that is due is in the file. Returns how
-     * many bytes of the output have been written in all. */
+    /* Return true when output was not written; write it, since everything that is due is in the
+     * file, and return the bytes of the output that were written in all. */
     bool (*has_output)(void *user);
     uint64_t (*put_output)(void *user);
-    void *owner; /* user of the callbacks below */
-    /* An effect was answered from the file: budgets are charged. */
+    void *owner; /* first argument of the callbacks below */
+    /* Called when an effect was answered from the file, so that budgets are charged. */
     void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
     /* Does nothing outside change by this action, so that it may be done twice? NULL: it does. */
     bool (*may_repeat)(void *user, const pdl_effect *e);
@@ -117,53 +124,55 @@ typedef struct pdl_durable_options {
     void (*parked)(void *user);
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
-/* The world of the run, after that; belongs to the journal (its close does nothing). next: who
- * answers what the file does not; borrowed; NULL: there is none (REPLAY, SHOW). */
+/* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
+ * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). */
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */
 
-/* Everything that is due goes into the file and on the disk, then output is written. */
+/* Writes everything that is due to the file and the disk, then writes output. */
 void pdl_durable_flush(pdl_durable *d);
-/* Writes the decisions of policies. */
+/* Returns a sink that writes the decisions of policies. */
 pdl_sink pdl_durable_sink(pdl_durable *d);
-/* Bytes of output that earlier processes wrote for good. */
+/* Returns the bytes of output that earlier processes have certainly written. */
 uint64_t pdl_durable_printed(const pdl_durable *d);
-/* How long earlier processes were at work, for budgets; its address stays. */
+/* Returns how long earlier processes ran, for budgets; its address stays valid. */
 const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
-/* The process is to end: what is cancelled from now on is in flight, as after a kill. */
+/* Notes that the process ends: effects that are cancelled from now on count as in flight, as after
+ * a kill. */
 void pdl_durable_ends(pdl_durable *d);
-/* Are there answers that poll delivers without waiting? */
+/* Returns true when there are answers that poll delivers without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
 
-/* The journal of a server: made, or opened where it is there and has no other owner. Keys are named
- * before the first run, as above. Errors as create and open. */
+/* Opens the journal of a server, or makes it when it does not exist. It must have no other owner.
+ * Keys are registered before the first run. Errors: those of pdl_durable_create and
+ * pdl_durable_open. */
 PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
                                       bool take_over, pdl_durable **out, pdl_buf *note,
                                       pdl_err *err);
-/* Its world, for runs that need no journal, too; its poll is that of all. */
+/* Returns its world, also for runs that need no journal; its poll is that of all runs. */
 pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);
-/* Something of a run goes out with the next poll: the rows so far are synced before. */
+/* Notes that output of a run is sent with the next poll: earlier rows are synced before. */
 void pdl_durable_note_output(pdl_durable *server);
 
 typedef enum {
     PDL_KEYED_NEW,      /* the first request with this key */
     PDL_KEYED_OPEN,     /* it began and did not end well: it continues */
-    PDL_KEYED_ANSWERED, /* its answer is kept */
-    PDL_KEYED_OTHER     /* with this key something else was asked */
+    PDL_KEYED_ANSWERED, /* its answer is stored */
+    PDL_KEYED_OTHER     /* another request had this key */
 } pdl_keyed;
 /* Finds a key and the body that was sent with it, both any text, in the file, which has their
- * hashes. *answer: set for ANSWERED. */
+ * hashes. *answer is set for ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
-/* A run for the key, new or to be continued, one of `index` that it has. Errors: runtime (an action
- * began and has no end), io. */
+/* Opens a run for the key, new or continued; index: its number among the runs of the key. Errors:
+ * runtime (an action began and has no end), io. */
 PDL_MUST bool pdl_durable_join(pdl_durable *server, pdl_str key, pdl_str body, uint32_t index,
                                pdl_durable **out, pdl_err *err);
-/* It is over: with this answer, JSON, or it failed (p NULL) and continues when its key comes again;
- * the call that failed is made again then. The caller closes it. */
+/* Ends a run: with this answer, JSON, or as failed (p NULL); then it continues when its key is sent
+ * again, and the failed call is repeated. The caller closes it. */
 void pdl_durable_answered(pdl_durable *run, pdl_str answer, const pdl_err *why);
 
 /* --- afterwards ------------------------------------------------------------------------------- */
@@ -177,65 +186,65 @@ typedef enum {
 } pdl_run_state;
 const char *pdl_run_state_name(pdl_run_state s);
 
-/* The end of the process, or of the run: err NULL: it ended well. Everything is in the file. Error:
- * why something is not, io. */
+/* Ends the process's part of the run; err is NULL when it ended well. Writes everything to the
+ * file. The error says why something could not be written, io. */
 PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *out);
-/* Lists what was reused and asked, for --check and the note of a resume. */
+/* Appends a list of what was reused and what was requested, for --check and the note of a
+ * resume. */
 void pdl_durable_report(pdl_durable *d, pdl_buf *out);
-bool pdl_durable_has_changes(const pdl_durable *d); /* was anything moved or changed? */
-/* Questions without an answer: place and text of each. */
+bool pdl_durable_has_changes(const pdl_durable *d); /* true when something moved or changed */
+/* Calls fn for each question without an answer, with its place and text. */
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user);
-void pdl_durable_close(pdl_durable *d); /* NULL is fine */
+void pdl_durable_close(pdl_durable *d); /* d may be NULL */
 
-/* --- from outside of a run -------------------------------------------------------------------- */
+/* --- runs from outside ------------------------------------------------------------------------ */
 
 typedef struct pdl_durable_summary {
     pdl_run_state state;
     char *id, *file, *place; /* owned */
-    double started, ended;   /* ended 0: not yet */
+    double started, ended;   /* ended is 0 while it is not over */
     int64_t calls, tokens, effects;
     double cost;
 } pdl_durable_summary;
 PDL_MUST bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *err);
 void pdl_durable_summary_fini(pdl_durable_summary *s);
 
-/* Every open question: its place, its kind (input or approval), its text. */
+/* Calls fn for every open question: its place, its kind (input or approval), its text. */
 PDL_MUST bool pdl_durable_each_question(pdl_str path,
                                         void (*fn)(void *user, pdl_str place, pdl_str kind,
                                                    pdl_str text),
                                         void *user, pdl_err *err);
-/* Answers an open question; place empty: the only one. Of a run that failed: gives another answer
- * to the question at this place. Errors: runtime (nothing is asked, or several are, or it runs),
- * io. */
+/* Answers an open question; place empty: the only one. For a failed run it changes the answer at
+ * this place. Errors: runtime (no question, or several, or the run is in progress), io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Registers the secrets of its rows that no variable names: tokens that services made. */
+/* Registers the secrets in its rows that no variable names: tokens that services made. */
 void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s);
-/* A copy as one file. secrets: without keys and without these; it replays then, but does not
- * continue. NULL: as it is. */
+/* Makes a copy as one file. secrets: the copy has no keys and none of these, and can only be
+ * replayed. NULL: an exact copy. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
 /* Forgets, in a copy without an owner, all requests of the block at this place and of blocks in it,
- * and all later ones. *n: how many effects that were; 0: it asked nothing. */
+ * and all later ones. *n: how many effects that were; 0: it sent none. */
 PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
-/* The last answer of the block at this place, as a person reads and changes it; *json: it is JSON.
- * An open question has the empty text. Errors: usage (it asked for nothing, or for a file of the
- * program), io. Keys are redacted. */
+/* Returns the last answer of the block at this place, in the form in which a person reads and
+ * changes it; *json: it is JSON. An open question has the empty text. Keys are redacted. Errors:
+ * usage (it sent no request, or only read a file of the program), io. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
-/* Changes that answer in a copy without an owner. Errors: usage (as above, or the answer
- * has not the form of its kind), io. */
+/* Changes that answer in a copy without an owner. Errors: usage (as for pdl_durable_answer_at, or
+ * the answer has the wrong form), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Forgets, in such a copy made by a replay, the requests that the recording could not answer.
- * Error: io. */
+/* Forgets, in a copy that a replay made, the requests that the recording could not answer. Error:
+ * io. */
 PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
 /* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 
-/* Every effect in order, for lists. */
+/* An effect, for lists in order. */
 typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
-    double start, end; /* seconds since the epoch; end 0: open */
+    double start, end; /* seconds since the epoch; end is 0 while it is open */
     int64_t attempt;
 } pdl_durable_row;
 PDL_MUST bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row),

@@ -1,10 +1,10 @@
-/* journal.h -- record and replay: a world in front of a world (spec execution 10.5).
+/* journal.h -- record and replay (spec execution 10.5).
  *
- * A journal is one SQLite file with a row for each effect: where it was requested (place, number),
- * what (kind, canonical request, hash), and the result (pieces, reply or error). Recording writes
- * the row when the effect starts and completes it with the reply; the file of a killed run is valid
- * and holds everything answered until a fraction of a second before. Replaying answers from the
- * rows and forwards nothing.
+ * A journal is one SQLite file with a row for each effect: its place and number, the request (kind,
+ * canonical form, hash), and the result (pieces, reply or error). Recording writes the row when the
+ * effect starts and completes it with the reply; the file of a killed run is valid and holds
+ * everything answered until a fraction of a second before. Replaying answers from the rows and
+ * forwards nothing.
  *
  * Effects are identified by place and number, not by their order in time: parallel calls end in any
  * order, and a replay must give each the answer that it had. What must stay true: everything that a
@@ -25,61 +25,64 @@ typedef struct pdl_journal pdl_journal;
 /* The facts of the run in the file. All may be empty. */
 typedef struct pdl_journal_info {
     pdl_str file;    /* the program */
-    pdl_str version; /* the command's */
-    pdl_str options; /* a text: "--stream none" */
-    /* removed from what is stored: effect/secret.h; borrowed until close, NULL: none */
+    pdl_str version; /* version of the command */
+    pdl_str options; /* options as a text: "--stream none" */
+    /* Secrets that are removed from what is stored: effect/secret.h; borrowed until close; may be
+     * NULL. */
     const pdl_secrets *secrets;
-    bool blocks; /* rows of blocks as well, from pdl_journal_sink */
+    bool blocks; /* writes rows of blocks, too, from pdl_journal_sink */
 } pdl_journal_info;
 
 /* Records into a new file. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
                                  pdl_err *err);
-/* Answer from a file. Errors: io when it is not there, replay when it is no journal. */
+/* Answers from a file. Errors: io when it does not exist, replay when it is not a journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
-/* Is it a recording, as far as the head of the file says? False also when it cannot be read. */
+/* Returns true when the head of the file is that of a recording. Returns false also when it cannot
+ * be read. */
 bool pdl_journal_is(pdl_str path);
-/* The program in a recording. file: its name as it was given; text: empty where the
- * recording is older than this is kept; inputs: its variables, a dict. Owned. */
+/* The program in a recording. file: its name as given; text: empty in recordings of older versions;
+ * inputs: its variables, a dict. Owned. */
 typedef struct pdl_journal_program {
     pdl_buf file, text;
     pdl_val inputs;
 } pdl_journal_program;
-/* Keeps them, without secrets and what the redaction covers; file is in the info. inputs that hold
- * objects of a host are left out. */
+/* Stores text and inputs, without secrets and values that the redaction covers; the info has the
+ * file. inputs with objects of a host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
-/* Errors: io, replay when it is no recording. */
+/* Reads them. Errors: io, replay when it is not a recording. */
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
 void pdl_journal_program_fini(pdl_journal_program *p);
 
-/* The world of the run; belongs to the journal (its close does nothing). next: who answers what is
- * recorded; borrowed; a replay has none. */
+/* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
+ * world whose answers are recorded; borrowed; a replay has none. */
 pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next);
-/* For a replay: requests hold these secrets (borrowed) where the recording holds none. */
+/* For a replay: requests contain these secrets (borrowed), which were removed in the recording. */
 void pdl_journal_redact(pdl_journal *j, const pdl_secrets *secrets);
-/* Values that the redaction (borrowed) covers are not stored: a text says so in place of them. A
- * replay has to have the same redaction. */
+/* Sets the redaction (borrowed): values that it covers are replaced by a text. A replay needs the
+ * same redaction. */
 void pdl_journal_redact_labels(pdl_journal *j, const pdl_redaction *redaction);
-/* The folder of the program: recorded and compared paths are relative to it, so that a recording
- * replays in any folder. */
+/* Sets the folder of the program: recorded and compared paths are relative to it, so that a
+ * recording replays in any folder. */
 void pdl_journal_folder(pdl_journal *j, pdl_str folder);
 /* Reports rows written and answered (category journal). Borrows debug. */
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
-/* Writes the times of blocks when recording with info.blocks. */
+/* Returns a sink that writes the times of blocks when recording with info.blocks. */
 pdl_sink pdl_journal_sink(pdl_journal *j);
-/* Makes sure that everything so far is in the file. Returns false with the first error that kept
- * something from being written (io, for instance a full disk), also at later calls. */
+/* Writes everything to the file. Returns false with the first error that prevented a write (io, for
+ * instance a full disk), also at later calls. */
 PDL_MUST bool pdl_journal_finish(pdl_journal *j, pdl_err *err);
-/* Completes the file and releases all; open effects are dropped without an answer. NULL is fine. */
+/* Completes the file and releases all; open effects are dropped without an answer. j may be
+ * NULL. */
 void pdl_journal_close(pdl_journal *j);
 
-/* Every answered effect of a journal file in order, for lists and for `pdl trace`. */
+/* An answered effect of a journal file, for lists in order and for `pdl trace`. */
 typedef struct pdl_journal_row {
     int64_t id;
     pdl_str place, kind, request, reply, error; /* JSON texts; reply or error is empty */
     uint32_t seq;
-    double start, seconds; /* seconds since the epoch; duration, negative while there is no reply */
+    double start, seconds; /* seconds since the epoch; duration, negative before the reply */
 } pdl_journal_row;
 PDL_MUST bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row),
                                void *user, pdl_err *err);

@@ -9,13 +9,14 @@
 
 typedef struct pdl_times pdl_times;
 
-/* Reads the times of blocks and replies of a recording. Errors: as pdl_journal_replay. */
+/* Reads the times of blocks and replies of a recording. The errors are those of
+ * pdl_journal_replay. */
 PDL_MUST bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err);
-void pdl_times_free(pdl_times *t); /* NULL is fine */
+void pdl_times_free(pdl_times *t); /* t may be NULL */
 
-/* Nanoseconds since the epoch for an event of the replay; events must come in order. The time of
- * the same event in the recording, else the latest time before it; 0 for pieces of answers, which
- * have none there. Fits pdl_sinks.now; user is the pdl_times. */
+/* Returns nanoseconds since the epoch for an event of the replay; events must come in order. It is
+ * the time of the same event in the recording, else the latest time before it; 0 for pieces of
+ * answers, which have none there. Fits pdl_sinks.now; user is the pdl_times. */
 int64_t pdl_times_of(void *user, const pdl_event *e);
 
 #endif

@@ -1,9 +1,9 @@
-/* answers.c -- see durable.h: answers of a run that a person changes, in a copy of its journal.
+/* answers.c -- changes answers of a run in a copy of its journal; see durable.h.
  *
- * What a run would have done with another answer is seen by giving it one: the row of the effect
- * gets it in place of the recorded one, and the run that continues from the copy asks again for
- * what depends on it. Texts of a row have references in place of keys (keyring.h): they are shown
- * redacted, kept as they are in what is not changed, and nothing that a person types becomes one.
+ * To see what a run would have done with another answer, the row of the effect gets the new answer
+ * instead of the recorded one, and the run that continues from the copy sends the requests that
+ * depend on it again. Texts of a row have references instead of keys (keyring.h): these are shown
+ * redacted, unchanged parts keep them, and no text that a person types becomes one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,13 +15,13 @@
 
 enum { KEY_MARK = 1 }; /* byte before and after a reference */
 
-/* --- the row ---------------------------------------------------------------------------------- */
+/* --- finding the row -------------------------------------------------------------------------- */
 
 typedef struct found_row {
     pdl_str place;
-    store_effect row; /* numbers only; id 0: none */
+    store_effect row; /* numbers only; id is 0 when there is none */
     pdl_effect_kind kind;
-    pdl_buf request, reply; /* whole; reply empty: none */
+    pdl_buf request, reply; /* whole texts; reply is empty when there is none */
 } found_row;
 
 static bool on_row(void *user, const store_effect *e) {
@@ -46,7 +46,7 @@ static bool on_row(void *user, const store_effect *e) {
     return true;
 }
 
-/* The last effect of the block itself. */
+/* Finds the last effect of the block itself. */
 static bool find_row(pdl_store *s, pdl_str place, found_row *out, pdl_err *err) {
     *out = (found_row){.place = place, .request = PDL_BUF, .reply = PDL_BUF};
     if (!pdl_store_each(s, STORE_ALL, 0, on_row, out, err)) return false;
@@ -60,9 +60,9 @@ static void found_row_fini(found_row *f) {
     pdl_buf_fini(&f->reply);
 }
 
-/* --- what a person sees ----------------------------------------------------------------------- */
+/* --- showing the answer ----------------------------------------------------------------------- */
 
-/* The part of a reply that is its answer: of a model its text. */
+/* Returns the part of a reply that is its answer: for a model its text. */
 static const char *part_of(pdl_effect_kind kind) {
     switch ((int)kind) {
     case PDL_EFFECT_model: return "content";
@@ -77,7 +77,7 @@ static pdl_vref answer_in(pdl_effect_kind kind, pdl_vref reply) {
     return part && pdl_is_dict(reply) ? pdl_dict_getz(reply, part) : reply;
 }
 
-/* Is the answer typed as it is? Others are JSON. */
+/* Returns true when the answer is typed as plain text. Others are JSON. */
 static bool is_text(const found_row *f, pdl_vref answer) {
     bool no_answer = pdl_is_absent(answer) || pdl_is_null(answer);
     return pdl_is_str(answer) || f->kind == PDL_EFFECT_input || f->kind == PDL_EFFECT_command ||
@@ -111,9 +111,9 @@ bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *jso
     return ok;
 }
 
-/* --- another one ------------------------------------------------------------------------------ */
+/* --- changing the answer ---------------------------------------------------------------------- */
 
-/* The text as a row has it: a mark in it is written so that it begins no reference. */
+/* Returns the text in the form of a row: a mark in it is written so that it begins no reference. */
 static pdl_val typed_text(pdl_str text) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < text.n; i++) {
@@ -139,7 +139,8 @@ static bool typed_value(const found_row *f, pdl_vref old, pdl_str text, pdl_val 
     return false;
 }
 
-/* A model says the text and nothing else: no calls of tools, no reasoning. Takes content. */
+/* Makes a reply in which a model says only the text: no calls of tools, no reasoning. Takes
+ * content. */
 static pdl_val model_reply(pdl_vref old, pdl_val content) {
     pdl_vref message = pdl_is_dict(old) ? pdl_dict_getz(old, "message") : pdl_absent(),
              raw = pdl_is_dict(old) ? pdl_dict_getz(old, "raw") : pdl_absent(),
@@ -159,7 +160,7 @@ static pdl_val model_reply(pdl_vref old, pdl_val content) {
     return pdl_dict_putz(out, "raw", whole);
 }
 
-/* Takes v. */
+/* Makes the new reply. Takes v. */
 static pdl_val new_reply(const found_row *f, pdl_vref old, pdl_val v) {
     if (f->kind == PDL_EFFECT_model) return model_reply(old, v);
     if (!part_of(f->kind)) return v;
@@ -171,7 +172,8 @@ static pdl_val new_reply(const found_row *f, pdl_vref old, pdl_val v) {
     return pdl_dict_putz(d, part_of(f->kind), v);
 }
 
-/* Has the reply the form of its kind? Nothing that a run cannot read gets into the copy. */
+/* Returns true when the reply has the form of its kind. A reply that a run cannot read must not get
+ * into the copy. */
 static bool is_reply(const found_row *f, pdl_str json, pdl_err *err) {
     pdl_effect e = {.kind = f->kind};
     pdl_val v;
@@ -218,7 +220,7 @@ struct first_error {
     bool ok;
 };
 
-/* A recording that ends, or differs from the program, refuses with an error of this kind. */
+/* Finds the errors with which a recording refuses requests that it cannot answer. */
 static bool find_replay_error(void *user, const store_effect *e) {
     struct first_error *x = user;
     pdl_val v;

@@ -1,11 +1,11 @@
-/* durable.c -- see durable.h: the world.
+/* durable.c -- the world of a durable run; see durable.h.
  *
- *   start -> answered from a row -> queue, or at once where the machine does not wait
- *         -> read, clock, chance: asked at once, the row is written whole
- *         -> all else: row, held until the flush
- *   poll  -> flush: commit and sync, output, what was held goes out
- *         -> poll the next world: replies come in, their rows are written
- *         -> commit; then the machine gets them
+ *   start -> answered from a row: queued, or delivered at once when the machine does not wait
+ *         -> read, clock, chance: requested at once, the row is written with its reply
+ *         -> others: the row is written, the effect is held until the flush
+ *   poll  -> flush: commit and sync, write output, forward the held effects
+ *         -> poll the next world: replies arrive, their rows are written
+ *         -> commit; then the machine gets the replies
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +60,7 @@ void pdl_durable_drop_open(pending_effect *o) {
     pdl_free(o);
 }
 
-/* The text of a whole answer where the machine wants pieces and none were recorded. */
+/* Passes on the text of a whole answer when the machine wants pieces and none were recorded. */
 static void give_text(const pending_effect *o) {
     pdl_effect *e = o->e;
     bool wants = e->kind == PDL_EFFECT_model;
@@ -71,7 +71,7 @@ static void give_text(const pending_effect *o) {
     if (e->sink.piece) e->sink.piece(e->sink.user, e, pdl_str_get(text));
 }
 
-/* The machine gets the answer. Takes o. A piece may cancel the effect: o->e is NULL then. */
+/* Delivers the answer to the machine. Takes o. A piece may cancel the effect: o->e is NULL then. */
 static void deliver(pending_effect *o) {
     size_t n = pdl_is_list(o->pieces) && !o->shown ? pdl_list_len(o->pieces) : 0;
     for (size_t i = 0; i < n && o->e; i++)
@@ -106,7 +106,7 @@ bool pdl_durable_deliver(pdl_durable *d) {
 
 static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->answered) = o; }
 
-/* It cannot be written down: it does not happen. Takes o. */
+/* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
     pdl_drop(o->value);
     pdl_drop(o->pieces);
@@ -118,7 +118,7 @@ void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
     enqueue(d, o);
 }
 
-/* --- what comes back -------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pending_effect *o = user;
@@ -139,8 +139,8 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-/* An end of input that shall park the run is no answer; nor is it one without a person to be asked
- * whether something may be done. */
+/* Returns true when a question stays open: the end of input in a run that may park, or an approval
+ * that no person was there to give. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
         return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->opt.parked;
@@ -180,7 +180,7 @@ static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *r
     if (!o->answers_at_once) enqueue(d, o);
 }
 
-/* --- what goes out ---------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
@@ -199,7 +199,7 @@ bool pdl_durable_is_of_worker(pdl_effect_kind k) {
     return k == PDL_EFFECT_code || k == PDL_EFFECT_object;
 }
 
-/* Everything that is due is on the disk: output, then what was held. */
+/* Writes output and forwards the held effects, since everything due is on the disk. */
 void pdl_durable_release(pdl_durable *d) {
     if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
         uint64_t n = d->opt.put_output(d->opt.user);
@@ -238,7 +238,7 @@ void pdl_durable_flush(pdl_durable *d) {
     d->flushing = false;
 }
 
-/* The row that begins, then the effect waits for the flush. Takes o. */
+/* Writes the row that begins the effect, and holds the effect until the flush. Takes o. */
 static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool ok = true;
@@ -251,7 +251,7 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     *pdl_vec_push(&d->queued) = o;
 }
 
-/* Asks for an effect that is answered at once and changes nothing: its row is written with its
+/* Executes an effect that is answered at once and changes nothing: its row is written with its
  * reply. Takes o. */
 static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
@@ -271,7 +271,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     deliver(o);
 }
 
-/* The machine does not wait for a write: everything that is due goes before it. Takes o. */
+/* Executes a write, for which the machine does not wait: everything that is due is written before
+ * it. Takes o. */
 static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool again = o->row != 0;
@@ -296,7 +297,7 @@ static bool goes_at_once(const pdl_effect *e) {
     return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
 }
 
-/* Leaves the rest of a sleep that began in an earlier process. */
+/* Shortens a sleep that began in an earlier process to its rest. */
 static void shorten(pending_effect *o, double begun) {
     pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
     double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
@@ -304,7 +305,7 @@ static void shorten(pending_effect *o, double begun) {
     o->e->request = pdl_dict_putz(o->e->request, "seconds", pdl_float(left > 0 ? left : 0));
 }
 
-/* No question is asked. Takes o. */
+/* Leaves a question open without asking it. Takes o. */
 static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     if (d->use == PDL_DURABLE_REPLAY) {
@@ -334,7 +335,8 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Has the file that was read changed? It is listed, the run has what it read. */
+/* A file that was read: when it has changed since, it is listed, and the run keeps the recorded
+ * text. */
 struct reading {
     pdl_val now;
 };
@@ -361,7 +363,8 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     return x.now;
 }
 
-/* Texts of files: what is read now counts for parts of the program, and is noted for its data. */
+/* Compares files that were read: a changed part of the program is replaced by its new text, a
+ * changed data file is noted. */
 static void compare_files(pdl_durable *d, pending_effect *o) {
     if (o->e->kind != PDL_EFFECT_read && o->e->kind != PDL_EFFECT_source) return;
     pdl_val now = read_again(d, o->e);
@@ -383,7 +386,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
     pdl_drop(now);
 }
 
-/* Answered from the file. Takes o. */
+/* Answers from the file. Takes o. */
 static void reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
     d->found.n_reused++;
@@ -398,7 +401,7 @@ static void reuse(pdl_durable *d, pending_effect *o) {
         deliver(o);
 }
 
-/* Nothing has been done, so nothing has to stay: all that was written so far is forgotten. */
+/* Forgets everything that this process wrote, since it has executed nothing. */
 static void forget_attempt(pdl_durable *d) {
     pdl_err err = {0};
     pdl_store_roll_back(d->store);
@@ -428,12 +431,12 @@ void pdl_durable_decide(pdl_durable *d) {
     pdl_durable_note_problem(d, &err);
 }
 
-/* --changed fail: nothing is asked that a row was expected for. */
+/* Returns true with --changed fail when the effect is new although a row was expected. */
 static bool is_unexpected(const pdl_durable *d) {
     return d->opt.changed_fails && pdl_durable_has_changes(d);
 }
 
-/* It may be done: it goes out, at once or with the next flush. Takes o. */
+/* Executes an effect, at once or with the next flush. Takes o. */
 static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool waits = pdl_durable_waits_for_session(d, o);
@@ -449,13 +452,13 @@ static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
         hold(d, o, id);
 }
 
-/* --skip gave the result of an action: its row is completed. Takes o. */
+/* Completes the row of an action whose result --skip gave. Takes o. */
 static void complete(pdl_durable *d, pending_effect *o) {
     write_answer(d, o);
     reuse(d, o);
 }
 
-/* Unless it was done already, at another place. Takes o. */
+/* Executes an effect unless it was executed already at another place. Takes o. */
 static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identity *id) {
     done_kind done = pdl_durable_done_elsewhere(d, o, id);
     if (done == DONE_NOWHERE)
@@ -468,7 +471,7 @@ static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identit
         enqueue(d, o);
 }
 
-/* All that is recorded and can be given without asking anything has been given. */
+/* Decides waiting actions, once everything recorded that can be delivered has been delivered. */
 void pdl_durable_settle(pdl_durable *d) {
     if (!d->waiting.n || d->answered.n > d->answered_head) return;
     pdl_durable_decide(d);
@@ -602,7 +605,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     (void)cancel_in(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n, id);
 }
 
-/* All that is open are questions without an answer. */
+/* Returns true when only questions without an answer are open. */
 static bool only_asks(const pdl_durable *d) {
     uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
     return !others && ((d->opt.park && d->n_inputs) || d->unanswered.n);
@@ -665,7 +668,7 @@ bool pdl_durable_is_ready(const pdl_durable *d) {
     return d->answered.n > d->answered_head || d->queued.n > 0 || d->waiting.n > 0;
 }
 
-/* --- what policies decide -------------------------------------------------------------------- */
+/* --- decisions of policies ------------------------------------------------------------------- */
 
 static void on_event(void *user, const pdl_event *e) {
     pdl_durable *d = user;
@@ -687,14 +690,15 @@ pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false
 
 /* --- keys of requests for services ------------------------------------------------------------ */
 
-/* 128 bits that reveal nothing of the program: the salt of the run is in its file alone. */
+/* Writes 128 bits that reveal nothing about the program: the salt of the run is only in its
+ * file. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
     pdl_durable *d = user;
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
     if (d->is_retry_due)
-        pdl_durable_commit(d, true); /* the request depends on the answer before it */
+        pdl_durable_commit(d, true); /* the request depends on the previous answer */
     d->is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->salt);
     if (o) pdl_path_text(o->e->place, &b);
@@ -711,7 +715,7 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
-    bool is_last = status >= 200 && status < 300; /* nearly always: its row says it */
+    bool is_last = status >= 200 && status < 300; /* nearly always, and then its row says it */
     if (is_last) {
         o->attempt++;
         return;

@@ -11,21 +11,22 @@
 
 struct pending_effect;
 
-/* The time at work, over all processes. */
+/* The time that the run has run, over all processes. */
 typedef struct durable_clock {
     uint64_t start_ns, earlier_ns;
-    double seen; /* end of the latest row that was given, by the wall clock */
+    double seen; /* end of the latest row that was delivered, by the wall clock */
 } durable_clock;
 
 typedef struct durable_output {
-    uint64_t printed, printed_before; /* bytes, by all processes and by earlier ones */
-    uint32_t n_shown; /* open effects whose pieces the machine has had */
-    bool has_output;  /* a server: something was printed since the last flush */
+    uint64_t printed, printed_before; /* bytes of output, by all processes and by earlier ones */
+    uint32_t n_shown;                 /* open effects of which the machine got pieces */
+    bool has_output;                  /* for a server: output was printed since the last flush */
 } durable_output;
 
-/* Code that runs again for what it left in its worker: rebuild.c. */
+/* Code that runs again to restore its worker: rebuild.c. */
 typedef struct durable_rebuild {
-    PDL_VEC(struct pending_effect *) recorded_code; /* answered from rows, in order */
+    /* effects that were answered from rows, in order */
+    PDL_VEC(struct pending_effect *) recorded_code;
     PDL_VEC(struct pending_effect *) after_rebuild;
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
     PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
@@ -33,11 +34,11 @@ typedef struct durable_rebuild {
     bool rebuilding, rebuilt;
 } durable_rebuild;
 
-/* How requests of this process differ from the rows. */
+/* Differences between the requests of this process and the rows. */
 typedef struct durable_found {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted, n_changed;
     PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
-    pdl_idmap noted;       /* rows that a note says were not reused */
+    pdl_idmap noted;       /* rows whose note says that they were not reused */
 } durable_found;
 
 #endif

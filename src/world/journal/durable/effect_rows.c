@@ -47,7 +47,7 @@ static bool is_number(pdl_str s) {
     return s.n > 0;
 }
 
-/* The last part of a place, which is taken off. */
+/* Returns the last part of a place, and removes it. */
 static pdl_str pop_part(pdl_str *place) {
     size_t dot = pdl_str_rfind(*place, PDL_STR("."));
     pdl_str last = *place;
@@ -66,10 +66,11 @@ static bool is_iteration(pdl_str before) {
     return ends_in(before, "repeat") || ends_in(before, "map");
 }
 
-/* The place of the block around that of an effect: "text.1.if.then.model" is in "text.1.if". */
+/* Returns the place of the block around an effect: "text.1.if.then.model" is in "text.1.if". */
 static pdl_str parent_of(pdl_str place) {
     pdl_str last = pop_part(&place);
-    if (pdl_str_starts(last, PDL_STR("retry")) && last.n > 5) pop_part(&place); /* its kind */
+    /* the kind of the attempt */
+    if (pdl_str_starts(last, PDL_STR("retry")) && last.n > 5) pop_part(&place);
     pdl_str rest = place;
     last = pop_part(&rest);
     if (is_number(last) && is_iteration(rest)) return place;
@@ -77,7 +78,8 @@ static pdl_str parent_of(pdl_str place) {
     return rest;
 }
 
-/* Without the numbers of parts of sequences: a line that is inserted above changes them alone. */
+/* Appends a place without the numbers of parts of sequences, which change when a line is inserted
+ * above. */
 static void put_shape(pdl_str place, pdl_buf *out) {
     pdl_str before = {place.p, 0};
     for (size_t from = 0; from < place.n;) {
@@ -115,7 +117,8 @@ static known_list *list_to_use(pdl_durable *d, pdl_vref list) {
     return best;
 }
 
-/* The hash of a list extends that of the list before its last message. */
+/* Writes a list of messages. The hash of a list extends that of the list before its last
+ * message. */
 static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash[65],
                            pdl_err *err) {
     known_list *k = list_to_use(d, list);
@@ -145,7 +148,7 @@ static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash
     return ok;
 }
 
-/* Takes v. */
+/* Returns v without a member. Takes v. */
 static pdl_val without(pdl_val v, const char *name) {
     pdl_val key = pdl_textz(name);
     v = pdl_dict_del(v, key);
@@ -213,12 +216,13 @@ void pdl_durable_identity_fini(identity *id) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* A reply of a model has its text three times: the second and third are this mark, which no text
- * becomes (keyring.h). */
+/* The mark for a repeated text: a reply of a model has its text three times, and the second and
+ * third are this mark, which no text becomes (keyring.h). */
 #define SAME      "\"content\":\"\\u0001s\\u0001\""
 #define FIRST_KEY "{\"content\":"
 
-/* The text of the reply as a JSON string, quotes and all; empty: it does not begin with one. */
+/* Returns the text of the reply as a JSON string with its quotes; empty when it does not begin with
+ * one. */
 static pdl_str text_of(pdl_str json) {
     enum { AT = sizeof FIRST_KEY - 1 };
     if (!pdl_str_starts(json, PDL_STR("{\"content\":\""))) return (pdl_str){0};
@@ -255,7 +259,7 @@ static void put_other(pdl_str json, bool shorten, pdl_buf *out) {
 
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out) { put_other(json, false, out); }
 
-/* Of a model lengths are enough where the pieces are its text. */
+/* Appends the pieces. For a model their lengths suffice when together they are its text. */
 static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();
     pdl_buf all = PDL_BUF, raw = PDL_BUF;
@@ -291,7 +295,7 @@ static void put_usage(const pending_effect *o, store_effect *row) {
     row->cost = number(pdl_dict_getz(usage, "cost"));
 }
 
-/* Texts of a row, made for one statement. */
+/* The texts of a row, made for one statement. */
 typedef struct row_texts {
     pdl_buf pieces, reply;
 } row_texts;
@@ -364,7 +368,7 @@ bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Lengths of parts of the text, or the texts themselves. */
+/* Reads the pieces: lengths of parts of the text, or the texts themselves. */
 static bool read_pieces(pdl_str json, pdl_vref value, pdl_val *out, pdl_err *err) {
     pdl_val v;
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();

@@ -1,11 +1,10 @@
-/* found_secrets.c -- secrets that no variable names and that the run was given in a value.
+/* found_secrets.c -- records secrets that no variable names and that the run got in a value.
  *
- * A key of the environment is in the file by its name (keyring.h). A token that a service makes
- * while the run is in progress has no name that another process could look up, so a text that
- * repeats it is in the file as it was said. Whoever shows the run later must know what to redact:
- * each such secret is written, in the transaction of the first row that holds it, as a line of the
- * fact `secrets`. One that no row holds is not written, so the file never reveals more than its
- * rows do.
+ * The file has a key of the environment by its name (keyring.h). A token that a service makes while
+ * the run is in progress has no name that another process could look up, so a text that repeats it
+ * is in the file unchanged. To redact it when the run is shown later, each such secret is written,
+ * in the transaction of the first row that holds it, as a line of the fact `secrets`. A secret that
+ * no row holds is not written, so the file never reveals more than its rows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +16,7 @@
 #define FACT "secrets"
 
 static void read_lines(const pdl_durable *d, pdl_buf *out) {
-    pdl_err ignored = {0}; /* a file that cannot be read says so elsewhere */
+    pdl_err ignored = {0}; /* the error is reported when the file is read */
     if (!pdl_store_get(d->store, FACT, out, &ignored)) pdl_buf_clear(out);
     pdl_err_fini(&ignored);
 }
@@ -36,8 +35,8 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 struct secret_search {
-    pdl_durable *server; /* the run that has the file */
-    pdl_buf lines;     /* the new text of the fact; empty: it stays */
+    pdl_durable *server; /* the run that owns the file */
+    pdl_buf lines;       /* the new text of the fact; empty when it does not change */
 };
 
 static void remember(void *user, pdl_str line) {
@@ -68,7 +67,7 @@ bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A line is as a row has it, inside of a JSON string. */
+/* Registers a line, which has the form of a text in a row, inside a JSON string. */
 static void note_line(void *user, pdl_str line) {
     pdl_buf quoted = PDL_BUF;
     pdl_val v = pdl_absent();

@@ -1,11 +1,11 @@
 /* group.c -- many runs of a server in one file.
  *
- * Each run has its own pdl_durable, whose rows carry its number; the file, the lock and the
- * order of things belong to the server's. A file for each run would cost a sync for each; here the
- * poll of the server syncs once for all rows of a turn, then what all runs hold goes out.
+ * Each run has a pdl_durable, whose rows have its number; the file, the lock and the order of
+ * writes belong to the server's. A file for each run would cost a sync for each; here the poll of
+ * the server syncs once for all rows of a turn, then the held effects of all runs are sent.
  *
- * A run is found by a hash of its key. Its body is known by a hash, too: requests come again with
- * both, so the file needs neither. What a run answered is kept for a day.
+ * A run is found by a hash of its key. Its body is known by a hash, too: repeated requests have
+ * both, so the file needs neither. The answer of a run is kept for a day.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,9 +20,9 @@ static const double DAY = 24 * 60 * 60.0, HOUR = 60 * 60.0;
 
 static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
-/* --- the world of all ------------------------------------------------------------------------- */
+/* --- the world of all runs -------------------------------------------------------------------- */
 
-/* Runs without a key need no journal: their effects pass through. */
+/* Forwards effects of runs without a key, which need no journal. */
 static void start(pdl_world *w, pdl_effect *e) {
     pdl_world *next = of(w)->next;
     next->ops->start(next, e);
@@ -33,7 +33,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     next->ops->cancel(next, id);
 }
 
-/* What cannot be written down for one cannot be for the others. */
+/* Shares an error of the file with all runs, since none of them can be written. */
 static void share_problem(pdl_durable *s) {
     for (size_t i = 0; s->problem.kind && i < s->members.n; i++) {
         pdl_err err = {0};
@@ -103,7 +103,7 @@ void pdl_durable_note_output(pdl_durable *s) { s->output.has_output = true; }
 
 /* --- runs by their keys ----------------------------------------------------------------------- */
 
-/* The index distinguishes choices of one request. */
+/* Hashes a key; index distinguishes the choices of one request. */
 static void key_hash(const pdl_durable *s, pdl_str key, uint32_t index, char out[65]) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s\n%u\n", s->salt, index);
@@ -164,7 +164,7 @@ static bool on_open(void *user, const store_effect *row) {
     return true;
 }
 
-/* An action that began and has no end stops the run, as it stops a resume. */
+/* Refuses to continue after an action that began and has no end, as a resume does. */
 static bool check_actions(pdl_durable *d, pdl_err *err) {
     struct unfinished u = {.d = d, .places = PDL_BUF};
     bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &u, err);

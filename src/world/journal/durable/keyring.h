@@ -1,8 +1,8 @@
-/* keyring.h -- a journal has references to the names of keys in place of the keys, which are filled
- * in again when it is read. Private to journal.
+/* keyring.h -- references to the names of keys, which a journal has instead of the keys; they are
+ * replaced by the keys when it is read. Private to journal.
  *
- * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte
- * 1 of the text itself is \u0001l\u0001, so that no text becomes a reference.
+ * A reference is written between two bytes 1 inside a JSON string, as \u0001k:NAME\u0001; a byte 1
+ * of the text itself is \u0001l\u0001, so that no text becomes a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,23 +16,23 @@
 typedef struct keyring {
     PDL_VEC(struct key {
         char *name;
-        pdl_str value; /* in the form that it has inside of a JSON string; owned */
+        pdl_str value; /* in the form that it has inside a JSON string; owned */
     })
     keys;
-    bool lenient; /* one that is not set is [REDACTED] */
+    bool lenient; /* a key that is not set becomes [REDACTED] */
 } keyring;
 
-/* A key with its name; the longest first. */
+/* Adds a key with its name; longer keys are replaced first. */
 void pdl_keyring_add(keyring *k, pdl_str name, pdl_str value);
 void pdl_keyring_copy(const keyring *from, keyring *to);
 void pdl_keyring_fini(keyring *k);
 
-/* JSON text with references in place of keys. */
+/* Appends JSON text with references instead of keys. */
 void pdl_keyring_refer(const keyring *k, pdl_str json, pdl_buf *out);
-/* Replaces references by the keys. Errors: config, which names a key that is not set; replay: no
- * text of ours. */
+/* Replaces references by the keys. Errors: config, which names a key that is not set; replay: the
+ * text has another form. */
 PDL_MUST bool pdl_keyring_fill(const keyring *k, pdl_str json, pdl_buf *out, pdl_err *err);
-/* With [REDACTED] in place of references: what others may read. */
+/* Replaces references by [REDACTED], for text that others may read. */
 void pdl_keyring_redact(pdl_str json, pdl_buf *out);
 
 #endif

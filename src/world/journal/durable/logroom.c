@@ -1,9 +1,10 @@
-/* logroom.c -- see logroom.h.
+/* logroom.c -- reserves space for the log of SQLite; see logroom.h.
  *
- * A log that grows costs two writes a sync: its bytes, and its new length in the tables of the file
- * system, which is the slower one. So zeros are written ahead of SQLite, some hundred kilobytes at
+ * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
+ * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at
  * a time, and its frames replace them. A reader of the log stops at the first frame without the
- * salt of the log's head, so at the zeros, whether they or the frames over them reached the disk.
+ * salt of the log's head, so at the zeros, whether or not they or the frames over them reached
+ * the disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +19,8 @@
 #include "base/banned.h"
 
 enum {
-    FIRST = 64 * 1024, /* a short run needs no room */
-    STEP = 256 * 1024  /* about sixteen calls of a model */
+    FIRST = 64 * 1024, /* a short run needs no reserve */
+    STEP = 256 * 1024  /* about sixteen model calls */
 };
 
 static void open_log(log_room *r, pdl_str database) {
@@ -27,7 +28,7 @@ static void open_log(log_room *r, pdl_str database) {
     pdl_buf_putf(&path, "%.*s-wal", PDL_FMT(database));
     r->fd = open(pdl_buf_z(&path), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     r->is_open = r->fd >= 0;
-    r->has_failed = !r->is_open; /* there is none: the rollback journal is used */
+    r->has_failed = !r->is_open; /* without a log the rollback journal is used */
     pdl_buf_fini(&path);
 }
 

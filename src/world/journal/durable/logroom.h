@@ -1,4 +1,4 @@
-/* logroom.h -- room for the log of SQLite, made ahead of what it writes. Private to journal.
+/* logroom.h -- space for the log of SQLite, reserved ahead of its writes. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +9,15 @@
 
 #include "base/str.h"
 
-/* All zero is the start. */
+/* All-zero: nothing was reserved. */
 typedef struct log_room {
     int fd; /* the log's descriptor while it is open */
     bool is_open, has_failed;
-    int64_t end; /* length of the log with the room; 0: none was made yet */
+    int64_t end; /* length of the log with the reserve; 0 before the first one */
 } log_room;
 
-/* Called after a sync: makes more room when SQLite has come to the end of it. Without any it is
- * slower, and nothing else. */
+/* Reserves more space when SQLite has come to the end of it; called after a sync. A failure only
+ * makes SQLite slower. */
 void pdl_log_room_extend(log_room *r, pdl_str database);
 void pdl_log_room_fini(log_room *r);
 

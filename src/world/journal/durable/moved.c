@@ -1,13 +1,14 @@
-/* moved.c -- what a run that continues does not find at the place where it was recorded.
+/* moved.c -- finds actions that a resumed run requests at another place than they were recorded at.
  *
- * An action that has no row at its place may be one that was done already, at a place that the
- * program had for it then: done again it would be there twice, and the user would not know. So the
- * recorded actions that nothing has matched are searched first, and one with the same request stops
- * the run, unless the user has said what is to happen. An action that may be such a one waits until
- * all that is recorded has been given: another branch of the program may be the one that did it.
+ * An action without a row at its place may have been executed already, at the place that it had in
+ * an earlier version of the program: executed again it would exist twice, and the user would not
+ * know. So the recorded actions that nothing has matched are searched first, and one with the same
+ * request stops the run, unless the user has said what to do. Such an action waits until everything
+ * recorded has been delivered, because another branch of the program may be the one that executed
+ * it.
  *
  * At the end all rows that nothing has matched are noted; with --changed fail that is decided
- * before anything is done.
+ * before anything is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,12 +16,12 @@
 
 #include "base/banned.h"
 
-/* --- recorded actions by what was asked ------------------------------------------------------- */
+/* --- recorded actions by their request -------------------------------------------------------- */
 
-/* Chains of rows with the same request, in their order. Numbers are places in `rows`, from 1. */
+/* Rows with the same request, chained in their order. Numbers are positions in `rows`, from 1. */
 typedef struct recorded_action {
     int64_t row, key;
-    size_t next; /* 0: none */
+    size_t next; /* 0 at the end */
 } recorded_action;
 
 struct recorded_actions {
@@ -68,7 +69,8 @@ void pdl_durable_actions_free(recorded_actions *all) {
     pdl_free(all);
 }
 
-/* The first row of this request that nothing has matched; 0: none. Used rows leave their chain. */
+/* Finds the first row of this request that nothing has matched; 0 when there is none. Used rows
+ * leave their chain. */
 static bool find_action(pdl_durable *d, const pending_effect *o, const identity *id, int64_t *row,
                         pdl_err *err) {
     *row = 0;
@@ -85,7 +87,7 @@ static bool find_action(pdl_durable *d, const pending_effect *o, const identity 
     return true;
 }
 
-/* --- an action that may have been done -------------------------------------------------------- */
+/* --- an action that may have been executed ---------------------------------------------------- */
 
 typedef struct found_action {
     int64_t row, attempt;
@@ -105,7 +107,7 @@ static bool on_found(void *user, const store_effect *row) {
     return false;
 }
 
-/* Code that was refused before any of it ran was not done. */
+/* Finds an executed action. Code that was refused before any of it ran was not executed. */
 static bool find_done(pdl_durable *d, const pending_effect *o, const identity *id,
                       found_action *out, pdl_err *err) {
     int64_t row;
@@ -121,7 +123,7 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
     }
 }
 
-/* Returns what the user decided for the place where it was done, or for the one where it would
+/* Returns the user's decision for the place where it was executed, or for the one where it would
  * be. */
 static run_override *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
     run_override *w = pdl_durable_override(d, here, skip);
@@ -143,7 +145,7 @@ static void stop(pending_effect *o, found_action *f, pdl_str here) {
     o->err.uncatchable = true;
 }
 
-/* The row is that of the effect from now on, at its place. */
+/* Makes the row that of the effect, at its place. */
 static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                      pdl_err *err) {
     store_effect row = {.id = f->row,
@@ -224,9 +226,10 @@ bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *
     return f.row != 0;
 }
 
-/* --- what was not reused ---------------------------------------------------------------------- */
+/* --- rows that were not reused ---------------------------------------------------------------- */
 
-/* That a file was closed, wherever the run ended or parked then, is no answer. */
+/* Returns true for the closing of a file, which depends on where the run ended or parked, so it
+ * does not count. */
 static bool is_closing(const store_effect *row) {
     return pdl_str_is(row->kind, "write") &&
            pdl_str_find(row->request, PDL_STR("\"close\":true"), 0) != PDL_NOT_FOUND;

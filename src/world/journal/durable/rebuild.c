@@ -1,8 +1,9 @@
-/* rebuild.c -- the worker that earlier processes of a run had, made again.
+/* rebuild.c -- restores the worker that earlier processes of a run had.
  *
  * Results of code come from the journal, but what code left in Python (objects, PDL_SESSION, module
- * globals) died with its process. When later code needs that, the code and object effects that were
- * answered from rows run again, in their order, before it; their JSON results must be the same.
+ * globals) ended with its process. When later code needs that, the code and object effects that
+ * were answered from rows run again, in their order, before it; their JSON results must be the
+ * same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,17 +14,18 @@
 
 #include "base/banned.h"
 
-/* --- the worker that earlier processes had ---------------------------------------------------- */
+/* --- the worker of earlier processes ---------------------------------------------------------- */
 
 static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
 
-/* The class of the error of code that the worker has not run, for what it needs (worker.h). */
+/* The class of the error with which the worker refuses code that needs the earlier session
+ * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* The name for what code that failed has left: nothing is known of it. */
+/* The name for what failed code has left, which is unknown. */
 #define UNKNOWN "?"
 
-/* Does it use anything that earlier blocks left in the worker? The worker reports it for
- * modules. */
+/* Returns true when an effect uses something that earlier blocks left in the worker. For modules
+ * the worker reports it. */
 static bool needs_session(const pdl_effect *e) {
     pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
     if (e->kind == PDL_EFFECT_object) return true;
@@ -38,7 +40,7 @@ static void add_left(pdl_durable *d, pdl_str name) {
     *pdl_vec_push(&d->rebuild.left) = pdl_str_dup(name);
 }
 
-/* Modules in which code left something, as the worker has reported. */
+/* Remembers the modules in which code left something, as reported by the worker. */
 static void remember_left(pdl_durable *d, const pending_effect *o) {
     pdl_vref left = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "left") : pdl_absent();
     pdl_vref code = pdl_dict_getz(o->e->request, "code");
@@ -49,7 +51,7 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
         add_left(d, PDL_STR(UNKNOWN));
 }
 
-/* The worker refuses code that uses one of these modules before anything of it runs. */
+/* Names these modules: the worker refuses code that uses one of them before any of it runs. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded) {
     if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n ||
         forwarded->kind != PDL_EFFECT_code)
@@ -72,7 +74,7 @@ static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)r;
 }
 
-/* What was answered from a row is kept until it is known whether it must run again. */
+/* Remembers an effect that was answered from a row, until it is known whether it must run again. */
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt) return;
     const pdl_effect *e = o->e;
@@ -85,7 +87,7 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     *pdl_vec_push(&d->rebuild.recorded_code) = r;
 }
 
-/* Objects are not compared, but the machine has them by number: each must be where it was. */
+/* Compares only the positions of objects, because the machine knows them by number. */
 static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
     if (!holds_handle(was) && !holds_handle(is)) return pdl_val_eq(was, is);
     if (pdl_is(was, PDL_V_HANDLE) && pdl_is(is, PDL_V_HANDLE))
@@ -144,12 +146,13 @@ static void differs(pdl_durable *d, const pending_effect *o) {
     pdl_buf_fini(&is);
 }
 
-/* One after the other, in the order in which they were asked. done: the one that ended. */
+/* Runs code again, one effect after the other, in their recorded order. done: the one that
+ * ended. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     if (done) {
         bool failed = done->err.kind && !pdl_is_absent(done->expected);
         if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
-        /* The machine has its objects by the numbers of before: these keep them alive. */
+        /* the machine knows its objects by their old numbers, and these values keep them alive */
         if (holds_handle(done->value)) *pdl_vec_push(&d->rebuild.objects) = pdl_keep(done->value);
         pdl_durable_drop_open(done);
     }
@@ -159,7 +162,7 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     }
     pending_effect *o = d->rebuild.recorded_code.p[d->rebuild.next_code];
     d->rebuild.recorded_code.p[d->rebuild.next_code++] = NULL;
-    o->e->id = 0x7fffffffu - (uint32_t)d->rebuild.next_code; /* above all that a run gives */
+    o->e->id = 0x7fffffffu - (uint32_t)d->rebuild.next_code; /* above all ids of a run */
     pdl_durable_send(d, o);
 }
 

@@ -1,9 +1,9 @@
-/* row_match.c -- which recorded row answers an effect of a run that continues.
+/* row_match.c -- finds the recorded row that answers an effect of a resumed run.
  *
- * By place and request; else by request alone, where it is the only one of that request among the
- * children of its parent, so that a line inserted above costs nothing below. An action is reused at
- * its own place alone: that something like it was done elsewhere is no reason to leave it out, but
- * one to ask (moved.c).
+ * A row matches by place and request; otherwise by request alone, if it is the only one with that
+ * request among the children of its parent, so that a line inserted above costs nothing below. An
+ * action is reused only at its own place: a similar action elsewhere is no reason to leave this one
+ * out, but a reason to ask the user (moved.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
 }
 
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
-    run_override *all = NULL; /* the place itself counts first */
+    run_override *all = NULL; /* the place itself takes precedence */
     for (size_t i = 0; i < d->overrides.n; i++) {
         run_override *w = &d->overrides.p[i];
         if (w->skip != skip) continue;
@@ -39,7 +39,7 @@ struct row_search {
     pending_effect *o;
     const identity *id;
     bool by_parent;
-    size_t n; /* rows of this request */
+    size_t n; /* number of rows with this request */
     int64_t found;
     match_kind result;
     pdl_err *err;
@@ -62,11 +62,11 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
     return e->repeatable || (d->opt.may_repeat && d->opt.may_repeat(d->opt.owner, e));
 }
 
-/* The action that began and has no end: what is to be done about it was said before the run. */
+/* Decides about an action that began and has no end, as the user said before the run. */
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    /* Files were cut to what was acknowledged: a write continues after that. */
+    /* files were truncated to what was acknowledged, so a write continues after that */
     bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     run_override *skip = acts ? pdl_durable_override(d, row->place, true) : NULL;
@@ -74,7 +74,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
         o->value = pdl_keep(skip->result);
         o->has_reply = true;
         o->row = row->id;
-        return MATCH_AGAIN; /* with its reply: the row is completed */
+        return MATCH_AGAIN; /* the user gave its reply: the row is completed */
     }
     if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
         !pdl_durable_override(d, row->place, false)) {
@@ -169,7 +169,7 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
     return MATCH_FAILED;
 }
 
-/* --- what was not reused ------------------------------ */
+/* --- rows that were not reused ------------------------ */
 
 static bool on_place(void *user, const store_effect *row) {
     pdl_durable *d = user;
@@ -180,8 +180,8 @@ static bool on_place(void *user, const store_effect *row) {
     return true;
 }
 
-/* The rows are looked through once, and only for a program or inputs that are others: a run that is
- * as it was asks again what nothing was recorded for. */
+/* Notes a replaced request. The rows are read once, and only when program or inputs have changed:
+ * an unchanged run only requests what was never recorded. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};
     if (!d->is_other) return;

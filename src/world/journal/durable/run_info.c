@@ -1,4 +1,4 @@
-/* run_info.c -- durable runs seen from outside: summaries, answers to questions, copies.
+/* run_info.c -- durable runs from outside: summaries, answers to questions, copies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -127,13 +127,14 @@ bool pdl_durable_each_question(pdl_str path,
     return ok;
 }
 
-/* "y" and "yes" are a yes, everything else is not, as on a terminal. */
+/* Returns the value of an answer: "y" and "yes" are a yes, everything else is not, as on a
+ * terminal. */
 static pdl_val value_of(const struct questions *q, pdl_str text) {
     if (!q->is_approval) return pdl_text(text);
     return pdl_bool(pdl_str_is_yes(text));
 }
 
-/* Takes v. */
+/* Writes an answer into a row. Takes v. */
 static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
     pdl_buf raw = PDL_BUF, json = PDL_BUF;
     bool ok = pdl_effect_encode(v, &raw, err);
@@ -149,15 +150,15 @@ static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
     return ok;
 }
 
-/* The last question at the place that has an answer. */
+/* Remembers the last question at the place that has an answer. */
 static bool on_answered(void *user, const store_effect *row) {
     struct questions *q = user;
     if (pdl_str_is(row->kind, "input") && pdl_str_eq(q->place, row->place)) q->row = row->id;
     return true;
 }
 
-/* A run that failed may have failed because of what it was given: a slip of the hand shall not cost
- * all that was done before. */
+/* Finds the question again whose answer may have made the run fail: a mistyped answer must not cost
+ * all earlier work. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;
     bool ok = get(d->store, "state", &state, err);
@@ -217,7 +218,7 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     return ok;
 }
 
-/* A copy is not owned by the process that owns the run it was made of. */
+/* Removes the owner from a copy, which the owner of the original does not own. */
 static bool disown(pdl_str path, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok =
@@ -243,8 +244,8 @@ bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pd
 
 struct first_inside {
     pdl_str place;
-    int64_t first; /* 0: none yet */
-    size_t n;      /* with it and after it */
+    int64_t first; /* 0 before the first */
+    size_t n;      /* number of effects from the first one on */
 };
 
 static bool find_first(void *user, const store_effect *e) {
@@ -277,7 +278,8 @@ static bool is_in_use(pdl_str path) {
     return held;
 }
 
-/* A journal by its name may be damaged, or empty since its maker was killed. */
+/* Returns true for a file with the name of a journal. It may be damaged, or empty since its maker
+ * was killed. */
 static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
 }
@@ -285,7 +287,8 @@ static bool may_be_journal(pdl_str path) {
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
     char *name = pdl_str_dup(path);
-    bool ok = access(name, F_OK) != 0 || may_be_journal(path); /* its absence is reported below */
+    /* a missing file is reported below */
+    bool ok = access(name, F_OK) != 0 || may_be_journal(path);
     pdl_free(name);
     if (!ok)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},

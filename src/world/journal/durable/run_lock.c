@@ -1,8 +1,8 @@
-/* run_lock.c -- see run_lock.h. The kernel gives a lock back when a process ends, whatever way it
- * ends. There is one gap: a process that is killed while it starts a child leaves the lock to the
- * child until that has become another program, which closes the descriptor. A journal whose owner
- * has ended is therefore waited for; without that a resume right after a kill was refused now and
- * then, with the name of a process that is not there.
+/* run_lock.c -- who owns a journal; see run_lock.h. The kernel releases a lock when a process ends
+ * in any way. There is one gap: a process that is killed while it starts a child leaves the lock to
+ * the child until that has become another program, which closes the descriptor. So a journal whose
+ * owner has ended is waited for; without that a resume right after a kill was sometimes refused,
+ * with the name of a process that had ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@
 
 enum { PAUSE_MS = 5, MOST_PAUSES = 1000 };
 
-/* A zombie has given everything back, too. */
+/* Returns true when a process has ended, also for a zombie, which has released everything. */
 static bool has_ended(long pid) {
     char path[40], line[256], *at;
     if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
@@ -33,7 +33,7 @@ static bool has_ended(long pid) {
     size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
     if (f) fclose(f);
     line[n] = 0;
-    at = strrchr(line, ')'); /* after the name of the program, which may hold anything */
+    at = strrchr(line, ')'); /* after the name of the program, which may hold any character */
     return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
@@ -71,8 +71,8 @@ bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     return ok;
 }
 
-/* The process that has a lock on the file with this number, as the kernel lists it; 0: not known.
- * The row of an owner is written after the lock was taken. */
+/* Returns the process that has a lock on the file with this number, as the kernel lists it; 0 when
+ * it is unknown. The row of an owner is written after the lock was taken. */
 static long holder_of(unsigned long long inode) {
     char line[256];
     FILE *f = fopen("/proc/locks", "re");
@@ -153,7 +153,7 @@ bool pdl_lock_owner_is_gone(pdl_store *s) {
 
 /* --- the lock --------------------------------------------------------------------------------- */
 
-/* Is the file that was opened still the one of this name? Its owner may have removed it. */
+/* Returns true when the opened file still has this name. Its owner may have removed it. */
 static bool is_still(const char *name, int fd) {
     struct stat a, b;
     return fstat(fd, &a) == 0 && stat(name, &b) == 0 && a.st_dev == b.st_dev &&
@@ -170,7 +170,7 @@ static void remove_all(const char *name) {
     }
 }
 
-/* Opens a file that another process has, to read it; NULL: nothing is in it yet. */
+/* Opens a file of another process for reading; NULL when it is empty. */
 static pdl_store *peek(pdl_str path) {
     pdl_store *s = NULL;
     pdl_err ignored = {0};
@@ -179,7 +179,7 @@ static pdl_store *peek(pdl_str path) {
     return s;
 }
 
-/* Does a child that was about to start have it? See above. */
+/* Returns true when a child that was about to start has the lock (see the head of this file). */
 static bool will_be_free(pdl_str path) {
     long pid = holder(path);
     if (pid) return has_ended(pid);
@@ -205,14 +205,14 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err) {
 static bool lock_soon(pdl_str path, int fd) {
     static const struct timespec pause = {0, PAUSE_MS * 1000000L};
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno != EWOULDBLOCK) return true; /* there are no locks here */
+        if (errno != EWOULDBLOCK) return true; /* the file system has no locks */
         if (i == MOST_PAUSES || !will_be_free(path)) return false;
         nanosleep(&pause, NULL);
     }
     return true;
 }
 
-/* Examines the file of which this process has the lock; FAILED: it was removed. */
+/* Examines a file of which this process has the lock; FAILED: it was removed. */
 static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;

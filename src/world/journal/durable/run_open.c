@@ -1,4 +1,4 @@
-/* run_open.c -- the life of a durable run beside its world: made, opened, owned, ended.
+/* run_open.c -- makes, opens, owns and ends a durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->store)
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->facts; }
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
-    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
+    if (e->kind == PDL_EVENT_piece) return 0; /* no journal has the time of a piece */
     return (int64_t)(d->clock.seen * 1e9);
 }
 
@@ -37,7 +37,7 @@ const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) { return &d->clock.
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* Name in the table, place in the facts. */
+/* The names of the facts in the table, and their offsets in the struct. */
 static const struct {
     const char *key;
     size_t at;
@@ -98,7 +98,7 @@ static bool get_text(pdl_store *s, const char *key, char *out, size_t size, pdl_
 
 /* --- one owner -------------------------------------------------------------------------------- */
 
-/* Does the row name this host? True also where it has no owner. */
+/* Returns true when the row names this host, or no owner. */
 static bool is_of_this_host(pdl_store *s) {
     pdl_buf row = PDL_BUF, here = PDL_BUF;
     pdl_err ignored = {0};
@@ -260,7 +260,7 @@ static bool read_rest(pdl_durable *d, pdl_err *err) {
                        pdl_store_path(d->store).p);
 }
 
-/* Rows of a table are no run. */
+/* Refuses a journal that has the rows of a batch. */
 static bool check_kind(const pdl_durable *d, pdl_err *err) {
     char kind[8];
     if (!get_text(d->store, "kind", kind, sizeof kind, err)) return false;
@@ -335,7 +335,7 @@ bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err)
     return true;
 }
 
-/* The reply of an action whose result was given by hand. Takes v. */
+/* Makes the reply of an action whose result the user gave. Takes v. */
 static pdl_val reply_of(pdl_str kind, pdl_val v) {
     if (pdl_str_is(kind, "command")) {
         pdl_val d = pdl_dict_putz(pdl_dict_new(3), "stdout", v);
@@ -367,7 +367,7 @@ struct looking {
     bool ok;
 };
 
-/* Actions without an end. */
+/* Collects actions without an end. */
 static bool on_open(void *user, const store_effect *row) {
     struct looking *l = user;
     pdl_effect_kind kind;
@@ -404,7 +404,7 @@ static bool on_file(void *user, const store_file *f) {
     return true;
 }
 
-/* Does --again name something that the run has: an effect, or a file that it writes? */
+/* Checks that --again names something in the run: an effect, or a file that it writes. */
 static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place)};
     if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err) ||
@@ -417,7 +417,7 @@ static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *er
     return false;
 }
 
-/* A finished action is skipped where the program has it at another place now. */
+/* Handles --skip for a finished action, which the program may have at another place now. */
 static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
     if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err)) return false;
@@ -426,8 +426,8 @@ static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err
                        "--skip %s: the run has no action of that place", w->place);
 }
 
-/* A place that was named by mistake would leave the user waiting for what does not come. The runs
- * of a server have its overrides, which may be of another one. */
+/* Refuses an override whose place does not exist: the user would wait in vain. The runs of a server
+ * share its overrides, which may be for another run. */
 static bool check_ways(const pdl_durable *d, pdl_err *err) {
     for (size_t i = 0; i < d->overrides.n; i++) {
         const run_override *w = &d->overrides.p[i];
@@ -441,7 +441,7 @@ static bool check_ways(const pdl_durable *d, pdl_err *err) {
 
 struct finding {
     pdl_str place;
-    int64_t row, attempt; /* the last action there; 0: none */
+    int64_t row, attempt; /* the last action there; 0 when there is none */
 };
 
 static bool on_done(void *user, const store_effect *row) {
@@ -453,8 +453,9 @@ static bool on_done(void *user, const store_effect *row) {
     return true;
 }
 
-/* A run that failed over a command, code or a tool would fail over its recorded result for ever.
- * The last action of a place that --again names is open again, also should this process be killed.
+/* Opens the last action of each place that --again names, also in case this process is killed.
+ * Otherwise a run that failed because of a command, code or a tool would fail on its recorded
+ * result for ever.
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
@@ -515,7 +516,7 @@ struct refused {
 struct refusing {
     pdl_durable *d;
     const char *message;
-    double last_begun; /* when the last of the effects began that got an answer */
+    double last_begun; /* when the last answered effect began */
     PDL_VEC(struct refused) rows;
 };
 
@@ -545,9 +546,10 @@ static bool on_ended(void *user, const store_effect *row) {
     return true;
 }
 
-/* Calls at the same time nearly always fail together, with the same words: all of them are asked
- * again, else a map would take a resume for each. An equal failure after which something else was
- * answered is one that the program has caught, and stays. */
+/* Opens the calls again that failed with the error that ended the run. Simultaneous calls nearly
+ * always fail together with the same text, so all of them are repeated; else a map would take a
+ * resume for each. An equal failure that was followed by an answer was caught by the program, and
+ * stays. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
     bool ok = pdl_store_each(d->store, STORE_ALL, d->first_row, on_ended, &r, err);

@@ -1,6 +1,6 @@
-/* runs.c -- see runs.h. The index is a file runs.db beside the journals: a row for each with what a
- * look into it gave, and the size and time of the file then. A row whose file is another now is
- * made again; an index that cannot be read is thrown away.
+/* runs.c -- the folder of durable runs and its index; see runs.h. The index is a file runs.db
+ * beside the journals: a row for each with its summary, and the size and time of the file then. A
+ * row whose file has changed is made again; an index that cannot be read is deleted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Folders above it as well; each is for its owner alone. */
+/* Makes a folder and those above it; each is accessible to its owner alone. */
 static bool make_folder(char *path, pdl_err *err) {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/') continue;
@@ -41,7 +41,7 @@ static bool make_folder(char *path, pdl_err *err) {
                        strerror(errno));
 }
 
-/* Its name; NULL where the environment names none. Owned. */
+/* Returns the name of the folder; NULL when the environment names none. Owned. */
 static char *folder_name(void) {
     static const struct {
         const char *variable, *behind;
@@ -104,7 +104,7 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
-/* The journal of the run with this id; NULL: there is none. Owned. */
+/* Returns the journal of the run with this id; NULL when there is none. Owned. */
 static char *find_run(pdl_str id) {
     char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
     char *path = folder ? pdl_runs_path(folder, id) : NULL;
@@ -135,7 +135,8 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
                            "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
     char *path = pdl_runs_path(folder, name);
-    int why = access(path, F_OK) == 0 ? ENOENT : errno; /* nothing is known of a closed folder */
+    /* the content of an unreadable folder is unknown */
+    int why = access(path, F_OK) == 0 ? ENOENT : errno;
     if (why == ENOENT)
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
                     folder);
@@ -181,7 +182,7 @@ static bool open_once(pdl_str path, sql **out, pdl_err *err) {
     return false;
 }
 
-/* NULL where there can be none: everything is examined then. */
+/* Opens the index; NULL when there can be none: then every file is read. */
 static sql *open_index(const char *folder) {
     pdl_buf path = PDL_BUF;
     pdl_err err = {0};
@@ -200,7 +201,7 @@ static sql *open_index(const char *folder) {
 typedef struct indexed {
     pdl_str name;
     int64_t size, changed;
-    pdl_durable_summary s; /* texts in the arena */
+    pdl_durable_summary s; /* its texts are in the arena */
     char *path;
 } indexed;
 
@@ -268,7 +269,7 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
     to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
 }
 
-/* Its maker was killed before its first row: it is listed by its name and age, so that it can be
+/* Lists a file whose maker was killed before its first row, by its name and age, so that it can be
  * removed. */
 static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str path) {
     indexed *x = pdl_arena_new(l->arena, indexed);
@@ -279,13 +280,13 @@ static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str 
     return x;
 }
 
-/* A run is known by the name of its file: that of a copy is another than the one inside. */
+/* Names a run by the name of its file: a copy has another name than the id inside it. */
 static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     pdl_str name = pdl_str_sub(file, 0, file.n - (sizeof SUFFIX - 1));
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
 }
 
-/* Lists a file by the index, or by what is in it. A log beside the file means that the run is in
+/* Lists a file from the index, or by reading it. A log beside the file means that the run is in
  * progress, or was killed. */
 static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);

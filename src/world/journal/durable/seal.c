@@ -1,7 +1,7 @@
-/* seal.c -- checksums of the answers in a journal, which would be believed if a bit of them were
- * another. Each is followed by a line with its checksum, which JSON never has. Disks and memory
- * flip bits now and then; SQLite notices that where it needs the bytes to find a row, but not in
- * the text of a row.
+/* seal.c -- checksums for the answers in a journal, so that a flipped bit is detected. Disks and
+ * memory flip bits now and then; SQLite notices that when it needs the bytes to find a row, but
+ * not in the text of a row. Each answer is followed by a line with its checksum, which JSON
+ * never has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +11,10 @@
 
 #include "base/banned.h"
 
-enum { SEAL = 18 }; /* bytes of "\n#" and sixteen digits */
+enum { SEAL = 18 }; /* length of "\n#" and sixteen digits */
 
-/* FNV-1a: each byte changes all bits that follow. The checksum does not keep a person from changing
- * an answer. */
+/* Computes an FNV-1a checksum: each byte changes all bits that follow. It does not prevent a person
+ * from changing an answer. */
 static void put_seal(pdl_str text, char out[SEAL + 1]) {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < text.n; i++) h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
@@ -33,7 +33,8 @@ pdl_str pdl_store_seal(pdl_str text, pdl_buf *out) {
 
 bool pdl_store_unseal(pdl_str *text) {
     char seal[SEAL + 1];
-    if (!text->p || text->n < SEAL || text->p[text->n - SEAL] != '\n') return true; /* has none */
+    /* the text has no checksum */
+    if (!text->p || text->n < SEAL || text->p[text->n - SEAL] != '\n') return true;
     pdl_str whole = pdl_str_sub(*text, 0, text->n - SEAL),
             kept = pdl_str_sub(*text, text->n - SEAL, text->n);
     put_seal(whole, seal);

@@ -1,5 +1,6 @@
-/* store.c -- see store.h. The log of SQLite (WAL) makes a commit one append. Between two syncs the
- * file is a prefix of what was committed: SQLite syncs the log before it takes it in.
+/* store.c -- opens, writes and reads the file of a durable run; see store.h. The log of SQLite
+ * (WAL) makes a commit one append. Between two syncs the file is a prefix of what was committed:
+ * SQLite syncs the log before it copies it into the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +49,7 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, at REAL, place TEXT NOT NULL, text TEXT NOT "  \
     "NULL)"
 
-/* All objects of a journal. Another object in a file is not ours. */
+/* All objects of a journal. A file with any other object is refused. */
 static const sql_object objects[] = {
     {"run", RUN},           {"runs", RUNS},           {"effects", EFFECTS},
     {"attempts", ATTEMPTS}, {"messages", MESSAGES},   {"messages_hash", MESSAGES_HASH},
@@ -131,7 +132,8 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* A log that is shared through memory does not work over a network. */
+/* Returns true on a network file system, where a log that is shared through memory does not
+ * work. */
 static bool is_far(const char *path, const char **what) {
     static const struct {
         uint32_t magic;
@@ -148,8 +150,8 @@ static bool is_far(const char *path, const char **what) {
     return false;
 }
 
-/* Of the log before it is taken in and written again from its begin. To write over what is there
- * costs a sync less than to let the log grow, so it is short: four megabytes. */
+/* The length of the log, in pages, before it is copied into the file and written again from its
+ * beginning. Overwriting costs a sync less than growing, so it is short: four megabytes. */
 #define MOST_PAGES "1000"
 
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
@@ -167,8 +169,9 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
                         err);
 }
 
-/* SQLite makes a log by way of a file that it removes. Without this the removal may be lost in a
- * power cut while the log is kept: the file would be found again and undo all that followed. */
+/* Syncs the folder. SQLite makes a log by way of a file that it removes. Without this the removal
+ * may be lost in a power cut while the log is kept: the file would be found again and undo
+ * everything that followed. */
 static bool sync_folder(const pdl_store *s, pdl_err *err) {
     pdl_str path = pdl_sql_path(s->q);
     size_t slash = pdl_str_rfind(path, PDL_STR("/"));
@@ -236,7 +239,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     pdl_store *s = PDL_NEW(pdl_store);
     s->full = full;
     bool ok = pdl_sql_open(path, &reading, &s->q, err);
-    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused stays as it was */
+    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused stays unchanged */
     ok = ok && check_file(s, err);
     if (ok && writes) {
         s->writes = true;
@@ -249,7 +252,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     return ok;
 }
 
-/* Of a run that was killed the head of the file may be in its log alone. */
+/* Returns true when the head of the file may be only in its log, as after a kill. */
 static bool is_by_log(pdl_str path) {
     sql *q = NULL;
     pdl_err ignored = {0};
@@ -271,7 +274,8 @@ bool pdl_store_has_log(pdl_str path) {
     return there;
 }
 
-/* Is it a journal of this schema or a later one? Newer ones are refused when they are opened. */
+/* Returns true for a journal of this schema or a later one. Newer ones are refused when they are
+ * opened. */
 static bool is_since(pdl_str path, unsigned char first) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
@@ -312,7 +316,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
     pdl_err ignored = {0};
     bool one_file = s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole &&
                     pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
-    (void)one_file; /* when it fails, the log stays beside it for the next reader */
+    (void)one_file; /* on failure the log stays beside it for the next reader */
     pdl_err_fini(&ignored);
     pdl_log_room_fini(&s->room);
     pdl_sql_close(s->q);
@@ -332,10 +336,10 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
         s->q, level == 2 ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err);
 }
 
-/* The level is changed outside of transactions alone. */
+/* Begins a transaction. The level of syncing can only be changed outside transactions. */
 static bool begin(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
-    if (!s->level) { /* opened, and nothing was written yet: the file is as it was until here */
+    if (!s->level) { /* the file was opened and not written: until here it is unchanged */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
@@ -360,7 +364,7 @@ static bool end(pdl_store *s, pdl_err *err) {
     return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
 }
 
-/* A commit at level 2 syncs the log with all that was appended before. */
+/* Commits. At level 2 that syncs the log with everything that was appended before. */
 bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
     if (!sync || !s->full || !s->dirty) return end(s, err);
     if (!(s->in_transaction && s->level == 2)) {
@@ -498,7 +502,7 @@ struct each_effect {
     store_fn *fn;
     void *user;
     bool more, damaged;
-    pdl_buf place; /* damaged: of the row */
+    pdl_buf place; /* damaged: place of the row */
 };
 
 static bool on_effect(void *user, sql *q, sql_row *row) {
@@ -575,7 +579,7 @@ static bool read_keys(pdl_store *s, pdl_err *err) {
     return true;
 }
 
-/* The first row whose number is not below x. */
+/* Returns the index of the first row whose number is not below x. */
 static size_t place_of(const row_keys *k, int64_t x) {
     size_t lo = 0;
     PDL_BISECT(lo, k->n, k->p[mid].x < x);
@@ -650,7 +654,7 @@ static bool on_message(void *user, sql *q, sql_row *row) {
 bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                        pdl_err *err) {
     struct found_message f = {0};
-    /* Reading inside of the transaction that follows costs no further locks. */
+    /* reading inside the transaction that follows costs no further locks */
     if (s->writes && s->level && !begin(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, on_message, &f, err))
         return false;
@@ -674,7 +678,7 @@ static bool on_node(void *user, sql *q, sql_row *row) {
     return false;
 }
 
-/* A crafted file may hold a ring: a node comes after those above it. */
+/* Appends the list. A crafted file may hold a ring, so a node must come after those above it. */
 bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
     PDL_VEC(pdl_buf) all = {0};
     bool ok = true;

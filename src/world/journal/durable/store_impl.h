@@ -1,4 +1,4 @@
-/* store_impl.h -- inside of the file of durable runs. Private to the files store*.c.
+/* store_impl.h -- the types that the files store*.c share. Private to them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "journal/store.h"
 #include "sqlite/sql.h"
 
-/* Their texts are in store.c. */
+/* The statements; store.c has their texts. */
 typedef enum {
     ST_BEGIN,
     ST_COMMIT,
@@ -58,8 +58,8 @@ typedef enum {
     ST_COUNT
 } statement;
 
-/* Rows by a number, in its order, equal ones in that of their ids. An index in the file would have
- * to be written with each effect, and only a run that continues looks. */
+/* Rows sorted by a number, equal ones by their ids. An index in the file would have to be written
+ * with each effect, and only a resumed run needs it. */
 typedef struct row_keys {
     struct keyed_row {
         int64_t x, id;
@@ -72,19 +72,19 @@ struct pdl_store {
     bool in_transaction, writes, dirty;
     bool full;      /* a sync reaches the disk */
     int level;      /* value of PRAGMA synchronous: 1 or 2 */
-    int next_level; /* its value for the transaction that begins next */
+    int next_level; /* the value for the next transaction */
     size_t pending;
-    row_keys by_key, by_parent; /* rows that were there when they were first looked for */
+    row_keys by_key, by_parent; /* rows that existed at the first search */
     bool has_keys;
     log_room room;
 };
 
-/* seal.c: the text with its checksum, in out; nothing where there is none. */
+/* seal.c. Returns the text with its checksum, in out; an empty text stays empty. */
 pdl_str pdl_store_seal(pdl_str text, pdl_buf *out);
-/* Takes the checksum off; false: the text is not what was written. */
+/* Removes the checksum. Returns false when the text is not what was written. */
 PDL_MUST bool pdl_store_unseal(pdl_str *text);
 
-/* Runs a statement that changes the file, inside of a transaction. */
+/* Runs a statement that changes the file, inside a transaction. */
 PDL_MUST bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n,
                               pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* store_rewrite.c -- every text of a journal written again, for a copy without keys.
+/* store_rewrite.c -- writes every text of a journal again, for a copy without keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ struct rewriting {
     bool ok;
 };
 
-/* NULL stays NULL. */
+/* Rewrites a text; NULL stays NULL. */
 static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
     *out = PDL_BUF;
     if (!text.p) return text;
@@ -22,7 +22,7 @@ static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
     return pdl_buf_str(out);
 }
 
-/* The request has no checksum; what came back has. */
+/* Rewrites the texts of a row. The request has no checksum; the answer has one. */
 static bool on_texts(void *user, sql *q, sql_row *row) {
     struct rewriting *r = user;
     pdl_buf b[4], sealed[4];

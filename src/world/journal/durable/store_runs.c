@@ -83,7 +83,7 @@ bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
 typedef struct row_reader {
     store_row_fn *fn;
     void *user;
-    int64_t damaged; /* number of the row; 0: none */
+    int64_t damaged; /* number of the damaged row; 0 when there is none */
 } row_reader;
 
 static bool on_row(void *user, sql *q, sql_row *row) {

@@ -1,6 +1,5 @@
-/* written_files.c -- files that the program of a durable run writes: what they were before the
- * first write and how much of them was acknowledged, so that a run that continues finds them as it
- * left them.
+/* written_files.c -- files that the program of a durable run writes: their state before the first
+ * write and how much of them was acknowledged, so that a resumed run finds them as it left them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +39,7 @@ static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
     return pdl_store_each_file(d->store, on_file, k, err);
 }
 
-/* The file at path is open in the middle of what earlier processes wrote. */
+/* Finds a file that is open in the middle of what earlier processes wrote. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
     while (i < d->open_files.n && !pdl_str_is(path, d->open_files.p[i])) i++;
@@ -103,14 +102,14 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong; /* NULL: what is wrong is kept by path, of writes without an end */
-    PDL_VEC(char *) open; /* paths of writes that have no end */
-    bool cuts;            /* false: it only finds what is wrong */
+    pdl_buf *wrong;       /* NULL: problems are stored by path, for writes without an end */
+    PDL_VEC(char *) open; /* paths of writes without an end */
+    bool cuts;            /* false: it only looks for problems */
     pdl_err *err;
     bool ok;
 };
 
-/* The path that a recorded write names; owned; NULL: none. */
+/* Returns the path that a recorded write names; owned; NULL when there is none. */
 static char *recorded_path(const store_effect *row) {
     pdl_val request;
     pdl_err ignored = {0};
@@ -144,7 +143,7 @@ static void complain(struct cutting *c, pdl_str path, const char *why) {
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
 
-/* The first write to it has no end, or failed. The content from before stays. */
+/* Returns the length when the first write has no end, or failed. The earlier content stays. */
 static int64_t length_for_first(const store_file *f, const struct stat *st, bool open) {
     bool same = (int64_t)st->st_dev == f->device && (int64_t)st->st_ino == f->inode;
     if (!open) return -1;
@@ -152,7 +151,7 @@ static int64_t length_for_first(const store_file *f, const struct stat *st, bool
     return same && st->st_size > f->before ? f->before : -1;
 }
 
-/* How long the file has to be; -1: it is as it was left. */
+/* Returns the required length of a file; -1 when it is as it was left. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
     if (f->size == -1) return length_for_first(f, st, open);
@@ -174,7 +173,7 @@ static bool cut_file(void *user, const store_file *f) {
     bool there = stat(path, &st) == 0;
     int64_t length = -1;
     const run_override *way = pdl_durable_override(c->d, f->path, false);
-    if (way && strcmp(way->place, "all") != 0) { /* the user knows: as it is */
+    if (way && strcmp(way->place, "all") != 0) { /* the user knows about it: leave it unchanged */
         pdl_free(path);
         return true;
     }

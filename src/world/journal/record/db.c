@@ -1,5 +1,6 @@
-/* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed.
- * Nothing is synced to the disk: a recording need not survive a power cut.
+/* db.c -- writes and reads the rows of a recording; see db.h. The rollback journal of SQLite keeps
+ * the file valid when the process is killed. Nothing is synced to the disk: a recording need not
+ * outlive a power cut.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +46,7 @@ static const char schema[] =
 
 #define COLUMNS "id, key, place, seq, kind, hash, request, start, seconds, pieces, reply, error"
 
-/* Statements that are prepared once. */
+/* The statements, which are prepared once. */
 typedef enum {
     ST_BEGIN,
     ST_COMMIT,
@@ -102,9 +103,9 @@ static bool is_new(db *d, pdl_err *err) {
                                 PDL_FMT(path));
 }
 
-/* The transaction stays open for the first rows: a process that is killed before them leaves a file
- * without anything, which pdl_sql_make takes as new. Another one that waited for such a process may
- * find its recording, so it looks again. */
+/* Makes the file. The transaction stays open for the first rows: a process that is killed before
+ * them leaves an empty file, which pdl_sql_make treats as new. A process that waited for it may
+ * find its recording, so it checks again. */
 bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
@@ -168,7 +169,7 @@ size_t pdl_journal_db_pending(const db *d) { return d->pending; }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Runs a statement inside of the transaction, which the first statement begins. */
+/* Runs a statement inside the transaction, which the first statement begins. */
 static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
     assert(s != ST_BEGIN && s != ST_COMMIT && (n == 0 || args));
     d->pending++;

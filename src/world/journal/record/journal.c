@@ -1,4 +1,5 @@
-/* journal.c -- see journal.h: what both directions share; keys of effects, errors as text.
+/* journal.c -- the part that recording and replaying share: keys of effects, errors as text; see
+ * journal.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* Takes request, whose paths were already moved. */
+/* Appends the request as it is compared. Takes request, whose paths were already moved. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));
@@ -25,8 +26,8 @@ static pdl_val put_shown(pdl_val request, bool twice) {
     return request;
 }
 
-/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and
- * control parameters are not in the request. */
+/* Makes the identity of an effect: its place, number and kind, and the hash of its request. Secrets
+ * and control parameters are not in the request. */
 bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
@@ -88,8 +89,7 @@ static bool is_of_path(char c) {
     return u >= 0x80 || pdl_cp_is_alnum(u) || strchr("/._-", c);
 }
 
-/* text with the path `to` in place of the path `from`, which may begin and end anywhere but inside
- * of another path. */
+/* Returns text with the path `from`, which must not be inside another path, replaced by `to`. */
 static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     pdl_buf b = PDL_BUF;
     size_t done = 0;
@@ -108,8 +108,9 @@ static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     return pdl_text_of_buf(&b);
 }
 
-/* A message about the file that e asks for has its path as this run writes it, which depends on
- * where the run was started; the recording has it as in its requests. */
+/* Changes the path in a message about the file that e requests: a message has the path as this
+ * run writes it, which depends on where the run was started; the recording has it as in its
+ * requests. */
 static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, bool record) {
     pdl_vref path = pdl_dict_getz(e->request, "path"), shown = pdl_dict_getz(e->request, "shown");
     if (!pdl_is_str(path)) return pdl_text(text);
@@ -121,7 +122,8 @@ static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, 
     return out;
 }
 
-/* Source places are not stored: the block that asks in the replay has its own. */
+/* Returns an error as a dict. Source places are not stored: the block that requests the effect in
+ * the replay has its own. */
 pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e) {
     assert(e->kind != PDL_E_NONE);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));

@@ -1,4 +1,4 @@
-/* record.c -- see journal.h: forwards effects to the next world and writes down the replies.
+/* record.c -- forwards effects to the next world and writes down the replies; see journal.h.
  *
  * A transaction per row would cost more than most effects; one transaction per run would lose
  * everything when the process is killed. So rows are collected in transactions that are committed
@@ -17,7 +17,7 @@
 
 enum {
     MOST_PENDING = 4096, /* writes in one transaction */
-    COMMIT_MS = 20       /* a wait longer than this is begun with a commit */
+    COMMIT_MS = 20       /* a longer wait begins with a commit */
 };
 
 /* An effect that is in flight. */
@@ -27,12 +27,12 @@ typedef struct open_effect {
     uint32_t id;
     int64_t row;
     double start;
-    pdl_buf pieces;  /* JSON list without its closing bracket; empty: none */
-    pdl_redactor redactor; /* for the pieces: a secret may be spread over several */
+    pdl_buf pieces;        /* JSON list without its closing bracket; empty when there are none */
+    pdl_redactor redactor; /* for the pieces, since a secret may be spread over several */
     struct open_effect *prev, *next;
 } open_effect;
 
-/* A block that runs. */
+/* A block in progress. */
 typedef struct open_block {
     const pdl_block *block;
     uint32_t fiber;
@@ -42,7 +42,7 @@ typedef struct open_block {
 typedef struct recorder {
     pdl_journal base;
     bool blocks, has_rows;
-    size_t n_known; /* secrets when the first row was written */
+    size_t n_known; /* number of secrets when the first row was written */
     open_effect *open;
     PDL_VEC(open_block) running;
     int64_t committed_ms;
@@ -96,7 +96,8 @@ static void add_piece(open_effect *o, pdl_str text) {
     pdl_json_quote(text, 0, &o->pieces);
 }
 
-/* Appends pieces without secrets: text that is held back follows with a later piece, or at the end.
+/* Appends pieces without secrets: text that is held back follows with a later piece, or at the
+ * end.
  */
 static void note_piece(open_effect *o, pdl_str text, bool end) {
     pdl_buf clean = PDL_BUF;
@@ -119,8 +120,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
-/* A value that the redaction covers has its form still, which a replay asks for; of an error the
- * kind is kept. Takes v. */
+/* Returns the placeholder of a value that the redaction covers: it keeps the form of its kind,
+ * which a replay needs; for an error the kind is kept. Takes v. */
 static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val v,
                                const pdl_reply *reply) {
     if (!reply->err.kind) return pdl_redact_leaves(m, label, v);
@@ -130,14 +131,15 @@ static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val 
     return pdl_dict_putz(v, "hint", pdl_textz(""));
 }
 
-/* Reply or error as JSON text. */
+/* Appends reply or error as JSON text. */
 static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply,
                         pdl_buf *out, pdl_err *err) {
     pdl_str folder = pdl_journal_form_of(&r->base).folder;
     pdl_val v =
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     pdl_label label = pdl_effect_label(e) | reply->err.label;
-    bool is_person = e->kind == PDL_EFFECT_approval; /* yes or no: nothing of the question */
+    /* yes or no, without anything of the question */
+    bool is_person = e->kind == PDL_EFFECT_approval;
     if (!is_person && pdl_redaction_covers(r->base.redaction, label))
         v = redacted_answer(r->base.redaction, label, v, reply);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
@@ -243,7 +245,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* Commits before a wait that may be long. Right after a commit the wait is cut short instead, and
+/* Commits before a wait that may be long. Right after a commit the wait is shortened instead, and
  * the next poll commits. */
 static bool poll(pdl_world *w, int timeout_ms) {
     recorder *r = of(w);
@@ -304,9 +306,9 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* --- secrets that became known when rows were written already --------------------------------- */
+/* --- secrets that became known after rows were written --------------------------------------- */
 
-/* The texts of a row without secrets; NULL: they had none. */
+/* Removes secrets from a text of a row; *text is NULL when it had none. */
 static void clean_text(const recorder *r, pdl_str *text, pdl_buf *out, bool *any) {
     if (!text->p) return;
     pdl_redact_lines(r->base.secrets, *text, out);
@@ -339,8 +341,8 @@ static bool clean_info(recorder *r, const char *key, pdl_err *err) {
     return ok;
 }
 
-/* A key that was read from a file or made by code becomes a secret when a call uses it: rows
- * written before still hold it, so they are cleaned. */
+/* Cleans the rows. A key that was read from a file or made by code becomes a secret when a call
+ * uses it, and rows that were written before contain it. */
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
     if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets))

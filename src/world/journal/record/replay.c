@@ -1,8 +1,8 @@
-/* replay.c -- see journal.h: answers effects from the file and forwards nothing.
+/* replay.c -- answers effects from the file and forwards nothing; see journal.h.
  *
  * Two effects with the same identity get the recorded answers in their order. Models and code are
  * answered by poll, in the order of their requests, because a run expects their replies only there;
- * what the machine waits for at once is answered inside of start.
+ * effects that the machine waits for at once are answered inside start.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,24 +15,25 @@
 typedef struct replay_answer {
     pdl_effect *e;
     pdl_val pieces; /* list of texts, or absent */
-    pdl_val value;  /* present: the reply; absent: err */
+    pdl_val value;  /* set: the reply; absent: see err */
     pdl_err err;
-    double seconds; /* it took, as the row says */
+    double seconds; /* duration in the row */
 } answer;
 
 typedef struct replayer {
     pdl_journal base;
     PDL_VEC(answer) queue; /* from head on */
     size_t head;
-    pdl_idmap used;   /* ids of the rows that were used */
-    pdl_buf recorded; /* folder of the program at the recording, with a slash; empty: none */
-    uint32_t busy;    /* id of the effect whose pieces are being delivered; 0: none */
-    bool cancelled;   /* the busy one was cancelled */
+    pdl_idmap used; /* ids of the rows that were used */
+    /* folder of the program at the recording, with a slash; empty when there is none */
+    pdl_buf recorded;
+    uint32_t busy;  /* id of the effect whose pieces are being delivered; 0 when none is */
+    bool cancelled; /* the busy one was cancelled */
 } replayer;
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
 
-/* --- looking up ------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------- */
 
 struct lookup {
     replayer *r;
@@ -74,7 +75,7 @@ static bool on_row(void *user, const db_effect *row) {
     return false;
 }
 
-/* The error of an effect that was not recorded. */
+/* Sets the error of an effect that was not recorded. */
 static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id,
                          pdl_err *err) {
     pdl_err_set(err, PDL_E_replay, e->loc,
@@ -85,7 +86,7 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
     err->uncatchable = true;
 }
 
-/* Fails the effect: the file cannot be read, or its row is no answer. Takes err. */
+/* Fails the effect, because the file cannot be read, or its row has no valid answer. Takes err. */
 static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err) {
     if (was_read) {
         pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s",
@@ -108,9 +109,9 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Older recordings made identities from the request with its secrets and with its paths as the
- * program was called, in its own folder also with "./" before them; the path of a file to read
- * occurred twice. */
+/* Searches with the identities of older recordings, which were made from the request with its
+ * secrets and with its paths as the program was called, in its own folder also with "./" before
+ * them; the path of a file to read occurred twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
@@ -142,7 +143,7 @@ static void find_answer(replayer *r, answer *a) {
     bool ok = pdl_journal_db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
-        pdl_drop(a->value); /* an answer that was good, out of a row that is not */
+        pdl_drop(a->value); /* the answer is valid, but its row is not */
         pdl_err_fini(&a->err);
         a->pieces = a->value = pdl_absent();
         refuse_row(r, a, ok, &err);
@@ -156,7 +157,7 @@ static void find_answer(replayer *r, answer *a) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* The run streams but the recorded one did not: the text is delivered in one piece. */
+/* Delivers the text in one piece, because the run streams but the recorded one did not. */
 static void give_whole_text(const answer *a) {
     pdl_vref stream =
         a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();

@@ -1,4 +1,5 @@
-/* times.c -- see times.h. A place may occur more than once: its times are used in their order.
+/* times.c -- reads the times of a recording; see times.h. A place may occur more than once: its
+ * times are used in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +36,8 @@ static place_times *at(pdl_times *t, pdl_str place) {
     return p;
 }
 
-/* The id of a block that is tried again has the attempt's number when it ends, not when it begins.
+/* Returns the place without the number of an attempt, which the id of a retried block has when it
+ * ends, but not when it begins.
  */
 static pdl_str without_attempt(pdl_str place) {
     size_t dot = pdl_str_rfind(place, PDL_STR("."));
@@ -98,7 +100,7 @@ int64_t pdl_times_of(void *user, const pdl_event *e) {
     bool begins = e->kind == PDL_EVENT_block_begin,
          ends = e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail,
          reply = e->kind == PDL_EVENT_reply;
-    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no recording */
+    if (e->kind == PDL_EVENT_piece) return 0; /* no recording has the time of a piece */
     if (!begins && !ends && !reply) return t->latest;
     pdl_buf place = PDL_BUF;
     pdl_path_text(reply ? e->effect->place : e->path, &place);
