@@ -51,7 +51,7 @@ const long = () => page.evaluate(() => {
   new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: "longtask", buffered: true });
 });
 const started = Date.now();
-await page.goto(address);
+await page.goto(`${address}#boxes`);
 const out = {};
 if (what === "large") {
   await page.waitForSelector("#box-0");

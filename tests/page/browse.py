@@ -39,6 +39,16 @@ class Browser:
     def __init__(self, modules, chromium, folder):
         self.modules, self.chromium, self.folder, self.steps = modules, chromium, folder, []
 
+    def open(self, url, *options):
+        """The page with the boxes of the run."""
+        self.steps.append(["open", url if "#" in url else url + "#boxes", *options])
+        return len(self.steps) - 1
+
+    def read(self, url, *options):
+        """The page as it opens: the document of the run."""
+        self.steps.append(["open", url, *options])
+        return len(self.steps) - 1
+
     def __getattr__(self, word):
         return lambda *args: self.steps.append([word, *args]) or len(self.steps) - 1
 

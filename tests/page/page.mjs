@@ -60,7 +60,7 @@ const words = {
     page = await page.context().newPage();
     tabs.push(page);
     watch();
-    await page.goto(address);
+    await page.goto(`${address}/#boxes`);
     await page.waitForSelector("body[data-ready]");
   },
   turn: (n) => (page = tabs[n]) && true,

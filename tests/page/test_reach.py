@@ -106,7 +106,7 @@ def test_links(b, folder):
     problems.append(b.problems())
     for bad in ("#box-99999999", "#<script>", "#box-x", "#7", "#box-"):
         b.open("file://%s%s" % (html, bad))
-        b.wait("#box-0")
+        b.wait(":is(#box-0, #document article):visible")
         problems.append(b.problems())
     out = b.run()
     v.end()

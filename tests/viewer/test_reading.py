@@ -11,6 +11,7 @@ import pytest
 
 from ..checks import check
 from ..harness.choice import Choice, ROOT
+from .test_view import View
 
 HERE = pathlib.Path(__file__).resolve().parent
 PDL = str(Choice.build / "pdl")
@@ -99,6 +100,38 @@ def test_recorded_shape(name):
         r = view(example + ".journal", "--source", example + ".pdl", *words, cwd=EXAMPLES)
         check("pdl view of %s" % example, r.returncode == 0, r.stderr.decode())
         judge(name + suffix, r.stdout.decode())
+
+
+def test_served(folder):
+    """The same document as the page asks for it: ranges of items, what is inside of one, calls."""
+    v = View("patterns/team.journal", "--source", "patterns/team.pdl", cwd=EXAMPLES)
+    try:
+        v.open()
+        def get(path, want=200):
+            status, _, body = v.ask(path)
+            check("%s: %d" % (path, want), status == want, status, body)
+            return json.loads(body) if status == 200 else None
+        run, = get("/api/runs")["runs"]
+        check("title and facts", run["title"] == "An agent as a tool of another" and run["ended"] == "Finished" and "6 model calls" in run["facts"], run)
+        top = get("/api/0/document/0/100")
+        shapes = [x["shape"] for x in top["items"]]
+        check("the document", shapes == ["set-up", "piece", "work"] and top["total"] == 3, shapes)
+        check("pieces", top["items"][1]["text"] == "It is warm and sunny in Rome.\nRome shines.\n" and top["items"][1]["source"]["line"] == 11, top["items"][1])
+        check("a range", [x["id"] for x in get("/api/0/document/1/2")["items"]] == [x["id"] for x in top["items"][1:3]])
+        work = top["items"][2]
+        turns = get("/api/0/inside/%d/0/9" % work["id"])
+        check("turns", [x["title"] for x in turns["items"]] == ["Turn 1", "Turn 2"], turns)
+        inside = get("/api/0/inside/%d/0/9" % turns["items"][0]["id"])["items"]
+        check("a tool", inside[1]["shape"] == "tool" and inside[1]["call"] == 2 and inside[1]["args"] == [{"name": "question", "text": "How is the weather in Rome?"}], inside)
+        call = get("/api/0/call/4")
+        check("a call", call["model"] == "openai/gpt-4o-mini" and call["same"] == 2 and call["same_call"] == 3 and call["messages"][-1] == {"role": "observation", "text": "21 \u00b0C and sun in Rome"}
+              and call["reply"] == "It is warm and sunny in Rome." and call["tokens_in"] > 100, call)
+        calls = get("/api/0/calls")
+        check("calls in time", [c["call"] for c in calls["items"]] == [1, 2, 3, 4, 5, 6] and all(c["start"] < c["end"] for c in calls["items"]), calls)
+        for path in "call/0", "call/7", "call", "inside/999999/0/9", "inside/1/0", "document/0", "document/x/1", "calls/1":
+            get("/api/0/" + path, 404)
+    finally:
+        v.end()
 
 
 def test_files(folder):

@@ -206,6 +206,11 @@ static void find_places(pdl_doc *d) {
     }
 }
 
+uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place) {
+    uintptr_t found = (uintptr_t)pdl_map_find(&d->places, place);
+    return found ? (uint32_t)(found - 1) : (uint32_t)d->boxes.n;
+}
+
 static bool is_around(const pdl_doc *d, uint32_t i, pdl_str place) {
     for (; !pdl_str_eq(d->boxes.p[i].place, place); i = d->boxes.p[i].parent)
         if (!i) return false;

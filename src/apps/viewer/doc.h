@@ -64,6 +64,8 @@ pdl_vref pdl_box_get(const pdl_box *b, const char *key);
  * that repeats one before it names the block that has that (machine/trace/fold_same.c). Absent: v
  * holds no list. Where the block that is named is missing, what follows it. */
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v);
+/* The box of the model with this `pdl__id`; the number of all boxes: there is none. */
+uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place);
 /* Is the value a block: a dict with a text as its "kind"? */
 bool pdl_doc_is_block(pdl_vref v);
 /* Does the member of a block hold facts of its execution ("pdl__result"), no part of the source? */

@@ -11,6 +11,7 @@
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
 #include "viewer/program_text.h"
+#include "viewer/reading/reading_json.h"
 
 #include "base/banned.h"
 
@@ -73,12 +74,27 @@ static void put_hash(pdl_str text, pdl_buf *out) {
     PDL_PUT(out, "'");
 }
 
-static void put_data(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+/* Appends the whole document: a page of one file has no server. */
+static void put_document(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    pdl_reading_json_head(r, s, out);
+    pdl_json_put_key(out, "items");
+    pdl_reading_json_all(r, s, out);
+    pdl_json_put_key(out, "sent");
+    pdl_json_open(out, '[');
+    for (uint32_t i = 1; i <= r->n_calls; i++) pdl_reading_json_call(r, s, i, out);
+    pdl_buf_putc(out, ']');
+    pdl_json_put_key(out, "spans");
+    pdl_reading_json_calls(r, r->n_calls, out);
+}
+
+static void put_data(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+    const pdl_doc *d = r->doc;
     pdl_buf_putc(out, '{');
     pdl_json_put_text(out, "name", title);
     pdl_doc_json_totals(d, out);
     if (d->notice) pdl_json_put_text(out, "notice", pdl_str_of(d->notice));
     pdl_view_source_json(s, out);
+    put_document(r, s, out);
     PDL_PUT(out, ",\"list\":[");
     for (uint32_t i = 0; i < d->boxes.n; i++) {
         if (i) PDL_PUT(out, ",\n");
@@ -93,13 +109,14 @@ static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
     return pdl_str_sub(html, a, to.n ? pdl_str_find(html, to, a) : html.n);
 }
 
-void pdl_page_export(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+void pdl_page_export(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
     pdl_buf style = PDL_BUF, script = PDL_BUF, data = PDL_BUF;
     pdl_str html = content(pdl_page_named(PDL_STR("index.html")));
     pdl_buf_put(&style, content(pdl_page_named(PDL_STR("style.css"))));
+    pdl_buf_put(&style, content(pdl_page_named(PDL_STR("document.css"))));
     pdl_page_colours(&style);
     put_scripts(&script);
-    put_data(d, s, title, &data);
+    put_data(r, s, title, &data);
     PDL_PUT(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                  "img-src data:; style-src ");

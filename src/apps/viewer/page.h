@@ -25,8 +25,9 @@ const pdl_page_file *pdl_page_named(pdl_str name);
 void pdl_page_colours(pdl_buf *out);
 
 /* One self-contained HTML file that shows the run, appended. s: its source. */
+struct pdl_reading;
 struct pdl_view_source;
-void pdl_page_export(const pdl_doc *d, const struct pdl_view_source *s, pdl_str title,
+void pdl_page_export(const struct pdl_reading *r, const struct pdl_view_source *s, pdl_str title,
                      pdl_buf *out);
 
 #endif

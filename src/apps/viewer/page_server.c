@@ -17,6 +17,7 @@
 #include "viewer/lanes.h"
 #include "viewer/live.h"
 #include "viewer/page.h"
+#include "viewer/reading/reading_json.h"
 #include "viewer/read_files.h"
 #include "viewer/shown_run.h"
 
@@ -30,6 +31,8 @@ enum {
     RECEIVE_MS = 30000,
     SEND_MS = 30000,
     BOXES_AT_ONCE = 500,
+    ITEMS_AT_ONCE = 500,
+    CALLS_AT_ONCE = 20000,
     FRAME_MS = 33,            /* between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
     MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
@@ -85,6 +88,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
         pdl_buf_putc(&b, '{');
         pdl_json_put_text(&b, "name", pdl_str_of(r->name));
         pdl_doc_json_totals(r->doc, &b);
+        pdl_reading_json_head(r->reading, r->source, &b);
         if (r->doc->notice) pdl_json_put_text(&b, "notice", pdl_str_of(r->doc->notice));
         pdl_buf_putc(&b, '}');
     }
@@ -157,6 +161,39 @@ static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
+/* A range of the document, of what is inside of an item, or one call. */
+static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word,
+                            const uint32_t *at) {
+    pdl_buf b = PDL_BUF;
+    const pdl_reading *d = r->reading;
+    if (pdl_str_is(word, "document"))
+        pdl_reading_json_items(d, r->source, at[0], at[1] < ITEMS_AT_ONCE ? at[1] : ITEMS_AT_ONCE,
+                               &b);
+    else if (pdl_str_is(word, "inside") && at[0] < d->items.n)
+        pdl_reading_json_inside(d, r->source, at[0], at[1],
+                                at[2] < ITEMS_AT_ONCE ? at[2] : ITEMS_AT_ONCE, &b);
+    else if (pdl_str_is(word, "call") && at[0] && at[0] <= d->n_calls)
+        pdl_reading_json_call(d, r->source, at[0], &b);
+    else if (pdl_str_is(word, "calls"))
+        pdl_reading_json_calls(d, CALLS_AT_ONCE, &b);
+    if (b.len)
+        pdl_access_answer_json(x, &b);
+    else
+        pdl_access_refuse(x, 404, "There is no such thing here.");
+    if (!b.len) pdl_buf_fini(&b);
+}
+
+/* How many numbers a request of the document has; 0: the word is no request of it. */
+static size_t numbers_of(pdl_str word) {
+    static const struct {
+        const char *word;
+        size_t n;
+    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pdl_str_is(word, words[i].word)) return words[i].n + 1;
+    return 0;
+}
+
 /* The whole trace, as it was read: of a damaged one what is shown. */
 static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
@@ -171,13 +208,13 @@ static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
 
 /* /api/RUN/WORD/NUMBER...; what there is not is 404. */
 static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
-    uint32_t run = 0, at[2] = {0};
+    uint32_t run = 0, at[3] = {0};
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
     bool ok = read_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1 && run < v->opt.n_runs;
     pdl_str rest = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
     size_t end = pdl_str_find(rest, PDL_STR("/"), 0);
     pdl_str word = pdl_str_sub(rest, 0, end);
-    size_t n = end == PDL_NOT_FOUND ? 0 : read_numbers(pdl_str_sub(rest, end + 1, rest.n), at, 2);
+    size_t n = end == PDL_NOT_FOUND ? 0 : read_numbers(pdl_str_sub(rest, end + 1, rest.n), at, 3);
     const pdl_view_run *r = ok ? v->opt.runs[run] : NULL;
     bool box = r && n && at[0] < r->doc->boxes.n;
     if (r && pdl_str_is(word, "source"))
@@ -190,6 +227,8 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
         answer_find(r, x);
     else if (r && n && pdl_str_is(word, "line"))
         answer_line(r, x, at[0], at[1]); /* without a file that of the program */
+    else if (r && numbers_of(word) == n + 1)
+        answer_document(r, x, word, at);
     else if (box && n == 2 && pdl_str_is(word, "boxes"))
         answer_boxes(r, x, at[0], at[1]);
     else if (box && n == 1 && pdl_str_is(word, "text"))

@@ -47,7 +47,7 @@ void pdl_view_run_free(pdl_view_run *r) {
 }
 
 void pdl_view_html(const pdl_view_run *r, pdl_buf *out) {
-    pdl_page_export(r->doc, r->source, pdl_str_of(r->name), out);
+    pdl_page_export(r->reading, r->source, pdl_str_of(r->name), out);
 }
 
 void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out) {

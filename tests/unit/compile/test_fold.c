@@ -72,7 +72,8 @@ static const struct {
     {"data: '{\"a\": 1}'\nparser: json", "[]",
      "{\"kind\":\"data\",\"pdl__id\":\"data\",\"data\":{\"pdl__expr\":\"{\\\"a\\\": "
      "1}\",\"pdl__result\":\"{\\\"a\\\": 1}\"},"
-     "\"pdl__result\":\"{\\\"a\\\": 1}\",\"parser\":\"json\"}"},
+     "\"pdl__result\":\"{\\\"a\\\": 1}\",\"parser\":\"json\","
+     "\"pdl__parsed\":{\"a\":1}}"},
     {"for: {i: [1, 2]}\nmap: ${ i }\njoin: {as: array}", "[]",
      "{\"kind\":\"map\",\"pdl__id\":\"map\",\"for\":{\"pdl__expr\":{\"i\":[1,2]},\"pdl__result\":{"
      "\"i\":[1,2]}},\"map\":\"${ i }\","

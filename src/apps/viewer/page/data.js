@@ -89,6 +89,23 @@ export class ServedRun {
   find(query) {
     return askJson(`${this.base}/find`, query);
   }
+
+  // The document: {items, total}.
+  document(from, n) {
+    return askJson(`${this.base}/document/${from}/${n}`);
+  }
+
+  inside(id, from, n) {
+    return askJson(`${this.base}/inside/${id}/${from}/${n}`);
+  }
+
+  call(number) {
+    return askJson(`${this.base}/call/${number}`);
+  }
+
+  calls() {
+    return askJson(`${this.base}/calls`);
+  }
 }
 
 const BARS_AT_MOST = 2000;
@@ -181,6 +198,31 @@ export class EmbeddedRun {
 
   async find(query) {
     return findIn(this.list, (id) => this.list[id], query);
+  }
+
+  // The items from a number on up to an end, each with the next beside it.
+  range(at, end, from, n) {
+    const items = [];
+    let total = 0;
+    for (let i = at; i < end; i += 1 + (this.summary.items[i].inside ?? 0), total++)
+      if (total >= from && total < from + n) items.push(this.summary.items[i]);
+    return { items, total };
+  }
+
+  async document(from, n) {
+    return this.range(0, this.summary.items.length, from, n);
+  }
+
+  async inside(id, from, n) {
+    return this.range(id + 1, id + 1 + (this.summary.items[id].inside ?? 0), from, n);
+  }
+
+  async call(number) {
+    return this.summary.sent[number - 1];
+  }
+
+  async calls() {
+    return this.summary.spans;
   }
 }
 

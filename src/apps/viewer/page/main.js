@@ -10,6 +10,8 @@ import { Tree } from "./tree.js";
 import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
+import { DocumentView } from "./document.js";
+import { fillStrip } from "./strip.js";
 
 const KEYS = [
   ["arrows", "walk the tree: right opens, left closes"],
@@ -21,6 +23,9 @@ const KEYS = [
   ["d", "next difference of two runs"],
   ["c", "program"],
   ["t", "time"],
+  ["b", "the document, or its boxes"],
+  ["j, k", "in the document: the next item, the one before"],
+  ["], [", "in the document: the next call of a model, the one before"],
   ["?", "this help"],
   ["Escape", "close what is open"],
 ];
@@ -126,7 +131,7 @@ async function showBox(run, box, again) {
 
 // What the address says behind #: which runs are shown, and the box that is chosen: "#0,1", "#box-12", "#1;box-12".
 function readAddress() {
-  const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+))?$/.exec(location.hash) ?? [];
+  const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+)|boxes)?$/.exec(location.hash) ?? [];
   return { runs: runs?.split(",").map(Number) ?? [], box: box === undefined ? null : Number(box) };
 }
 
@@ -150,6 +155,18 @@ async function goToPlace(run, choose) {
   return boxes.length > 0;
 }
 
+// Keys that mean one thing in the document and another among the boxes.
+function documentKeys({ switchView, view }, panes, nextError) {
+  const both = (inDocument, inBoxes) => () => (isDocument() ? inDocument?.() : inBoxes?.());
+  const fault = () => document.querySelector("#document .fault")?.scrollIntoView({ block: "center" });
+  return {
+    b: switchView, j: both(() => view.walk(1)), k: both(() => view.walk(-1)), "]": both(() => view.step_(1)), "[": both(() => view.step_(-1)),
+    c: both(null, panes.code.toggle), t: both(null, panes.time.toggle), e: both(fault, nextError),
+    "/": both(() => (switchView(), panes.find.set(true)), () => panes.find.set(true)),
+    Escape: () => (view.opened && isDocument() ? view.close() : Object.values(panes).forEach((p) => p.set(false))),
+  };
+}
+
 async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
@@ -171,7 +188,8 @@ async function startOne(run, again) {
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
-  connect(panes, nextError);
+  const doc = run.summary.live ? null : await startDocument(run);
+  connect(panes, nextError, doc ? documentKeys(doc, panes, nextError) : {});
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
     tree.onFailure = () => (byId("next-error").hidden = false);
@@ -228,7 +246,7 @@ function chooseRuns(runs) {
     const list = make("select", { id: "which", "aria-label": "Runs that are shown" }, ways.map((way) =>
       make("option", { value: way.join(","), selected: String(way) === String(shown) }, name(way))));
     list.addEventListener("change", () => {
-      location.hash = list.value;
+      location.hash = isDocument() ? list.value : `${list.value};boxes`;
       location.reload();
     });
     document.querySelector("nav").prepend(list);
@@ -236,14 +254,60 @@ function chooseRuns(runs) {
   return shown.map((n) => runs[n]);
 }
 
+// --- the document and its boxes ---
+
+const isDocument = () => document.body.dataset.view === "document";
+
+// What is said of the run: in the document its title, above boxes the file.
+function showHead(runs) {
+  const s = runs[0].summary;
+  byId("name").textContent = isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
+  document.title = byId("name").textContent;
+  if (!isDocument()) {
+    byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
+    return;
+  }
+  const kinds = { [s.ended]: s.ended === "Finished" ? "ok" : "bad" };
+  clear(byId("totals")).append(...s.facts.split("\n").map((f, i) => make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, f)));
+}
+
+function setView(runs, view) {
+  document.body.dataset.view = view;
+  byId("document").hidden = view !== "document";
+  byId("show-boxes").textContent = view === "document" ? "Boxes" : "Document";
+  showHead(runs);
+}
+
+// A run that is over is a document first; its boxes are a key away, and where the address names one.
+async function startDocument(run) {
+  const view = new DocumentView(byId("document"), run);
+  const switchView = () => setView([run], isDocument() ? "boxes" : "document");
+  await view.start();
+  byId("show-boxes").hidden = false;
+  byId("show-boxes").addEventListener("click", switchView);
+  setView([run], /(^#|;)box/.test(location.hash) || before.isOver ? "boxes" : "document");
+  await fillStrip(byId("strip"), run, (call) => view.openCall(call));
+  view.fit();
+  document.addEventListener("boxes", (e) => {
+    setView([run], "boxes");
+    byId("details").dispatchEvent(new CustomEvent("choose", { detail: e.detail }));
+  });
+  const goTo = async () => {
+    const [, what, n] = /^#(call|item)-(\d+)$/.exec(location.hash) ?? [];
+    if (what === "call") await view.openCall(Number(n));
+    if (what === "item") (byId(`item-${n}`) ?? document.querySelector(`[data-item="${n}"]`))?.scrollIntoView({ block: "center" });
+  };
+  window.addEventListener("hashchange", goTo);
+  await goTo();
+  return { switchView, view };
+}
+
 document.addEventListener("lost", () => awaitServer(report));
 
 async function start() {
   const { runs: all, again } = await openRuns();
   const runs = chooseRuns(all).map((r) => (r.summary.live ? new LiveRun(r.summary) : r));
-  byId("name").textContent = runs.map((r) => r.summary.name).join(" and ");
-  document.title = byId("name").textContent;
-  byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
+  showHead(runs);
   report(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
   await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
   if (before.isOver) {

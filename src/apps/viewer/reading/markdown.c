@@ -240,14 +240,17 @@ static uint32_t put_pieces(paper *p, uint32_t i, uint32_t depth) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-static void put_text_after(const paper *p, uint32_t i, const char *before) {
+/* Returns false when the item has no text. */
+static bool put_text_after(const paper *p, uint32_t i, const char *before) {
     pdl_buf text = PDL_BUF;
     pdl_item_text(p->r, i, &text);
-    if (pdl_str_trim(pdl_buf_str(&text)).n) {
+    bool has_text = pdl_str_trim(pdl_buf_str(&text)).n > 0;
+    if (has_text) {
         pdl_buf_put(p->out, pdl_str_of(before));
         put_short(p, pdl_buf_str(&text));
     }
     pdl_buf_fini(&text);
+    return has_text;
 }
 
 static void put_place(const paper *p, uint32_t i) {
@@ -268,11 +271,12 @@ static void put_saying(const paper *p, uint32_t i) {
     switch ((int)x->shape) {
     case PDL_SHAPE_step:
         if (x->maker != PDL_MADE_BY_model) put_title(p, i);
-        put_text_after(p, i, x->maker == PDL_MADE_BY_model ? "" : ": ");
+        if (!put_text_after(p, i, x->maker == PDL_MADE_BY_model ? "" : ": "))
+            PDL_PUT(p->out, "no text");
         return;
     case PDL_SHAPE_tool:
         put_title(p, i);
-        put_text_after(p, i, " → ");
+        (void)put_text_after(p, i, " → ");
         put_took(p, x->box);
         return;
     case PDL_SHAPE_failure:
@@ -280,19 +284,19 @@ static void put_saying(const paper *p, uint32_t i) {
         put_title(p, i);
         PDL_PUT(p->out, "**");
         put_place(p, i);
-        put_text_after(p, i, ": ");
+        (void)put_text_after(p, i, ": ");
         return;
     case PDL_SHAPE_typed:
     case PDL_SHAPE_shown:
         PDL_PUT(p->out, "**");
         put_title(p, i);
         PDL_PUT(p->out, "**");
-        put_text_after(p, i, ": ");
+        (void)put_text_after(p, i, ": ");
         return;
     default:
         put_title(p, i);
         if (x->shape == PDL_SHAPE_note || (x->shape == PDL_SHAPE_quiet && p->all))
-            put_text_after(p, i, x->shape == PDL_SHAPE_note ? "> " : ": ");
+            (void)put_text_after(p, i, x->shape == PDL_SHAPE_note ? "> " : ": ");
     }
 }
 

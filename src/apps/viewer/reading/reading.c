@@ -146,14 +146,6 @@ static void keep_setup(walk *w, uint32_t box) {
     *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
 }
 
-static void show_aside(walk *w, uint32_t i) {
-    const aside a = w->asides.p[i];
-    pdl_item *x = add_item(w, a.shape, a.box);
-    x->name = a.name;
-    x->unused = a.unused;
-    if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
-}
-
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static bool is_blank(pdl_str s) { return !pdl_str_trim(s).n; }
@@ -173,6 +165,15 @@ static pdl_maker maker_of(const walk *w, uint32_t i) {
     bool is_plain = pdl_is_str(data) && pdl_str_find(pdl_str_get(data), PDL_STR("${"), 0) ==
                                             PDL_NOT_FOUND;
     return is_plain ? PDL_MADE_BY_literal : PDL_MADE_BY_expression;
+}
+
+static void show_aside(walk *w, uint32_t i) {
+    const aside a = w->asides.p[i];
+    pdl_item *x = add_item(w, a.shape, a.box);
+    if (a.shape == PDL_SHAPE_step) x->maker = maker_of(w, a.box);
+    x->name = a.name;
+    x->unused = a.unused;
+    if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
 }
 
 /* White space that a separate block made belongs to the piece before it. */
@@ -261,6 +262,7 @@ static void print_result(walk *w, uint32_t i) {
     size_t from = w->r->text.len;
     pdl_box_print(w->doc, i, &w->r->text);
     add_piece(w, i, maker_of(w, i), from);
+    if (pdl_box_is_kind(b, "model") && w->r->text.len == from) put_due(w, PDL_SHAPE_step, i);
     use_parts(w, i);
     if (pdl_box_variable(b).n) pdl_uses_follow(&w->uses, pdl_box_variable(b), b->block);
     if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
@@ -467,10 +469,15 @@ static void step(walk *w) {
     }
 }
 
+/* What a work needs is shown after it, and not inside. */
+static bool is_in_work(const walk *w) {
+    return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
+}
+
 /* Where a line is complete, or the text is over, what is due is shown. */
 static void run(walk *w, bool over) {
     for (;;) {
-        bool may_show = over || at_line_start(w);
+        bool may_show = !is_in_work(w) && (over || at_line_start(w));
         if (may_show && w->n_shown < w->due.n)
             show_aside(w, w->due.p[w->n_shown++]);
         else if (w->stack.n)
@@ -554,7 +561,11 @@ static void number_calls(pdl_reading *r) {
         if (pdl_box_is_kind(&r->doc->boxes.p[i], "model"))
             *pdl_vec_push(&calls) = (begun){r->doc->boxes.p[i].start, i};
     if (calls.n) qsort(calls.p, calls.n, sizeof *calls.p, by_start);
-    for (uint32_t i = 0; i < calls.n; i++) r->calls[calls.p[i].box] = i + 1;
+    r->by_number = PDL_NEW_N(uint32_t, calls.n + 1);
+    for (uint32_t i = 0; i < calls.n; i++) {
+        r->by_number[i] = calls.p[i].box;
+        r->calls[calls.p[i].box] = i + 1;
+    }
     r->n_calls = (uint32_t)calls.n;
     pdl_vec_fini(&calls);
 }
@@ -579,6 +590,7 @@ void pdl_reading_free(pdl_reading *r) {
     pdl_buf_fini(&r->text);
     pdl_free(r->digests);
     pdl_free(r->calls);
+    pdl_free(r->by_number);
     pdl_arena_free(r->arena);
     pdl_free(r);
 }

@@ -51,6 +51,7 @@ typedef struct pdl_reading {
     pdl_digest *digests; /* one for each box */
     uint32_t *calls;     /* for each box the number of its model call, from 1; 0: no call */
     uint32_t n_calls;
+    uint32_t *by_number; /* for each number of a call, less one, its box */
     pdl_arena *arena; /* names */
 } pdl_reading;
 

@@ -139,6 +139,12 @@ static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
         pdl_box_print(r->doc, box, out);
 }
 
+/* The others say it by what is inside of them. */
+static bool has_result_as_text(pdl_shape s) {
+    return s != PDL_SHAPE_work && s != PDL_SHAPE_setup && s != PDL_SHAPE_loop &&
+           s != PDL_SHAPE_map && s != PDL_SHAPE_turn;
+}
+
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
     const pdl_box *b = box_of(r, i);
@@ -153,7 +159,7 @@ void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_messages(r, x->box, &text);
     else if (x->shape == PDL_SHAPE_tool)
         put_answer(r, x->box, &text);
-    else if (x->shape != PDL_SHAPE_work && x->shape != PDL_SHAPE_setup)
+    else if (has_result_as_text(x->shape))
         pdl_box_print(r->doc, x->box, &text);
     pdl_put_unescaped(pdl_buf_str(&text), out);
     pdl_buf_fini(&text);

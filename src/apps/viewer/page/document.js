@@ -1,0 +1,321 @@
+// document.js -- the run as a document: its text, and between its lines how it came about. reading_json.c
+// writes the items, and says what each member is. Items are asked for when they are shown.
+// SPDX-License-Identifier: Apache-2.0
+import { byId, clear, make } from "./dom.js";
+import { Lines } from "./margin.js";
+import { AT_ONCE, Rounds, piece, tookOf } from "./rounds.js";
+import { callPanel, piecePanel } from "./opened.js";
+
+const FEW = 12; // a work with more parts is closed at first
+
+function number(item) {
+  if (!item.call) return null;
+  return make("button", { type: "button", class: "call", "data-call": item.call, "aria-expanded": "false",
+    "aria-label": `call ${item.call}, ${(item.text ?? "").slice(0, 80)}` }, String(item.call));
+}
+
+export class DocumentView extends Rounds {
+  constructor(element, run) {
+    super();
+    this.element = element;
+    this.run = run;
+    this.lines = new Lines(run);
+    this.items = new Map();
+    this.opened = null;
+    element.addEventListener("click", (e) => this.press(e.target));
+    element.addEventListener("keydown", (e) => this.onKey(e));
+  }
+
+  async start() {
+    await this.lines.load();
+    const { items, total } = await this.run.document(0, AT_ONCE);
+    this.article = make("article", {});
+    clear(this.element).append(make("nav", { id: "outline", "aria-label": "Contents" }), this.article);
+    await this.add(items);
+    this.rest(items.length, total);
+    this.fillOutline();
+  }
+
+  // Nothing pushes printed text off the first screen: works above it are closed until it fits.
+  fit() {
+    const papers = [...this.article.querySelectorAll(".row > .paper, .row > .loop")];
+    const heads = [...this.article.querySelectorAll(".work-head[aria-expanded=true]")];
+    const last = papers.at(-1);
+    while (last && heads.length && last.getBoundingClientRect().top + Math.min(last.offsetHeight, 60) > innerHeight) {
+      const head = heads.pop();
+      const isAbove = head.compareDocumentPosition(last) & Node.DOCUMENT_POSITION_FOLLOWING;
+      if (isAbove && !head.closest(".work").querySelector(".fault")) this.setOpen(head, false);
+    }
+    const isFull = last && last.getBoundingClientRect().bottom > innerHeight;
+    for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : []) row.lastElementChild.style.maxHeight = `${row.firstElementChild.offsetHeight}px`;
+  }
+
+  setOpen(head, on) {
+    head.closest(".work").querySelector(".work-body").hidden = !on;
+    head.setAttribute("aria-expanded", String(on));
+  }
+
+  rest(from, total) {
+    if (from >= total) return;
+    const button = make("button", { type: "button", class: "between" }, `${(total - from).toLocaleString("en")} more`);
+    button.addEventListener("click", async () => {
+      button.remove();
+      const { items } = await this.run.document(from, AT_ONCE);
+      await this.add(items);
+      this.rest(from + items.length, total);
+      this.fillOutline();
+    });
+    this.article.append(button);
+  }
+
+  know(items) {
+    for (const item of items) this.items.set(item.id, item);
+  }
+
+  // What was printed and typed without anything between is one paper; each other item has its row.
+  async add(items) {
+    this.know(items);
+    let paper = null;
+    let text = [];
+    const end = () => paper && this.row(paper, this.lines.of(text));
+    for (const item of items) {
+      if (item.shape === "note") continue; // the page shows it at its top
+      if (item.shape === "piece" || item.shape === "typed") {
+        if (!paper) text = [];
+        paper ??= make("div", { class: "paper" });
+        paper.append(...(item.shape === "piece" ? piece(item) : [this.typed(item)]));
+        text.push(item);
+        continue;
+      }
+      end();
+      paper = null;
+      await this.one(item);
+    }
+    end();
+  }
+
+  row(element, source) {
+    const row = make("div", { class: "row" }, element, source ?? make("div", { class: "source" }));
+    this.article.append(row);
+    return row;
+  }
+
+  async one(item) {
+    if (item.shape === "work") return this.work(item);
+    if (item.shape === "loop") return this.row(await this.loop(item), this.lines.of([item]));
+    if (item.shape === "set-up") return this.row(this.setup(item));
+    const made = await this.part(item);
+    return this.row(made, item.shape === "quiet" ? null : this.lines.of([item]));
+  }
+
+  typed(item) {
+    return make("div", { class: "typed" }, make("span", { class: "who" }, item.title ?? "You"), make("span", { class: "piece", "data-maker": "person" }, item.text ?? ""));
+  }
+
+  fold(summary, kids, open = false) {
+    const box = make("details", { class: "fold", open }, make("summary", {}, summary), ...kids);
+    return box;
+  }
+
+  setup(item) {
+    const [name, rest] = (item.title ?? "").split(/: (.*)/);
+    const box = this.fold([make("span", { class: "fold-name" }, name), rest ?? ""], [make("ul", { class: "set" })]);
+    box.id = `item-${item.id}`;
+    box.addEventListener("toggle", async () => {
+      const list = box.querySelector("ul");
+      if (!box.open || list.childElementCount) return;
+      const { items } = await this.run.inside(item.id, 0, AT_ONCE);
+      list.append(...items.map((x) => make("li", {}, x.title ?? x.name)));
+    });
+    return box;
+  }
+
+  // --- work ---
+
+  async work(item) {
+    const rest = /^(How )(.*)( came about): (.*)$/.exec(item.title ?? "") ?? [];
+    const isOpen = !item.inside || (await this.run.inside(item.id, 0, 1)).total <= FEW;
+    const head = make("button", { type: "button", class: "work-head", "aria-expanded": String(isOpen) },
+      make("span", {}, rest[1], item.name ? make("code", {}, rest[2]) : rest[2], rest[3]), make("small", {}, rest[4] ?? ""));
+    const body = make("div", { class: "work-body", hidden: !isOpen });
+    if (item.unused && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
+    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2] }, make("h2", {}, head), body);
+    this.row(section, this.lines.of([item]));
+    const fill = async () => body.childElementCount || body.append(...(await this.inside(item)));
+    if (isOpen) await fill();
+    head.addEventListener("click", async () => {
+      await fill();
+      this.setOpen(head, body.hidden);
+      this.fillOutline();
+    });
+  }
+
+  async inside(item, from = 0, count = AT_ONCE) {
+    if (!item.inside) return [];
+    const { items, total } = await this.run.inside(item.id, from, count);
+    this.know(items);
+    const made = [];
+    for (const x of items) made.push(await this.part(x));
+    if (from + items.length < total && count === AT_ONCE) made.push(this.more(item, from + items.length, total));
+    return made;
+  }
+
+  more(item, from, total) {
+    const button = make("button", { type: "button", class: "between" }, `${(total - from).toLocaleString("en")} more`);
+    button.addEventListener("click", async () => button.replaceWith(...(await this.inside(item, from))));
+    return button;
+  }
+
+  async part(item) {
+    const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet,
+      failure: this.failure, typed: this.typed, piece: this.text, work: this.turn }[item.shape] ?? this.step;
+    const made = await make_.call(this, item);
+    made.id ||= `item-${item.id}`;
+    return made;
+  }
+
+  text(item) {
+    return make("p", { class: "said" }, ...piece(item));
+  }
+
+  async turn(item) {
+    return make("div", { class: "turn", "data-title": item.title }, make("span", { class: "label" }, item.title), tookOf(item), ...(await this.inside(item)));
+  }
+
+  async step(item) {
+    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || "no text", item.cut ? " …" : "");
+    const maker = item.kind === "model" ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title ?? "");
+    const line = make("div", { class: "line", "data-item": item.id }, number(item), maker, text);
+    const kids = await this.inside(item);
+    return kids.length ? make("div", {}, line, make("div", { class: "inside" }, ...kids)) : line;
+  }
+
+  async tool(item) {
+    const kids = await this.inside(item);
+    const said = [...this.items.values()].findLast((x) => x.id > item.id && x.id <= item.id + (item.inside ?? 0));
+    const isSaid = said?.text?.trim() === item.text?.trim(); // by the last thing inside
+    const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, item.name),
+      (item.args ?? []).map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text)),
+      item.text && !isSaid ? make("span", { class: "gives" }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
+    if (!kids.length) return use;
+    return make("div", { class: "tool", "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
+  }
+
+  quiet(item) {
+    const text = make("pre", { class: "quiet-text", hidden: true }, item.text ?? "");
+    const head = make("button", { type: "button", class: "quiet", "aria-expanded": "false" }, item.title);
+    head.addEventListener("click", () => {
+      text.hidden = !text.hidden;
+      head.setAttribute("aria-expanded", String(!text.hidden));
+    });
+    return make("div", {}, head, text);
+  }
+
+  failure(item) {
+    const handled = item.title !== "Failed";
+    if (handled) return make("p", { class: "quiet" }, item.title);
+    return make("section", { class: "fault", "aria-label": "Failed" }, make("b", {}, "Failed: "), make("span", {}, item.text ?? ""),
+      this.lines.fault(item));
+  }
+
+  // --- what is opened in place ---
+
+  close() {
+    if (!this.opened) return;
+    const { button, panel, row } = this.opened;
+    panel.remove();
+    row?.classList.remove("opened");
+    button.setAttribute("aria-expanded", "false");
+    this.opened = null;
+  }
+
+  // The line, the paper or the bar that was pressed: what made it is shown below it.
+  async press(target) {
+    if (target.closest(".close")) {
+      const button = this.opened?.button;
+      this.close();
+      button?.focus();
+      return;
+    }
+    const button = target.closest("[data-call], .piece[data-item]");
+    if (!button || !this.element.contains(button)) return;
+    const again = this.opened?.button === button;
+    this.close();
+    if (!again) await this.open(button);
+  }
+
+  async open(button) {
+    const call = Number(button.dataset.call);
+    const item = this.items.get(Number(button.dataset.item));
+    const panel = call ? callPanel(await this.run.call(call), this) : piecePanel(item, this);
+    const after = button.closest(".line") ?? button.closest(".paper, .round, .said");
+    const row = button.closest(".row");
+    this.close();
+    after.after(panel);
+    row?.classList.add("opened");
+    button.setAttribute("aria-expanded", "true");
+    this.opened = { button, panel, row, call };
+    this.address(call ? `call-${call}` : `item-${item.id}`);
+  }
+
+  async openCall(call) {
+    let button = this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
+    for (const head of button ? [] : this.element.querySelectorAll(".work-head[aria-expanded=false]")) head.click();
+    if (!button) await new Promise((resolve) => setTimeout(resolve, 100));
+    button ??= this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
+    if (!button) return;
+    if (this.opened?.button !== button) await this.open(button);
+    button.scrollIntoView({ block: "center" });
+    button.focus({ preventScroll: true });
+  }
+
+  address(hash) {
+    try {
+      history.replaceState(null, "", `#${hash}`);
+    } catch {
+      // in some frames the address cannot be changed
+    }
+  }
+
+  onKey(e) {
+    const button = e.target.closest(".piece[role=button]");
+    if (button && (e.key === "Enter" || e.key === " ")) {
+      e.preventDefault();
+      this.press(button);
+    }
+  }
+
+  // The items that the keys walk.
+  walk(by) {
+    const all = [...this.element.querySelectorAll(".piece[role=button], .call, .work-head, .quiet")].filter((x) => x.offsetParent);
+    const at = all.indexOf(document.activeElement);
+    const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
+    next?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  }
+
+  step_(by) {
+    const now = this.opened?.call ?? (by > 0 ? 0 : Infinity);
+    const all = [...new Set([...this.element.querySelectorAll("[data-call]")].map((x) => Number(x.dataset.call)))].toSorted((a, b) => a - b);
+    const next = by > 0 ? all.find((n) => n > now) : all.findLast((n) => n < now);
+    if (next) this.openCall(next);
+  }
+
+  // --- the outline ---
+
+  fillOutline() {
+    const entries = [];
+    for (const e of this.article.querySelectorAll(".fold, .paper, .work, .work-body:not([hidden]) [data-title], .fault")) {
+      if (e.matches(".paper") && entries.some((x) => x.said)) continue;
+      const said = e.matches(".paper");
+      const text = said ? "What it said" : e.matches(".fold") ? "Set-up" : e.matches(".fault") ? "Failed" : e.matches(".work") ? `How ${e.dataset.title}` : e.dataset.title;
+      let depth = e.matches(".work, .fold, .paper") ? 0 : 1;
+      for (let up = e.parentElement.closest("[data-title]"); up && depth; up = up.parentElement.closest("[data-title]")) depth += up.matches(".work") ? 0 : 1;
+      entries.push({ e, text, depth: Math.min(depth, 3), said, time: e.querySelector(":scope > .took, :scope > .use .took")?.textContent });
+    }
+    const list = make("ol", {}, ...entries.slice(0, 60).map(({ e, text, depth, said, time }) => make("li", { "data-depth": depth },
+      make("a", { href: `#${e.id}`, "aria-current": said ? "true" : null, onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) },
+        make("span", { class: "what" }, text), time ? make("span", { class: "t" }, time) : null))));
+    clear(byId("outline")).append(list);
+  }
+}

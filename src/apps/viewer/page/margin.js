@@ -1,0 +1,71 @@
+// margin.js -- the program lines beside the items of a document, and times as people read them.
+// SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
+
+const MOST_LINES = 14; // beside one row
+
+// 670000 microseconds: 0.67 s. Nothing below a millisecond.
+export function took(micros) {
+  if (micros === undefined || micros < 1000) return "";
+  if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
+  if (micros < 1e7) return `${(micros / 1e6).toFixed(2)} s`;
+  if (micros < 12e7) return `${(micros / 1e6).toFixed(1)} s`;
+  return `${Math.floor(micros / 6e7)} min ${Math.round((micros % 6e7) / 1e6)} s`;
+}
+
+// A line of the program: keys and expressions are marked.
+export function lineOf(text) {
+  const [, before, key, rest] = /^(\s*(?:- )?)([\w-]+:(?=\s|$))?(.*)$/s.exec(text);
+  const parts = rest.split(/(\$\{.*?\})/s).map((p) => (p.startsWith("${") ? make("b", {}, p) : p));
+  return [before, key ? make("i", {}, key) : null, ...parts].filter((p) => p !== null && p !== "");
+}
+
+export class Lines {
+  constructor(run) {
+    this.run = run;
+    this.files = [];
+  }
+
+  async load() {
+    const s = await this.run.source();
+    this.files = [s, ...(s.included ?? [])].map((f) => ({ lines: f.source.split("\n"), written: f.written }));
+  }
+
+  // Lines of the program, as elements.
+  code(file, from, to) {
+    const lines = this.files[file]?.lines.slice(from - 1, to) ?? [];
+    const indent = Math.min(...lines.filter((l) => l.trim()).map((l) => /^ */.exec(l)[0].length), 99);
+    const cut = lines.length > MOST_LINES;
+    return make("pre", {}, ...lines.slice(0, MOST_LINES).flatMap((l, i) => [i ? "\n" : "", ...lineOf(l.slice(indent))]), cut ? "\n…" : "");
+  }
+
+  // What stands in the margin: the lines of these items, without those that are there twice.
+  of(items) {
+    const ranges = [];
+    for (const { source } of items) {
+      if (!source) continue;
+      const last = ranges.at(-1);
+      if (last && last.file === source.file && source.line >= last.line && source.line <= last.to + 1) last.to = Math.max(last.to, source.to);
+      else if (!ranges.some((r) => r.file === source.file && r.line <= source.line && r.to >= source.to)) ranges.push({ ...source });
+    }
+    const few = [];
+    let room = MOST_LINES;
+    for (const r of ranges) {
+      if (room <= 0) break;
+      few.push(make("span", { class: "place" }, `${r.name || "program"}, line ${r.line}`), this.code(r.file, r.line, Math.min(r.to, r.line + room - 1)));
+      room -= r.to - r.line + 2;
+    }
+    return make("div", { class: "source" }, ...few);
+  }
+
+  // The line of a failure, with its mark.
+  fault(item) {
+    const { source } = item;
+    const text = source && this.files[source.file]?.lines[source.line - 1];
+    if (text === undefined || text === null || !source) return null;
+    const at = (source.column ?? 1) - 1;
+    const width = source.width || text.length;
+    return make("pre", {}, make("span", { class: "place" }, `${source.name || "program"}, line ${source.line}`), "\n",
+      text.slice(0, at), make("u", {}, text.slice(at, at + width)), text.slice(at + width));
+  }
+}

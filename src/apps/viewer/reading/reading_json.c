@@ -1,0 +1,272 @@
+/* reading_json.c -- see reading_json.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/reading/reading_json.h"
+
+#include "base/utf8.h"
+#include "value/json_put.h"
+#include "value/json_write.h"
+#include "value/text.h"
+#include "viewer/box_json.h"
+#include "viewer/reading/printing.h"
+
+#include "base/banned.h"
+
+enum { NANOS_PER_MICRO = 1000 };
+
+static const pdl_box *box_of(const pdl_reading *r, const pdl_item *x) {
+    return &r->doc->boxes.p[x->box];
+}
+
+/* --- parts of items --------------------------------------------------------------------------- */
+
+static void put_cut(const char *name, pdl_str text, pdl_buf *out) {
+    pdl_str shown = pdl_utf8_cut(text, PDL_ITEM_TEXT_BYTES);
+    pdl_json_put_text(out, name, shown);
+    if (shown.n < text.n) pdl_json_put_bool(out, "cut", true);
+}
+
+/* A value that is no text is shown as a tree. */
+static bool is_json(const pdl_reading *r, const pdl_item *x) {
+    pdl_vref v = pdl_box_get(box_of(r, x), "pdl__result");
+    bool has_value = x->shape == PDL_SHAPE_piece || x->shape == PDL_SHAPE_step ||
+                     x->shape == PDL_SHAPE_tool || x->shape == PDL_SHAPE_quiet;
+    return has_value && (pdl_is_dict(v) || pdl_is_list(v));
+}
+
+static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    pdl_item_text(r, i, &text);
+    if (text.len) put_cut("text", pdl_buf_str(&text), out);
+    if (text.len && is_json(r, &r->items.p[i])) pdl_json_put_bool(out, "json", true);
+    pdl_buf_fini(&text);
+}
+
+/* The arguments of a tool: [[name, text], ...]. */
+static void put_arguments(const pdl_box *b, pdl_buf *out) {
+    pdl_vref args = pdl_box_tool_arguments(b);
+    pdl_json_put_key(out, "args");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; pdl_is_dict(args) && i < pdl_dict_len(args); i++) {
+        pdl_vref key = pdl_dict_key_at(args, i);
+        bool own = pdl_is_str(key) && pdl_str_starts(pdl_str_get(key), PDL_STR("pdl_"));
+        pdl_buf text = PDL_BUF;
+        pdl_err ignored = {0};
+        if (!pdl_is_str(key) || own) continue;
+        if (!pdl_stringify(pdl_dict_val_at(args, i), &text, &ignored)) pdl_err_fini(&ignored);
+        pdl_json_open(out, '{');
+        pdl_json_put_text(out, "name", pdl_utf8_cut(pdl_str_get(key), 200));
+        put_cut("text", pdl_buf_str(&text), out);
+        pdl_buf_putc(out, '}');
+        pdl_buf_fini(&text);
+    }
+    pdl_buf_putc(out, ']');
+}
+
+static void put_source(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
+    const pdl_view_lines *l = &s->lines[box];
+    if (!l->first) return;
+    pdl_json_put_key(out, "source");
+    pdl_json_open(out, '{');
+    pdl_json_put_int(out, "file", l->file);
+    pdl_json_put_text(out, "name", pdl_file_name(s->files.p[l->file].name));
+    pdl_json_put_int(out, "line", l->first);
+    pdl_json_put_int(out, "to", l->last);
+    if (l->width) pdl_json_put_int(out, "column", l->column);
+    if (l->width) pdl_json_put_int(out, "width", l->width);
+    pdl_buf_putc(out, '}');
+}
+
+static void put_took(const pdl_digest *g, pdl_buf *out) {
+    if (g->start && g->end > g->start)
+        pdl_json_put_int(out, "took", (g->end - g->start) / NANOS_PER_MICRO);
+}
+
+static void put_usage(const pdl_box *b, pdl_buf *out) {
+    pdl_vref usage = pdl_box_get(b, "pdl__usage");
+    int64_t in = pdl_usage_count(usage, "prompt_tokens"),
+            made = pdl_usage_count(usage, "completion_tokens");
+    pdl_vref cost = pdl_is_dict(usage) ? pdl_dict_getz(usage, "cost") : pdl_absent();
+    if (in) pdl_json_put_int(out, "tokens_in", in);
+    if (made) pdl_json_put_int(out, "tokens_out", made);
+    if (pdl_is(cost, PDL_V_FLOAT)) pdl_json_put_value(out, "cost", cost);
+}
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+static bool shows_source(const pdl_item *x) {
+    return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
+}
+
+static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    const pdl_box *b = box_of(r, x);
+    pdl_buf title = PDL_BUF;
+    uint32_t call = r->calls[x->call_box];
+    pdl_item_title(r, i, &title);
+    pdl_json_open(out, '{');
+    pdl_json_put_int(out, "id", i);
+    pdl_json_put_text(out, "shape", pdl_str_of(pdl_shape_name(x->shape)));
+    pdl_json_put_int(out, "depth", x->depth);
+    pdl_json_put_int(out, "box", x->box);
+    if (pdl_maker_name(x->maker)[0] && (x->shape == PDL_SHAPE_piece || x->shape == PDL_SHAPE_step))
+        pdl_json_put_text(out, "kind", pdl_str_of(pdl_maker_name(x->maker)));
+    if (title.len) put_cut("title", pdl_buf_str(&title), out);
+    if (x->name.n) pdl_json_put_text(out, "name", pdl_utf8_cut(x->name, 200));
+    put_text(r, i, out);
+    if (x->shape == PDL_SHAPE_tool) put_arguments(b, out);
+    if (call) pdl_json_put_int(out, "call", call);
+    if (shows_source(x)) put_source(s, x->box, out);
+    if (x->shape != PDL_SHAPE_note) put_took(&r->digests[x->box], out);
+    if (x->number) pdl_json_put_int(out, "number", x->number);
+    if (x->end > i + 1) pdl_json_put_int(out, "inside", x->end - i - 1);
+    if (x->unused) pdl_json_put_bool(out, "unused", true);
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&title);
+}
+
+/* Items from i up to end, each with the next beside it; the first `from` are skipped. */
+static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i, uint32_t end,
+                      uint32_t from, uint32_t n, pdl_buf *out) {
+    uint32_t at = 0;
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "items");
+    pdl_json_open(out, '[');
+    for (; i < end; i = r->items.p[i].end, at++)
+        if (at >= from && at - from < n) put_item(r, s, i, out);
+    pdl_buf_putc(out, ']');
+    pdl_json_put_int(out, "total", at);
+    pdl_buf_putc(out, '}');
+}
+
+void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
+                            uint32_t n, pdl_buf *out) {
+    put_range(r, s, 0, (uint32_t)r->items.n, from, n, out);
+}
+
+void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
+                             uint32_t from, uint32_t n, pdl_buf *out) {
+    put_range(r, s, i + 1, r->items.p[i].end, from, n, out);
+}
+
+void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    pdl_json_open(out, '[');
+    for (uint32_t i = 0; i < r->items.n; i++) put_item(r, s, i, out);
+    pdl_buf_putc(out, ']');
+}
+
+void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    pdl_buf title = PDL_BUF, facts = PDL_BUF;
+    pdl_reading_title(r, s, &title);
+    pdl_reading_facts(r, s, PDL_STR("\n"), &facts);
+    pdl_json_put_text(out, "title", pdl_utf8_cut(pdl_buf_str(&title), 400));
+    pdl_json_put_text(out, "ended", pdl_str_of(pdl_reading_state(r)));
+    pdl_json_put_text(out, "facts", pdl_buf_str(&facts));
+    pdl_buf_fini(&title);
+    pdl_buf_fini(&facts);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* The call whose messages this one repeats, and how many of them; 0: it repeats none. */
+static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
+    pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
+    if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;
+    pdl_vref more = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__more") : pdl_absent();
+    pdl_vref id = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__same") : pdl_absent();
+    if (!pdl_is_list(more) || !pdl_is_str(id) || pdl_list_len(more) > n_messages) return 0;
+    uint32_t other = pdl_doc_model_at(r->doc, pdl_str_get(id));
+    *n_same = n_messages - pdl_list_len(more);
+    return other < r->doc->boxes.n && other != box ? r->calls[other] : 0;
+}
+
+static void put_message(pdl_vref m, pdl_buf *out) {
+    pdl_vref role = pdl_is_dict(m) ? pdl_dict_getz(m, "role") : pdl_absent(),
+             content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : m,
+             calls = pdl_is_dict(m) ? pdl_dict_getz(m, "tool_calls") : pdl_absent();
+    pdl_buf text = PDL_BUF, shown = PDL_BUF;
+    pdl_err ignored = {0};
+    bool says_nothing = pdl_is_null(content) || pdl_text_is(content, "");
+    if (says_nothing && pdl_is_list(calls)) content = calls;
+    if (!pdl_stringify(content, &text, &ignored)) pdl_err_fini(&ignored);
+    pdl_put_unescaped(pdl_buf_str(&text), &shown);
+    pdl_json_open(out, '{');
+    pdl_json_put_text(out, "role", pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("message"));
+    pdl_json_put_text(out, "text", pdl_buf_str(&shown));
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&shown);
+}
+
+static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
+    pdl_str member = PDL_STR("pdl__model_input");
+    pdl_val sent = pdl_doc_messages(r->doc, box, member,
+                                    pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input"));
+    size_t n = pdl_is_list(sent) ? pdl_list_len(sent) : 0, n_same = 0;
+    pdl_json_put_key(out, "messages");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < n; i++) put_message(pdl_list_at(sent, i), out);
+    pdl_buf_putc(out, ']');
+    uint32_t other = same_as(r, box, n, &n_same);
+    if (other && n_same) {
+        pdl_json_put_int(out, "same_call", other);
+        pdl_json_put_int(out, "same", (int64_t)n_same);
+    }
+    pdl_drop(sent);
+}
+
+/* A member that may be an expression: its value. */
+static pdl_vref value_of(const pdl_box *b, const char *key) {
+    pdl_vref v = pdl_box_get(b, key);
+    pdl_vref made = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__result") : pdl_absent();
+    return pdl_is_absent(made) ? v : made;
+}
+
+void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
+                           pdl_buf *out) {
+    uint32_t box = r->by_number[number - 1];
+    const pdl_box *b = &r->doc->boxes.p[box];
+    pdl_vref model = value_of(b, "model"), parameters = value_of(b, "parameters");
+    pdl_vref attempts = pdl_box_get(b, "pdl__attempts");
+    pdl_buf reply = PDL_BUF, shown = PDL_BUF;
+    pdl_box_print(r->doc, box, &reply);
+    pdl_put_unescaped(pdl_buf_str(&reply), &shown);
+    pdl_json_open(out, '{');
+    pdl_json_put_int(out, "call", number);
+    pdl_json_put_int(out, "box", box);
+    if (pdl_is_str(model)) pdl_json_put_text(out, "model", pdl_str_get(model));
+    put_messages(r, box, out);
+    pdl_json_put_text(out, "reply", pdl_buf_str(&shown));
+    if (b->state != PDL_BOX_DONE) pdl_json_put_bool(out, "failed", true);
+    if (b->start && b->end > b->start)
+        pdl_json_put_int(out, "took", (b->end - b->start) / NANOS_PER_MICRO);
+    put_usage(b, out);
+    if (pdl_is_dict(parameters)) pdl_json_put_value(out, "settings", parameters);
+    if (pdl_is_list(attempts)) pdl_json_put_int(out, "attempts", (int64_t)pdl_list_len(attempts));
+    put_source(s, box, out);
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&reply);
+    pdl_buf_fini(&shown);
+}
+
+void pdl_reading_json_calls(const pdl_reading *r, uint32_t n, pdl_buf *out) {
+    int64_t zero = r->digests[0].start;
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "items");
+    pdl_json_open(out, '[');
+    for (uint32_t i = 0; i < r->n_calls && i < n; i++) {
+        const pdl_box *b = &r->doc->boxes.p[r->by_number[i]];
+        pdl_json_open(out, '{');
+        pdl_json_put_int(out, "call", i + 1);
+        if (b->start >= zero && b->end >= b->start && zero) {
+            pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
+            pdl_json_put_int(out, "end", (b->end - zero) / NANOS_PER_MICRO);
+        }
+        put_usage(b, out);
+        pdl_buf_putc(out, '}');
+    }
+    pdl_buf_putc(out, ']');
+    pdl_json_put_int(out, "total", r->n_calls);
+    pdl_buf_putc(out, '}');
+}

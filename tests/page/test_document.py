@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document of a run in a real browser: its first screen, calls that are opened in place, keys, addresses, looks. Pictures are left in BUILD/pictures."""
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from .browse import PDL, ROOT, View, check, picture, trace_of
+
+pytestmark = [pytest.mark.builds, pytest.mark.roomy]
+EXAMPLES = ROOT / "examples"
+RECORDED = sorted(str(p.relative_to(EXAMPLES).with_suffix("")) for folder in ("", "patterns") for p in (EXAMPLES / folder).glob("*.journal"))
+NEVER = r"pdl__|<function|litellm|\btext\.\d|lastOf|\bNaN\b|\bundefined\b|\bnull\b"
+# Of the first 20 printed lines: how many there are, and how many are in view, neither covered nor clipped.
+IN_VIEW = """(() => {
+  const seen = [];
+  for (const paper of document.querySelectorAll('#document .paper, #document .loop')) {
+    const walker = document.createTreeWalker(paper, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.parentElement.closest('.who, .took, .n, .between')) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (const r of range.getClientRects()) {
+        if (r.width < 2 || seen.length && Math.abs(seen.at(-1).y - r.y) < 6) continue;
+        const at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+        seen.push({ y: r.y, shown: !!at && paper.contains(at) });
+      }
+    }
+  }
+  const first = seen.slice(0, 20);
+  return [first.length, first.filter((l) => l.shown).length, document.documentElement.scrollWidth <= innerWidth];
+})()"""
+AROUND = "[document.getElementById('name').textContent, ...[...document.querySelectorAll('#totals, #strip, #outline, .label, .work-head, .fold, .quiet, .sent-top')].map((e) => e.textContent)].join('\\n')"
+
+
+def html_of(folder, name):
+    out = folder / (name.replace("/", "-") + ".html")
+    subprocess.run([PDL, "view", name + ".journal", "--source", name + ".pdl", "--html", str(out)], cwd=EXAMPLES, check=True, timeout=60)
+    return "file://%s" % out
+
+
+def verbose_models(name):
+    r = subprocess.run([PDL, "--verbose", "--replay", name + ".journal", name + ".pdl"], cwd=EXAMPLES, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+    return len(re.findall(r"line \d+: model ", r.stderr))
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_first_screen(b, folder, part):
+    """Every example, with nothing pressed: its text is in view, its title is no path, its words are for people."""
+    names = RECORDED[part::3]
+    steps = []
+    for name in names:
+        url = html_of(folder, name)
+        b.read(url, {"viewport": {"width": 1280, "height": 800}})
+        wide = b.evaluate(IN_VIEW)
+        words = b.evaluate(AROUND)
+        problems = b.problems()
+        b.read(url, {"viewport": {"width": 390, "height": 844}})
+        steps.append((name, wide, words, problems, b.evaluate(IN_VIEW)))
+    out = b.run()
+    for name, wide, words, problems, phone in steps:
+        for title, at, share in ("wide", wide, 0.6), ("phone", phone, 0.4):
+            lines, shown, fits = out[at]
+            check("%s, %s: printed lines in view" % (name, title), lines and (shown == lines if lines < 6 else shown >= share * lines), out[at])
+            check("%s, %s: no scrolling to the side" % (name, title), fits)
+        around = out[words]
+        check("%s: words" % name, not re.search(NEVER, around), re.findall(NEVER, around), around)
+        check("%s: the title is no path" % name, "/" not in around.split("\n")[0], around.split("\n")[0])
+        calls = re.search(r"(\d+) model calls?", around)
+        check("%s: as many calls as --verbose has" % name, int(calls.group(1) if calls else 0) == verbose_models(name), around)
+        check("%s: nothing is wrong" % name, out[problems] == [], out[problems])
+
+
+def test_agent_document(b):
+    """A call that is opened in place, keys, addresses, boxes and back."""
+    v = View("patterns/team.journal", "--source", "patterns/team.pdl", folder=EXAMPLES)
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    b.shot(picture("document-agent"))
+    text = b.text("#document .paper")
+    heads = b.texts("#document .work-head")
+    numbers = b.texts("#document .call")
+    bars = b.texts("#strip .bar")
+    margin = b.text("#document .row > .source pre")
+    b.click(".call[data-call='4']")
+    b.wait(".sent")
+    title = b.text(".sent-top b")
+    folded = b.text(".sent .before")
+    said = b.texts(".sent .chat .text")
+    hash_ = b.evaluate("location.hash")
+    expanded = b.attribute(".call[data-call='4']", "aria-expanded")
+    b.shot(picture("document-call"))
+    b.click(".sent .before .all")
+    unfolded = b.count(".sent .chat .text")
+    b.press("Escape")
+    closed = b.count(".sent")
+    b.press("]")
+    stepped = b.text(".sent-top b")
+    b.press("]")
+    stepped_on = b.text(".sent-top b")
+    b.press("b")
+    boxes = b.evaluate("[document.body.dataset.view, !!document.querySelector('#tree').offsetParent, !!document.querySelector('#document').offsetParent]")
+    b.press("b")
+    back = b.evaluate("document.body.dataset.view")
+    b.click("#strip .bar[data-call='6']")
+    by_bar = b.text(".sent-top b")
+    b.press("Escape")
+    b.click(".paper .piece")
+    opened = b.text(".sent .source pre")
+    problems = b.problems()
+    axe = b.axe()
+    out = b.run()
+    v.end()
+    check("what it said", out[text].split() == "It is warm and sunny in Rome. Rome shines.".split(), out[text])
+    check("how it came about", any("out" in h and "an agent, 2 turns" in h for h in out[heads]), out[heads])
+    check("calls have numbers", out[numbers] == list("123456") and [x[0] for x in out[bars]] == list("123456"), (out[numbers], out[bars]))
+    check("the program beside it", "out.answer" in out[margin], out[margin])
+    check("the call", out[title] == "Call 4, as it was sent" and out[expanded] == "true" and out[hash_] == "#call-4", (out[title], out[hash_]))
+    check("messages that an earlier call had are folded", out[folded] == "2 messages as in call 3" and len(out[said]) == 3 and out[unfolded] == 5, (out[folded], out[said], out[unfolded]))
+    check("the reply is last", out[said][-1] == "It is warm and sunny in Rome.", out[said])
+    check("Escape closes", out[closed] == 0)
+    check("] walks the calls", out[stepped].startswith("Call 1,") and out[stepped_on].startswith("Call 2,"), (out[stepped], out[stepped_on]))
+    check("b shows the boxes", out[boxes] == ["boxes", True, False] and out[back] == "document", (out[boxes], out[back]))
+    check("a bar opens its call", out[by_bar].startswith("Call 6,"), out[by_bar])
+    check("a piece shows the program", "out.steps" in out[opened], out[opened])
+    check("nothing is wrong", out[problems] == [] and out[axe] == [], out[problems], out[axe])
+
+
+def test_address(b, folder):
+    """#call-4 opens it, #box-0 shows the boxes, also in one file."""
+    url = html_of(folder, "patterns/team")
+    b.read(url + "#call-4")
+    call = b.text(".sent-top b")
+    b.read(url + "#box-0")
+    view = b.evaluate("document.body.dataset.view")
+    out = b.run()
+    check("addresses", out[call].startswith("Call 4,") and out[view] == "boxes", (out[call], out[view]))
+
+
+def test_shapes(b, folder):
+    """A long loop, a failure, a map, a chat, texts that are hostile; dark and on a phone."""
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    loop = trace_of(folder, "loop", "text:\n- for: {i: \"${ range(200) | list }\"}\n  repeat: \"Round ${ i }.\\n\"\n")
+    fail = trace_of(folder, "fail", "defs:\n  price: {function: {item: string}, return: \"${ {'tea': 3}[item] }\"}\ntext:\n- \"tea: \"\n- {call: \"${ price }\", args: {item: tea}}\n- \"\\npie: \"\n- {call: \"${ price }\", args: {item: pie}}\n")
+    rows = trace_of(folder, "rows", "text:\n- for: {i: \"${ range(50) | list }\"}\n  map: {lang: command, code: \"printf '%s ' ${ i }\"}\n")
+    odd = trace_of(folder, "odd", "description: %s\ntext:\n- %s\n- ${ 1 + 1 }\n" % (json.dumps(evil), json.dumps(evil)))
+    b.read(page_of(loop))
+    rounds = b.texts("#document .round .n")
+    b.fill("#document .between input", "137")
+    b.press("Enter")
+    b.wait(".round .n:text-is('137')")
+    near = b.text(".round:has(.n:text-is('137')) .round-text")
+    b.read(page_of(fail), {"colorScheme": "dark", "viewport": {"width": 1280, "height": 800}})
+    fault = b.text("#document .fault")
+    mark = b.text("#document .fault u")
+    seen = b.evaluate("document.querySelector('.fault').getBoundingClientRect().bottom < innerHeight")
+    b.shot(picture("document-failed-dark"))
+    b.read(page_of(rows))
+    cells = b.count("#document .grid tbody tr")
+    b.read(page_of(odd), {"viewport": {"width": 320, "height": 700}})
+    title = b.text("#name")
+    shown = b.text("#document .paper")
+    fits = b.evaluate("document.documentElement.scrollWidth <= 320")
+    problems = b.problems()
+    out = b.run()
+    check("the first and the last rounds", out[rounds][:2] == ["1", "2"] and out[rounds][-3:] == ["198", "199", "200"] and len(out[rounds]) == 23, out[rounds])
+    check("a round by its number", out[near].strip() == "Round 136.", out[near])
+    check("the failure, its line and mark", "no attribute 'pie'" in out[fault] and "{'tea': 3}[item]" in out[mark] and out[seen], (out[fault], out[mark], out[seen]))
+    check("rows of a map", out[cells] == 21, out[cells])
+    check("hostile text is text", evil in out[shown] and "<script>" in out[title] and out[problems] == [], (out[title], out[shown], out[problems]))
+    check("a narrow page", out[fits])
+
+
+def page_of(trace):
+    """The address of the run as one file."""
+    out = pathlib.Path(str(trace) + ".html")
+    subprocess.run([PDL, "view", str(trace), "--source", str(trace.with_suffix(".pdl")), "--html", str(out)], check=True, timeout=60)
+    return "file://%s" % out
