@@ -15,6 +15,7 @@
 
 struct pdl_value {
     pdl_val v;
+    bool shows_list; /* v is a context, which the first read makes a list of messages */
 };
 
 /* --- codes.c: programs that were compiled, so that the next run starts fast ------------------- */

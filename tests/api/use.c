@@ -257,6 +257,37 @@ static void test_runs(pdl_engine *e) {
     pdl_value_drop(inputs);
 }
 
+/* What a call was asked is a list, whoever looks at it first, and stays one for who keeps it. */
+static void look_at_messages(void *user, const pdl_report *r) {
+    seen *s = user;
+    pdl_error *error = NULL;
+    if (strcmp(r->kind, "field") != 0 || strcmp(r->text, "pdl__model_input") != 0) return;
+    pdl_value *kept, *text = NULL;
+    if (s->effects++ == 0) text = pdl_value_to_json(r->value, 0, &error);
+    kept = pdl_value_keep(r->value);
+    if (!text) text = pdl_value_to_yaml(r->value, &error);
+    add_text(s, pdl_value_get_text(text, NULL), 1000);
+    s->ends += pdl_value_kind(kept) == PDL_KIND_LIST && pdl_value_len(kept) == 2 &&
+               pdl_value_context_form(kept) == PDL_CONTEXT_NONE && pdl_value_equal(kept, r->value);
+    pdl_value_drop(text);
+    pdl_value_drop(kept);
+}
+
+static void test_messages(pdl_engine *e) {
+    pdl_error *error = NULL;
+    seen s = {.text = ""};
+    pdl_program *p = load(e, "text:\n- {text: hi, role: system}\n"
+                             "- {text: you, contribute: [context]}\n"
+                             "- {model: m, parameters: {mock_response: x}, contribute: []}\n"
+                             "- {model: m, parameters: {mock_response: x}, contribute: []}\n");
+    pdl_task_options o = {.size = sizeof o, .blocks = true, .user = &s, .report = look_at_messages};
+    pdl_task *t = pdl_task_start(e, p, &o, &error);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && s.effects == 2 && s.ends == 2);
+    CHECK(s.text[0] == '[' && strstr(s.text, "\"hi\"") && strstr(s.text, "content: you"));
+    pdl_task_free(t);
+    pdl_program_free(p);
+}
+
 /* Tasks that end before their program does. */
 static void test_ends(pdl_engine *e) {
     pdl_error *error = NULL;
@@ -748,6 +779,7 @@ int main(void) {
     test_trees(e);
     test_contexts(e);
     test_runs(e);
+    test_messages(e);
     test_ends(e);
     test_misuse(e);
     test_misuse_of_engines(e);

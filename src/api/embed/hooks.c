@@ -389,7 +389,7 @@ void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
         return;
     }
     pdl_value whole = {
-        code_answer(result ? result->v : pdl_null(), pdl_buf_str(&request->all_pieces))};
+        .v = code_answer(result ? result->v : pdl_null(), pdl_buf_str(&request->all_pieces))};
     if (pdl_value_kind(changed) == PDL_KIND_DICT)
         whole.v = pdl_dict_putz(whole.v, "rebound", pdl_keep(pdl_value_settled(changed)));
     if (request->e && !pdl_effect_check(request->e, whole.v, &request->err))

@@ -287,7 +287,7 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
 
 /* Looks up an attribute, or an item. Returns false when the object has no such function. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
-    pdl_value boxed = {pdl_lent(key)};
+    pdl_value boxed = {.v = pdl_lent(key)};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;
     if (!attribute && !o->ops.item) return false;
     if (attribute)
@@ -313,9 +313,9 @@ bool pdl_objects_look_again(const pdl_effect *e, pdl_request *r) {
 
 static void ask_object(const pdl_effect *e, const host_object *o, pdl_request *r) {
     const pdl_object_ops *ops = &o->ops;
-    pdl_value args = {pdl_lent(pdl_dict_getz(e->request, "args"))},
-              kwargs = {pdl_lent(pdl_dict_getz(e->request, "kwargs"))},
-              name = {pdl_lent(pdl_dict_getz(e->request, "name"))};
+    pdl_value args = {.v = pdl_lent(pdl_dict_getz(e->request, "args"))},
+              kwargs = {.v = pdl_lent(pdl_dict_getz(e->request, "kwargs"))},
+              name = {.v = pdl_lent(pdl_dict_getz(e->request, "name"))};
     if (is_op(e, "attr"))
         look_up_first(o, true, name.v, r);
     else if (is_op(e, "item"))

@@ -40,14 +40,10 @@ static void report(const pdl_task *t, const pdl_event *e) {
     if (!t->opt.blocks && is_of_blocks(kind)) return;
     pdl_buf place = PDL_BUF, text = PDL_BUF, role = PDL_BUF, file = PDL_BUF;
     bool is_input = e->kind == PDL_EVENT_field && pdl_str_is(e->key, "pdl__model_input");
-    pdl_val list = is_input && pdl_is(e->value, PDL_V_CONTEXT) ? pdl_context_to_list(e->value)
-                                                               : pdl_keep(e->value);
-    pdl_value value = {list};
-    bool has_value = !pdl_is_absent(e->value);
-    if (!has_value && e->reply) {
-        value.v = e->reply->value;
-        has_value = !pdl_is_absent(value.v);
-    }
+    bool of_reply = pdl_is_absent(e->value) && e->reply;
+    pdl_value value = {.v = pdl_keep(of_reply ? e->reply->value : e->value),
+                       .shows_list = is_input && pdl_is(e->value, PDL_V_CONTEXT)};
+    bool has_value = !pdl_is_absent(value.v);
     const pdl_err *why = e->err ? e->err : e->reply && e->reply->err.kind ? &e->reply->err : NULL;
     pdl_error *error = why ? pdl_error_make(why, t->session) : NULL;
     pdl_loc loc = e->effect ? e->effect->loc : e->block ? e->block->loc : (pdl_loc){0};
@@ -73,7 +69,7 @@ static void report(const pdl_task *t, const pdl_event *e) {
         .untrusted = e->untrusted,
     };
     t->opt.report(t->opt.user, &r);
-    pdl_drop(list);
+    pdl_drop(value.v);
     pdl_error_free(error);
     pdl_buf_fini(&place);
     pdl_buf_fini(&text);
@@ -526,7 +522,7 @@ pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function, const pd
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "pdl__function", pdl_keep(function->v));
     d = pdl_dict_putz(d, "pdl__args", args ? pdl_keep(args->v) : pdl_list_new(0));
     d = pdl_dict_putz(d, "pdl__kwargs", kwargs ? pdl_keep(kwargs->v) : pdl_dict_new(0));
-    pdl_value inputs = {d};
+    pdl_value inputs = {.v = d};
     o.size = sizeof o;
     o.inputs = &inputs;
     pdl_task *t = pdl_task_start(engine, engine->calling, &o, error);

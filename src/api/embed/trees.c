@@ -19,7 +19,7 @@ pdl_value *pdl_value_to_yaml(const pdl_value *v, pdl_error **error) {
     pdl_value *out = NULL;
     if (!v)
         pdl_misuse(error, "pdl_value_to_yaml: the value is NULL");
-    else if (pdl_yaml_write(v->v, &b, &err))
+    else if (pdl_yaml_write(pdl_value_settled(v), &b, &err))
         out = pdl_value_box(
             pdl_with_label(pdl_text(pdl_buf_str(&b)), pdl_label_built(pdl_label_of(v->v))));
     else

@@ -47,7 +47,22 @@ pdl_value *pdl_value_text_n(const char *text, size_t n_bytes) {
     return is_text(text, n_bytes) ? pdl_value_box(pdl_text((pdl_str){text, n_bytes})) : NULL;
 }
 
-pdl_value *pdl_value_keep(const pdl_value *v) { return v ? pdl_value_box(pdl_keep(v->v)) : NULL; }
+/* Returns the value for a reader. The messages of a call are a context that a report presents as a
+ * list. The list is made here, since few of the programs that receive reports read it. */
+static pdl_vref whole(const pdl_value *v) {
+    if (v->shows_list) {
+        pdl_value *own = (pdl_value *)(uintptr_t)v;
+        pdl_val list = pdl_context_to_list(v->v);
+        own->shows_list = false;
+        pdl_drop(own->v);
+        own->v = list;
+    }
+    return v->v;
+}
+
+pdl_value *pdl_value_keep(const pdl_value *v) {
+    return v ? pdl_value_box(pdl_keep(whole(v))) : NULL;
+}
 
 void pdl_value_drop(pdl_value *v) {
     if (!v) return;
@@ -75,7 +90,7 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
 
 /* Returns the value that filled a promise. */
 pdl_vref pdl_value_settled(const pdl_value *v) {
-    pdl_vref x = v->v;
+    pdl_vref x = whole(v);
     while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
            !pdl_is_absent(pdl_promise_of(x)->value))
         x = pdl_promise_of(x)->value;
@@ -218,7 +233,7 @@ pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **err
 
 /* Makes the value without promises. */
 static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
-    if (!pdl_may_hold_promise(v->v)) {
+    if (!pdl_may_hold_promise(whole(v))) {
         *out = pdl_keep(v->v);
         return true;
     }

@@ -6,7 +6,10 @@
  * A ceiling is right when the work below it ends soon or can be cancelled: a signal and a budget of
  * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
  * largest integer is one whose slowest operation takes less than that. A peer chooses the size of
- * what we keep, open or send for it, so each of these sizes has a ceiling for each session.
+ * what we keep, open or send for it, so each of these sizes has a ceiling for each session. A
+ * command and a code block are such peers, because a model may have written what they execute:
+ * their output ends where a pipe ends, and a message of a code worker may hold values twice as
+ * long. A collector of traces has nothing to say but a few words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -72,8 +75,10 @@
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                            \
     X(embed_numbers, EMBED_NUMBERS, 16777216, 16,                                                  \
       "numbers of the vectors of texts that a run keeps")                                          \
-    X(command_bytes, COMMAND_BYTES, 0x7fffffff, 1024, "output of a command or a code block")       \
-    X(frame_bytes, FRAME_BYTES, 0x7fffffff, 1024, "one message of the worker protocol")
+    X(collector_bytes, COLLECTOR_BYTES, 4194304, 1024,                                             \
+      "what a collector of traces answers, of which a few words are shown")                        \
+    X(command_bytes, COMMAND_BYTES, 268435456, 1024, "output of a command or a code block")        \
+    X(frame_bytes, FRAME_BYTES, 536870912, 1024, "one message of the worker protocol")
 
 enum pdl_limit_defaults {
 #define X(id, NAME, dflt, min, why) PDL_MAX_##NAME = dflt,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/num.h"
 #include "base/pace.h"
 #include "base/utf8.h"
@@ -224,7 +225,8 @@ static bool open_loop(pdl_otlp *o) {
     if (o->loop) return true;
     o->loop = pdl_loop_try();
     if (!o->loop) return false;
-    o->http = pdl_http_new(o->loop, &(pdl_http_options){.debug = o->opt.debug});
+    o->http = pdl_http_new(o->loop, &(pdl_http_options){.debug = o->opt.debug,
+                                                       .max_reply_bytes = PDL_MAX_COLLECTOR_BYTES});
     o->watch = pdl_watch_background(o->opt.loop, pdl_loop_fd(o->loop), on_readable, o);
     return true;
 }
