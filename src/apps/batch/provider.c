@@ -198,8 +198,8 @@ bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
     return ok;
 }
 
-/* Returns true when the request is in an upload in progress. An ended upload of which only the good
- * answers count does not matter. */
+/* Returns true when the request is in an upload in progress. An upload that has ended does not
+ * count when only its good answers are used. */
 static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
         pdl_vref upload = pdl_list_at(p->uploads, k), names = pdl_dict_getz(upload, "names");

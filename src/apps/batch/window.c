@@ -646,9 +646,9 @@ static bool any_ready(const window *w) {
     return false;
 }
 
-/* Examines all rows for runs that can continue. Normally a run announces that; if an announcement
- * were missed, its row would wait for ever, so this is done when nothing has happened for a while,
- * and before rows are failed. */
+/* Examines all rows for runs that can continue. Normally a run announces that. If an announcement
+ * were missed, the row would wait for ever; so this is called when nothing has happened for a
+ * while, and before rows that wait are failed. */
 static bool find_unannounced(window *w) {
     size_t before = w->ready.n;
     w->searched_ns = pdl_clock_ns();

@@ -399,8 +399,8 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
                            "program and not on PATH");
     const char *without = opt->env(opt->user, "PDL_SANDBOX_WITHOUT");
     pdl_machine_probe(&m, without, bwrap_only);
-    /* Direct system calls begin a command in less than half the time of bubblewrap, which is used
-     * where a security module lets only it make namespaces. */
+    /* Direct system calls begin a command in less than half the time of bubblewrap. But some
+         * security modules let only bubblewrap make namespaces. */
     if (!m.namespaces && !native_only) pdl_machine_probe(&m, without, true);
     s->spec.backend = m.bwrap ? BACKEND_BWRAP : BACKEND_NATIVE;
     const char *missing = !m.seccomp    ? "the kernel has no seccomp"
