@@ -32,7 +32,7 @@ typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool impor
 
 /* The program of a run. */
 typedef struct pdl_view_program {
-    pdl_str name, text;     /* of its file; text.p NULL: it is written from the trace */
+    pdl_str name, text;     /* its file; text.p NULL: it is written from the trace */
     pdl_view_open_fn *open; /* NULL: what it includes is written from the trace */
     void *user;
     /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
@@ -80,7 +80,7 @@ pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), v
 void pdl_live_free(pdl_live *l); /* NULL is fine */
 /* *out is to be added to the sinks of the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
-pdl_view_files *pdl_live_files(pdl_live *l); /* of the run; borrowed */
+pdl_view_files *pdl_live_files(pdl_live *l); /* the files of its run; borrowed */
 
 /* Another answer to what the block at this place asked. */
 typedef struct pdl_view_answer {
@@ -92,11 +92,11 @@ typedef struct pdl_view_change {
     pdl_str name, before, after;
 } pdl_view_change;
 
-/* What a person wants to run. */
+/* The run that a person wants. */
 typedef struct pdl_view_start {
-    pdl_str text;  /* of the program */
-    pdl_str place; /* of the block from which on it is run */
-    bool fresh;    /* what it asked, and what was asked later, is asked again */
+    pdl_str text;  /* the program */
+    pdl_str place; /* the block from which on it is run */
+    bool fresh;    /* its requests, and all later ones, are sent again */
     const pdl_view_answer *answers;
     size_t n_answers;
     const pdl_view_change *files;
@@ -122,11 +122,11 @@ typedef struct pdl_viewer_options {
     pdl_view_run *const *runs; /* the last is compared with the first; none during a run */
     size_t n_runs;
     pdl_live *live;             /* the run in progress; NULL: none */
-    pdl_str live_name, program; /* of live: the name of its file, and its text */
+    pdl_str live_name, program; /* the file of live, and its text */
     /* Answers what a run in progress asks a person; false: it is not asked any more. NULL: pages
      * cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
-    pdl_view_again again; /* of the first run */
+    pdl_view_again again; /* belongs to the first run */
     void *user;
     const char *host; /* address to listen at */
     /* Origins of pages that may show this one in a frame, separated by commas, as
