@@ -11,6 +11,7 @@
  */
 #include "journal/durable.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -25,20 +26,21 @@ enum { MOST_PENDING = 4096 /* rows in one transaction */ };
 static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err) {
-    if (!d->problem.kind) {
-        pdl_err_move(&d->problem, err);
-        d->problem.uncatchable = true;
+    if (!d->file.problem.kind) {
+        pdl_err_move(&d->file.problem, err);
+        d->file.problem.uncatchable = true;
     }
     pdl_err_fini(err);
 }
 
 static bool writes(const pdl_durable *d) {
-    return d->use == PDL_DURABLE_CONTINUE && !d->problem.kind;
+    return d->setup.use == PDL_DURABLE_CONTINUE && !d->file.problem.kind;
 }
 
 void pdl_durable_commit(pdl_durable *d, bool sync) {
     pdl_err err = {0};
-    if (writes(d) && !pdl_store_commit(d->store, sync, &err)) pdl_durable_note_problem(d, &err);
+    if (writes(d) && !pdl_store_commit(d->file.store, sync, &err))
+        pdl_durable_note_problem(d, &err);
 }
 
 /* --- pending effects -------------------------------------------------------------------------- */
@@ -92,19 +94,20 @@ static void deliver(pending_effect *o) {
 
 bool pdl_durable_deliver(pdl_durable *d) {
     bool any = false;
-    while (d->answered_head < d->answered.n) {
-        pending_effect *o = d->answered.p[d->answered_head++];
-        if (d->answered_head == d->answered.n) d->answered_head = d->answered.n = 0;
+    while (d->pending.answered_head < d->pending.answered.n) {
+        pending_effect *o = d->pending.answered.p[d->pending.answered_head++];
+        if (d->pending.answered_head == d->pending.answered.n)
+            d->pending.answered_head = d->pending.answered.n = 0;
         if (!o) continue;
         any = true;
-        d->delivered = o;
+        d->pending.delivered = o;
         deliver(o);
-        d->delivered = NULL;
+        d->pending.delivered = NULL;
     }
     return any;
 }
 
-static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->answered) = o; }
+static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->pending.answered) = o; }
 
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
@@ -112,7 +115,7 @@ void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
     pdl_drop(o->pieces);
     o->value = o->pieces = pdl_absent();
     pdl_err_fini(&o->err);
-    pdl_err_copy(&o->err, &d->problem);
+    pdl_err_copy(&o->err, &d->file.problem);
     pdl_err_at(&o->err, o->e->loc);
     o->has_reply = true;
     enqueue(d, o);
@@ -125,8 +128,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     (void)e;
     if (!pdl_is_list(o->pieces)) o->pieces = pdl_list_new(8);
     o->pieces = pdl_list_push(o->pieces, pdl_text(text));
-    if (!o->d->opt.provisional || o->rebuilds) return;
-    o->d->output.n_shown += !o->shown;
+    if (!o->d->setup.opt.provisional || o->rebuilds) return;
+    o->d->progress.output.n_shown += !o->shown;
     o->shown = true;
     if (o->e->sink.piece) o->e->sink.piece(o->e->sink.user, o->e, text);
 }
@@ -143,29 +146,30 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
  * that no person was there to give. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
-        return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->opt.parked;
-    return d->opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind && pdl_is_null(r->value);
+        return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->setup.opt.parked;
+    return d->setup.opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind &&
+           pdl_is_null(r->value);
 }
 
 static void edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply) {
     bool found = !pdl_is_absent(*reply) && !pdl_is_null(*reply);
-    if (found && e->kind == PDL_EFFECT_source && d->opt.edit_source)
-        d->opt.edit_source(d->opt.user, reply);
+    if (found && e->kind == PDL_EFFECT_source && d->setup.opt.edit_source)
+        d->setup.opt.edit_source(d->setup.opt.user, reply);
 }
 
 static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *reply) {
     pending_effect *o = user;
     pdl_durable *d = o->d;
-    d->n_open--;
-    if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
+    d->pending.n_open--;
+    if (o->e->kind == PDL_EFFECT_input) d->pending.n_inputs--;
     o->sent = false;
     o->e->added_labels |= forwarded->added_labels;
     if (is_unanswered(d, o, reply)) {
-        *pdl_vec_push(&d->unanswered) = o;
+        *pdl_vec_push(&d->pending.unanswered) = o;
         return;
     }
-    pdl_idmap_del(&d->open, o->e->id);
-    d->output.n_shown -= o->shown;
+    pdl_idmap_del(&d->pending.open, o->e->id);
+    d->progress.output.n_shown -= o->shown;
     if (pdl_durable_was_refused(d, o, reply)) return;
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
@@ -186,12 +190,12 @@ void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
     pdl_effect *e = o->e;
     pdl_effect *forwarded = pdl_effect_forward(e, sink);
-    forwarded->sender = &d->sender;
+    forwarded->sender = &d->pending.sender;
     pdl_durable_name_left(d, o, forwarded);
     o->sent = true;
-    d->n_open++;
-    if (e->kind == PDL_EFFECT_input) d->n_inputs++;
-    pdl_idmap_put(&d->open, e->id, o);
+    d->pending.n_open++;
+    if (e->kind == PDL_EFFECT_input) d->pending.n_inputs++;
+    pdl_idmap_put(&d->pending.open, e->id, o);
     d->next->ops->start(d->next, forwarded);
 }
 
@@ -201,41 +205,45 @@ bool pdl_durable_is_of_worker(pdl_effect_kind k) {
 
 /* Writes output and forwards the held effects, since everything due is on the disk. */
 void pdl_durable_release(pdl_durable *d) {
-    if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
-        uint64_t n = d->opt.put_output(d->opt.user);
-        if (n != d->output.printed && !d->output.n_shown) {
+    if (d->setup.opt.has_output && !d->file.problem.kind &&
+        d->setup.opt.has_output(d->setup.opt.user)) {
+        uint64_t n = d->setup.opt.put_output(d->setup.opt.user);
+        if (n != d->progress.output.printed && !d->progress.output.n_shown) {
             pdl_err err = {0};
             char text[24];
-            d->output.printed = n;
+            d->progress.output.printed = n;
             snprintf(text, sizeof text, "%llu", (unsigned long long)n);
-            if (writes(d) && !pdl_store_put(d->store, "printed", pdl_str_of(text), &err))
+            if (writes(d) && !pdl_store_put(d->file.store, "printed", pdl_str_of(text), &err))
                 pdl_durable_note_problem(d, &err);
         }
     }
-    for (size_t i = 0; i < d->queued.n; i++) {
-        pending_effect *o = d->queued.p[i];
+    for (size_t i = 0; i < d->pending.queued.n; i++) {
+        pending_effect *o = d->pending.queued.p[i];
         if (!o) continue;
-        d->queued.p[i] = NULL;
-        if (d->problem.kind)
+        d->pending.queued.p[i] = NULL;
+        if (d->file.problem.kind)
             pdl_durable_refuse(d, o);
         else
             pdl_durable_send(d, o);
     }
-    d->queued.n = 0;
+    d->pending.queued.n = 0;
 }
 
 void pdl_durable_flush(pdl_durable *d) {
-    if (d->server) {
-        pdl_durable_flush_group(d->server);
+    if (d->group.server) {
+        pdl_durable_flush_group(d->group.server);
         return;
     }
-    bool due = d->queued.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
-    if (!due || d->flushing || d->undecided) return;
-    d->flushing = true;
-    d->is_retry_due = false;
+    bool due = d->pending.queued.n ||
+               (d->setup.opt.has_output && d->setup.opt.has_output(d->setup.opt.user));
+    if (!due || d->progress.flushing || d->match.undecided) return;
+    assert(pdl_durable_ok(d));
+    d->progress.flushing = true;
+    d->pending.is_retry_due = false;
     pdl_durable_commit(d, true);
     pdl_durable_release(d);
-    d->flushing = false;
+    d->progress.flushing = false;
+    assert(pdl_durable_ok(d));
 }
 
 /* Writes the row that begins the effect, and holds the effect until the flush. Takes o. */
@@ -248,7 +256,7 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
         pdl_durable_refuse(d, o);
         return;
     }
-    *pdl_vec_push(&d->queued) = o;
+    *pdl_vec_push(&d->pending.queued) = o;
 }
 
 /* Executes an effect that is answered at once and changes nothing: its row is written with its
@@ -265,8 +273,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     }
     bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)
                                     : pdl_durable_write_begin(d, o, id, &err));
-    if (ok && writes(d) && pdl_store_pending(d->store) >= MOST_PENDING)
-        ok = pdl_store_commit(d->store, false, &err);
+    if (ok && writes(d) && pdl_store_pending(d->file.store) >= MOST_PENDING)
+        ok = pdl_store_commit(d->file.store, false, &err);
     if (!ok) pdl_durable_note_problem(d, &err);
     deliver(o);
 }
@@ -278,10 +286,10 @@ static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id)
     bool again = o->row != 0;
     bool ok = pdl_durable_before_write(d, o->e, again, &err) &&
               (again || pdl_durable_write_begin(d, o, id, &err)) &&
-              pdl_store_commit(d->store, true, &err);
+              pdl_store_commit(d->file.store, true, &err);
     if (!ok) {
         pdl_durable_note_problem(d, &err);
-        pdl_err_copy(&o->err, &d->problem);
+        pdl_err_copy(&o->err, &d->file.problem);
         deliver(o);
         return;
     }
@@ -308,11 +316,11 @@ static void shorten(pending_effect *o, double begun) {
 /* Leaves a question open without asking it. Takes o. */
 static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
-    if (d->use == PDL_DURABLE_REPLAY) {
+    if (d->setup.use == PDL_DURABLE_REPLAY) {
         pdl_err_set(&o->err, PDL_E_replay, o->e->loc,
                     "replay: %.*s has no reply for %.*s (%s): the program asks something else than "
                     "was recorded",
-                    PDL_FMT(pdl_store_path(d->store)), PDL_FMT(pdl_buf_str(&id->place)),
+                    PDL_FMT(pdl_store_path(d->file.store)), PDL_FMT(pdl_buf_str(&id->place)),
                     pdl_effect_kind_name(o->e->kind));
         o->err.uncatchable = true;
         if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
@@ -322,15 +330,15 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     pdl_err_fini(&err);
-    if (d->use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->next) {
+    if (d->setup.use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->next) {
         ask_at_once(d, o, id);
         return;
     }
-    d->found.n_asked++;
+    d->match.found.n_asked++;
     (void)pdl_durable_may_be_done(d, o, id);
     pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
                       pdl_effect_kind_name(o->e->kind));
-    pdl_idmap_put(&d->open, o->e->id, o);
+    pdl_idmap_put(&d->pending.open, o->e->id, o);
 }
 
 /* --- the world -------------------------------------------------------------------------------- */
@@ -354,7 +362,8 @@ static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     struct reading x = {pdl_absent()};
-    if (!d->next || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
+    if (!d->next || d->setup.use == PDL_DURABLE_REPLAY || d->setup.use == PDL_DURABLE_SHOW)
+        return x.now;
     pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
     pdl_effect *again = pdl_effect_forward(e, sink);
     again->id = 0;
@@ -372,7 +381,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
     bool same = pdl_is_absent(now) || (!o->err.kind && pdl_val_eq(now, o->value)) ||
                 (o->err.kind && pdl_is_null(now));
     if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
-        d->found.n_changed++;
+        d->match.found.n_changed++;
         if (o->e->kind == PDL_EFFECT_source) pdl_durable_is_other(d);
         pdl_durable_notef(d, "%.*s was changed since it was read%s",
                           PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
@@ -389,12 +398,12 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
 /* Answers from the file. Takes o. */
 static void reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
-    d->found.n_reused++;
+    d->match.found.n_reused++;
     if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
     pdl_durable_remember_code(d, o);
     compare_files(d, o);
     r.value = o->value;
-    if (d->opt.spent) d->opt.spent(d->opt.owner, o->e, &r);
+    if (d->setup.opt.spent) d->setup.opt.spent(d->setup.opt.owner, o->e, &r);
     if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
         enqueue(d, o);
     else
@@ -404,15 +413,15 @@ static void reuse(pdl_durable *d, pending_effect *o) {
 /* Forgets everything that this process wrote, since it has executed nothing. */
 static void forget_attempt(pdl_durable *d) {
     pdl_err err = {0};
-    pdl_store_roll_back(d->store);
-    if (!pdl_store_put(d->store, "state", pdl_str_of(d->was_state), &err) ||
-        !pdl_store_put(d->store, "owner", PDL_STR(""), &err))
+    pdl_store_roll_back(d->file.store);
+    if (!pdl_store_put(d->file.store, "state", pdl_str_of(d->file.was_state), &err) ||
+        !pdl_store_put(d->file.store, "owner", PDL_STR(""), &err))
         pdl_durable_note_problem(d, &err);
 }
 
 void pdl_durable_give_up(pdl_durable *d, const pdl_err *why) {
     pdl_err copy = {0};
-    if (d->problem.kind || d->use != PDL_DURABLE_CONTINUE || d->server) return;
+    if (d->file.problem.kind || d->setup.use != PDL_DURABLE_CONTINUE || d->group.server) return;
     forget_attempt(d);
     pdl_err_copy(&copy, why);
     pdl_durable_note_problem(d, &copy);
@@ -420,20 +429,20 @@ void pdl_durable_give_up(pdl_durable *d, const pdl_err *why) {
 
 void pdl_durable_decide(pdl_durable *d) {
     pdl_err err = {0};
-    if (!d->undecided) return;
-    d->undecided = false;
+    if (!d->match.undecided) return;
+    d->match.undecided = false;
     pdl_durable_note_left(d);
-    if (d->problem.kind || !pdl_durable_has_changes(d)) return;
+    if (d->file.problem.kind || !pdl_durable_has_changes(d)) return;
     forget_attempt(d);
     pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
                 "the program has changed since the run began: %s",
-                d->found.notes.n ? d->found.notes.p[0] : "");
+                d->match.found.notes.n ? d->match.found.notes.p[0] : "");
     pdl_durable_note_problem(d, &err);
 }
 
 /* Returns true with --changed fail when the effect is new although a row was expected. */
 static bool is_unexpected(const pdl_durable *d) {
-    return d->opt.changed_fails && pdl_durable_has_changes(d);
+    return d->setup.opt.changed_fails && pdl_durable_has_changes(d);
 }
 
 /* Executes an effect, at once or with the next flush. Takes o. */
@@ -442,7 +451,7 @@ static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
     bool waits = pdl_durable_waits_for_session(d, o);
     if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
         pdl_durable_note_problem(d, &err);
-    if (d->problem.kind)
+    if (d->file.problem.kind)
         pdl_durable_refuse(d, o);
     else if (o->e->kind == PDL_EFFECT_write)
         write_at_once(d, o, id);
@@ -473,15 +482,15 @@ static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identit
 
 /* Decides waiting actions, once everything recorded that can be delivered has been delivered. */
 void pdl_durable_settle(pdl_durable *d) {
-    if (!d->waiting.n || d->answered.n > d->answered_head) return;
+    if (!d->pending.waiting.n || d->pending.answered.n > d->pending.answered_head) return;
     pdl_durable_decide(d);
-    for (size_t i = 0; i < d->waiting.n; i++) {
-        pending_effect *o = d->waiting.p[i];
+    for (size_t i = 0; i < d->pending.waiting.n; i++) {
+        pending_effect *o = d->pending.waiting.p[i];
         pdl_err err = {0};
         identity id;
-        d->waiting.p[i] = NULL;
+        d->pending.waiting.p[i] = NULL;
         if (!o) continue;
-        if (d->problem.kind || !pdl_durable_identify(d, o->e, &id, &err)) {
+        if (d->file.problem.kind || !pdl_durable_identify(d, o->e, &id, &err)) {
             pdl_durable_note_problem(d, &err);
             pdl_durable_refuse(d, o);
             continue;
@@ -489,7 +498,7 @@ void pdl_durable_settle(pdl_durable *d) {
         proceed_unless_done(d, o, &id);
         pdl_durable_identity_fini(&id);
     }
-    d->waiting.n = 0;
+    d->pending.waiting.n = 0;
 }
 
 static void go(pdl_durable *d, pending_effect *o, const identity *id) {
@@ -498,15 +507,15 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     if (is_unexpected(d)) {
         pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                     "the program has changed since the run began: %s",
-                    d->found.notes.n ? d->found.notes.p[0] : "");
+                    d->match.found.notes.n ? d->match.found.notes.p[0] : "");
         pdl_durable_note_problem(d, &err);
     }
-    if (!d->is_new) {
-        d->found.n_asked++;
-        if (!o->row && d->use == PDL_DURABLE_CONTINUE && !goes_at_once(o->e))
-            PDL_TRACE(d->opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
+    if (!d->file.is_new) {
+        d->match.found.n_asked++;
+        if (!o->row && d->setup.use == PDL_DURABLE_CONTINUE && !goes_at_once(o->e))
+            PDL_TRACE(d->setup.opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
     }
-    if (d->problem.kind) {
+    if (d->file.problem.kind) {
         pdl_durable_refuse(d, o);
         return;
     }
@@ -515,14 +524,15 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
         ask_at_once(d, o, id);
     else if (o->e->kind == PDL_EFFECT_write)
         proceed_unless_done(d, o, id);
-    else if (d->undecided || pdl_durable_may_be_done(d, o, id))
-        *pdl_vec_push(&d->waiting) = o;
+    else if (d->match.undecided || pdl_durable_may_be_done(d, o, id))
+        *pdl_vec_push(&d->pending.waiting) = o;
     else
         proceed(d, o, id);
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
     pdl_durable *d = of(w);
+    assert(pdl_durable_ok(d));
     pdl_err err = {0};
     identity id;
     pending_effect *o = pdl_durable_pending_new(d, e);
@@ -535,8 +545,8 @@ static void start(pdl_world *w, pdl_effect *e) {
         enqueue(d, o);
         return;
     }
-    match_kind m = d->is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
-    if (m == MATCH_NONE && !d->is_new) pdl_durable_note_replaced(d, o, &id);
+    match_kind m = d->file.is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
+    if (m == MATCH_NONE && !d->file.is_new) pdl_durable_note_replaced(d, o, &id);
     if (m == MATCH_ANSWERED)
         reuse(d, o);
     else if (m == MATCH_FAILED && pdl_effect_has(e->kind, PDL_EFFECT_WAITS))
@@ -545,7 +555,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         deliver(o);
     else if (m == MATCH_AGAIN && o->has_reply)
         complete(d, o);
-    else if (d->use != PDL_DURABLE_CONTINUE)
+    else if (d->setup.use != PDL_DURABLE_CONTINUE)
         leave_open(d, o, &id);
     else
         go(d, o, &id);
@@ -559,7 +569,7 @@ static void write_cancelled(pdl_durable *d, const pending_effect *o) {
                         .end = pdl_journal_wall(),
                         .end_clock = pdl_durable_clock(d),
                         .state = STORE_CANCELLED};
-    if (o->row && writes(d) && !pdl_store_end(d->store, &row, &err))
+    if (o->row && writes(d) && !pdl_store_end(d->file.store, &row, &err))
         pdl_durable_note_problem(d, &err);
 }
 
@@ -576,78 +586,82 @@ static bool cancel_in(pending_effect **list, size_t n, uint32_t id) {
 
 static void cancel(pdl_world *w, uint32_t id) {
     pdl_durable *d = of(w);
-    if (d->delivered && d->delivered->e && d->delivered->e->id == id) {
-        pdl_effect_free(d->delivered->e);
-        d->delivered->e = NULL;
+    if (d->pending.delivered && d->pending.delivered->e && d->pending.delivered->e->id == id) {
+        pdl_effect_free(d->pending.delivered->e);
+        d->pending.delivered->e = NULL;
         return;
     }
-    pending_effect *o = pdl_idmap_find(&d->open, id);
+    pending_effect *o = pdl_idmap_find(&d->pending.open, id);
     if (o && o->sent) {
-        d->n_open--;
-        if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
-        d->output.n_shown -= o->shown;
+        d->pending.n_open--;
+        if (o->e->kind == PDL_EFFECT_input) d->pending.n_inputs--;
+        d->progress.output.n_shown -= o->shown;
         d->next->ops->cancel(d->next, id);
     }
-    if (o && !d->parked && !d->ends) write_cancelled(d, o);
+    if (o && !d->progress.parked && !d->progress.ends) write_cancelled(d, o);
     if (o) {
         size_t i = 0;
-        pdl_idmap_del(&d->open, id);
-        while (i < d->unanswered.n && d->unanswered.p[i] != o) i++;
-        if (i < d->unanswered.n && !d->parked)
-            d->unanswered.p[i] = d->unanswered.p[--d->unanswered.n];
-        if (i >= d->unanswered.n || !d->parked) pdl_durable_drop_open(o);
+        pdl_idmap_del(&d->pending.open, id);
+        while (i < d->pending.unanswered.n && d->pending.unanswered.p[i] != o) i++;
+        if (i < d->pending.unanswered.n && !d->progress.parked)
+            d->pending.unanswered.p[i] = d->pending.unanswered.p[--d->pending.unanswered.n];
+        if (i >= d->pending.unanswered.n || !d->progress.parked) pdl_durable_drop_open(o);
         return;
     }
-    if (cancel_in(d->queued.p, d->queued.n, id) ||
-        cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id) ||
-        cancel_in(d->waiting.p, d->waiting.n, id))
+    if (cancel_in(d->pending.queued.p, d->pending.queued.n, id) ||
+        cancel_in(d->pending.answered.p + d->pending.answered_head,
+                  d->pending.answered.n - d->pending.answered_head, id) ||
+        cancel_in(d->pending.waiting.p, d->pending.waiting.n, id))
         return;
     (void)cancel_in(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n, id);
 }
 
 /* Returns true when only questions without an answer are open. */
 static bool only_asks(const pdl_durable *d) {
-    uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
-    return !others && ((d->opt.park && d->n_inputs) || d->unanswered.n);
+    uint32_t others = d->pending.n_open - (d->setup.opt.park ? d->pending.n_inputs : 0);
+    return !others && ((d->setup.opt.park && d->pending.n_inputs) || d->pending.unanswered.n);
 }
 
 bool pdl_durable_only_waits(const pdl_durable *d) {
-    return !d->server && !d->parked && !d->waiting.n && only_asks(d);
+    return !d->group.server && !d->progress.parked && !d->pending.waiting.n && only_asks(d);
 }
 
 static bool park(pdl_durable *d) {
-    if (d->parked || !only_asks(d)) return false;
-    for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
-        pending_effect *o = pdl_idmap_at(&d->open, i);
-        if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->unanswered) = o;
+    if (d->progress.parked || !only_asks(d)) return false;
+    for (size_t i = 0; i < pdl_idmap_places(&d->pending.open); i++) {
+        pending_effect *o = pdl_idmap_at(&d->pending.open, i);
+        if (o && o->sent && o->e->kind == PDL_EFFECT_input)
+            *pdl_vec_push(&d->pending.unanswered) = o;
     }
-    d->parked = true;
+    d->progress.parked = true;
     pdl_durable_commit(d, true);
-    d->opt.parked(d->opt.owner);
+    d->setup.opt.parked(d->setup.opt.owner);
     return true;
 }
 
 static bool poll_next(pdl_durable *d, int timeout_ms) {
     if (!d->next) return false;
-    if (writes(d)) pdl_store_expect(d->store, false);
+    if (writes(d)) pdl_store_expect(d->file.store, false);
     bool open = d->next->ops->poll(d->next, timeout_ms);
     if (writes(d)) {
         pdl_durable_commit(d, false);
-        pdl_store_expect(d->store, true);
+        pdl_store_expect(d->file.store, true);
     }
     return open;
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *d = of(w);
-    if (d->server) return d->server->world.ops->poll(&d->server->world, timeout_ms);
+    if (d->group.server)
+        return d->group.server->world.ops->poll(&d->group.server->world, timeout_ms);
     pdl_durable_settle(d);
     pdl_durable_flush(d);
+    assert(pdl_durable_ok(d));
     if (pdl_durable_deliver(d)) return true;
     if (timeout_ms != 0 && pdl_durable_park(d)) return true;
     bool open = poll_next(d, timeout_ms);
     if (pdl_durable_deliver(d)) return true;
-    return open || d->queued.n > 0;
+    return open || d->pending.queued.n > 0;
 }
 
 bool pdl_durable_park(pdl_durable *d) {
@@ -662,10 +676,11 @@ static void close_world(pdl_world *w) { (void)w; }
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-void pdl_durable_ends(pdl_durable *d) { d->ends = true; }
+void pdl_durable_ends(pdl_durable *d) { d->progress.ends = true; }
 
 bool pdl_durable_is_ready(const pdl_durable *d) {
-    return d->answered.n > d->answered_head || d->queued.n > 0 || d->waiting.n > 0;
+    return d->pending.answered.n > d->pending.answered_head || d->pending.queued.n > 0 ||
+           d->pending.waiting.n > 0;
 }
 
 /* --- decisions of policies ------------------------------------------------------------------- */
@@ -677,8 +692,8 @@ static void on_event(void *user, const pdl_event *e) {
     if (e->kind != PDL_EVENT_decision || !writes(d)) return;
     pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
     bool ok = pdl_effect_encode(e->value, &raw, &err);
-    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
-    ok = ok && pdl_store_decide(d->store, pdl_journal_wall(), pdl_buf_str(&place),
+    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_decide(d->file.store, pdl_journal_wall(), pdl_buf_str(&place),
                                 pdl_buf_str(&text), &err);
     if (!ok) pdl_durable_note_problem(d, &err);
     pdl_buf_fini(&place);
@@ -694,13 +709,13 @@ pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false
  * file. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
     pdl_durable *d = user;
-    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
-    if (d->is_retry_due)
-        pdl_durable_commit(d, true); /* the request depends on the previous answer */
-    d->is_retry_due = false;
-    pdl_buf_putf(&b, "%s\n", d->salt);
+    if (d->pending.is_retry_due)
+        pdl_durable_commit(d, true); /* the request depends on the answer before it */
+    d->pending.is_retry_due = false;
+    pdl_buf_putf(&b, "%s\n", d->file.salt);
     if (o) pdl_path_text(o->e->place, &b);
     pdl_buf_putf(&b, "\n%u\n%u\n%lld", o ? o->e->seq : effect, part,
                  (long long)(o ? o->attempt : 0));
@@ -712,7 +727,7 @@ static void name_request(void *user, uint32_t effect, uint32_t part, char out[33
 
 static void note_answered(void *user, uint32_t effect, int status) {
     pdl_durable *d = user;
-    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
     bool is_last = status >= 200 && status < 300; /* nearly always, and then its row says it */
@@ -720,19 +735,20 @@ static void note_answered(void *user, uint32_t effect, int status) {
         o->attempt++;
         return;
     }
-    if (!pdl_store_attempt(d->store, o->row, o->attempt, pdl_journal_wall(), status, &err))
+    if (!pdl_store_attempt(d->file.store, o->row, o->attempt, pdl_journal_wall(), status, &err))
         pdl_durable_note_problem(d, &err);
     o->attempt++;
-    d->is_retry_due = true;
+    d->pending.is_retry_due = true;
 }
 
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o) {
     pdl_str dir = o->dir;
-    d->opt = *o;
-    d->undecided = o->changed_fails && !d->is_new && d->use == PDL_DURABLE_CONTINUE;
+    d->setup.opt = *o;
+    d->match.undecided =
+        o->changed_fails && !d->file.is_new && d->setup.use == PDL_DURABLE_CONTINUE;
     while (dir.n > 1 && dir.p[dir.n - 1] == '/') dir.n--;
-    d->dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
-    d->sender = (pdl_sender){d, name_request, note_answered};
+    d->setup.dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
+    d->pending.sender = (pdl_sender){d, name_request, note_answered};
 }
 
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next) {

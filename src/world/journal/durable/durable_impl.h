@@ -1,16 +1,17 @@
 /* durable_impl.h -- the types and functions that the files of durable runs share. Private to
  * journal.
  *
- *   durable.c        the world: holds, requests, writes and delivers effects
- *   row_match.c      finds the recorded row that answers an effect
- *   moved.c          actions that were executed at another place; rows that were not reused
- *   rebuild.c        code that runs again to restore its worker
+ *   durable.c        the world: what is held, asked, written, delivered
+ *   pending.c        the lists of effects that the machine waits for
+ *   row_match.c      which recorded row answers an effect
+ *   moved.c          actions that were done at another place; what was not reused
+ *   rebuild.c        code that runs again for what it left in its worker
  *   group.c          many runs of a server in one file
  *   effect_rows.c    effects and replies as rows
  *   written_files.c  files that the program writes
  *   run_open.c       making, opening, owning, ending
- *   found_secrets.c  secrets that were found while it ran
- *   run_info.c       summaries, answers, copies, without running it
+ *   found_secrets.c  secrets that came up while it ran
+ *   run_info.c       from outside of a run: summaries, answers, copies
  *   answers.c        answers that a person changes, in a copy
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,11 +22,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/idmap.h"
-#include "journal/durable.h"
 #include "journal/durable/durable_parts.h"
-#include "journal/durable/keyring.h"
-#include "journal/store.h"
 
 /* The identity of an effect. */
 typedef struct identity {
@@ -34,18 +31,6 @@ typedef struct identity {
     int64_t key, parent_key, messages;
 } identity;
 
-/* A list of messages whose rows are known: the next request nearly always extends it. */
-typedef struct known_list {
-    pdl_val list; /* owned; absent when there is none */
-    PDL_VEC(struct known_node {
-        int64_t id;
-        char hash[65];
-    })
-    nodes;
-    uint64_t used;
-} known_list;
-enum { KNOWN_LISTS = 16 };
-
 /* An effect that the machine waits for. */
 typedef struct pending_effect {
     pdl_durable *d;
@@ -53,9 +38,9 @@ typedef struct pending_effect {
     int64_t row;   /* 0 before it has one */
     int64_t attempt;
     double begin_clock, begin_wall; /* begin_wall: by the wall clock, in an earlier process */
-    bool sent;                      /* the forwarded effect is in flight */
-    bool answers_at_once;           /* start is running */
-    bool shown;                     /* the machine got pieces */
+    bool sent;                      /* the forwarded is in flight */
+    bool answers_at_once;           /* inside of start */
+    bool shown;                     /* pieces went to the machine */
     bool has_reply;
     bool rebuilds;  /* it runs again to restore the worker: the machine does not wait for it */
     pdl_val pieces; /* list of texts */
@@ -65,71 +50,19 @@ typedef struct pending_effect {
     pdl_val expected; /* rebuilds: the previous result */
 } pending_effect;
 
-/* A place that --again or --skip names. */
-typedef struct run_override {
-    char *place; /* "all": any place */
-    bool skip, used;
-    pdl_val result; /* result that --skip gives */
-} run_override;
-
-typedef struct recorded_actions recorded_actions;
-
 struct pdl_durable {
     pdl_world world;
-    pdl_world *next; /* the world that answers what the file cannot; or NULL */
-    pdl_store *store;
-    /* for a run of a server: the server's, which has the file; otherwise NULL */
-    pdl_durable *server;
-    int64_t run;       /* its number in the server's file, from 1; 0: it is the only one */
-    PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
-    bool is_server;
-    int lock; /* descriptor; -1 without a lock */
-    pdl_durable_use use;
-    bool full, is_whole, is_new, prepared, started;
-    bool replays_only; /* a redacted copy, which cannot continue */
-    pdl_durable_facts facts;
-    PDL_VEC(char *) texts; /* texts that the facts point into */
-    pdl_durable_options opt;
-    char *dir; /* owned copy of opt.dir without a final slash; may be NULL */
-    keyring keys;
-    /* secrets in the file; made when needed; those of a server belong to its runs */
-    pdl_secrets *file_secrets;
-    char salt[33];
-    pdl_err problem; /* the reason why the file cannot be written any more */
-    pdl_sender sender;
-    PDL_VEC(pending_effect *) queued;   /* sent at the next flush, in order */
-    PDL_VEC(pending_effect *) answered; /* answers to deliver, from answered_head on */
-    size_t answered_head;
-    /* Actions that may have been executed at another place: they wait until everything recorded was
-     * delivered. */
-    PDL_VEC(pending_effect *) waiting;
-    recorded_actions *actions; /* moved.c; NULL until it is read */
-    pdl_idmap open;            /* by effect id */
-    /* sent effects without an answer; those of them that are questions */
-    uint32_t n_open, n_inputs;
-    pdl_idmap used;     /* rows that were used */
-    int64_t last_row;   /* the last row of earlier processes */
-    bool undecided;     /* --changed fail: nothing was executed yet */
-    char was_state[12]; /* the state before this process */
-    known_list lists[KNOWN_LISTS];
-    uint64_t n_lists;
-    PDL_VEC(run_override) overrides;
-    PDL_VEC(char *) changed_files; /* for a server: paths of files that others changed; owned */
-    PDL_VEC(char *) open_files;    /* paths of files that earlier processes had open */
-    int64_t first_row;             /* for a run of a server: earlier rows belong to other runs */
-    double pruned;                 /* for a server: when old runs were removed */
-    bool is_retry_due;             /* a service has answered, which is not synced yet */
-    bool flushing, ends, parked;
-    durable_clock clock;
-    durable_output output;
+    pdl_world *next; /* the world that answers what the file does not; or NULL */
+    durable_setup setup;
+    durable_file file;
+    durable_group group;
+    durable_pending pending;
+    durable_match match;
     durable_rebuild rebuild;
-    durable_found found;
-    /* the effect whose answer is delivered now; NULL when none is */
-    pending_effect *delivered;
-    PDL_VEC(pending_effect *) unanswered; /* questions without an answer */
-    bool is_other, knows_places; /* program or inputs differ from those of the rows */
-    pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
+    durable_progress progress;
 };
+/* Are all parts as their files want them? */
+bool pdl_durable_ok(const pdl_durable *d);
 
 /* effect_rows.c */
 double pdl_journal_wall(void);
@@ -197,6 +130,7 @@ void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
+void pdl_durable_drop_list(pending_effect **list, size_t n); /* pending.c; NULL in it is fine */
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o);

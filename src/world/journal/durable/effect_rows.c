@@ -25,7 +25,7 @@ static uint64_t now_ns(void) {
 }
 
 double pdl_durable_clock(const pdl_durable *d) {
-    return (double)(now_ns() - d->clock.start_ns + d->clock.earlier_ns) / 1e9;
+    return (double)(now_ns() - d->progress.clock.start_ns + d->progress.clock.earlier_ns) / 1e9;
 }
 
 /* --- identity --------------------------------------------------------------------------------- */
@@ -100,10 +100,10 @@ static bool is_same(pdl_vref a, pdl_vref b) {
 }
 
 static known_list *list_to_use(pdl_durable *d, pdl_vref list) {
-    known_list *best = &d->lists[0];
+    known_list *best = &d->match.lists[0];
     size_t best_n = 0;
     for (size_t i = 0; i < KNOWN_LISTS; i++) {
-        known_list *k = &d->lists[i];
+        known_list *k = &d->match.lists[i];
         size_t n = 0, most = pdl_is_list(k->list) ? pdl_list_len(k->list) : 0;
         while (n < most && n < pdl_list_len(list) &&
                is_same(pdl_list_at(k->list, n), pdl_list_at(list, n)))
@@ -127,12 +127,12 @@ static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash
         pdl_buf raw = PDL_BUF, text = PDL_BUF, all = PDL_BUF;
         struct known_node node = {0}, up = i ? k->nodes.p[i - 1] : (struct known_node){0};
         ok = pdl_effect_encode(pdl_list_at(list, i), &raw, err);
-        if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
+        if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
         pdl_buf_putf(&all, "%s\n", up.hash);
         pdl_buf_put(&all, pdl_buf_str(&text));
         pdl_hash_hex(pdl_buf_str(&all), node.hash);
-        ok = ok && pdl_store_message(d->store, up.id, pdl_str_of(node.hash), pdl_buf_str(&text),
-                                     &node.id, err);
+        ok = ok && pdl_store_message(d->file.store, up.id, pdl_str_of(node.hash),
+                                     pdl_buf_str(&text), &node.id, err);
         if (ok) *pdl_vec_push(&k->nodes) = node;
         pdl_buf_fini(&raw);
         pdl_buf_fini(&text);
@@ -141,7 +141,7 @@ static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash
     pdl_val old = k->list;
     k->list = ok ? pdl_keep(list) : pdl_absent();
     pdl_drop(old);
-    k->used = ++d->n_lists;
+    k->used = ++d->match.n_lists;
     if (!ok) k->nodes.n = 0;
     *id = k->nodes.n ? k->nodes.p[k->nodes.n - 1].id : 0;
     memcpy(hash, k->nodes.n ? k->nodes.p[k->nodes.n - 1].hash : "", k->nodes.n ? 65 : 1);
@@ -162,7 +162,8 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     bool ok = true;
     *out = (identity){.place = PDL_BUF, .request = PDL_BUF};
     pdl_path_text(e->place, &out->place);
-    pdl_val request = pdl_effect_moved(e, pdl_str_of(d->dir ? d->dir : ""), (pdl_str){"", 0});
+    pdl_val request =
+        pdl_effect_moved(e, pdl_str_of(d->setup.dir ? d->setup.dir : ""), (pdl_str){"", 0});
     if (e->kind == PDL_EFFECT_read) request = without(request, "shown");
     pdl_vref messages = pdl_dict_getz(request, "messages");
     if (e->kind == PDL_EFFECT_model && pdl_is_list(messages)) {
@@ -171,18 +172,18 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     }
     ok = ok && pdl_effect_canonical(e->kind, request, NULL, &raw, err);
     pdl_drop(request);
-    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &out->request);
+    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &out->request);
     pdl_buf_put(&all, pdl_buf_str(&out->request));
     pdl_buf_putf(&all, "\n%s", list_hash);
     pdl_hash_hex(pdl_buf_str(&all), out->hash);
     pdl_str place = pdl_buf_str(&out->place);
     const char *kind = pdl_effect_kind_name(e->kind);
     pdl_buf_clear(&all);
-    if (d->run) pdl_buf_putf(&all, "%lld\n", (long long)d->run);
+    if (d->group.run) pdl_buf_putf(&all, "%lld\n", (long long)d->group.run);
     pdl_buf_putf(&all, "%.*s\n%u\n%s\n%s", PDL_FMT(place), e->seq, kind, out->hash);
     out->key = number_of(pdl_buf_str(&all));
     pdl_buf_clear(&all);
-    if (d->run) pdl_buf_putf(&all, "%lld\n", (long long)d->run);
+    if (d->group.run) pdl_buf_putf(&all, "%lld\n", (long long)d->group.run);
     put_shape(parent_of(place), &all);
     pdl_buf_putf(&all, "\n%s\n%s", kind, out->hash);
     out->parent_key = number_of(pdl_buf_str(&all));
@@ -194,7 +195,7 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
 
 int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind) {
     pdl_buf all = PDL_BUF;
-    pdl_buf_putf(&all, "%lld\n%.*s\n%u\n%.*s", (long long)d->run, PDL_FMT(place), seq,
+    pdl_buf_putf(&all, "%lld\n%.*s\n%u\n%.*s", (long long)d->group.run, PDL_FMT(place), seq,
                  PDL_FMT(kind));
     int64_t key = number_of(pdl_buf_str(&all));
     pdl_buf_fini(&all);
@@ -275,7 +276,7 @@ static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pd
         pdl_buf_putc(out, ']');
     } else {
         ok = pdl_effect_encode(o->pieces, &raw, err);
-        if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), out);
+        if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), out);
     }
     pdl_buf_fini(&all);
     pdl_buf_fini(&raw);
@@ -308,7 +309,7 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
     pdl_val v =
         failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err) : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
-    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &clean);
+    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &clean);
     ok = ok && pdl_durable_keep_secrets(d, pdl_buf_str(&clean), err);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);
     ok = ok && (!pdl_is_list(o->pieces) || put_pieces(d, o, &t->pieces, err));
@@ -332,7 +333,7 @@ static void fini_texts(row_texts *t) {
 }
 
 bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id, pdl_err *err) {
-    store_effect row = {.run = d->run,
+    store_effect row = {.run = d->group.run,
                         .key = id->key,
                         .parent_key = id->parent_key,
                         .place = pdl_buf_str(&id->place),
@@ -346,11 +347,12 @@ bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *
                         .again = pdl_durable_may_repeat(d, o->e)};
     row_texts t = {PDL_BUF, PDL_BUF};
     bool ok = !o->has_reply || fill_end(d, o, &row, &t, err);
-    ok = ok && pdl_store_begin(d->store, &row, &o->row, err);
-    if (ok && d->server && d->is_new && !d->first_row) d->first_row = o->row - 1;
+    ok = ok && pdl_store_begin(d->file.store, &row, &o->row, err);
+    if (ok && d->group.server && d->file.is_new && !d->group.first_row)
+        d->group.first_row = o->row - 1;
     o->begin_clock = row.begin_clock;
     fini_texts(&t);
-    PDL_TRACE(d->opt.debug, journal, "row %lld: %s at %s%s", (long long)o->row,
+    PDL_TRACE(d->setup.opt.debug, journal, "row %lld: %s at %s%s", (long long)o->row,
               pdl_effect_kind_name(o->e->kind), pdl_buf_z(&id->place),
               o->has_reply ? ", answered" : "");
     return ok;
@@ -359,9 +361,9 @@ bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *
 bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err) {
     store_effect row = {0};
     row_texts t;
-    bool ok = fill_end(d, o, &row, &t, err) && pdl_store_end(d->store, &row, err);
+    bool ok = fill_end(d, o, &row, &t, err) && pdl_store_end(d->file.store, &row, err);
     fini_texts(&t);
-    PDL_TRACE(d->opt.debug, journal, "row %lld: %s", (long long)o->row,
+    PDL_TRACE(d->setup.opt.debug, journal, "row %lld: %s", (long long)o->row,
               o->err.kind ? "error" : "reply");
     return ok;
 }
@@ -415,7 +417,7 @@ bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect
                              pending_effect *out, pdl_err *err) {
     pdl_buf whole = PDL_BUF, text = PDL_BUF;
     put_other(row->reply.p ? row->reply : row->error, false, &whole);
-    bool ok = pdl_keyring_fill(&d->keys, pdl_buf_str(&whole), &text, err);
+    bool ok = pdl_keyring_fill(&d->file.keys, pdl_buf_str(&whole), &text, err);
     if (ok && row->reply.p)
         ok = pdl_effect_read(e, pdl_buf_str(&text), &out->value, err);
     else if (ok)
@@ -423,7 +425,7 @@ bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect
     if (ok && row->reply.p) e->added_labels |= pdl_label_of(out->value);
     pdl_buf_clear(&text);
     if (ok && row->pieces.p)
-        ok = pdl_keyring_fill(&d->keys, row->pieces, &text, err) &&
+        ok = pdl_keyring_fill(&d->file.keys, row->pieces, &text, err) &&
              read_pieces(pdl_buf_str(&text), out->value, &out->pieces, err);
     pdl_buf_fini(&whole);
     pdl_buf_fini(&text);

@@ -16,8 +16,8 @@
 #define FACT "secrets"
 
 static void read_lines(const pdl_durable *d, pdl_buf *out) {
-    pdl_err ignored = {0}; /* the error is reported when the file is read */
-    if (!pdl_store_get(d->store, FACT, out, &ignored)) pdl_buf_clear(out);
+    pdl_err ignored = {0}; /* a file that cannot be read says so elsewhere */
+    if (!pdl_store_get(d->file.store, FACT, out, &ignored)) pdl_buf_clear(out);
     pdl_err_fini(&ignored);
 }
 
@@ -35,32 +35,30 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 struct secret_search {
-    pdl_durable *server; /* the run that owns the file */
-    pdl_buf lines;       /* the new text of the fact; empty when it does not change */
+    pdl_durable *server; /* the run that has the file */
+    pdl_buf lines;       /* the new text of the fact; empty: it stays */
 };
 
-static void remember(void *user, pdl_str line) {
-    (void)pdl_secrets_add_first(user, line);
-}
+static void remember(void *user, pdl_str line) { (void)pdl_secrets_add_first(user, line); }
 
 static void on_secret(void *user, pdl_str found) {
     struct secret_search *f = user;
-    if (!f->server->file_secrets) {
-        f->server->file_secrets = pdl_secrets_new();
-        each_line(f->server, remember, f->server->file_secrets);
+    if (!f->server->file.secrets) {
+        f->server->file.secrets = pdl_secrets_new();
+        each_line(f->server, remember, f->server->file.secrets);
     }
-    if (!pdl_secrets_add_first(f->server->file_secrets, found)) return;
+    if (!pdl_secrets_add_first(f->server->file.secrets, found)) return;
     if (!f->lines.len) read_lines(f->server, &f->lines);
     pdl_buf_put(&f->lines, found);
     pdl_buf_putc(&f->lines, '\n');
 }
 
 bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err) {
-    pdl_durable *server = d->server ? d->server : d;
+    pdl_durable *server = d->group.server ? d->group.server : d;
     struct secret_search f = {server, PDL_BUF};
-    if (!pdl_secrets_any(d->opt.secrets)) return true;
-    pdl_secrets_each_in(d->opt.secrets, json, on_secret, &f);
-    bool ok = !f.lines.len || pdl_store_put(d->store, FACT, pdl_buf_str(&f.lines), err);
+    if (!pdl_secrets_any(d->setup.opt.secrets)) return true;
+    pdl_secrets_each_in(d->setup.opt.secrets, json, on_secret, &f);
+    bool ok = !f.lines.len || pdl_store_put(d->file.store, FACT, pdl_buf_str(&f.lines), err);
     pdl_buf_fini(&f.lines);
     return ok;
 }

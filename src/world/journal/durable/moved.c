@@ -35,25 +35,26 @@ struct recorded_search {
 };
 
 static bool is_used(const pdl_durable *d, int64_t row) {
-    return pdl_idmap_find(&d->used, (uintptr_t)row) != NULL;
+    return pdl_idmap_find(&d->match.used, (uintptr_t)row) != NULL;
 }
 
 static bool on_action(void *user, const store_effect *row) {
     struct recorded_search *x = user;
     pdl_effect_kind kind;
-    if (row->id > x->d->last_row) return false; /* this process wrote it */
-    if (row->run == x->d->run && pdl_effect_kind_find(row->kind, &kind) &&
+    if (row->id > x->d->match.last_row) return false; /* this process wrote it */
+    if (row->run == x->d->group.run && pdl_effect_kind_find(row->kind, &kind) &&
         pdl_durable_acts_outside(kind))
-        *pdl_vec_push(&x->all->rows) = (recorded_action){
-            .row = row->id, .key = pdl_durable_request_key(row->kind, row->hash)};
+        *pdl_vec_push(&x->all->rows) =
+            (recorded_action){.row = row->id, .key = pdl_durable_request_key(row->kind, row->hash)};
     return true;
 }
 
 static bool read_actions(pdl_durable *d, pdl_err *err) {
-    if (d->actions) return true;
-    recorded_actions *all = d->actions = PDL_NEW(recorded_actions);
+    if (d->match.actions) return true;
+    recorded_actions *all = d->match.actions = PDL_NEW(recorded_actions);
     struct recorded_search x = {d, all};
-    if (!pdl_store_each(d->store, STORE_BRIEF, d->first_row, on_action, &x, err)) return false;
+    if (!pdl_store_each(d->file.store, STORE_BRIEF, d->group.first_row, on_action, &x, err))
+        return false;
     for (size_t i = all->rows.n; i > 0; i--) {
         recorded_action *a = &all->rows.p[i - 1];
         a->next = (size_t)(uintptr_t)pdl_idmap_find(&all->first, (uintptr_t)a->key);
@@ -74,11 +75,11 @@ void pdl_durable_actions_free(recorded_actions *all) {
 static bool find_action(pdl_durable *d, const pending_effect *o, const identity *id, int64_t *row,
                         pdl_err *err) {
     *row = 0;
-    if (d->is_new || !pdl_durable_acts_outside(o->e->kind)) return true;
+    if (d->file.is_new || !pdl_durable_acts_outside(o->e->kind)) return true;
     if (!read_actions(d, err)) return false;
     pdl_str kind = pdl_str_of(pdl_effect_kind_name(o->e->kind));
     int64_t key = pdl_durable_request_key(kind, pdl_str_of(id->hash));
-    recorded_actions *all = d->actions;
+    recorded_actions *all = d->match.actions;
     size_t first = (size_t)(uintptr_t)pdl_idmap_find(&all->first, (uintptr_t)key), i = first;
     while (i && is_used(d, all->rows.p[i - 1].row)) i = all->rows.p[i - 1].next;
     if (i != first && i) pdl_idmap_put(&all->first, (uintptr_t)key, (void *)(uintptr_t)i);
@@ -116,9 +117,9 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
     for (;;) {
         if (!find_action(d, o, id, &row, err)) return false;
         if (!row) return true;
-        if (!pdl_store_each(d->store, STORE_BY_ID, row, on_found, out, err)) return false;
+        if (!pdl_store_each(d->file.store, STORE_BY_ID, row, on_found, out, err)) return false;
         if (out->row && out->state != STORE_REFUSED && !out->again) return true;
-        pdl_idmap_put(&d->used, (uintptr_t)row, d);
+        pdl_idmap_put(&d->match.used, (uintptr_t)row, d);
         out->row = 0;
     }
 }
@@ -155,10 +156,10 @@ static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, cons
                         .seq = o->e->seq,
                         .attempt = f->attempt,
                         .state = STORE_OPEN};
-    pdl_idmap_put(&d->used, (uintptr_t)f->row, d);
+    pdl_idmap_put(&d->match.used, (uintptr_t)f->row, d);
     o->row = f->row;
     o->attempt = f->attempt;
-    return pdl_store_move(d->store, &row, err) && pdl_store_end(d->store, &row, err);
+    return pdl_store_move(d->file.store, &row, err) && pdl_store_end(d->file.store, &row, err);
 }
 
 struct reading_moved {
@@ -177,7 +178,7 @@ static bool on_recorded(void *user, const store_effect *row) {
 static bool reuse_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                       pdl_err *err) {
     struct reading_moved r = {d, o, err, false};
-    return pdl_store_each(d->store, STORE_BY_ID, f->row, on_recorded, &r, err) && r.ok &&
+    return pdl_store_each(d->file.store, STORE_BY_ID, f->row, on_recorded, &r, err) && r.ok &&
            move_row(d, o, id, f, err);
 }
 
@@ -189,7 +190,7 @@ done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const id
     bool ok = find_done(d, o, id, &f, &err);
     run_override *skip = ok && f.row ? way_of(d, &f, here, true) : NULL;
     run_override *again = ok && f.row ? way_of(d, &f, here, false) : NULL;
-    if (ok && f.row && f.state == STORE_DONE && d->opt.reuse_moved) {
+    if (ok && f.row && f.state == STORE_DONE && d->setup.opt.reuse_moved) {
         ok = reuse_row(d, o, id, &f, &err);
         result = DONE_SKIPPED;
     } else if (skip) {
@@ -207,7 +208,7 @@ done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const id
     }
     if (!ok) {
         pdl_durable_note_problem(d, &err);
-        pdl_err_copy(&o->err, &d->problem);
+        pdl_err_copy(&o->err, &d->file.problem);
         result = DONE_STOPS;
     }
     pdl_buf_fini(&f.place);
@@ -218,7 +219,7 @@ bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *
     pdl_err err = {0};
     found_action f;
     if (!find_done(d, o, id, &f, &err)) pdl_durable_note_problem(d, &err);
-    if (f.row && d->use == PDL_DURABLE_CHECK)
+    if (f.row && d->setup.use == PDL_DURABLE_CHECK)
         pdl_durable_notef(d, "%.*s: the same %s was recorded at %s",
                           PDL_FMT(pdl_buf_str(&id->place)), pdl_effect_kind_name(o->e->kind),
                           pdl_buf_z(&f.place));
@@ -237,12 +238,12 @@ static bool is_closing(const store_effect *row) {
 
 static bool on_left(void *user, const store_effect *row) {
     pdl_durable *d = user;
-    if (row->id > d->last_row) return false;
-    if (row->run != d->run || row->state != STORE_DONE || is_used(d, row->id) || is_closing(row) ||
-        pdl_idmap_find(&d->found.noted, (uintptr_t)row->id))
+    if (row->id > d->match.last_row) return false;
+    if (row->run != d->group.run || row->state != STORE_DONE || is_used(d, row->id) ||
+        is_closing(row) || pdl_idmap_find(&d->match.found.noted, (uintptr_t)row->id))
         return true;
-    d->found.n_left++;
-    pdl_idmap_put(&d->found.noted, (uintptr_t)row->id, d);
+    d->match.found.n_left++;
+    pdl_idmap_put(&d->match.found.noted, (uintptr_t)row->id, d);
     pdl_durable_notef(d, "%.*s: what was recorded there (%.*s) was not reused", PDL_FMT(row->place),
                       PDL_FMT(row->kind));
     return true;
@@ -250,8 +251,8 @@ static bool on_left(void *user, const store_effect *row) {
 
 void pdl_durable_note_left(pdl_durable *d) {
     pdl_err ignored = {0};
-    bool differs = d->is_other || d->found.n_moved || d->found.n_replaced;
-    if (d->is_new || !differs) return;
-    if (!pdl_store_each(d->store, STORE_ALL, d->first_row, on_left, d, &ignored))
+    bool differs = d->match.is_other || d->match.found.n_moved || d->match.found.n_replaced;
+    if (d->file.is_new || !differs) return;
+    if (!pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_left, d, &ignored))
         pdl_err_fini(&ignored);
 }

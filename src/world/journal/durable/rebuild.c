@@ -29,8 +29,7 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 static bool needs_session(const pdl_effect *e) {
     pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
     if (e->kind == PDL_EFFECT_object) return true;
-    return (pdl_is_str(code) &&
-            pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"))) ||
+    return (pdl_is_str(code) && pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"))) ||
            pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
 }
 
@@ -119,10 +118,10 @@ static void end_rebuild(pdl_durable *d) {
     d->rebuild.rebuilt = true;
     for (size_t i = 0; i < d->rebuild.after_rebuild.n; i++) {
         pending_effect *o = d->rebuild.after_rebuild.p[i];
-        if (d->problem.kind)
+        if (d->file.problem.kind)
             pdl_durable_refuse(d, o);
         else
-            *pdl_vec_push(&d->queued) = o;
+            *pdl_vec_push(&d->pending.queued) = o;
     }
     d->rebuild.after_rebuild.n = 0;
 }
@@ -156,7 +155,7 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
         if (holds_handle(done->value)) *pdl_vec_push(&d->rebuild.objects) = pdl_keep(done->value);
         pdl_durable_drop_open(done);
     }
-    if (d->problem.kind || d->rebuild.next_code >= d->rebuild.recorded_code.n) {
+    if (d->file.problem.kind || d->rebuild.next_code >= d->rebuild.recorded_code.n) {
         end_rebuild(d);
         return;
     }
@@ -175,7 +174,7 @@ static bool all_harmless(const pdl_durable *d) {
 
 static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
     pdl_err err = {0};
-    if (d->rebuild.rebuilding || d->opt.rebuild || all_harmless(d)) return true;
+    if (d->rebuild.rebuilding || d->setup.opt.rebuild || all_harmless(d)) return true;
     pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                 "this code needs what earlier blocks left in Python, which ended with the process");
     pdl_err_hint(&err, "--rebuild runs them again, in their order");
@@ -184,8 +183,7 @@ static bool may_rebuild(pdl_durable *d, const pending_effect *o) {
 }
 
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o) {
-    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt ||
-        !d->rebuild.recorded_code.n)
+    if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt || !d->rebuild.recorded_code.n)
         return false;
     return (d->rebuild.rebuilding || needs_session(o->e)) && may_rebuild(d, o);
 }
@@ -199,15 +197,30 @@ void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o) {
 
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply) {
     pdl_err err = {0};
-    if (!reply->err.py_class || strcmp(reply->err.py_class, NEEDS_SESSION) != 0)
-        return false;
+    if (!reply->err.py_class || strcmp(reply->err.py_class, NEEDS_SESSION) != 0) return false;
     if (may_rebuild(d, o)) {
         pdl_durable_rebuild_first(d, o);
         return true;
     }
     store_effect row = {.id = o->row, .attempt = o->attempt, .state = STORE_REFUSED};
-    if (o->row && !(pdl_store_end(d->store, &row, &err) && pdl_store_commit(d->store, true, &err)))
+    if (o->row &&
+        !(pdl_store_end(d->file.store, &row, &err) && pdl_store_commit(d->file.store, true, &err)))
         pdl_durable_note_problem(d, &err);
     pdl_durable_refuse(d, o);
     return true;
+}
+
+void pdl_durable_rebuild_end(durable_rebuild *r) {
+    pdl_durable_drop_list(r->recorded_code.p, r->recorded_code.n);
+    pdl_durable_drop_list(r->after_rebuild.p, r->after_rebuild.n);
+    pdl_vec_fini(&r->recorded_code);
+    pdl_vec_fini(&r->after_rebuild);
+    for (size_t i = 0; i < r->objects.n; i++) pdl_drop(r->objects.p[i]);
+    pdl_vec_fini(&r->objects);
+    for (size_t i = 0; i < r->left.n; i++) pdl_free(r->left.p[i]);
+    pdl_vec_fini(&r->left);
+}
+
+bool pdl_durable_rebuild_ok(const durable_rebuild *r) {
+    return r->next_code <= r->recorded_code.n && !(r->rebuilding && r->rebuilt);
 }

@@ -13,20 +13,20 @@
 
 void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
     enum { MOST = 1000 };
-    if (d->found.notes.n >= MOST) d->found.n_unlisted++;
-    if (d->found.notes.n >= MOST) return;
+    if (d->match.found.notes.n >= MOST) d->match.found.n_unlisted++;
+    if (d->match.found.notes.n >= MOST) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
-    *pdl_vec_push(&d->found.notes) = pdl_buf_take(&b);
+    *pdl_vec_push(&d->match.found.notes) = pdl_buf_take(&b);
 }
 
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
-    run_override *all = NULL; /* the place itself takes precedence */
-    for (size_t i = 0; i < d->overrides.n; i++) {
-        run_override *w = &d->overrides.p[i];
+    run_override *all = NULL; /* the place itself counts first */
+    for (size_t i = 0; i < d->match.overrides.n; i++) {
+        run_override *w = &d->match.overrides.p[i];
         if (w->skip != skip) continue;
         if (pdl_str_is(place, w->place)) return w;
         if (strcmp(w->place, "all") == 0) all = w;
@@ -46,11 +46,12 @@ struct row_search {
 };
 
 static bool is_used(const pdl_durable *d, int64_t row) {
-    return row <= 0 || pdl_idmap_find(&d->used, (uintptr_t)row);
+    return row <= 0 || pdl_idmap_find(&d->match.used, (uintptr_t)row);
 }
 
 static bool is_of_kind(const struct row_search *x, const store_effect *row) {
-    return row->run == x->d->run && pdl_str_is(row->kind, pdl_effect_kind_name(x->o->e->kind)) &&
+    return row->run == x->d->group.run &&
+           pdl_str_is(row->kind, pdl_effect_kind_name(x->o->e->kind)) &&
            pdl_str_is(row->hash, x->id->hash);
 }
 
@@ -59,7 +60,8 @@ bool pdl_durable_acts_outside(pdl_effect_kind k) {
 }
 
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
-    return e->repeatable || (d->opt.may_repeat && d->opt.may_repeat(d->opt.owner, e));
+    return e->repeatable ||
+           (d->setup.opt.may_repeat && d->setup.opt.may_repeat(d->setup.opt.owner, e));
 }
 
 /* Decides about an action that began and has no end, as the user said before the run. */
@@ -95,7 +97,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
 
 static void take(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
-    pdl_idmap_put(&d->used, (uintptr_t)row->id, d);
+    pdl_idmap_put(&d->match.used, (uintptr_t)row->id, d);
     run_override *again = row->error.p ? pdl_durable_override(d, row->place, false) : NULL;
     bool named = again && strcmp(again->place, "all") != 0;
     if (row->state != STORE_DONE || named || !(row->reply.p || row->error.p)) {
@@ -106,9 +108,9 @@ static void take(struct row_search *x, const store_effect *row) {
     x->o->seconds = row->end > row->start ? row->end - row->start : 0;
     x->result = MATCH_ANSWERED;
     if (!pdl_durable_read_answer(d, row, x->o->e, x->o, x->err)) x->result = MATCH_FAILED;
-    if (row->end > d->clock.seen) d->clock.seen = row->end;
+    if (row->end > d->progress.clock.seen) d->progress.clock.seen = row->end;
     double ahead = row->end_clock - pdl_durable_clock(d);
-    if (ahead > 0 && ahead < 1e9) d->clock.earlier_ns += (uint64_t)(ahead * 1e9);
+    if (ahead > 0 && ahead < 1e9) d->progress.clock.earlier_ns += (uint64_t)(ahead * 1e9);
 }
 
 static bool on_row(void *user, const store_effect *row) {
@@ -132,7 +134,7 @@ static bool on_found(void *user, const store_effect *row) {
     struct row_search *x = user;
     take(x, row);
     if (x->result == MATCH_ANSWERED) {
-        x->d->found.n_moved++;
+        x->d->match.found.n_moved++;
         pdl_durable_notef(x->d, "%.*s: the answer recorded at %.*s",
                           PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
     }
@@ -141,12 +143,12 @@ static bool on_found(void *user, const store_effect *row) {
 
 static bool look(struct row_search *x) {
     pdl_durable *d = x->d;
-    if (!pdl_store_each(d->store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
+    if (!pdl_store_each(d->file.store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
     if (x->result != MATCH_NONE || pdl_durable_acts_outside(x->o->e->kind)) return true;
-    if (!pdl_store_each(d->store, STORE_BY_PARENT, x->id->parent_key, on_parent, x, x->err))
+    if (!pdl_store_each(d->file.store, STORE_BY_PARENT, x->id->parent_key, on_parent, x, x->err))
         return false;
     return x->n != 1 || !x->found ||
-           pdl_store_each(d->store, STORE_BY_ID, x->found, on_found, x, x->err);
+           pdl_store_each(d->file.store, STORE_BY_ID, x->found, on_found, x, x->err);
 }
 
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id) {
@@ -162,7 +164,7 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
         pdl_err_move(&o->err, &err);
     else
         pdl_err_set(&o->err, PDL_E_replay, (pdl_loc){0}, "%.*s is damaged: %s",
-                    PDL_FMT(pdl_store_path(d->store)), err.msg);
+                    PDL_FMT(pdl_store_path(d->file.store)), err.msg);
     pdl_err_fini(&err);
     o->err.uncatchable = true;
     pdl_durable_give_up(d, &o->err);
@@ -173,8 +175,8 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
 
 static bool on_place(void *user, const store_effect *row) {
     pdl_durable *d = user;
-    if (row->run == d->run && row->state == STORE_DONE)
-        pdl_idmap_put(&d->places,
+    if (row->run == d->group.run && row->state == STORE_DONE)
+        pdl_idmap_put(&d->match.places,
                       (uintptr_t)pdl_durable_place_key(d, row->place, row->seq, row->kind),
                       (void *)(uintptr_t)row->id);
     return true;
@@ -184,17 +186,41 @@ static bool on_place(void *user, const store_effect *row) {
  * an unchanged run only requests what was never recorded. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};
-    if (!d->is_other) return;
-    if (!d->knows_places &&
-        !pdl_store_each(d->store, STORE_ALL, d->first_row, on_place, d, &ignored))
+    if (!d->match.is_other) return;
+    if (!d->match.knows_places &&
+        !pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_place, d, &ignored))
         pdl_err_fini(&ignored);
-    d->knows_places = true;
+    d->match.knows_places = true;
     pdl_str place = pdl_buf_str(&id->place);
-    int64_t key = pdl_durable_place_key(d, place, o->e->seq,
-                                        pdl_str_of(pdl_effect_kind_name(o->e->kind)));
-    void *row = pdl_idmap_find(&d->places, (uintptr_t)key);
+    int64_t key =
+        pdl_durable_place_key(d, place, o->e->seq, pdl_str_of(pdl_effect_kind_name(o->e->kind)));
+    void *row = pdl_idmap_find(&d->match.places, (uintptr_t)key);
     if (!row || is_used(d, (int64_t)(uintptr_t)row)) return;
-    d->found.n_replaced++;
-    pdl_idmap_put(&d->found.noted, (uintptr_t)row, d);
+    d->match.found.n_replaced++;
+    pdl_idmap_put(&d->match.found.noted, (uintptr_t)row, d);
     pdl_durable_notef(d, "%.*s: something else was recorded there", PDL_FMT(place));
+}
+
+void pdl_durable_match_end(durable_match *m) {
+    pdl_idmap_fini(&m->used);
+    pdl_idmap_fini(&m->places);
+    pdl_durable_actions_free(m->actions);
+    for (size_t i = 0; i < KNOWN_LISTS; i++) {
+        pdl_drop(m->lists[i].list);
+        pdl_vec_fini(&m->lists[i].nodes);
+    }
+    for (size_t i = 0; i < m->overrides.n; i++) {
+        pdl_free(m->overrides.p[i].place);
+        pdl_drop(m->overrides.p[i].result);
+    }
+    pdl_vec_fini(&m->overrides);
+    for (size_t i = 0; i < m->open_files.n; i++) pdl_free(m->open_files.p[i]);
+    pdl_vec_fini(&m->open_files);
+    for (size_t i = 0; i < m->found.notes.n; i++) pdl_free(m->found.notes.p[i]);
+    pdl_vec_fini(&m->found.notes);
+    pdl_idmap_fini(&m->found.noted);
+}
+
+bool pdl_durable_match_ok(const durable_match *m) {
+    return m->last_row >= 0 && (m->is_other || !m->knows_places);
 }

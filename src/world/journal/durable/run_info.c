@@ -138,12 +138,13 @@ static pdl_val value_of(const struct questions *q, pdl_str text) {
 static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
     pdl_buf raw = PDL_BUF, json = PDL_BUF;
     bool ok = pdl_effect_encode(v, &raw, err);
-    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &json);
+    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &json);
     double now = pdl_journal_wall();
     store_effect e = {.id = row, .end = now, .state = STORE_DONE, .reply = pdl_buf_str(&json)};
-    ok = ok && pdl_store_end(d->store, &e, err) &&
-         pdl_store_decide(d->store, now, PDL_STR(""), PDL_STR("a question was answered"), err) &&
-         pdl_store_commit(d->store, true, err);
+    ok = ok && pdl_store_end(d->file.store, &e, err) &&
+         pdl_store_decide(d->file.store, now, PDL_STR(""), PDL_STR("a question was answered"),
+                          err) &&
+         pdl_store_commit(d->file.store, true, err);
     pdl_drop(v);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&json);
@@ -161,13 +162,13 @@ static bool on_answered(void *user, const store_effect *row) {
  * all earlier work. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;
-    bool ok = get(d->store, "state", &state, err);
+    bool ok = get(d->file.store, "state", &state, err);
     bool failed = ok && strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) == 0;
     if (failed && q->place.n)
-        ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_answered, q, err);
+        ok = pdl_store_each(d->file.store, STORE_BY_STATE, STORE_DONE, on_answered, q, err);
     if (ok && !q->row) {
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s asks nothing",
-                         PDL_FMT(pdl_store_path(d->store)));
+                         PDL_FMT(pdl_store_path(d->file.store)));
         if (failed)
             pdl_err_hint(err, "its run failed: --at PLACE gives another answer to what was asked "
                               "there");
@@ -181,7 +182,7 @@ bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err)
     pdl_buf places = PDL_BUF;
     struct questions q = {.place = place, .places = &places};
     bool ok = pdl_durable_open(path, PDL_DURABLE_CONTINUE, true, false, &d, err) &&
-              pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_question, &q, err);
+              pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_question, &q, err);
     if (ok && !q.n)
         ok = find_answered(d, &q, err);
     else if (ok && !q.n_here)
@@ -192,7 +193,7 @@ bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err)
                          "several questions are open: --at PLACE names one of %s",
                          pdl_buf_z(&places));
     ok = ok && write_answer(d, q.row, value_of(&q, text), err);
-    if (d) d->is_whole = ok;
+    if (d) d->file.is_whole = ok;
     pdl_durable_close(d);
     pdl_buf_fini(&places);
     return ok;

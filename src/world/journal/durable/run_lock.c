@@ -195,8 +195,8 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err) {
     pdl_buf_put(&name, path);
     pdl_lock_put_owner(path, s, &who);
     pdl_store_close(s, false);
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s is in use by %s",
-                pdl_buf_z(&name), pdl_buf_z(&who));
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s is in use by %s", pdl_buf_z(&name),
+                pdl_buf_z(&who));
     pdl_buf_fini(&who);
     pdl_buf_fini(&name);
     return false;

@@ -22,18 +22,20 @@
 static const char *const state_names[] = {"running", "ended", "failed", "killed", "waiting"};
 const char *pdl_run_state_name(pdl_run_state s) { return state_names[s]; }
 
-pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->store); }
-const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->facts; }
+pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->file.store); }
+const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->file.facts; }
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
-    if (e->kind == PDL_EVENT_piece) return 0; /* no journal has the time of a piece */
-    return (int64_t)(d->clock.seen * 1e9);
+    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
+    return (int64_t)(d->progress.clock.seen * 1e9);
 }
 
-bool pdl_durable_asks(const pdl_durable *d) { return d->use == PDL_DURABLE_CONTINUE; }
+bool pdl_durable_asks(const pdl_durable *d) { return d->setup.use == PDL_DURABLE_CONTINUE; }
 bool pdl_durable_is(pdl_str path) { return pdl_store_is(path); }
-uint64_t pdl_durable_printed(const pdl_durable *d) { return d->output.printed_before; }
-const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) { return &d->clock.earlier_ns; }
+uint64_t pdl_durable_printed(const pdl_durable *d) { return d->progress.output.printed_before; }
+const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d) {
+    return &d->progress.clock.earlier_ns;
+}
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
@@ -57,14 +59,14 @@ static pdl_str *fact(pdl_durable_facts *f, size_t i) {
 
 static void keep_fact(pdl_durable *d, size_t i, pdl_str text) {
     char *copy = pdl_str_dup(text);
-    *pdl_vec_push(&d->texts) = copy;
-    *fact(&d->facts, i) = (pdl_str){copy, text.n};
+    *pdl_vec_push(&d->file.texts) = copy;
+    *fact(&d->file.facts, i) = (pdl_str){copy, text.n};
 }
 
 static bool read_facts(pdl_durable *d, pdl_err *err) {
     for (size_t i = 0; i < N_FACTS; i++) {
         pdl_buf b = PDL_BUF;
-        bool ok = pdl_store_get(d->store, fact_rows[i].key, &b, err);
+        bool ok = pdl_store_get(d->file.store, fact_rows[i].key, &b, err);
         if (ok) keep_fact(d, i, pdl_buf_str(&b));
         pdl_buf_fini(&b);
         if (!ok) return false;
@@ -113,12 +115,12 @@ static bool is_of_this_host(pdl_store *s) {
 }
 
 static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
-    pdl_str path = pdl_store_path(d->store);
+    pdl_str path = pdl_store_path(d->file.store);
     pdl_buf who = PDL_BUF;
-    lock_state l = pdl_lock_take(path, d->store, &d->lock);
-    bool far = !is_of_this_host(d->store), ok = l == LOCK_TAKEN && !far;
-    bool copy = ok && pdl_lock_is_copy_of_live(path, d->store);
-    pdl_lock_put_owner(path, d->store, &who);
+    lock_state l = pdl_lock_take(path, d->file.store, &d->file.lock);
+    bool far = !is_of_this_host(d->file.store), ok = l == LOCK_TAKEN && !far;
+    bool copy = ok && pdl_lock_is_copy_of_live(path, d->file.store);
+    pdl_lock_put_owner(path, d->file.store, &who);
     if (l == LOCK_OF_ANOTHER)
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s runs already: %s", path.p,
                     pdl_buf_z(&who));
@@ -147,12 +149,12 @@ static uint64_t now_ns(void) {
 
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full) {
     pdl_durable *d = PDL_NEW(pdl_durable);
-    d->lock = -1;
-    d->use = use;
-    d->full = full;
-    d->clock.start_ns = now_ns();
-    d->keys.lenient = use == PDL_DURABLE_REPLAY || use == PDL_DURABLE_SHOW;
-    for (size_t i = 0; i < KNOWN_LISTS; i++) d->lists[i].list = pdl_absent();
+    d->file.lock = -1;
+    d->setup.use = use;
+    d->file.full = full;
+    d->progress.clock.start_ns = now_ns();
+    d->file.keys.lenient = use == PDL_DURABLE_REPLAY || use == PDL_DURABLE_SHOW;
+    for (size_t i = 0; i < KNOWN_LISTS; i++) d->match.lists[i].list = pdl_absent();
     return d;
 }
 
@@ -160,37 +162,37 @@ static bool make_salt(pdl_durable *d, pdl_err *err) {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++) snprintf(d->salt + 2 * i, 3, "%02x", bytes[i]);
-    return pdl_store_put(d->store, "salt", pdl_str_of(d->salt), err);
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(d->file.salt + 2 * i, 3, "%02x", bytes[i]);
+    return pdl_store_put(d->file.store, "salt", pdl_str_of(d->file.salt), err);
 }
 
 static bool put_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
     pdl_buf raw = PDL_BUF, text = PDL_BUF;
     bool ok = pdl_is_absent(inputs) || pdl_effect_encode(inputs, &raw, err);
-    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
-    ok = ok && pdl_store_put(d->store, "inputs", pdl_buf_str(&text), err);
+    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_put(d->file.store, "inputs", pdl_buf_str(&text), err);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&text);
     return ok;
 }
 
 bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err) {
-    return pdl_store_get(d->store, "guards", out, err);
+    return pdl_store_get(d->file.store, "guards", out, err);
 }
 
 bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err) {
-    return pdl_store_put(d->store, "guards", text, err);
+    return pdl_store_put(d->file.store, "guards", text, err);
 }
 
 bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
     pdl_buf raw = PDL_BUF, text = PDL_BUF;
     *out = pdl_absent();
-    bool ok = pdl_store_get(d->store, "inputs", &raw, err) &&
-              pdl_keyring_fill(&d->keys, pdl_buf_str(&raw), &text, err) &&
+    bool ok = pdl_store_get(d->file.store, "inputs", &raw, err) &&
+              pdl_keyring_fill(&d->file.keys, pdl_buf_str(&raw), &text, err) &&
               (!text.len || pdl_effect_decode(pdl_buf_str(&text), out, err));
     if (ok && !pdl_is_absent(*out) && !pdl_is_dict(*out))
         ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: its inputs are no object",
-                         pdl_store_path(d->store).p);
+                         pdl_store_path(d->file.store).p);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&text);
     return ok;
@@ -211,18 +213,20 @@ bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref 
     for (size_t i = 0; i < N_FACTS; i++)
         keep_fact(d, i, *fact((pdl_durable_facts *)(uintptr_t)facts, i));
     for (size_t i = 0; i < N_FACTS; i++)
-        if (!pdl_store_put(d->store, fact_rows[i].key, *fact(&d->facts, i), err)) return false;
-    return put_inputs(d, inputs, err) && make_salt(d, err) && pdl_lock_write_owner(d->store, err) &&
-           pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
-           put_number(d->store, "started", pdl_journal_wall(), err) &&
-           pdl_store_commit(d->store, true, err);
+        if (!pdl_store_put(d->file.store, fact_rows[i].key, *fact(&d->file.facts, i), err))
+            return false;
+    return put_inputs(d, inputs, err) && make_salt(d, err) &&
+           pdl_lock_write_owner(d->file.store, err) &&
+           pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
+           put_number(d->file.store, "started", pdl_journal_wall(), err) &&
+           pdl_store_commit(d->file.store, true, err);
 }
 
 bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note, pdl_err *err) {
     pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
-    d->is_new = true;
-    bool ok = pdl_lock_claim(path, false, &d->lock, err) != CLAIM_FAILED &&
-              pdl_store_create(path, full, &d->store, note, err);
+    d->file.is_new = true;
+    bool ok = pdl_lock_claim(path, false, &d->file.lock, err) != CLAIM_FAILED &&
+              pdl_store_create(path, full, &d->file.store, note, err);
     if (ok)
         *out = d;
     else
@@ -232,48 +236,51 @@ bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *not
 
 static bool read_rest(pdl_durable *d, pdl_err *err) {
     char redacted[8], started[40], other[8];
-    if (!read_facts(d, err) || !get_text(d->store, "salt", d->salt, sizeof d->salt, err) ||
-        !get_text(d->store, "redacted", redacted, sizeof redacted, err) ||
-        !get_text(d->store, "started", started, sizeof started, err) ||
-        !get_text(d->store, "other", other, sizeof other, err))
+    if (!read_facts(d, err) ||
+        !get_text(d->file.store, "salt", d->file.salt, sizeof d->file.salt, err) ||
+        !get_text(d->file.store, "redacted", redacted, sizeof redacted, err) ||
+        !get_text(d->file.store, "started", started, sizeof started, err) ||
+        !get_text(d->file.store, "other", other, sizeof other, err))
         return false;
-    d->is_other = other[0] != 0 || !pdl_str_is(d->facts.version, PDL_VERSION);
-    d->replays_only = redacted[0] != 0;
-    d->clock.seen = get_number(d->store, "started");
-    d->output.printed = d->output.printed_before = (uint64_t)get_number(d->store, "printed");
+    d->match.is_other = other[0] != 0 || !pdl_str_is(d->file.facts.version, PDL_VERSION);
+    d->file.replays_only = redacted[0] != 0;
+    d->progress.clock.seen = get_number(d->file.store, "started");
+    d->progress.output.printed = d->progress.output.printed_before =
+        (uint64_t)get_number(d->file.store, "printed");
     if (!started[0])
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "nothing was recorded in %s: its run ended before it began",
-                           pdl_store_path(d->store).p);
-    bool continues = d->use == PDL_DURABLE_CONTINUE || d->use == PDL_DURABLE_CHECK;
+                           pdl_store_path(d->file.store).p);
+    bool continues = d->setup.use == PDL_DURABLE_CONTINUE || d->setup.use == PDL_DURABLE_CHECK;
     char server[8];
-    if (!get_text(d->store, "server", server, sizeof server, err)) return false;
-    if (d->is_server != (server[0] != 0))
+    if (!get_text(d->file.store, "server", server, sizeof server, err)) return false;
+    if (d->group.is_server != (server[0] != 0))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                           d->is_server ? "%s is the journal of one run: pdl resume continues it"
-                                        : "%s is the journal of a server: pdl serve --durable "
-                                          "continues it",
-                           pdl_store_path(d->store).p);
-    return !continues || !d->replays_only ||
+                           d->group.is_server
+                               ? "%s is the journal of one run: pdl resume continues it"
+                               : "%s is the journal of a server: pdl serve --durable "
+                                 "continues it",
+                           pdl_store_path(d->file.store).p);
+    return !continues || !d->file.replays_only ||
            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "%s was redacted: it replays, but it cannot continue",
-                       pdl_store_path(d->store).p);
+                       pdl_store_path(d->file.store).p);
 }
 
 /* Refuses a journal that has the rows of a batch. */
 static bool check_kind(const pdl_durable *d, pdl_err *err) {
     char kind[8];
-    if (!get_text(d->store, "kind", kind, sizeof kind, err)) return false;
+    if (!get_text(d->file.store, "kind", kind, sizeof kind, err)) return false;
     return strcmp(kind, "batch") != 0 ||
            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "%s is the journal of a batch: the command that began it continues it",
-                       pdl_store_path(d->store).p);
+                       pdl_store_path(d->file.store).p);
 }
 
 static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
                      pdl_err *err) {
-    pdl_durable_use use = d->use;
-    bool full = d->full;
+    pdl_durable_use use = d->setup.use;
+    bool full = d->file.full;
     bool writes = use == PDL_DURABLE_CONTINUE;
     if (pdl_store_is_unbegun(path)) {
         bool begins = pdl_lock_is_held(path);
@@ -283,7 +290,7 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
                            "nothing was recorded in %.*s: its run ended before it began",
                            PDL_FMT(path));
     }
-    bool ok = pdl_store_open(path, writes, full, &d->store, err) && check_kind(d, err) &&
+    bool ok = pdl_store_open(path, writes, full, &d->file.store, err) && check_kind(d, err) &&
               (!writes || own(d, take_over, err)) && read_rest(d, err);
     if (ok)
         *out = d;
@@ -300,24 +307,24 @@ bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_ov
 bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                pdl_err *err) {
     pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
-    d->is_server = true;
+    d->group.is_server = true;
     if (!open_run(path, d, take_over, out, err)) return false;
-    if (pdl_lock_write_owner(d->store, err) &&
-        pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
-        pdl_store_commit(d->store, true, err) && pdl_durable_cut_open_files(d, err))
+    if (pdl_lock_write_owner(d->file.store, err) &&
+        pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
+        pdl_store_commit(d->file.store, true, err) && pdl_durable_cut_open_files(d, err))
         return true;
     pdl_durable_close(d);
     return false;
 }
 
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value) {
-    pdl_keyring_add(&d->keys, name, value);
+    pdl_keyring_add(&d->file.keys, name, value);
 }
 
 /* --- before it begins ------------------------------------------------------------------------- */
 
 void pdl_durable_again(pdl_durable *d, pdl_str place) {
-    *pdl_vec_push(&d->overrides) =
+    *pdl_vec_push(&d->match.overrides) =
         (run_override){.place = pdl_str_dup(place), .result = pdl_absent()};
 }
 
@@ -330,7 +337,7 @@ bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err)
         err->kind = PDL_E_usage;
         return false;
     }
-    *pdl_vec_push(&d->overrides) =
+    *pdl_vec_push(&d->match.overrides) =
         (run_override){.place = pdl_str_dup(place), .skip = true, .result = v};
     return true;
 }
@@ -392,9 +399,9 @@ struct known_place {
 static bool on_place(void *user, const store_effect *row) {
     struct known_place *x = user;
     pdl_effect_kind kind;
-    x->found = pdl_str_eq(row->place, x->name) &&
-               (!x->acts ||
-                (pdl_effect_kind_find(row->kind, &kind) && pdl_durable_acts_outside(kind)));
+    x->found =
+        pdl_str_eq(row->place, x->name) &&
+        (!x->acts || (pdl_effect_kind_find(row->kind, &kind) && pdl_durable_acts_outside(kind)));
     return !x->found;
 }
 
@@ -407,10 +414,10 @@ static bool on_file(void *user, const store_file *f) {
 /* Checks that --again names something in the run: an effect, or a file that it writes. */
 static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place)};
-    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err) ||
-        (!x.found && !pdl_store_each_file(d->store, on_file, &x, err)))
+    if (!pdl_store_each(d->file.store, STORE_BRIEF, 0, on_place, &x, err) ||
+        (!x.found && !pdl_store_each_file(d->file.store, on_file, &x, err)))
         return false;
-    if (x.found || d->is_other) return true;
+    if (x.found || d->match.is_other) return true;
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--again %s: the run has nothing of that name",
                 *w->place ? w->place : "''");
     pdl_err_hint(err, "a place as pdl runs show prints it, a file that the run writes, or all");
@@ -420,8 +427,8 @@ static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *er
 /* Handles --skip for a finished action, which the program may have at another place now. */
 static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
-    if (!pdl_store_each(d->store, STORE_BRIEF, 0, on_place, &x, err)) return false;
-    return x.found || d->is_other ||
+    if (!pdl_store_each(d->file.store, STORE_BRIEF, 0, on_place, &x, err)) return false;
+    return x.found || d->match.is_other ||
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                        "--skip %s: the run has no action of that place", w->place);
 }
@@ -429,10 +436,10 @@ static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err
 /* Refuses an override whose place does not exist: the user would wait in vain. The runs of a server
  * share its overrides, which may be for another run. */
 static bool check_ways(const pdl_durable *d, pdl_err *err) {
-    for (size_t i = 0; i < d->overrides.n; i++) {
-        const run_override *w = &d->overrides.p[i];
+    for (size_t i = 0; i < d->match.overrides.n; i++) {
+        const run_override *w = &d->match.overrides.p[i];
         if (w->used || strcmp(w->place, "all") == 0) continue;
-        if (!w->skip && !d->server && !check_again(d, w, err)) return false;
+        if (!w->skip && !d->group.server && !check_again(d, w, err)) return false;
         if (!w->skip || strchr(w->place, '/')) continue;
         if (!check_skip(d, w, err)) return false;
     }
@@ -459,16 +466,17 @@ static bool on_done(void *user, const store_effect *row) {
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
-    if (!get_text(d->store, "state", state, sizeof state, err)) return false;
-    snprintf(d->was_state, sizeof d->was_state, "%s", state);
+    if (!get_text(d->file.store, "state", state, sizeof state, err)) return false;
+    snprintf(d->file.was_state, sizeof d->file.was_state, "%s", state);
     if (strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) != 0) return true;
-    for (size_t i = 0; i < d->overrides.n; i++) {
-        run_override *w = &d->overrides.p[i];
+    for (size_t i = 0; i < d->match.overrides.n; i++) {
+        run_override *w = &d->match.overrides.p[i];
         struct finding f = {.place = pdl_str_of(w->place)};
         if (w->skip || w->used || strcmp(w->place, "all") == 0) continue;
-        if (!pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_done, &f, err)) return false;
+        if (!pdl_store_each(d->file.store, STORE_BY_STATE, STORE_DONE, on_done, &f, err))
+            return false;
         store_effect row = {.id = f.row, .attempt = f.attempt, .state = STORE_OPEN};
-        if (f.row && !pdl_store_end(d->store, &row, err)) return false;
+        if (f.row && !pdl_store_end(d->file.store, &row, err)) return false;
     }
     return true;
 }
@@ -476,10 +484,10 @@ static bool reopen_named(pdl_durable *d, pdl_err *err) {
 bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf open = PDL_BUF, files = PDL_BUF;
     struct looking l = {d, &open, err, true};
-    bool checks = d->use == PDL_DURABLE_CHECK;
-    if (d->is_new) return true;
-    bool ok = pdl_store_last(d->store, &d->last_row, err) &&
-              pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
+    bool checks = d->setup.use == PDL_DURABLE_CHECK;
+    if (d->file.is_new) return true;
+    bool ok = pdl_store_last(d->file.store, &d->match.last_row, err) &&
+              pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
               check_ways(d, err);
     if (ok && open.len && !checks) {
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
@@ -499,11 +507,12 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     if (checks && files.len) pdl_durable_notef(d, "files: %s", pdl_buf_z(&files));
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
-    return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||
-                  (reopen_named(d, err) && pdl_lock_write_owner(d->store, err) &&
-                   (!d->is_other || pdl_store_put(d->store, "other", PDL_STR("yes"), err)) &&
-                   pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
-                   pdl_store_commit(d->store, true, err)));
+    return ok &&
+           (checks || d->setup.use != PDL_DURABLE_CONTINUE ||
+            (reopen_named(d, err) && pdl_lock_write_owner(d->file.store, err) &&
+             (!d->match.is_other || pdl_store_put(d->file.store, "other", PDL_STR("yes"), err)) &&
+             pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
+             pdl_store_commit(d->file.store, true, err)));
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -536,7 +545,7 @@ static bool has_message(const struct refusing *r, pdl_str error) {
 static bool on_ended(void *user, const store_effect *row) {
     struct refusing *r = user;
     pdl_effect_kind kind;
-    if (row->run != r->d->run) return true;
+    if (row->run != r->d->group.run) return true;
     if (row->state == STORE_DONE && row->reply.p && row->start > r->last_begun)
         r->last_begun = row->start;
     bool asks = row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
@@ -552,56 +561,58 @@ static bool on_ended(void *user, const store_effect *row) {
  * stays. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
-    bool ok = pdl_store_each(d->store, STORE_ALL, d->first_row, on_ended, &r, err);
+    bool ok = pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_ended, &r, err);
     for (size_t i = 0; ok && i < r.rows.n; i++) {
         const struct refused *x = &r.rows.p[i];
         store_effect row = {.id = x->row, .attempt = x->attempt, .state = STORE_REFUSED};
         if (i + 1 < r.rows.n && x->end < r.last_begun) continue;
-        ok = pdl_store_end(d->store, &row, err);
+        ok = pdl_store_end(d->file.store, &row, err);
     }
     pdl_vec_fini(&r.rows);
     return ok;
 }
 
 static pdl_run_state state_of(const pdl_durable *d, const pdl_err *why) {
-    if (d->parked) return PDL_RUN_WAITING;
+    if (d->progress.parked) return PDL_RUN_WAITING;
     if (!why) return PDL_RUN_ENDED;
     return why->kind == PDL_E_interrupt || why->kind == PDL_E_terminated ? PDL_RUN_KILLED
                                                                          : PDL_RUN_FAILED;
 }
 
 bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
-    if (d->use != PDL_DURABLE_CONTINUE) return true;
+    if (d->setup.use != PDL_DURABLE_CONTINUE) return true;
     if (!why) pdl_durable_decide(d);
     pdl_durable_flush(d);
-    if (!why && !d->parked) pdl_durable_note_left(d);
-    if (d->problem.kind) {
-        pdl_err_copy(err, &d->problem);
+    if (!why && !d->progress.parked) pdl_durable_note_left(d);
+    if (d->file.problem.kind) {
+        pdl_err_copy(err, &d->file.problem);
         return false;
     }
     const char *state = pdl_run_state_name(state_of(d, why));
-    bool ok = !why || d->parked || pdl_durable_reopen_failure(d, why, err);
-    ok = ok && pdl_store_put(d->store, "state", pdl_str_of(state), err) &&
-         put_number(d->store, "ended", d->parked ? 0 : pdl_journal_wall(), err) &&
-         pdl_store_put(d->store, "owner", PDL_STR(""), err) &&
-         pdl_store_commit(d->store, true, err);
-    d->is_whole = ok;
+    bool ok = !why || d->progress.parked || pdl_durable_reopen_failure(d, why, err);
+    ok = ok && pdl_store_put(d->file.store, "state", pdl_str_of(state), err) &&
+         put_number(d->file.store, "ended", d->progress.parked ? 0 : pdl_journal_wall(), err) &&
+         pdl_store_put(d->file.store, "owner", PDL_STR(""), err) &&
+         pdl_store_commit(d->file.store, true, err);
+    d->file.is_whole = ok;
     return ok;
 }
 
 void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
-    if (d->use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
-    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->found.n_reused,
-                 d->found.n_asked);
-    for (size_t i = 0; i < d->found.notes.n; i++) pdl_buf_putf(out, "\n  %s", d->found.notes.p[i]);
-    if (d->found.n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->found.n_unlisted);
+    if (d->setup.use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
+    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->match.found.n_reused,
+                 d->match.found.n_asked);
+    for (size_t i = 0; i < d->match.found.notes.n; i++)
+        pdl_buf_putf(out, "\n  %s", d->match.found.notes.p[i]);
+    if (d->match.found.n_unlisted) pdl_buf_putf(out, "\n  and %zu more", d->match.found.n_unlisted);
 }
 
 bool pdl_durable_has_changes(const pdl_durable *d) {
-    return d->found.n_moved || d->found.n_changed || d->found.n_replaced || d->found.n_left;
+    return d->match.found.n_moved || d->match.found.n_changed || d->match.found.n_replaced ||
+           d->match.found.n_left;
 }
 
-void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
+void pdl_durable_is_other(pdl_durable *d) { d->match.is_other = true; }
 
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text) {
     bool same = pdl_str_eq(text, pdl_durable_get_facts(d)->text);
@@ -610,13 +621,13 @@ bool pdl_durable_runs_text(pdl_durable *d, pdl_str text) {
 }
 
 bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
-    return put_inputs(d, inputs, err) && pdl_store_commit(d->store, d->full, err);
+    return put_inputs(d, inputs, err) && pdl_store_commit(d->file.store, d->file.full, err);
 }
 
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user) {
-    for (size_t i = 0; i < d->unanswered.n; i++) {
-        const pdl_effect *e = d->unanswered.p[i]->e;
+    for (size_t i = 0; i < d->pending.unanswered.n; i++) {
+        const pdl_effect *e = d->pending.unanswered.p[i]->e;
         pdl_buf place = PDL_BUF;
         pdl_vref prompt =
             pdl_dict_getz(e->request, e->kind == PDL_EFFECT_approval ? "text" : "prompt");
@@ -626,70 +637,39 @@ void pdl_durable_questions(const pdl_durable *d,
     }
 }
 
-static void drop_list(pending_effect **list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (list[i]) pdl_durable_drop_open(list[i]);
+void pdl_durable_setup_end(durable_setup *s) { pdl_free(s->dir); }
+
+void pdl_durable_file_end(durable_file *f) {
+    for (size_t i = 0; i < f->texts.n; i++) pdl_free(f->texts.p[i]);
+    pdl_vec_fini(&f->texts);
+    pdl_keyring_fini(&f->keys);
+    pdl_secrets_free(f->secrets);
+    pdl_err_fini(&f->problem);
+    if (f->lock >= 0) close(f->lock);
 }
 
-static void drop_pending(pdl_durable *d) {
-    for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
-        pending_effect *o = pdl_idmap_at(&d->open, i);
-        size_t k = 0;
-        while (k < d->unanswered.n && d->unanswered.p[k] != o) k++;
-        if (o && k == d->unanswered.n) pdl_durable_drop_open(o);
-    }
-    pdl_idmap_fini(&d->open);
-    drop_list(d->unanswered.p, d->unanswered.n);
-    drop_list(d->queued.p, d->queued.n);
-    drop_list(d->answered.p + d->answered_head, d->answered.n - d->answered_head);
-    drop_list(d->rebuild.recorded_code.p, d->rebuild.recorded_code.n);
-    drop_list(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n);
-    pdl_vec_fini(&d->unanswered);
-    pdl_vec_fini(&d->queued);
-    drop_list(d->waiting.p, d->waiting.n);
-    pdl_vec_fini(&d->waiting);
-    pdl_vec_fini(&d->answered);
-    pdl_vec_fini(&d->rebuild.recorded_code);
-    pdl_vec_fini(&d->rebuild.after_rebuild);
+/* A new run has no state before this process, and what replays only is not written. */
+bool pdl_durable_file_ok(const durable_file *f) {
+    return f->store && (!f->is_new || !*f->was_state) && (!f->is_new || !f->replays_only);
 }
 
 void pdl_durable_close(pdl_durable *d) {
     if (!d) return;
-    drop_pending(d);
-    pdl_idmap_fini(&d->used);
-    pdl_idmap_fini(&d->found.noted);
-    pdl_durable_actions_free(d->actions);
-    pdl_idmap_fini(&d->places);
-    for (size_t i = 0; i < KNOWN_LISTS; i++) {
-        pdl_drop(d->lists[i].list);
-        pdl_vec_fini(&d->lists[i].nodes);
-    }
-    for (size_t i = 0; i < d->overrides.n; i++) {
-        pdl_free(d->overrides.p[i].place);
-        pdl_drop(d->overrides.p[i].result);
-    }
-    pdl_vec_fini(&d->overrides);
-    for (size_t i = 0; i < d->texts.n; i++) pdl_free(d->texts.p[i]);
-    for (size_t i = 0; i < d->found.notes.n; i++) pdl_free(d->found.notes.p[i]);
-    for (size_t i = 0; i < d->open_files.n; i++) pdl_free(d->open_files.p[i]);
-    for (size_t i = 0; i < d->rebuild.left.n; i++) pdl_free(d->rebuild.left.p[i]);
-    pdl_vec_fini(&d->rebuild.left);
-    for (size_t i = 0; i < d->rebuild.objects.n; i++) pdl_drop(d->rebuild.objects.p[i]);
-    pdl_vec_fini(&d->rebuild.objects);
-    for (size_t i = 0; i < d->changed_files.n; i++) pdl_free(d->changed_files.p[i]);
-    pdl_vec_fini(&d->changed_files);
-    pdl_vec_fini(&d->texts);
-    pdl_vec_fini(&d->found.notes);
-    pdl_vec_fini(&d->open_files);
-    pdl_keyring_fini(&d->keys);
-    pdl_secrets_free(d->file_secrets);
-    pdl_err_fini(&d->problem);
-    pdl_free(d->dir);
-    pdl_vec_fini(&d->members);
-    if (d->server)
+    pdl_durable_pending_end(&d->pending);
+    pdl_durable_rebuild_end(&d->rebuild);
+    pdl_durable_match_end(&d->match);
+    if (d->group.server)
         pdl_durable_leave(d);
     else
-        pdl_store_close(d->store, d->is_whole);
-    if (d->lock >= 0) close(d->lock);
+        pdl_store_close(d->file.store, d->file.is_whole);
+    pdl_durable_group_end(&d->group);
+    pdl_durable_file_end(&d->file);
+    pdl_durable_setup_end(&d->setup);
     pdl_free(d);
+}
+
+bool pdl_durable_ok(const pdl_durable *d) {
+    return pdl_durable_file_ok(&d->file) && pdl_durable_group_ok(&d->group) &&
+           pdl_durable_pending_ok(&d->pending) && pdl_durable_match_ok(&d->match) &&
+           pdl_durable_rebuild_ok(&d->rebuild) && pdl_durable_progress_ok(&d->progress);
 }

@@ -63,7 +63,7 @@ typedef enum {
 typedef struct row_keys {
     struct keyed_row {
         int64_t x, id;
-    } * p;
+    } *p;
     size_t n, cap;
 } row_keys;
 

@@ -26,10 +26,9 @@ static bool on_run(void *user, sql *q, sql_row *row) {
 bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err) {
     *out = (store_run){.body = PDL_BUF, .answer = PDL_BUF};
     return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err) &&
-           (!out->is_damaged ||
-            pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
-                        "%s is damaged: a kept answer is not what was written",
-                        pdl_store_path(s).p));
+           (!out->is_damaged || pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                                            "%s is damaged: a kept answer is not what was written",
+                                            pdl_store_path(s).p));
 }
 
 bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, int64_t *id,

@@ -36,19 +36,19 @@ static bool on_file(void *user, const store_file *f) {
 }
 
 static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
-    return pdl_store_each_file(d->store, on_file, k, err);
+    return pdl_store_each_file(d->file.store, on_file, k, err);
 }
 
 /* Finds a file that is open in the middle of what earlier processes wrote. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
-    while (i < d->open_files.n && !pdl_str_is(path, d->open_files.p[i])) i++;
+    while (i < d->match.open_files.n && !pdl_str_is(path, d->match.open_files.p[i])) i++;
     return i;
 }
 
 static void forget_begun(pdl_durable *d, size_t i) {
-    pdl_free(d->open_files.p[i]);
-    d->open_files.p[i] = d->open_files.p[--d->open_files.n];
+    pdl_free(d->match.open_files.p[i]);
+    d->match.open_files.p[i] = d->match.open_files.p[--d->match.open_files.n];
 }
 
 bool pdl_durable_closes(const pdl_effect *e) {
@@ -59,8 +59,9 @@ bool pdl_durable_closes(const pdl_effect *e) {
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e) {
     bool closes = pdl_durable_closes(e);
     size_t i = begun_at(d, path_of(e));
-    if (closes && i < d->open_files.n) forget_begun(d, i);
-    if (!closes && i == d->open_files.n) *pdl_vec_push(&d->open_files) = pdl_str_dup(path_of(e));
+    if (closes && i < d->match.open_files.n) forget_begun(d, i);
+    if (!closes && i == d->match.open_files.n)
+        *pdl_vec_push(&d->match.open_files) = pdl_str_dup(path_of(e));
 }
 
 bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err) {
@@ -68,8 +69,9 @@ bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err
     struct stat st = {0};
     if (!find(d, &k, err)) return false;
     size_t begun = begun_at(d, k.path);
-    e->continues = begun < d->open_files.n || (again && k.found && k.f.size == -1 && !k.f.existed);
-    if (begun < d->open_files.n) forget_begun(d, begun);
+    e->continues =
+        begun < d->match.open_files.n || (again && k.found && k.f.size == -1 && !k.f.existed);
+    if (begun < d->match.open_files.n) forget_begun(d, begun);
     if (k.found) return true;
     char *path = pdl_str_dup(k.path);
     bool there = stat(path, &st) == 0;
@@ -80,7 +82,7 @@ bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err
                        .size = -1,
                        .device = there ? (int64_t)st.st_dev : 0,
                        .inode = there ? (int64_t)st.st_ino : 0};
-    return pdl_store_put_file(d->store, &k.f, err);
+    return pdl_store_put_file(d->file.store, &k.f, err);
 }
 
 bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) {
@@ -95,16 +97,16 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
     k.f.device = (int64_t)st.st_dev;
     k.f.inode = (int64_t)st.st_ino;
     k.f.changed = changed_ns(&st);
-    return pdl_store_put_file(d->store, &k.f, err);
+    return pdl_store_put_file(d->file.store, &k.f, err);
 }
 
 /* --- before a run continues ------------------------------------------------------------------- */
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong;       /* NULL: problems are stored by path, for writes without an end */
-    PDL_VEC(char *) open; /* paths of writes without an end */
-    bool cuts;            /* false: it only looks for problems */
+    pdl_buf *wrong;       /* NULL: what is wrong is kept by path, of writes without an end */
+    PDL_VEC(char *) open; /* paths of writes that have no end */
+    bool cuts;            /* false: it only finds what is wrong */
     pdl_err *err;
     bool ok;
 };
@@ -138,7 +140,7 @@ static bool is_open(const struct cutting *c, pdl_str path) {
 
 static void complain(struct cutting *c, pdl_str path, const char *why) {
     if (!c->wrong)
-        *pdl_vec_push(&c->d->changed_files) = pdl_str_dup(path);
+        *pdl_vec_push(&c->d->group.changed_files) = pdl_str_dup(path);
     else
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
@@ -195,10 +197,10 @@ static bool cut_file(void *user, const store_file *f) {
 
 bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err) {
     struct cutting c = {.d = d, .wrong = wrong, .err = err, .ok = true};
-    bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, note_open, &c, err) &&
-              pdl_store_each_file(d->store, cut_file, &c, err);
-    c.cuts = ok && !wrong->len && d->use == PDL_DURABLE_CONTINUE;
-    if (c.cuts) ok = pdl_store_each_file(d->store, cut_file, &c, err) && c.ok;
+    bool ok = pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, note_open, &c, err) &&
+              pdl_store_each_file(d->file.store, cut_file, &c, err);
+    c.cuts = ok && !wrong->len && d->setup.use == PDL_DURABLE_CONTINUE;
+    if (c.cuts) ok = pdl_store_each_file(d->file.store, cut_file, &c, err) && c.ok;
     for (size_t i = 0; i < c.open.n; i++) pdl_free(c.open.p[i]);
     pdl_vec_fini(&c.open);
     return ok;
@@ -206,8 +208,8 @@ bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err) {
 
 bool pdl_durable_cut_open_files(pdl_durable *d, pdl_err *err) {
     struct cutting c = {.d = d, .err = err, .cuts = true, .ok = true};
-    bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, note_open, &c, err) &&
-              pdl_store_each_file(d->store, cut_file, &c, err) && c.ok;
+    bool ok = pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, note_open, &c, err) &&
+              pdl_store_each_file(d->file.store, cut_file, &c, err) && c.ok;
     for (size_t i = 0; i < c.open.n; i++) pdl_free(c.open.p[i]);
     pdl_vec_fini(&c.open);
     return ok;
@@ -216,8 +218,8 @@ bool pdl_durable_cut_open_files(pdl_durable *d, pdl_err *err) {
 bool pdl_durable_was_cut(const pdl_durable *d, const store_effect *row) {
     char *path = recorded_path(row);
     bool known = path != NULL;
-    for (size_t i = 0; known && i < d->changed_files.n; i++)
-        known = strcmp(d->changed_files.p[i], path) != 0;
+    for (size_t i = 0; known && i < d->group.changed_files.n; i++)
+        known = strcmp(d->group.changed_files.p[i], path) != 0;
     pdl_free(path);
     return known;
 }
