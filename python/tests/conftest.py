@@ -14,7 +14,7 @@ from tests.harness.choice import ROOT, Choice
 from tests.harness.collect import Case, CaseFile
 
 PACKAGE = Choice.build / "python"
-# What needs packages that are fetched: `make test-all` runs it. Modules that need them for everything run in tests/python.
+# These need packages that are fetched, so only `make test-all` runs them. Modules that need them for everything run in tests/python.
 FETCHES = ("test_more.py::Packages", "test_more.py::Pages::test_annotations", "test_robust.py::Loops")
 ELSEWHERE = ("test_notebook.py",)
 READY = (PACKAGE / "libpdl" / "_pdl.abi3.so").exists()

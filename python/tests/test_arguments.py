@@ -62,7 +62,7 @@ ROWS_OF = {
     "run": (libpdl.run, {"text": "text: a"}, {"text": TEXTS, "scope": SCOPES}),
     "schema": (libpdl.schema, {}, {}),
     "tool": (libpdl.tool, {"function": nothing}, {"function": FUNCTIONS}),
-    "Engine": (lambda **options: libpdl.Engine(**options).run("text: a"), {}, ENGINE),  # what is a file is looked at when it is used
+    "Engine": (lambda **options: libpdl.Engine(**options).run("text: a"), {}, ENGINE),  # the file is read when it is used
     "Program.run": (PROGRAM.run, {}, RUNS), "Program.traced": (PROGRAM.traced, {}, RUNS), "Program.traced_whole": (PROGRAM.traced_whole, {}, RUNS),
     "Program.stream": (PROGRAM.stream, {}, RUNS),
     "Program.arun": (lambda *a, **k: asyncio.run(PROGRAM.arun(*a, **k)), {}, RUNS), "Program.astream": (PROGRAM.astream, {}, RUNS),

@@ -166,7 +166,7 @@ class ContextVariables(unittest.TestCase):
         self.assertEqual(asyncio.run(main()), ("main main+", "main main+", "main"))
 
         def here():
-            return program.run().text, WHO.get()  # as any other function that is called
+            return program.run().text, WHO.get()  # it runs in the context of its caller, as any other function
         self.assertEqual(contextvars.copy_context().run(here), ("nobody nobody+", "nobody++"))
 
     def test_a_run_inside_of_a_callback(self):

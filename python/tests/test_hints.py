@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools that look at signatures see: types, not texts whose names nobody knows; and that this costs nothing before somebody looks."""
+"""Tools that read signatures get types, not texts with names that they cannot resolve; and this costs nothing until a signature is read."""
 import functools
 import importlib
 import inspect
@@ -36,7 +36,7 @@ def public():
 
 
 def texts_in(kind):
-    """Names in a type that nobody has looked up."""
+    """Returns the names in a type that were not resolved."""
     if isinstance(kind, (str, typing.ForwardRef)):
         return [kind]
     parts = kind if isinstance(kind, list) else getattr(kind, "__args__", ())
@@ -54,7 +54,7 @@ class Hints(unittest.TestCase):
                 try:
                     inspect.signature(f, eval_str=True)
                 except ValueError:
-                    pass  # of a class of exceptions
+                    pass  # a class of exceptions has no signature
 
     def test_signatures_are_read_by_people(self):
         self.assertEqual(str(inspect.signature(libpdl.Engine.loads)).partition(" ->")[0].replace("Optional[str]", "str | None"),  # until 3.13

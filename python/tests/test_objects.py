@@ -215,7 +215,7 @@ LIBRARY = """
 defs:
   greeting: Hello
   greet:
-    description: Greets somebody.
+    description: Greets a person.
     function:
       name: string
       times: {optional: integer}
@@ -252,7 +252,7 @@ class Functions(unittest.TestCase):
 
     def test_what_it_is(self):
         greet = self.names["greet"]
-        self.assertEqual((greet.__name__, greet.__doc__), ("greet", "Greets somebody."))
+        self.assertEqual((greet.__name__, greet.__doc__), ("greet", "Greets a person."))
         self.assertEqual(str(inspect.signature(greet)), "(name: str, times: int = None)")
         self.assertEqual(repr(greet), "<libpdl.Function <function greet>>" if "<" in str(greet) else "<libpdl.Function %s>" % greet)
         self.assertEqual(greet, self.engine.loads("data: ${ f }").run(f=greet).value)

@@ -120,7 +120,7 @@ class Partitions(unittest.TestCase):
             with self.subTest(way), self.assertRaises(TypeError) as raised:
                 list(program.map(rows))
             self.assertIn(way, str(raised.exception))
-        rows = {"word": ["a", "b"]}  # as the message says
+        rows = {"word": ["a", "b"]}  # the message gives this expression
         self.assertEqual([r.value for r in program.map([dict(zip(rows, r)) for r in zip(*rows.values())])], ["a", "b"])
 
 

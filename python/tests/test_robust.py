@@ -71,7 +71,7 @@ class Exits(unittest.TestCase):
         """, out="over\n")
 
     def test_many_at_once(self):
-        """So many that a thread inside of the library is still on its way out while Python ends."""
+        """So many processes end at the same time that in some a thread is still inside of the library."""
         text = """
             import threading, time, libpdl
             def never(x):
@@ -214,7 +214,7 @@ class Interrupts(unittest.TestCase):
                 program.run(f=begins)
             except KeyboardInterrupt:
                 print("interrupted")
-            assert libpdl.run("text: goes on").text == "goes on"
+            assert libpdl.run("text: works").text == "works"
             assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
             try:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -268,9 +268,9 @@ class Interrupts(unittest.TestCase):
                     hits += 1
                 for attempt in range(3):
                     try:
-                        assert engine.run("text: goes on").text == "goes on"
+                        assert engine.run("text: works").text == "works"
                         break
-                    except KeyboardInterrupt:  # one that was still on its way
+                    except KeyboardInterrupt:  # it was sent before the timer was stopped
                         hits += 1
             print("done", hits)
         """ % (moments, 100 * moments), timeout=300)
@@ -286,7 +286,7 @@ HAS_COUNT = hasattr(sys, "gettotalrefcount")  # a debug build of Python
 
 class Counting(unittest.TestCase):
     def grows(self, action, times, count=sys.getallocatedblocks):
-        """Blocks of Python's memory that are left behind by each of many calls, when its free lists are full."""
+        """Returns how many blocks of Python's memory each of many calls leaves allocated, when its free lists are full."""
         least = 1e9
         for _ in range(30):
             before = count()

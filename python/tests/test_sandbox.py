@@ -116,7 +116,7 @@ class Policy(unittest.TestCase):
         for value, out in [*asks, ("0", "here open\nhere open\n"), ("", "here open\nhere open\n")]:
             r = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PDL_SANDBOX": value})
             if os.geteuid():
-                out = out.replace("open\n", "closed\n")  # nobody else may write there
+                out = out.replace("open\n", "closed\n")  # only root may write there
             self.assertEqual((r.stdout, r.stderr), (out, ""), value)
 
     def test_the_environment_asks_for_what_is_not_there(self):

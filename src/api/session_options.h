@@ -19,18 +19,18 @@ typedef struct pdl_session_program_options {
     pdl_vref variables;  /* dict; absent: none */
     const pdl_str *path; /* further folders for imports, before those of the installation */
     size_t n_path;
-    /* The names of other runs whose functions this one meets; NULL: its own. */
+    /* The names of other runs whose functions this run may get; NULL: it has separate names. */
     pdl_interner *names;
-    /* The labels of other runs whose values this one meets; NULL: its own. */
+    /* The labels of other runs whose values this run may get; NULL: it has separate labels. */
     struct pdl_label_names *label_names;
 } pdl_session_program_options;
 
-/* What the environment says of runs is an error only where it counts: an editor's server starts
- * although PDL_PRICES names no file. */
+/* Decides which variables of the environment are read, and so which of them can be wrong: an
+ * editor's server starts even if PDL_PRICES names a file that does not exist. */
 typedef enum pdl_session_purpose {
     PDL_FOR_RUNS,   /* PDL_POLICY, PDL_SANDBOX and PDL_PRICES are in force */
-    PDL_FOR_CHECKS, /* PDL_POLICY is: a program is checked together with its policies */
-    PDL_FOR_TEXT,   /* none is: programs are loaded, shown, formatted */
+    PDL_FOR_CHECKS, /* PDL_POLICY is in force: programs are checked with their policies */
+    PDL_FOR_TEXT,   /* none is in force: programs are loaded, shown, formatted */
 } pdl_session_purpose;
 
 /* How it runs, and how far. */
@@ -108,10 +108,10 @@ typedef struct pdl_session_report_options {
 
 /* Spans for a collector of traces. */
 typedef struct pdl_session_telemetry_options {
-    pdl_str collector;                      /* its address; empty: the environment says */
-    bool content;                           /* texts go there, too */
-    bool all;                               /* spans of the inside of the library do, too */
-    void (*note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
+    pdl_str collector;                      /* its address; empty: that of the environment */
+    bool content;                           /* spans have the texts of requests and replies */
+    bool all;                               /* spans for the library's internals are sent, too */
+    void (*note)(void *user, pdl_str text); /* called when a span is not sent; may be NULL */
 } pdl_session_telemetry_options;
 
 /* The program around the session: it answers effects, and may have several sessions. */

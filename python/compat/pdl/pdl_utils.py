@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Ref(Generic[T]):
-    """A value that several share."""
+    """A reference through which several holders share one value."""
 
     def __init__(self, ref: T) -> None:
         self.ref = ref

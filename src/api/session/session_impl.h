@@ -80,7 +80,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 void pdl_session_fill_redactions(pdl_session *s);      /* after policies were read */
-pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
+pdl_policy_memory *pdl_session_memory(pdl_session *s); /* joined memory of its policies */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* Keeps what confines a durable run; one that continues gets all of that again, whatever its
  * program and its host say now. Error: usage. */

@@ -64,7 +64,7 @@ char *pdl_batch_output_target(pdl_str path) {
 char *pdl_batch_output_journal(const pdl_table *output) {
     char *target = pdl_batch_output_target(output->path);
     pdl_buf b = PDL_BUF;
-    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* a device gets no file beside it */
+    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* no file is made next to a device */
         pdl_free(target);
         target = pdl_str_dup(output->path);
     }

@@ -21,9 +21,10 @@ pdl_loop *pdl_cli_run_again_loop(run_again *r);
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o);
 /* Sets the server; borrowed until close. */
 void pdl_cli_run_again_serve(run_again *r, pdl_viewer *v);
-/* Lets the run continue, if one was started. *ready: it does not wait for the loop. Returns true
- * when it has ended now; then *run is what can be shown of it (owned; NULL: nothing). When the
- * server does not show it as running any more, pdl_cli_run_again_over must be called. */
+/* Lets the run continue, if one was started. Sets *ready when it can continue without waiting for
+ * the loop. Returns true when it has just ended; *run is then what can be shown of it (owned; NULL
+ * when nothing can). The caller reports the end to the server, then calls
+ * pdl_cli_run_again_over. */
 bool pdl_cli_run_again_turn(run_again *r, bool *ready, pdl_view_run **run);
 void pdl_cli_run_again_over(run_again *r);
 bool pdl_cli_run_again_is_running(const run_again *r);

@@ -34,7 +34,7 @@ void pdl_serve_keyed_free(work *w); /* called after its runs were freed */
 
 /* --- the answer, for all exchanges that wait for it ------------------------------------------- */
 
-/* Returns true when an exchange waits for it. */
+/* Returns true when an exchange waits for the answer. */
 bool pdl_serve_out_any(const work *w);
 void pdl_serve_out_begin(work *w);
 void pdl_serve_out_put(work *w, pdl_str bytes);

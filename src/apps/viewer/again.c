@@ -92,7 +92,7 @@ static bool read_answer(pdl_vref one, const pdl_view_run *run, pdl_again_asked *
     return true;
 }
 
-/* What may be left out is an empty list. */
+/* Gets a list that may be absent; returns false when the value is not a list. */
 static bool list_of(pdl_vref v, const char *key, pdl_vref *out) {
     *out = pdl_dict_getz(v, key);
     return pdl_is_absent(*out) || pdl_is_list(*out);

@@ -32,8 +32,8 @@ typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool impor
 
 /* The program of a run. */
 typedef struct pdl_view_program {
-    pdl_str name, text;     /* its file; text.p NULL: it is written from the trace */
-    pdl_view_open_fn *open; /* NULL: what it includes is written from the trace */
+    pdl_str name, text;     /* its file; text.p NULL: the text is made from the trace */
+    pdl_view_open_fn *open; /* NULL: included programs are made from the trace */
     void *user;
     /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
      * since the user edits them. */

@@ -159,8 +159,8 @@ static void write_map(key_sorter *s, size_t i) {
     pdl_free(entries);
 }
 
-/* Writes text [from, to) with its inner mappings sorted, from the one of number `next` on. The
- * depth is that of the text, which the reader limits. */
+/* Writes text [from, to) with the mappings inside it sorted; `next` is the index of the first that
+ * may be inside. Recursion is as deep as the text is nested, which the reader limits. */
 static void write_range(key_sorter *s, uint32_t from, uint32_t to, size_t next) {
     pdl_str text = s->t->src->text;
     for (; next < s->maps.n && s->maps.p[next].start < to; next++) {

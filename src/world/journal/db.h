@@ -32,7 +32,8 @@ typedef struct db_effect {
     pdl_str place, kind, hash, request;
     uint32_t seq;
     double start;
-    double seconds; /* the rest belongs to the end */
+    /* The members from here on are written when the effect ends. */
+    double seconds;
     pdl_str pieces, reply, error;
 } db_effect;
 

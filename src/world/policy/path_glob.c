@@ -46,7 +46,7 @@ static bool resolve(char *path, size_t n, char *real) {
  * give a path with many thousand parts, and each attempt takes a system call for each of them. */
 static void follow_links(pdl_buf *path) {
     char *all = pdl_str_dup(pdl_buf_str(path)), real[PATH_MAX];
-    size_t n = strlen(all), exist = 0; /* exist: number of beginnings that exist */
+    size_t n = strlen(all), exist = 0; /* exist: how many beginnings of the path exist */
     PDL_VEC(size_t) ends = {0};        /* the ends of all beginnings */
     for (size_t i = 1; i <= n; i++)
         if (i == n || all[i] == '/') *pdl_vec_push(&ends) = i;

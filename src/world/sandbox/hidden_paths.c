@@ -251,8 +251,8 @@ static void add_folders_above(path_list *to, const char *path, const char *root)
         if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
 }
 
-/* Returns true for a file that must not be changed; also a masked one, if it is run under its
- * name. */
+/* Returns true for a file that must not be changed: every file that is not masked, and a masked one
+ * that programs run because of its name. */
 static bool is_fixed(const char *path, bool masked) {
     const char *slash = strrchr(path, '/');
     return !masked || (slash && is_start_file(slash + 1));

@@ -241,7 +241,7 @@ static void walk_parts(walk *w, uint32_t i) {
     w->stack.p[w->stack.n - 1].rounds = is_long;
 }
 
-/* The call of a function that only computed says as a whole what its body says in parts. */
+/* Returns true for a call that only computed: its result is shown, its body is not. */
 static bool is_plain_call(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     return pdl_box_is_kind(b, "call") && !digest_of(w, i)->asked && !digest_of(w, i)->recovered &&
@@ -351,8 +351,8 @@ static void visit_part(walk *w, reading_frame *f, uint32_t i) {
 
 /* --- boxes of a work -------------------------------------------------------------------------- */
 
-/* A reply that is nothing but the call of this tool is not shown a second time: its item goes, and
- * its number is that of the tool. Returns the box of the model; of the tool: there is none. */
+/* Removes the item before the tool's if it is a reply that only calls this tool, because the tool's
+ * item shows the same. Returns the box of the model that replied, or `box` without such a reply. */
 static uint32_t take_reply(walk *w, uint32_t box, pdl_str tool) {
     pdl_reading *r = w->r;
     pdl_item *last = r->items.n ? &r->items.p[r->items.n - 1] : NULL;

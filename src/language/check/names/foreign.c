@@ -17,7 +17,7 @@ enum { MOST_FORMS = 3 }; /* reports for one text */
 typedef struct foreign_form {
     size_t end;   /* offset after it; 0: there is none here */
     pdl_str name; /* the variable */
-    pdl_str expr; /* the content of the right ${ }; empty: a statement */
+    pdl_str expr; /* the content of a ${ } that replaces it; empty for a statement */
 } foreign_form;
 
 static bool is_name_start(char ch) {
@@ -114,7 +114,7 @@ static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at,
     pdl_buf_fini(&fixed);
 }
 
-/* Returns what begins at a byte. Without a name it is nothing to report, up to its end. */
+/* Returns the form that begins at a byte. One without a name is not reported, but skipped. */
 static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
     char next = at + 1 < s.n ? s.p[at + 1] : '\0';
     foreign_form f = {0};

@@ -48,7 +48,7 @@ static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     return true;
 }
 
-/* Returns true when an array may fit a list of the type: it fits lists of its length. */
+/* Returns true when an array pattern may match a value of the type: a list of the same length. */
 static bool array_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     if (!(t->kinds & SEQUENCES)) return false;
     if (t->kinds != PDL_TY_LIST) return true;

@@ -215,7 +215,7 @@ static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, 
     }
     if (lenient && member) return compare(op, a, b, out, err);
     bool list = pdl_is_list(b) || pdl_is(b, PDL_V_TUPLE);
-    if (member && list && !pdl_list_len(b)) { /* it is compared with nothing */
+    if (member && list && !pdl_list_len(b)) { /* there is no item to compare with */
         *out = op == PDL_XOP_NOTIN;
         return true;
     }

@@ -503,7 +503,7 @@ void pdl_durable_settle(pdl_durable *d) {
 
 static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
-    if (o->e->kind == PDL_EFFECT_write) pdl_durable_decide(d); /* the machine does not wait */
+    if (o->e->kind == PDL_EFFECT_write) pdl_durable_decide(d); /* a write is never held */
     if (is_unexpected(d)) {
         pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                     "the program has changed since the run began: %s",
@@ -713,7 +713,7 @@ static void name_request(void *user, uint32_t effect, uint32_t part, char out[33
     pdl_buf b = PDL_BUF;
     char hex[65];
     if (d->pending.is_retry_due)
-        pdl_durable_commit(d, true); /* the request depends on the answer before it */
+        pdl_durable_commit(d, true); /* the request depends on the previous answer */
     d->pending.is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->file.salt);
     if (o) pdl_path_text(o->e->place, &b);

@@ -1,17 +1,17 @@
 /* durable_impl.h -- the types and functions that the files of durable runs share. Private to
  * journal.
  *
- *   durable.c        the world: what is held, asked, written, delivered
+ *   durable.c        the world: holds, requests, writes and delivers effects
  *   pending.c        the lists of effects that the machine waits for
- *   row_match.c      which recorded row answers an effect
- *   moved.c          actions that were done at another place; what was not reused
- *   rebuild.c        code that runs again for what it left in its worker
+ *   row_match.c      finds the recorded row that answers an effect
+ *   moved.c          actions that were executed at another place; rows that were not reused
+ *   rebuild.c        code that runs again to restore its worker
  *   group.c          many runs of a server in one file
  *   effect_rows.c    effects and replies as rows
  *   written_files.c  files that the program writes
  *   run_open.c       making, opening, owning, ending
- *   found_secrets.c  secrets that came up while it ran
- *   run_info.c       from outside of a run: summaries, answers, copies
+ *   found_secrets.c  secrets that were found while it ran
+ *   run_info.c       summaries, answers, copies, without running it
  *   answers.c        answers that a person changes, in a copy
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -38,9 +38,9 @@ typedef struct pending_effect {
     int64_t row;   /* 0 before it has one */
     int64_t attempt;
     double begin_clock, begin_wall; /* begin_wall: by the wall clock, in an earlier process */
-    bool sent;                      /* the forwarded is in flight */
-    bool answers_at_once;           /* inside of start */
-    bool shown;                     /* pieces went to the machine */
+    bool sent;                      /* the forwarded effect is in flight */
+    bool answers_at_once;           /* start is running */
+    bool shown;                     /* the machine got pieces */
     bool has_reply;
     bool rebuilds;  /* it runs again to restore the worker: the machine does not wait for it */
     pdl_val pieces; /* list of texts */
@@ -52,7 +52,7 @@ typedef struct pending_effect {
 
 struct pdl_durable {
     pdl_world world;
-    pdl_world *next; /* the world that answers what the file does not; or NULL */
+    pdl_world *next; /* the world that answers what the file cannot; or NULL */
     durable_setup setup;
     durable_file file;
     durable_group group;
@@ -61,7 +61,7 @@ struct pdl_durable {
     durable_rebuild rebuild;
     durable_progress progress;
 };
-/* Are all parts as their files want them? */
+/* Returns true when the invariants of all parts hold. */
 bool pdl_durable_ok(const pdl_durable *d);
 
 /* effect_rows.c */
@@ -130,7 +130,7 @@ void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
-void pdl_durable_drop_list(pending_effect **list, size_t n); /* pending.c; NULL in it is fine */
+void pdl_durable_drop_list(pending_effect **list, size_t n); /* pending.c; skips NULL entries */
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o);

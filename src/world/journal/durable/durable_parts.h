@@ -1,13 +1,13 @@
-/* durable_parts.h -- the parts of a durable run, each with its file: what it holds, how it ends,
- * and what is always true of it (its _ok, asserted in builds with assertions). Private to journal.
+/* durable_parts.h -- the parts of a durable run, each with its file: its members, the function that
+ * releases it (_end), and the check of its invariants (_ok, for asserts). Private to journal.
  *
- *   setup     run_open.c    what the caller wants of the run
- *   file      run_open.c    the file of the run and what it says of itself
+ *   setup     run_open.c    the options of the caller
+ *   file      run_open.c    the file of the run, and what the file says about it
  *   group     group.c       the server of a run, and the runs of a server
  *   pending   pending.c     effects that the machine waits for
  *   match     row_match.c   recorded rows, and which effects they have answered
- *   rebuild   rebuild.c     code that runs again for what it left in its worker
- *   progress  pending.c     how far the run is: time at work, output, the end
+ *   rebuild   rebuild.c     code that runs again to restore its worker
+ *   progress  pending.c     how far the run is: the time it has run, its output, its end
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,61 +26,62 @@ struct pending_effect;
 typedef struct durable_setup {
     pdl_durable_use use;
     pdl_durable_options opt;
-    char *dir; /* owned copy of opt.dir without a final slash; NULL: none */
+    char *dir; /* owned copy of opt.dir without a final slash; may be NULL */
 } durable_setup;
 void pdl_durable_setup_end(durable_setup *s);
 
 typedef struct durable_file {
     pdl_store *store;
-    int lock; /* descriptor; -1: none */
+    int lock; /* descriptor; -1 without a lock */
     bool full, is_whole, is_new;
-    bool replays_only; /* redacted */
+    bool replays_only; /* a redacted copy, which cannot continue */
     pdl_durable_facts facts;
-    PDL_VEC(char *) texts; /* the facts point into them */
+    PDL_VEC(char *) texts; /* texts that the facts point into */
     char was_state[12];    /* the state before this process */
     keyring keys;
-    /* The secrets in the file; made when needed; a server's are for its runs. */
+    /* Secrets in the file; made when needed; those of a server belong to its runs. */
     pdl_secrets *secrets;
     char salt[33];
-    pdl_err problem; /* the file cannot be written any more */
+    pdl_err problem; /* the reason why the file cannot be written any more */
 } durable_file;
-/* The store stays open: a run of a server shares it. */
+/* Does not close the store, which a run of a server shares. */
 void pdl_durable_file_end(durable_file *f);
 bool pdl_durable_file_ok(const durable_file *f);
 
 typedef struct durable_group {
-    pdl_durable *server; /* a run of a server: the server, which has the file; NULL: its own */
-    int64_t run;         /* the number of the run there, from 1; 0: it is the only one */
-    int64_t first_row;   /* a run of a server: the rows before belong to other runs */
+    pdl_durable *server; /* for a run of a server: the server, which has the file; or NULL */
+    int64_t run;         /* its number in the server's file, from 1; 0: it is the only one */
+    int64_t first_row;   /* for a run of a server: earlier rows belong to other runs */
     bool is_server;
-    PDL_VEC(pdl_durable *) members; /* a server: the runs that are open */
-    PDL_VEC(char *) changed_files;  /* a server: paths of files that others changed; owned */
-    double pruned;                  /* a server: when old runs were removed */
+    PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
+    PDL_VEC(char *) changed_files;  /* for a server: paths of files that others changed; owned */
+    double pruned;                  /* for a server: when old runs were removed */
 } durable_group;
 void pdl_durable_group_end(durable_group *g);
-/* Has a run of a server a number, and has only a server members? */
+/* Returns true when a run of a server has a number, and only a server has members. */
 bool pdl_durable_group_ok(const durable_group *g);
 
 typedef struct durable_pending {
     pdl_sender sender;
-    PDL_VEC(struct pending_effect *) queued;   /* due at the next flush, in order */
-    PDL_VEC(struct pending_effect *) answered; /* to be delivered, from answered_head on */
+    PDL_VEC(struct pending_effect *) queued;   /* sent at the next flush, in order */
+    PDL_VEC(struct pending_effect *) answered; /* answers to deliver, from answered_head on */
     size_t answered_head;
-    /* Effects that may have been done at another place: until all that is recorded was given. */
+    /* Actions that may have been executed at another place: they wait until everything recorded
+     * was delivered. */
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */
     pdl_idmap open;                              /* by effect id */
-    uint32_t n_open, n_inputs;                   /* sent and not answered; of them questions */
-    struct pending_effect *delivered;            /* the machine gets its answer now; NULL: none */
-    bool is_retry_due; /* a service has answered, and that is not synced */
+    uint32_t n_open, n_inputs;        /* sent effects without an answer; the questions among them */
+    struct pending_effect *delivered; /* its answer is being delivered; or NULL */
+    bool is_retry_due;                /* a service has answered, which is not synced yet */
 } durable_pending;
 void pdl_durable_pending_end(durable_pending *p);
-/* Is the head within the list, and are no more questions open than effects? */
+/* Returns true when the head is within the list, and no more questions are open than effects. */
 bool pdl_durable_pending_ok(const durable_pending *p);
 
 /* A list of messages whose rows are known: the next request nearly always extends it. */
 typedef struct known_list {
-    pdl_val list; /* kept; absent: none */
+    pdl_val list; /* owned; absent when there is none */
     PDL_VEC(struct known_node {
         int64_t id;
         char hash[65];
@@ -92,35 +93,35 @@ enum { KNOWN_LISTS = 16 };
 
 /* A place that --again or --skip names. */
 typedef struct run_override {
-    char *place; /* "all": any */
+    char *place; /* "all": any place */
     bool skip, used;
-    pdl_val result; /* given by --skip */
+    pdl_val result; /* result that --skip gives */
 } run_override;
 
-/* How requests of this process differ from the rows. */
+/* Differences between the requests of this process and the rows. */
 typedef struct durable_found {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted, n_changed;
     PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
-    pdl_idmap noted;       /* rows that a note says were not reused */
+    pdl_idmap noted;       /* rows whose note says that they were not reused */
 } durable_found;
 
 typedef struct recorded_actions recorded_actions;
 
 typedef struct durable_match {
-    pdl_idmap used;            /* rows that were given */
-    int64_t last_row;          /* the last one of earlier processes */
-    recorded_actions *actions; /* moved.c; NULL: not read yet */
+    pdl_idmap used;            /* rows that were used */
+    int64_t last_row;          /* the last row of earlier processes */
+    recorded_actions *actions; /* moved.c; NULL until it is read */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(run_override) overrides;
     PDL_VEC(char *) open_files; /* paths of files that earlier processes had open; owned */
     durable_found found;
-    bool undecided;              /* --changed fail: nothing has been done yet */
-    bool is_other, knows_places; /* program or inputs are not those of the rows */
+    bool undecided;              /* --changed fail: nothing was executed yet */
+    bool is_other, knows_places; /* program or inputs differ from those of the rows */
     pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
 } durable_match;
 void pdl_durable_match_end(durable_match *m);
-/* Is no more noted than there are notes, and are places known only to a run that is another? */
+/* Returns true when the last row has a valid number, and places are known only to a changed run. */
 bool pdl_durable_match_ok(const durable_match *m);
 
 /* Code that runs again to restore its worker: rebuild.c. */
@@ -134,29 +135,29 @@ typedef struct durable_rebuild {
     bool rebuilding, rebuilt;
 } durable_rebuild;
 void pdl_durable_rebuild_end(durable_rebuild *r);
-/* Is the next code within the list, and is no rebuild both running and over? */
+/* Returns true when the next code is within the list, and no rebuild is both running and over. */
 bool pdl_durable_rebuild_ok(const durable_rebuild *r);
 
-/* The time at work, over all processes. */
+/* The time that the run has run, over all processes. */
 typedef struct durable_clock {
     uint64_t start_ns, earlier_ns;
-    double seen; /* end of the latest row that was given, by the wall clock */
+    double seen; /* end of the latest row that was delivered, by the wall clock */
 } durable_clock;
 
 typedef struct durable_output {
-    uint64_t printed, printed_before; /* bytes, by all processes and by earlier ones */
-    uint32_t n_shown;                 /* open effects whose pieces the machine has had */
-    bool has_output;                  /* a server: something was printed since the last flush */
+    uint64_t printed, printed_before; /* bytes of output, by all processes and by earlier ones */
+    uint32_t n_shown;                 /* open effects of which the machine got pieces */
+    bool has_output;                  /* for a server: output was printed since the last flush */
 } durable_output;
 
 typedef struct durable_progress {
     durable_clock clock;
     durable_output output;
-    bool flushing; /* rows are being written, output after them */
-    bool ends;     /* the process is to end */
+    bool flushing; /* rows are being written, and then output */
+    bool ends;     /* the process is about to end */
     bool parked;   /* the run has ended because a person has to answer */
 } durable_progress;
-/* Does no run print that is parked, and is no time of a row before the epoch? */
+/* Returns true when a parked run does not flush, and no row has a time before the epoch. */
 bool pdl_durable_progress_ok(const durable_progress *p);
 
 #endif

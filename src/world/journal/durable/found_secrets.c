@@ -16,7 +16,7 @@
 #define FACT "secrets"
 
 static void read_lines(const pdl_durable *d, pdl_buf *out) {
-    pdl_err ignored = {0}; /* a file that cannot be read says so elsewhere */
+    pdl_err ignored = {0}; /* the error is reported when the file is read */
     if (!pdl_store_get(d->file.store, FACT, out, &ignored)) pdl_buf_clear(out);
     pdl_err_fini(&ignored);
 }
@@ -35,8 +35,8 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 struct secret_search {
-    pdl_durable *server; /* the run that has the file */
-    pdl_buf lines;       /* the new text of the fact; empty: it stays */
+    pdl_durable *server; /* the run that owns the file */
+    pdl_buf lines;       /* the new text of the fact; empty when it does not change */
 };
 
 static void remember(void *user, pdl_str line) { (void)pdl_secrets_add_first(user, line); }

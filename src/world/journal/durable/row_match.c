@@ -24,7 +24,7 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
 }
 
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
-    run_override *all = NULL; /* the place itself counts first */
+    run_override *all = NULL; /* the place itself takes precedence */
     for (size_t i = 0; i < d->match.overrides.n; i++) {
         run_override *w = &d->match.overrides.p[i];
         if (w->skip != skip) continue;

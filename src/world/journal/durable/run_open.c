@@ -26,7 +26,7 @@ pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->file.s
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->file.facts; }
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
-    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
+    if (e->kind == PDL_EVENT_piece) return 0; /* no journal has the time of a piece */
     return (int64_t)(d->progress.clock.seen * 1e9);
 }
 
@@ -648,7 +648,7 @@ void pdl_durable_file_end(durable_file *f) {
     if (f->lock >= 0) close(f->lock);
 }
 
-/* A new run has no state before this process, and what replays only is not written. */
+/* A new run had no state before this process, and is no copy that only replays. */
 bool pdl_durable_file_ok(const durable_file *f) {
     return f->store && (!f->is_new || !*f->was_state) && (!f->is_new || !f->replays_only);
 }

@@ -104,9 +104,9 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong;       /* NULL: what is wrong is kept by path, of writes without an end */
-    PDL_VEC(char *) open; /* paths of writes that have no end */
-    bool cuts;            /* false: it only finds what is wrong */
+    pdl_buf *wrong;       /* NULL: problems are stored by path, for writes without an end */
+    PDL_VEC(char *) open; /* paths of writes without an end */
+    bool cuts;            /* false: it only looks for problems */
     pdl_err *err;
     bool ok;
 };
