@@ -71,10 +71,9 @@ typedef struct pdl_native {
     uint8_t n_min,
         n_max; /* number of arguments with the first; n_max is the number of names in params */
     uint8_t flags;
+    const char *doc; /* one sentence, for the page of builtins and editors */
     /* Name of the Python function in messages ("do_round"); NULL: made from the type
      * ("str.upper"). */
-    const char *doc;
-    /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
     const char *py_name;
     uint8_t style; /* Python's words for wrong arguments: a pdl_native_style */
     /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
