@@ -50,7 +50,7 @@ LITTLE = 80 * MB
 # name: program, the line of the block that is reported when there is no memory; the messages say "memory"
 EATERS = {
     "many small values": ("text:\n- on\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\", b: [\"${ i }\"]}\n  join: {as: array}\n", 3),
-    "a list that doubles": ("defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 4),
+    "a list that doubles": ("defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\njoin: {as: lastOf}\n", 4),
     "a text that doubles": ("defs: {x: xxxxxxxx}\nrepeat:\n  def: x\n  text: ${ x ~ x }\njoin: {as: lastOf}\n", 4),
     "nested values": ("defs: {x: {data: []}}\nrepeat:\n  def: x\n  data: ${ [x, 'text', [1, 2]] }\njoin: {as: lastOf}\n", 1),
     "iterations side by side": ("text:\n- on\n- {for: {i: \"${ range(3000000) }\"}, map: {data: {a: [\"${ i }\"], b: [\"${ i }\"], c: [\"${ i }\"]}}}\n", 3),

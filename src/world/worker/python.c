@@ -472,9 +472,12 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
 }
 
 /* Returns false for code that writes to our descriptor: its bytes are not a message, and we would
- * wait for a length that they do not have. */
+ * wait for a length that they do not have. That length may also be above the limit: err then holds
+ * that, which says less, and is replaced. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
-    if (f->in.len < 5 || f->in.p[4] == '{') return true;
+    if (f->in.len < 5 || f->in.p[4] == '{') return err->kind == PDL_E_NONE;
+    if (err->kind == PDL_E_limit) pdl_err_fini(err);
+    if (err->kind != PDL_E_NONE) return false;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                        "the Python process wrote what is no message on descriptor 4");
 }
@@ -496,8 +499,8 @@ static void on_msg(void *user, pdl_str bytes) {
         w->shutdown_timer = pdl_timer_start(w->loop, SHUTDOWN_MS, on_shutdown_timer, w);
         return;
     }
-    bool ok =
-        pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
+    bool fed = pdl_frame_feed(&w->frame, bytes, on_message, w, &err);
+    bool ok = begins_message(&w->frame, &err) && fed;
     if (w->proc)
         pdl_proc_drain_errors(w->proc); /* the run may end with its last message */
     if (ok) return;
