@@ -185,3 +185,24 @@ def test_disks(t):
                         "echo \"exit $?\"; ls disk" % t.f.pdl], cwd=t.f.path, env=t.f.env, capture_output=True, text=True, timeout=120, check=False)
     if "exit" in q.stdout:
         check("a run on a disk that is too small: one message", "exit 1" in q.stdout and len(q.stderr.strip().splitlines()) == 1, (q.stdout, q.stderr))
+
+
+def test_files_beside_a_journal_that_is_gone(pdl):
+    """Somebody removed the journal alone: what is left is listed, removed by its id, and pruned."""
+    f = Folder(pdl, Service(), "text: hi\n")
+    code, out, err = f.run("--durable", "--id", "one", "main.pdl")
+    runs = f.path / "runs"
+    for name in ("two.journal-wal", "two.journal-shm", "three.journal-journal", "four.journal-shm", "five-wal"):
+        (runs / name).write_bytes(b"")
+        os.utime(runs / name, (1e9, 1e9))
+    code, out, err = f.run("runs", "list")
+    check("each once", code == 0 and [x.split()[0] for x in sorted(out.splitlines()[1:])] == ["four", "one", "three", "two"], code, out, err)
+    code, out, err = f.run("runs", "rm", "two")
+    check("removed by its id", code == 0 and not list(runs.glob("two*")), code, err, list(runs.iterdir()))
+    for command in (["runs", "show", "three"], ["trace", "three"], ["resume", "three"]):
+        code, out, err = f.run(*command)
+        check("one message: %s" % command, code in (1, 2) and err.count("pdl: error: ") == 1 and not out, code, out, err)
+    code, out, err = f.run("runs", "prune", "--older-than", "1d")
+    check("pruned", code == 0 and "2 runs removed" in out and {x.name for x in runs.iterdir()} == {"one.journal", "runs.db", "five-wal"}, out, err, list(runs.iterdir()))
+    code, out, err = f.run("runs", "rm", "two")
+    check("gone", code == 2 and "there is no run two" in err, code, err)

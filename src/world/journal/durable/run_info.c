@@ -297,10 +297,13 @@ bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     if (is_in_use(path))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
                            PDL_FMT(path));
+    bool any = false;
     for (size_t i = 0; ok && i < sizeof beside / sizeof *beside; i++) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s%s", PDL_FMT(path), beside[i]);
-        if (unlink(pdl_buf_z(&b)) != 0 && (errno != ENOENT || !beside[i][0]))
+        if (unlink(pdl_buf_z(&b)) == 0)
+            any = true;
+        else if (errno != ENOENT || (!beside[i][0] && !any)) /* a side file may be all there is */
             ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %s: %s", pdl_buf_z(&b),
                              strerror(errno));
         pdl_buf_fini(&b);

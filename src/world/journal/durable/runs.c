@@ -104,12 +104,28 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
-/* Returns the journal of the run with this id; NULL when there is none. Owned. */
+/* SQLite's files beside a journal. They can outlive one that is removed by hand. */
+static const char *const sides[] = {SUFFIX "-wal", SUFFIX "-shm", SUFFIX "-journal"};
+enum { SIDES = sizeof sides / sizeof *sides };
+
+static bool has_side(const char *path) {
+    bool any = false;
+    for (size_t i = 0; i < SIDES && !any; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%s%s", path, sides[i] + strlen(SUFFIX));
+        any = access(pdl_buf_z(&b), F_OK) == 0;
+        pdl_buf_fini(&b);
+    }
+    return any;
+}
+
+/* Returns the journal of the run with this id, which may be gone but for the files beside it; NULL
+ * when there is none. Owned. */
 static char *find_run(pdl_str id) {
     char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
     char *path = folder ? pdl_runs_path(folder, id) : NULL;
     pdl_free(folder);
-    if (path && access(path, F_OK) == 0) return path;
+    if (path && (access(path, F_OK) == 0 || has_side(path))) return path;
     pdl_free(path);
     return NULL;
 }
@@ -208,7 +224,8 @@ typedef struct indexed {
 struct index_listing {
     const pdl_runs_use *use;
     pdl_arena *arena;
-    pdl_map known; /* name -> indexed * */
+    pdl_map known;   /* name -> indexed * */
+    pdl_map orphans; /* name of a journal that is gone -> indexed * */
     PDL_VEC(indexed *) all;
 };
 
@@ -325,6 +342,31 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
     pdl_buf_fini(&log);
 }
 
+/* Lists the log or the index of a journal that is gone: somebody removed the file and left these,
+ * and SQLite would take them for those of a new run with this id. */
+static void list_orphan(struct index_listing *l, const char *folder, pdl_str side) {
+    size_t i = 0;
+    while (i < SIDES && !pdl_str_ends(side, pdl_str_of(sides[i]))) i++;
+    if (i == SIDES) return;
+    pdl_str name = pdl_str_sub(side, 0, side.n - strlen(sides[i]) + strlen(SUFFIX));
+    pdl_buf path = PDL_BUF, own = PDL_BUF;
+    struct stat st, main_file;
+    pdl_buf_putf(&path, "%s/%.*s", folder, PDL_FMT(name));
+    pdl_buf_putf(&own, "%s/%.*s", folder, PDL_FMT(side));
+    bool orphan = stat(pdl_buf_z(&path), &main_file) != 0 && errno == ENOENT &&
+                  stat(pdl_buf_z(&own), &st) == 0 && S_ISREG(st.st_mode);
+    if (orphan && !pdl_map_find(&l->orphans, name)) {
+        indexed *x = unbegun(l, &st, pdl_buf_str(&path));
+        x->name = pdl_arena_str(l->arena, name);
+        x->path = keep(l->arena, pdl_buf_str(&path));
+        name_run(l, x, name);
+        pdl_map_put(&l->orphans, x->name, x);
+        *pdl_vec_push(&l->all) = x;
+    }
+    pdl_buf_fini(&path);
+    pdl_buf_fini(&own);
+}
+
 static int newest_first(const void *a, const void *b) {
     double x = (*(indexed *const *)a)->s.started, y = (*(indexed *const *)b)->s.started;
     return x < y ? 1 : x > y ? -1 : 0;
@@ -342,7 +384,10 @@ bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err) {
                pdl_sql_exec(q, "BEGIN", &ignored)))
         pdl_err_fini(&ignored);
     for (struct dirent *x; (x = readdir(d));)
-        if (pdl_str_ends(pdl_str_of(x->d_name), PDL_STR(SUFFIX))) look_at(&l, q, folder, x->d_name);
+        if (pdl_str_ends(pdl_str_of(x->d_name), PDL_STR(SUFFIX)))
+            look_at(&l, q, folder, x->d_name);
+        else
+            list_orphan(&l, folder, pdl_str_of(x->d_name));
     closedir(d);
     if (q && !pdl_sql_exec(q, "COMMIT", &ignored)) pdl_err_fini(&ignored);
     pdl_sql_close(q);
@@ -351,6 +396,7 @@ bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err) {
         if (!use->run(use->user, pdl_str_of(l.all.p[i]->path), &l.all.p[i]->s)) break;
     pdl_vec_fini(&l.all);
     pdl_map_fini(&l.known);
+    pdl_map_fini(&l.orphans);
     pdl_arena_free(l.arena);
     return true;
 }
