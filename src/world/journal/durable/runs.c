@@ -342,8 +342,8 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
     pdl_buf_fini(&log);
 }
 
-/* Lists the log or the index of a journal that is gone: somebody removed the file and left these,
- * and SQLite would take them for those of a new run with this id. */
+/* Lists the log or the index of a journal that is gone. They stay when a user removes the journal
+ * alone, and SQLite would take them for those of a new run with this id. */
 static void list_orphan(struct index_listing *l, const char *folder, pdl_str side) {
     size_t i = 0;
     while (i < SIDES && !pdl_str_ends(side, pdl_str_of(sides[i]))) i++;
