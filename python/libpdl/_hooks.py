@@ -90,7 +90,7 @@ class Context(list):  # type: ignore[type-arg]
 
 
 def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
-    """Called by the extension with (is it independent? None for one message, parts)."""
+    """Makes a context for the extension from (independent, parts); independent is None for a single message."""
     independent, parts = what
     made = Context.__new__(Context)
     if independent is None:
@@ -100,7 +100,7 @@ def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """Returns (is it independent?, parts) of a context that was not changed as a list."""
+    """Returns (independent, parts) of a context that was not changed as a list."""
     if not isinstance(value, Context) or value != value._messages():
         return None
     return value.form == "independent", value.parts

@@ -1,5 +1,6 @@
-/* session_options.h -- what a caller says about a session, by what it is about. A part that is all
- * zero asks for nothing. All of it is borrowed for the life of the session, so no part has an end.
+/* session_options.h -- the options of a session, in parts by topic. A part that is all zero
+ * requests nothing. Everything is borrowed for the life of the session, so nothing here is
+ * released.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,31 +34,31 @@ typedef enum pdl_session_purpose {
     PDL_FOR_TEXT,   /* none is in force: programs are loaded, shown, formatted */
 } pdl_session_purpose;
 
-/* How it runs, and how far. */
+/* How the program is run, and within which limits. */
 typedef struct pdl_session_run_options {
     pdl_session_purpose purpose;
     pdl_stream stream;
-    uint32_t jobs; /* calls of models in flight; 0: as many as usual */
-    /* Limit of each PDL_BUDGET_ITEMS for the run, negative: none. NULL: no budget. */
+    uint32_t jobs; /* maximum of model calls in flight; 0: the default */
+    /* The limit of the run for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: no budget. */
     const double *budget;
-    const uint8_t *levels; /* levels of rules, see check.h; NULL: the rules say */
-    bool unchecked;        /* requests go out although the program is known to fail later */
-    bool reports_tools;    /* see pdl_run_options */
-    bool holds_refusable;  /* what `spec` may refuse is printed when it was accepted */
-    bool shares_loop;      /* others live on its loop: a run that computes lets them have turns */
-    bool explain;          /* send nothing: pdl_session_explained says what would be asked */
-    /* Explain: what is really done, some of code,command,read,write,input,tool; empty: nothing. */
+    const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */
+    bool unchecked;     /* requests are sent even if the check says that the program fails later */
+    bool reports_tools; /* see pdl_run_options */
+    bool holds_refusable; /* text that `spec` may refuse is printed after `spec` accepted it */
+    bool shares_loop;     /* its loop has other users, which get turns while the run computes */
+    bool explain;         /* sends nothing: pdl_session_explained returns the requests */
+    /* With explain: the effects that are executed, some of code,command,read,write,input,tool. */
     pdl_str allow;
-    pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
+    pdl_cancel_flag *cancel; /* not 0: cancels the run; may be NULL */
 } pdl_session_run_options;
 
 /* Files that answer effects or keep them. An empty name: none. */
 typedef struct pdl_session_file_options {
     pdl_str record, replay; /* journals */
     pdl_str cache;          /* replies that runs share; not asked by a replay */
-    /* Other files that the run writes, out of the sight of confined code; NULL-terminated. */
+    /* Other files that the run writes and confined code must not see; NULL-terminated. */
     const char *const *own;
-    bool offline; /* there is no outside: a durable journal answers what it can */
+    bool offline; /* effects are answered by a durable journal only */
 } pdl_session_file_options;
 
 /* Calls of models. */
@@ -65,45 +66,45 @@ typedef struct pdl_session_model_options {
     const char *timeouts; /* time limits of calls, as --timeout; NULL: none given */
     pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
     pdl_rate_limits rates;
-    /* A call may last so many ms: a service that asks to wait longer has refused it. 0: any
-     * time. */
+    /* The time that a call may take, in ms: a call fails when the service asks to wait longer.
+     * 0: no limit. */
     uint64_t patience_ms;
-    /* Gets literal requests and replies as lines of text, keys removed; may be NULL. */
+    /* Gets requests and replies as they are sent, as lines of text without keys; may be NULL. */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
-    /* Takes the requests in place of sending them; NULL: they are sent. */
+    /* Gets the requests instead of the services; NULL: they are sent. */
     const struct pdl_http_carrier *carrier;
 } pdl_session_model_options;
 
 /* Limits of what the run may reach. */
 typedef struct pdl_session_guard_options {
-    /* Profile that code, commands and tool servers are confined by: code, or a file. Empty: that of
-     * PDL_SANDBOX, or none, unless a policy has one. */
+    /* The profile that confines code, commands and tool servers: `code`, or a file. Empty: the
+     * profile of a policy or of PDL_SANDBOX; without these there is no sandbox. */
     pdl_str sandbox;
-    bool no_sandbox;      /* whatever PDL_SANDBOX says */
-    bool sandbox_process; /* less than namespaces will do */
-    /* Files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
-     * program. */
+    bool no_sandbox;      /* PDL_SANDBOX is ignored */
+    bool sandbox_process; /* a sandbox without namespaces is accepted */
+    /* Files with policies, or names of built-in ones; those of PDL_POLICY and of the program apply
+     * in addition. */
     const pdl_str *policies;
     size_t n_policies;
 } pdl_session_guard_options;
 
-/* The receivers of what happens. */
+/* The receivers of events and messages. */
 typedef struct pdl_session_report_options {
-    pdl_sink sink;    /* the caller's; event NULL: none */
+    pdl_sink sink;    /* the caller's sink; without one its `event` is NULL */
     bool calls;       /* the sink writes to error output when calls of models begin and end */
-    bool all_blocks;  /* the sink gets plain values, too, as the blocks that they are */
-    bool labels;      /* it says where values came from, as it does where policies are asked */
-    bool trace;       /* fold a trace: pdl_session_trace */
-    bool trace_whole; /* with nothing but what the reference writes, lists of messages whole */
-    bool trace_later; /* when it is asked for, so that the run takes no time for it */
-    /* Gets what of .env sets nothing, and what is missing for the sandbox; may be NULL. */
+    bool all_blocks;  /* the sink gets plain values, too, as blocks */
+    bool labels;      /* values have labels of their origin even without policies */
+    bool trace;       /* makes a trace: pdl_session_trace */
+    bool trace_whole; /* it has only what the reference writes, and lists of messages whole */
+    bool trace_later; /* it is made when it is requested, so the run takes no time for it */
+    /* Gets the lines of .env that set nothing, and what the sandbox lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);
-    /* Gets what Python code writes on standard error; NULL: it inherits ours. Anybody may have
-     * written it. user: show_user, not that of the sink, around which others may be put. */
+    /* Gets what Python code writes on standard error, which is untrusted; NULL: the code inherits
+     * our standard error. user: show_user, because another sink may be put around the caller's. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
-    pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
+    pdl_debug *debug; /* secrets are redacted in its lines while the session exists; may be NULL */
 } pdl_session_report_options;
 
 /* Spans for a collector of traces. */
@@ -116,14 +117,14 @@ typedef struct pdl_session_telemetry_options {
 
 /* The program around the session: it answers effects, and may have several sessions. */
 typedef struct pdl_session_host_options {
-    const struct pdl_line_terminal *terminal; /* where a person is asked; NULL: input is read */
+    const struct pdl_line_terminal *terminal; /* asks the user; NULL: input is read */
     const struct pdl_hook *hooks;             /* effects that the host program answers: hooks.h */
     size_t n_hooks;
-    /* Handlers of this task are called, for pdl_engine_current_user; NULL: none. */
+    /* The task whose handlers are called, for pdl_engine_current_user; may be NULL. */
     struct pdl_task *task;
-    /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
-     * are shared. NULL: none. Not with explain; timeouts, prices, rates and wire are those of the
-     * shared one. */
+    /* A session whose loop, environment, secrets, prices and worlds are used, so that connections,
+     * workers and rates are shared; its timeouts, prices, rates and wire apply. Not allowed with
+     * explain. May be NULL. */
     pdl_session *shared;
 } pdl_session_host_options;
 
@@ -138,7 +139,7 @@ typedef struct pdl_session_options {
     pdl_session_host_options host;
 } pdl_session_options;
 
-/* Has each list a number, and does no member ask for a form of something that is not asked for? */
+/* Returns true when each list has its length, and no member refines a request that is not made. */
 bool pdl_session_options_ok(const pdl_session_options *o);
 
 #endif

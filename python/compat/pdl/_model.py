@@ -54,7 +54,7 @@ class Model(metaclass=ModelType):
     """The base of classes with fields."""
 
     FIELDS: tuple[Field, ...] = ()
-    EXTRA = False  # may there be other fields?
+    EXTRA = False  # True: other fields are allowed
     by_key: dict[str, Field]
 
     def __init__(self, **given: Any) -> None:

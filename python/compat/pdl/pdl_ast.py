@@ -170,7 +170,7 @@ def _is_type_name(value: Any) -> bool:
 
 
 class _TypeAdapter:
-    """pdl_type_adapter.validate_python(data): the type that the data write down."""
+    """The class of pdl_type_adapter, whose validate_python(data) returns the type that the data describe."""
 
     def validate_python(self, value: Any) -> Any:
         from . import _run

@@ -236,7 +236,7 @@ static pdl_val totals_of(pdl_vref calls) {
     d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
     d = pdl_dict_putz(d, "cost", pdl_float(cost));
     d = pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
-    /* at most so many are open at a time, and none is answered here */
+    /* a map has at most so many open calls, and no call is answered here: there may be more */
     return n < PDL_MAX_MAP_WORKERS ? d : pdl_dict_putz(d, "more", pdl_bool(true));
 }
 

@@ -313,7 +313,7 @@ static void use_code(checker *c, const pdl_b_code *b) {
     if (u.sink == PDL_SINK_pdl) c->open = true;
     add(&u, u.sink == PDL_SINK_command ? PDL_STR("0") : PDL_STR("text"), label);
     judge(c, &b->head, &u);
-    if (u.sink == PDL_SINK_code) /* the methods of its objects */
+    if (u.sink == PDL_SINK_code) /* the code may call methods of objects */
         pdl_policies_have_rule(c->policies, PDL_SINK_code, PDL_STR("object"), c->used);
 }
 
@@ -466,7 +466,7 @@ static void note_tool(void *user, pdl_str name) {
 
 struct locked {
     checker *c;
-    pdl_str server, tool; /* tool p NULL: all are noted */
+    pdl_str server, tool; /* tool p NULL: all tools of the server are noted */
     bool found;
     pdl_str names[64];
     size_t n;
@@ -479,7 +479,7 @@ static void on_locked(void *user, pdl_str tool) {
     if (!l->tool.p) note_tool(l->c, joined(l->c, l->server, "/", tool));
 }
 
-/* Reports a tool that no lock file has, so that the server seems not to have it. */
+/* Reports a tool that the server seems not to have, because no lock file lists it. */
 static void check_locked(checker *c, const pdl_block *b, pdl_str server, pdl_str tool) {
     struct locked l = {.c = c, .server = server, .tool = tool};
     if (!pdl_policies_each_locked(c->policies, server, on_locked, &l) || l.found) return;

@@ -153,8 +153,8 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     return true;
 }
 
-/* Finds a session before the current one of the process of `now`, which a journal may need again
- * later. */
+/* Finds the earlier session of this number in the process of `now`, since a journal may need it
+ * again. */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
     for (size_t i = 0; i < r->backends.n; i++) {
@@ -173,8 +173,8 @@ static confined_backends *find_left(router *r, const confined_backends *now, uin
     return c;
 }
 
-/* Finds the worker of the session that code is in: a new one when the code begins a session, or
- * when another effect did so that a journal answered. */
+/* Finds the worker of the session that code is in. It is a new one when the code begins a session,
+ * or when an effect that a journal answered began one. */
 static bool find_session(router *r, const pdl_effect *e, confined_backends **out, pdl_err *err) {
     if (!find_backends(r, e, out, err)) return false;
     if (e->session < (*out)->session) {

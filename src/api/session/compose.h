@@ -26,7 +26,7 @@ typedef struct pdl_compose_options {
     /* The trace context of requests to models and tool servers; called with env_user; may be
      * NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
-    const char *tracestate; /* belongs to it; may be NULL */
+    const char *tracestate; /* the tracestate that belongs to it; may be NULL */
     const struct pdl_line_terminal *terminal;
     void (*errors)(void *user, pdl_str bytes); /* receives standard error of code */
     /* returns false when the process writes to our standard error itself */

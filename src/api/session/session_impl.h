@@ -57,8 +57,8 @@ const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed
 void pdl_session_name_setting(pdl_err *err, const char *name);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
-/* session_inner.c: what every run of the session has; the variables of a run, each with its
- * origin; what code of the session asks for: a program, a line of input. */
+/* session_inner.c: the options that every run of the session has; the variables of a run, each with
+ * its origin; and what code of the session may request: a program, or a line of input. */
 pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,

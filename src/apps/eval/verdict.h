@@ -38,7 +38,8 @@ typedef struct pdl_eval_bet {
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above);
 /* d: a difference, from -1 to 1. */
 void pdl_eval_bet_take(pdl_eval_bet *b, double d);
-/* Has the bet been won at half the level? Then m, and all on its other side, is out. */
+/* Returns true when the bet is won at half the level. Then the mean is neither m nor on the other
+ * side of m. */
 bool pdl_eval_bet_is_won(const pdl_eval_bet *b);
 
 typedef struct pdl_eval_verdict {
@@ -46,14 +47,15 @@ typedef struct pdl_eval_verdict {
     bool has_bound; /* D was given */
     pdl_eval_bet better, worse, not_above, not_below;
 } pdl_eval_verdict;
-/* bound: D, above 0 and below 1; 0: "no difference" is never said. */
+/* bound: D, above 0 and below 1; with 0 the verdict is never "same". */
 void pdl_eval_verdict_begin(pdl_eval_verdict *v, double bound);
 /* Takes the next difference. Returns true when the verdict is there; later ones are ignored. */
 bool pdl_eval_verdict_take(pdl_eval_verdict *v, double d);
 /* Returns "better", "worse", "same" or "undecided". */
 const char *pdl_eval_verdict_name(pdl_verdict v);
 
-/* The means that n differences leave possible, at the level above; -1 to 1 where n is 0. */
+/* Gets the interval of the means that n differences leave possible at the level; -1 to 1 when n is
+ * 0. */
 void pdl_eval_verdict_interval(const double *d, size_t n, double *low, double *high);
 
 #endif

@@ -308,7 +308,7 @@ static const struct {
     {"NOT", "write `not`"},
 };
 
-/* Tags in a template of Jinja, which knows no blocks of PDL. Empty: there is no help. */
+/* The hints in a template of Jinja, where blocks of PDL are unknown. An empty one: no hint. */
 static const struct {
     const char *hint, *instead;
 } in_jinja[] = {

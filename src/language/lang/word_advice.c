@@ -274,7 +274,8 @@ static const struct {
     {"file", "name", "the path is `file`"},
 };
 
-/* Words in a place that accepts few, for places that accept the word that is meant. */
+/* Wrong words in a field that accepts only a few words. A row applies when the field accepts the
+ * word that is meant. */
 static const struct {
     const char *meant, *word, *hint;
 } values[] = {

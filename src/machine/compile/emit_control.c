@@ -175,7 +175,7 @@ static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     case PDL_HOLDS_BLOCKS: return all_ignore_context(at);
     case PDL_HOLDS_CASES:
     case PDL_HOLDS_EXPECTATIONS:
-    case PDL_HOLDS_PARTS: break; /* kinds that may read more */
+    case PDL_HOLDS_PARTS: break; /* may contain anything that reads the background */
     }
     return false;
 }

@@ -153,7 +153,7 @@ typedef struct redact_walk {
     pdl_str t;
     size_t at, end;
     uint32_t node;
-    bool cut, met[N_WRITINGS]; /* met: a character that begins such a spelling */
+    bool cut, met[N_WRITINGS]; /* met: by spelling: its escape character was read */
 } walk;
 
 static bool take(walk *w, char c) {
@@ -373,7 +373,7 @@ size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end e
     if (!may_begin(s, t.p[at])) return 0;
     w.met[AS_IT_IS] = true;
     for (int how = AS_IT_IS; how < N_WRITINGS; how++) {
-        if (!w.met[how]) continue; /* it would be found as it is */
+        if (!w.met[how]) continue; /* without its escape character it is AS_IT_IS */
         w.cut = false;
         size_t n = match_so(&w, at, 0, (writing)how);
         best = n > best ? n : best;

@@ -170,7 +170,7 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* --- handing on ------------------------------------------------------------------------------- */
 
-/* The further events of an event. */
+/* The stored values that belong to one event. */
 typedef struct besides {
     later_event context, error, place, name; /* all-zero except the value: none */
 } besides;

@@ -80,20 +80,20 @@ typedef struct pdl_run_options {
     pdl_str stdlib;     /* text of the standard library; empty: none */
     /* Nonzero when the run must end: checked in long operations; may be NULL. */
     pdl_cancel_flag *cancel;
-    /* a policy is in force: it is also asked about what is no effect (permit) */
+    /* a policy is in force; it is also asked about some actions that are no effects (permit) */
     bool guarded;
-    uint32_t capacity;          /* with guarded: most values that a bounded type may have */
+    uint32_t capacity;          /* with guarded: the largest number of values of a bounded type */
     const pdl_redaction
         *redaction;             /* values with these labels are not printed; borrowed, or NULL */
     bool strict_control;        /* a choice by an untrusted value carries its labels */
     bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
     const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
-    bool prints_nothing;        /* a result is not waited for in order to print it */
+    bool prints_nothing;        /* printing does not wait for results */
     /* replies never arrive: no iteration of a map waits for another's */
     bool unanswered;
     bool holds_refusable; /* text waits for `spec` and expectations before it is printed */
     bool reports_tools;   /* a note for each call of the program's functions by a library */
-    bool result_is_shown; /* it leaves the run as output: without what the redaction covers */
+    bool result_is_shown; /* the result leaves the run as output, so it is redacted */
     bool keep_answers;    /* answers of models live as long as their texts: pdl_run_answer */
     /* shared by runs that one thread steps; kept; NULL: the run makes one */
     pdl_reserve *reserve;

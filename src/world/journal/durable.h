@@ -118,9 +118,10 @@ typedef struct pdl_durable_options {
     void *owner; /* first argument of the callbacks below */
     /* Called when an effect was answered from the file, so that budgets are charged. */
     void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
-    /* Does nothing outside change by this action, so that it may be done twice? NULL: it does. */
+    /* Returns true when this action changes nothing outside, so it may be repeated. NULL: no action
+     * may be repeated. */
     bool (*may_repeat)(void *user, const pdl_effect *e);
-    /* The run is parked: end it. Called once. */
+    /* Called once when the run is parked; the callee ends it. */
     void (*parked)(void *user);
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);

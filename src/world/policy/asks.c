@@ -45,9 +45,8 @@ static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
     return s;
 }
 
-/* Returns the labels that a container has and none of its parts. Together the parts may be more
- * than bounded, although each of them is (types/bounds.c); the container then has a label that says
- * so. */
+/* Returns the labels of a container that no part of it has. A container may be unbounded although
+ * each of its parts is bounded (types/bounds.c); it then has a label that says so. */
 static pdl_label beyond_parts(pdl_vref v) {
     pdl_label parts = 0;
     for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++)

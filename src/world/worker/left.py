@@ -167,7 +167,7 @@ def _read_text(path):
 
 
 def _looks_at(text, names, folder):
-    """Would the code come, by imports of itself and of modules of the user, to one of these? "?": any module of the user."""
+    """Returns True when imports of the code, or of the user's modules that it imports, reach one of these modules. "?": any module of the user."""
     path = sys.path + ([folder] if folder is not None else [])
     todo, seen = [(text, "")], set()
     if "*" in names:

@@ -307,7 +307,7 @@ static void leave_out(walk *w, uint32_t i) {
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
-        put_due(w, PDL_SHAPE_work, i); /* the models after it read its result */
+        put_due(w, PDL_SHAPE_work, i); /* later models read its result */
     else if (g->asked || g->failed)
         keep_work(w, i);
     else if (pdl_box_adds_no_messages(b))
@@ -474,7 +474,8 @@ static bool is_in_work(const walk *w) {
     return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
 }
 
-/* Where a line is complete, or the text is over, what is due is shown. */
+/* Walks all boxes. Shows the items that are due when a line is complete, or when the text is
+ * over. */
 static void run(walk *w, bool over) {
     for (;;) {
         bool may_show = !is_in_work(w) && (over || at_line_start(w));

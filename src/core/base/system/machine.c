@@ -17,7 +17,7 @@
 
 enum { FILE_SIZE = 8192 };
 
-/* The bytes that PDL_STRESS=room:N says are left; 0: the switch is off. */
+/* The number of free bytes that PDL_STRESS=room:N pretends; 0 without that switch. */
 static atomic_size_t said;
 
 void pdl_machine_say_left(size_t bytes) { atomic_store(&said, bytes); }

@@ -183,7 +183,7 @@ static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block 
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_error"), &pdl_ty_any, (pdl_loc){0});
     const pdl_ty *other = pdl_checker_block(c, b->rare->fallback, (pdl_str){0});
     if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
-        c->caught++; /* rarely run, and often a value that is meant to fail: no error */
+        c->caught++; /* a fallback rarely runs, and its value is often meant to fail: no error */
         other = pdl_checker_fitted(c, b, other);
         c->caught--;
     }

@@ -424,7 +424,7 @@ static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *
     return x.last;
 }
 
-/* Checks fields of blocks whose definitions end with them. */
+/* Checks the fields of a block whose definitions are not visible after it. */
 static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b) {
     size_t mark = pdl_scope_mark(&c->scope);
     const pdl_ty *t = check_fields(c, b);

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* old names of one type whose fixes are made: each examines all of them */
+/* the maximum of fixes for old names in one type, because each fix reads the whole type */
 enum { MOST_FIXES = 50 };
 
 /* Reports a string in a condition, which is true unless it is empty. */
@@ -89,7 +89,7 @@ typedef struct old_types {
     const pdl_node *spec; /* NULL: the text does not have it */
     const pdl_node *found;
     const char *looks_for;
-    size_t n_before, n_seen; /* number of the same name: before this one; in the text */
+    size_t n_before, n_seen; /* number of uses of the same name: before this one, and in the text */
 } old_types;
 
 /* Counts the scalars of a spec that are the name, and keeps the one after n_before others. The C
@@ -122,8 +122,8 @@ typedef struct old_use {
     PDL_VEC(const char *) before; /* names that were reported, the first MOST_FIXES */
 } old_use;
 
-/* Adds a fix of the name where each scalar of that text is a type: others could be values of an
- * enum. */
+/* Reports an old name. Adds a fix if every scalar with this text is a type; otherwise one may be a
+ * value of an enum. */
 static void old_type(void *user, const char *old, const char *now) {
     old_use *u = user;
     old_types *o = u->o;

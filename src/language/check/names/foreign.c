@@ -87,8 +87,8 @@ static size_t expression_end(pdl_str s, size_t from) {
     return i;
 }
 
-/* Returns true for a variable of the program. Some names are only there for the interpreter; one
- * that has no place in a source is an input. */
+/* Returns true for a variable of the program. Names that the interpreter predefines do not count.
+ * */
 static bool is_variable(const pdl_checker *c, pdl_str name) {
     const pdl_binding *b = pdl_scope_binding(&c->scope, name);
     return b && b->def.kind != PDL_DEF_PREDEFINED;
@@ -119,7 +119,8 @@ static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *ha
     char next = at + 1 < s.n ? s.p[at + 1] : '\0';
     foreign_form f = {0};
     if (s.p[at] == '$' && next == '{') return (foreign_form){.end = expression_end(s, at + 1)};
-    if (s.p[at] == '{' && next == '%') { /* one is reported, and only the first is examined */
+    /* only the first statement of a text is examined and reported */
+    if (s.p[at] == '{' && next == '%') {
         if (!*has_tag) f = statement(s, at);
         *has_tag = true;
         return f;

@@ -217,7 +217,8 @@ static void check_quotes(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-/* Reports a name that is not a name in an expression: my-var, my var, ${ x }. */
+/* Reports a text in place of a name that cannot be a name in an expression: my-var, my var, ${ x }.
+ * */
 void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark) {
     bool ok = s.n && !is_digit(s.p[0]);
     for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));
@@ -231,8 +232,8 @@ void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark)
                           : "a name has letters, digits and _, and begins with no digit");
 }
 
-/* Reports 1_000, which is 1000. Some people write it so in data, but in a text it is another
- * text. */
+/* Reports 1_000, which YAML reads as 1000. It may be meant in data, but not where the value becomes
+ * text, which is then "1000". */
 static void check_grouped(pdl_checker *c, const pdl_node *n) {
     for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
         if (n->items[i]->kind == PDL_NODE_SCALAR) check_grouped(c, n->items[i]);

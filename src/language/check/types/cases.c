@@ -167,7 +167,7 @@ static void suggest_choice(pdl_checker *c, pdl_diag *d, const pdl_pattern *p, co
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Reports parts of {anyOf: [...]} that are no value of the enum, where others are. */
+/* Reports the parts of {anyOf: [...]} that are not values of the enum. */
 static void check_parts(pdl_checker *c, const pdl_pattern *p, const pdl_ty *t) {
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);

@@ -90,7 +90,7 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        /* The spec may be about one of several values. */
+        /* the spec chooses one of several values */
         bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
                        pdl_json_is_several(pdl_str_get(text));
         return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);
@@ -168,7 +168,8 @@ void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     }
 }
 
-/* Returns the spec as a type, with what the type says beyond it. */
+/* Returns the type of a result that fits the spec: t if it says more than the spec, else what both
+ * say. */
 static const pdl_ty *refined(pdl_checker *c, const pdl_ty *t, const pdl_type *spec) {
     pdl_type_kind kind = pdl_type_kind_of(spec);
     bool detailed = t->has_value || t->item || t->n_fields;

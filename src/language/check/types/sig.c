@@ -1,6 +1,6 @@
 /* sig.c -- see sig.h. The number and the names of arguments are judged by the code that binds them
  * in a run, with a function in place of the native that does nothing, so that the words of a
- * problem are those of the run. Calls that are right in the usual way are recognised before. The
+ * problem are those of the run. Most correct calls are recognised earlier, without that code. The
  * types are compared with the column `type` of the tables of natives.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -150,7 +150,7 @@ static const pdl_ty *argument(const pdl_sig_args *args, size_t i) {
     return i < args->n_pos ? args->pos[i] : NULL;
 }
 
-/* Returns the type of the named or second argument, which is a default. */
+/* Returns the type of the second argument, which is a default and may be given by name. */
 static const pdl_ty *second(const pdl_sig_args *args) {
     if (args->open) return &pdl_ty_any;
     return args->n_pos > 1 ? args->pos[1] : args->n_kw ? &pdl_ty_any : NULL;

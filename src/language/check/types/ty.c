@@ -221,8 +221,8 @@ const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool 
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* Returns the fields of an object type; those of a value are made. *n UINT32_MAX: there are too
- * many. */
+/* Returns the fields of an object type; for a known value they are made from its keys. *n is
+ * UINT32_MAX when there are too many. */
 static const pdl_ty_field *fields_of(pdl_arena *a, const pdl_ty *t, uint32_t *n) {
     *n = t->n_fields;
     if (!t->has_value) return t->fields;

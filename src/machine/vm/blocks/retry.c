@@ -214,7 +214,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');
     if (a->err.kind == PDL_E_type && was_shown(f)) PDL_PUT(&b, "The text above was refused.\n");
-    /* The message shows no empty value. */
+    /* a hint that quotes a redacted value is left out */
     if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
     pdl_redact_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
@@ -377,8 +377,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, block(f)->info->block->loc);
 }
 
-/* Makes pdl_error: {message, kind, file, line, status} and, for models, the fields of the providers
- * spec. */
+/* Returns the member `file` of pdl_error: the path as seen from the program's folder, or null. */
 static pdl_val shown_file(const pdl_fiber *f, pdl_loc loc) {
     return loc.src ? pdl_text(pdl_effect_path_from(loc.src->name, f->run->opt.dir)) : pdl_null();
 }
@@ -393,7 +392,8 @@ static pdl_val error_value(const pdl_fiber *f, const pdl_err *e) {
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
     pdl_val facts = pdl_effect_error_facts(e);
-    pdl_val all = pdl_dict_merge(pdl_keep(facts), d); /* the line is the program's */
+    /* the members of d win, so the line is that of the program */
+    pdl_val all = pdl_dict_merge(pdl_keep(facts), d);
     pdl_drop(facts);
     pdl_drop(d);
     return pdl_with_label(all, e->label);

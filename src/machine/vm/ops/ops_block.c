@@ -165,9 +165,9 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
     f->control |= f->attempt_control;
 }
 
-/* Joining one of a few constants, which a bounded value chose, is as bounded as that value. A text
- * of several such choices is not: each choice labels its own result, so that their join is
- * noticed. */
+/* Pushes the number of choices so far, which CHOSEN compares. The result of one choice among
+ * constants is as bounded as the value that chose. A text of several such results is less bounded,
+ * so each choice labels its own result, and their join is noticed. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 
 void pdl_op_CHOSEN(pdl_fiber *f) {

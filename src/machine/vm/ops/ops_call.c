@@ -55,7 +55,8 @@ static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
                 pdl_with_label(pdl_lent(pdl_list_at(list, i)), pdl_label_of_part(list));
         return true;
     }
-    if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* a loop accepts it, too */
+    /* a lenient template spreads an undefined value as no items */
+    if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true;
     if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err))
         return spread_star(s, s->walked, lenient, err);
     s->walked = pdl_absent();

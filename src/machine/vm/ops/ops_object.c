@@ -233,8 +233,8 @@ bool pdl_vm_any_object(const pdl_fiber *f, size_t n) {
     return any;
 }
 
-/* Returns the test of a filter that picks items, when it is an operator with its operand; or the
- * filter of one that maps, when it calculates. */
+/* Returns the operator by which a filter selects items, or "" for `map` with a filter that
+ * calculates; NULL for other filters. */
 static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsigned use) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     if (sh->n_kw) return NULL;

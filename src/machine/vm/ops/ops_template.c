@@ -146,7 +146,8 @@ pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), items;
-    if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
+    /* the object's items are fetched, and the loop begins with that list */
+    if (pdl_is(v, PDL_V_HANDLE)) {
         pop(f);
         pdl_vm_start_iter(f, v);
         return pdl_vm_loop_begin(f, recursive, entry, err);

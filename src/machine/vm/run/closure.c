@@ -27,7 +27,7 @@ static pdl_vref closure_child(const pdl_obj *o, size_t i) {
     switch (i) {
     case 0: return c->base.name;
     case 1: return c->role;
-    case 2: return c->base.signature; /* absent only where params is */
+    case 2: return c->base.signature; /* absent exactly when params is absent */
     case 3: return c->base.params;
     case 4: return c->base.spec;
     default: return pdl_absent();
@@ -464,7 +464,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     f->by_code = true;
     pdl_inflight *asked = pdl_idmap_find(&r->effects.by_id, code->id);
     f->caller = asked ? asked->fiber : 0;
-    pdl_vm_set_budget(f, r->fibers.main->budget); /* the code that calls waits there */
+    /* the calling code waits in a block of the main fiber */
+    pdl_vm_set_budget(f, r->fibers.main->budget);
     set_val(&f->ctx, pdl_keep(r->fibers.main->ctx));
     pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);

@@ -251,7 +251,7 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     f->state = FIBER_READY;
     pdl_fiber_clear_woken(f);
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
-    /* Iterations of a map that each begin one effect have no turn at which they would be held. */
+    /* An iteration that begins one effect has no loop turn, so this is where it is parked. */
     if (f->is_new && pdl_await_effect_slot(f) != PDL_STEP_DONE) return;
     f->is_new = false;
     pdl_step s = run_to_end(r, f, &err);
