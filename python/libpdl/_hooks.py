@@ -90,7 +90,7 @@ class Context(list):  # type: ignore[type-arg]
 
 
 def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
-    """Makes a context for the extension from (independent, parts); independent is None for a single message."""
+    """Makes a context for the extension from (independent, parts). Without independent, which may be None, it is a single message."""
     independent, parts = what
     made = Context.__new__(Context)
     if independent is None:

@@ -16,7 +16,7 @@
 enum {
     SECRET_BYTES = 16,
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
-    MAX_ADDRESSES = 100, /* that are printed and not used */
+    MAX_ADDRESSES = 100, /* maximum of addresses that were printed and not used yet */
 };
 
 struct pdl_access {
@@ -41,7 +41,7 @@ static bool new_secret(char out[SECRET_TEXT]) {
     return true;
 }
 
-/* In a time that does not depend on how much is right. */
+/* Returns true when the secret is right. Takes the same time for every wrong secret. */
 static bool is_secret(pdl_str said, const char *secret) {
     unsigned char differs = said.n != SECRET_TEXT - 1 || !*secret;
     for (size_t i = 0; i < said.n; i++)
@@ -59,7 +59,7 @@ void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out) {
 
 bool pdl_access_was_opened(const pdl_access *a) { return !*a->addresses[a->newest]; }
 
-/* Uses up the address. */
+/* Returns true when the secret is that of an unused address, which is then used. */
 static bool open_with(pdl_access *a, pdl_str secret) {
     for (size_t i = 0; i < MAX_ADDRESSES; i++)
         if (is_secret(secret, a->addresses[i])) {
@@ -115,7 +115,7 @@ static pdl_str without_port(pdl_str host, uint16_t port) {
     return pdl_str_ends(host, end) ? pdl_str_sub(host, 0, host.n - end.n) : (pdl_str){0};
 }
 
-/* A name of what is served: loopback, or the address that the user asked for. */
+/* Returns true for a name of this server: loopback, or the address that the user chose. */
 static bool is_our_host(const pdl_access *a, uint16_t port, pdl_str host) {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
     pdl_str name = without_port(host, port);
@@ -154,8 +154,8 @@ static bool has_cookie(const pdl_access *a, uint16_t port, const pdl_exchange *x
     return ok;
 }
 
-/* A browser does not send a strict cookie after a redirect that began on another site, as the page
- * that --open makes is. There the page itself continues. */
+/* Opens the page. A browser does not send a strict cookie after a redirect that began on another
+ * site, such as the page that --open makes. There the answer is a page that continues by itself. */
 void pdl_access_open(pdl_access *a, uint16_t port, pdl_exchange *x, pdl_str secret) {
     pdl_buf cookie = PDL_BUF;
     bool far = pdl_str_is(pdl_exchange_header(x, "Sec-Fetch-Site"), "cross-site");
@@ -206,7 +206,7 @@ static bool is_scheme(pdl_str s) {
     return true;
 }
 
-/* Schemes of which every web page can make a page of its own. */
+/* Returns true for a scheme that every web page can use for a page it makes. */
 static bool is_anybodys(pdl_str scheme) {
     static const char *const schemes[] = {"http", "https", "data", "blob", "about", "javascript"};
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
@@ -214,7 +214,7 @@ static bool is_anybodys(pdl_str scheme) {
     return false;
 }
 
-/* What may be in a policy between blanks, and names one host. */
+/* Returns true for a single host. It needs no quotes in a Content-Security-Policy. */
 static bool is_host(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
         if (!isalnum((unsigned char)s.p[i]) && !strchr("-._:[]", s.p[i])) return false;
@@ -230,7 +230,8 @@ static bool can_frame(pdl_str origin) {
     return pdl_str_starts(rest, slashes) && is_host(pdl_str_sub(rest, slashes.n, rest.n));
 }
 
-/* Appends them as a policy lists them, unless out is NULL; false: one of them is no origin. */
+/* Appends the origins as a Content-Security-Policy lists them, unless out is NULL. Returns false
+ * when one of them may not be an origin. */
 static bool put_origins(pdl_str list, pdl_buf *out) {
     for (size_t comma; list.n;
          list = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(list, comma + 1, list.n)) {

@@ -1,4 +1,4 @@
-/* access.h -- private to viewer: who is answered, and how.
+/* access.h -- private to viewer: decides which requests are answered.
  *
  * Whoever may read a run's prompts and answers may learn secrets from them, and every program and
  * every web page of this machine can send requests to a port of loopback. So nothing is answered by
@@ -8,7 +8,7 @@
  * to loopback. All of this is decided on the headers of a request.
  *
  * No other page may show this one in a frame, unless the user named its origin: editors show web
- * pages in frames of their own. Browsers send no strict cookie from a frame of another site; such
+ * pages in their own frames. Browsers send no strict cookie from a frame of another site; such
  * a frame gets one that is partitioned, which is sent from frames of the same top page alone.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,8 @@ void pdl_access_free(pdl_access *a); /* NULL is fine */
 
 /* Appends a new address that opens the page once, at this port. */
 void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out);
-bool pdl_access_was_opened(const pdl_access *a); /* was the newest address used? */
+/* Returns true when the newest address was used. */
+bool pdl_access_was_opened(const pdl_access *a);
 
 /* Decides on the headers of a request; false: x was answered. */
 bool pdl_access_check(const pdl_access *a, uint16_t port, pdl_exchange *x);

@@ -17,7 +17,7 @@ static bool refuse(pdl_err *err, const char *why) {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The first `lines` lines of text, with their ends; *rest: what follows. */
+/* Returns the first `lines` lines of text, with their ends; *rest is the text after them. */
 static pdl_str take_lines(pdl_str text, int64_t lines, pdl_str *rest) {
     size_t end = 0;
     while (lines-- > 0 && end < text.n) {
@@ -38,7 +38,7 @@ static int64_t int_at(pdl_vref list, size_t i) {
     return pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : -1;
 }
 
-/* A list of n parts. */
+/* Returns true for a list of n items. */
 static bool is_list_of(pdl_vref v, size_t n) { return pdl_is_list(v) && pdl_list_len(v) == n; }
 
 static bool apply(pdl_vref edits, pdl_str file, pdl_buf *out, pdl_err *err) {
@@ -157,7 +157,7 @@ void pdl_again_fini(pdl_again_asked *a) {
 
 /* --- what the page must know ------------------------------------------------------------------ */
 
-/* Files that the user has as they are shown, with their hashes. */
+/* Appends the files that are on the user's disk as they are shown, with their hashes. */
 static void put_files(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out) {
     char hash[65];
     bool any = false;

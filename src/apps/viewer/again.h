@@ -1,10 +1,10 @@
-/* again.h -- private to viewer: the program of the user once more, with lines and answers that a
- * person changed in the page.
+/* again.h -- private to viewer: runs the user's program again, with lines and answers that were
+ * changed in the page.
  *
- * Only the user's own files are run, of which the page says the hashes, and what the person typed.
- * The page sends the lines that change and not the program, so that no text of a trace can get into
- * it, and the hash, so that nothing runs but what was shown. A file that the program includes is
- * the user's own when it is on the disk as it is shown.
+ * Only the user's own files and the user's changes are run. The page sends changed lines and not
+ * the program, so that no text of a trace can get into it. It also sends the hash of each file, so
+ * that the run has the text that was shown. An included file is the user's own when the file on the
+ * disk is the one that is shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 #include "viewer/viewer.h"
 
 typedef struct pdl_again_asked {
-    pdl_val request; /* what the page sent; texts are borrowed from it */
-    pdl_str place;   /* of the box of the first run; borrowed */
+    pdl_val request; /* the request of the page; other members borrow its texts */
+    pdl_str place;   /* place of the chosen box of the first run; borrowed */
     pdl_buf text;    /* the changed program */
     bool fresh;
     PDL_VEC(pdl_view_answer) answers;
@@ -33,7 +33,7 @@ PDL_MUST bool pdl_again_start(const pdl_again_asked *a, const pdl_view_again *g,
                               pdl_err *err);
 void pdl_again_fini(pdl_again_asked *a);
 
-/* The files that may be run again as a member "again" of an object; appended. */
+/* Appends the files that may be run again, as a member "again" of an object. */
 void pdl_again_json(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out);
 
 #endif

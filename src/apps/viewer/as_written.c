@@ -8,10 +8,10 @@
 
 #include "base/banned.h"
 
-enum { MOST_LEVELS = 16 /* lists and dicts of a block that is shown apart: some six blocks */ };
+enum { MOST_LEVELS = 16 /* levels of lists and dicts in a block that is shown alone */ };
 
-/* Members that a trace writes though the program did not say them: the key and the JSON of the
- * value, which is the default of the language. */
+/* Members with their defaults, which a trace writes although the program did not: key, and default
+ * as JSON. */
 static const struct {
     const char *key, *text; /* NULL: an empty list or dict */
 } defaults[] = {
@@ -53,7 +53,7 @@ static pdl_val plain_dict(pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* A text or number where a block may be: the trace makes a data block of it. */
+/* Returns true for a text or number in the place of a block, which the trace made a data block. */
 static bool is_short_data(pdl_vref dict) {
     if (pdl_dict_len(dict) != 1) return false;
     pdl_vref data = pdl_dict_getz(dict, "data");
@@ -76,7 +76,8 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
     return data;
 }
 
-/* A block of a page is in the text of few others, so that a page is as long as its trace. */
+/* Returns a value as the program wrote it. The depth is limited so that a block of the page is in
+ * the text of few others: the page is then about as long as its trace. */
 pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, PDL_MAX_JSON_DEPTH - MOST_LEVELS); }
 
 void pdl_view_source_write(pdl_vref block, pdl_buf *out) {

@@ -16,7 +16,8 @@ static const char *const states[] = {
 
 /* --- small parts ------------------------------------------------------------------------------ */
 
-/* The JSON of v, at most n bytes of it; NaN and the like become their text. Whether all of it. */
+/* Appends at most n bytes of the JSON of v; NaN and the like become their text. Returns true when
+ * all of it was appended. */
 static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
@@ -29,13 +30,13 @@ static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     if (whole)
         pdl_buf_put(out, pdl_buf_str(&b));
     else
-        pdl_utf8_repair(out, pdl_buf_str(&b)); /* it may end inside a character */
+        pdl_utf8_repair(out, pdl_buf_str(&b)); /* the last character may be incomplete */
     pdl_buf_fini(&b);
     pdl_err_fini(&err);
     return whole;
 }
 
-/* The value of what an expression was evaluated to: {pdl__expr, pdl__result}. */
+/* Returns the value of an evaluated expression {pdl__expr, pdl__result}; other values unchanged. */
 static pdl_vref evaluated(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) return v;
     return pdl_dict_getz(v, "pdl__result");
@@ -46,7 +47,7 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
     if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MOST_OF_NAME));
 }
 
-/* What is not a count of tokens is left out: sums of a hostile trace stay in range. */
+/* Returns 0 for what cannot be a count of tokens, so that sums of a hostile trace stay in range. */
 int64_t pdl_usage_count(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)
@@ -61,13 +62,13 @@ int64_t pdl_box_tokens(const pdl_box *b) { return pdl_usage_tokens(pdl_box_get(b
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Of a failure that a trace of the reference holds: its message. */
+/* Returns the result; for a failure in a trace of the reference its message. */
 static pdl_vref result_of(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
 }
 
-/* A function's value is the function itself; pdl_live shows it likewise. */
+/* Appends the parameters as the value of a function definition. pdl_live shows it likewise. */
 void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_vref p = pdl_box_get(b, "function");
     pdl_buf_putc(out, '(');
@@ -129,7 +130,7 @@ static void put_times(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     if (waited) pdl_json_put_int(out, "waited", waited / 1000);
 }
 
-/* What the block says, else its name in defs. */
+/* Returns the name in `def`, else the name in the `defs` around the block. */
 pdl_str pdl_box_variable(const pdl_box *b) {
     pdl_vref def = evaluated(pdl_box_get(b, "def"));
     pdl_str defs = PDL_STR("defs.");
@@ -195,8 +196,8 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, p
     pdl_buf_fini(&json);
 }
 
-/* A member that is no fact is a part of the source: only what has no blocks in it, which have boxes
- * of their own, is a detail. */
+/* Returns true for members that are shown as details: facts, and members of the source without
+ * blocks. Blocks have boxes. */
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
     static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
                                                   "pdl__calls", "pdl__timing", "pdl__is_leaf"};

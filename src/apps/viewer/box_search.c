@@ -69,7 +69,8 @@ static bool contains(pdl_str s, pdl_str part) {
     return false;
 }
 
-/* C depth: PDL_MAX_JSON_DEPTH. Values of a trace form a tree, so this ends. */
+/* Returns true when v contains the text. Recursion is limited to PDL_MAX_JSON_DEPTH, and ends
+ * because the values of a trace form a tree. */
 static bool holds(pdl_vref v, pdl_str part, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_str(v)) return contains(pdl_str_get(v), part);
@@ -135,8 +136,8 @@ bool pdl_doc_find(const pdl_doc *d, pdl_vref v, pdl_buf *out, pdl_err *err) {
     size_t found = 0, shown = 0;
     if (!read_query(v, &q, err)) return false;
     char *fit = PDL_NEW_N(char, d->boxes.n);
-    /* From the last box to the first: children have higher numbers than what is around them. 2: a
-     * box inside of it fits. */
+    /* Goes from the last box to the first, because children have higher numbers than the boxes
+     * around them. The mark 2: a box inside fits. */
     for (size_t i = d->boxes.n; i-- > 0;) {
         const pdl_box *b = &d->boxes.p[i];
         if (fit[i] != 2 && fits(b, &q)) fit[i] = 1;

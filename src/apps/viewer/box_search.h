@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-enum { PDL_FIND_MAX = 1000 }; /* boxes of an answer */
+enum { PDL_FIND_MAX = 1000 }; /* maximum of boxes in an answer */
 
 /* Appends {"found": n, "boxes": [[id, parent, ..., root], ...]}: each box with the way to the root.
  * query: a dict; each member that is given must fit: "text" (any letter case of ASCII letters),

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* Lists and dicts between a block and the blocks in it: a case of match in a list is two. */
+/* levels of lists and dicts between a block and a block in it: a case in a list of match has two */
 enum { MAX_BETWEEN = 16 };
 
 /* --- what a block is -------------------------------------------------------------------------- */
@@ -28,13 +28,14 @@ pdl_vref pdl_box_get(const pdl_box *b, const char *key) { return pdl_dict_getz(b
 
 bool pdl_doc_is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
 
-/* What failed is wrapped in a block of kind error, which has no times. */
+/* Returns true for an executed block. A failed one is wrapped in a block of kind error, which has
+ * no times. */
 static bool was_executed(pdl_vref block) {
     return pdl_is_dict(pdl_dict_getz(block, "pdl__timing")) ||
            pdl_text_is(pdl_dict_getz(block, "kind"), "error");
 }
 
-/* A whole number of ns; times of other programs may be fractions. */
+/* Returns a time in whole ns; 0 for other values, such as fractions in traces of other programs. */
 static int64_t time_of(pdl_vref timing, const char *key) {
     pdl_vref v = pdl_is_dict(timing) ? pdl_dict_getz(timing, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? pdl_int_of(v) : 0;
@@ -45,7 +46,8 @@ static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
     return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
 }
 
-/* A block that failed has no result and no end; some that ended have no result either. */
+/* Returns the state. A failed block has no result and no end; some that ended have no result
+ * either. */
 static pdl_box_state state_of(pdl_vref block) {
     pdl_vref fallback = pdl_dict_getz(block, "fallback");
     if (pdl_text_is(pdl_dict_getz(block, "kind"), "error")) return PDL_BOX_FAILED;
@@ -76,7 +78,7 @@ static pdl_box box_of(pdl_vref block, uint32_t parent, uint32_t depth, pdl_str s
 typedef struct box_walk {
     pdl_doc *doc;
     uint32_t parent;
-    pdl_buf step; /* from the parent to where the walk is */
+    pdl_buf step; /* the steps from the parent to the current value */
 } box_walk;
 
 static void add_child(box_walk *w, pdl_vref block) {
@@ -121,7 +123,7 @@ static void walk_dict(box_walk *w, pdl_vref v, unsigned depth) {
     }
 }
 
-/* C depth: MAX_BETWEEN. */
+/* Adds the blocks in a value. Recursion is limited to MAX_BETWEEN. */
 static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     if (depth > MAX_BETWEEN) return;
     if (pdl_is_list(v)) {
@@ -133,8 +135,8 @@ static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     }
 }
 
-/* Loops, calls, include and import keep what they ran beside the source. Of a loop's iterations
- * each has the step of the loop's body. */
+/* Adds the blocks that a loop, call, include or import ran, which the trace has apart from the
+ * source. Each iteration gets the step of the loop's body. */
 static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     pdl_str body = PDL_STR("trace");
     if (!pdl_is_absent(pdl_dict_getz(block, "repeat"))) body = PDL_STR("repeat");
@@ -148,7 +150,8 @@ static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     for (size_t i = 0; i < pdl_list_len(trace); i++) walk_value(w, pdl_list_at(trace, i), 1);
 }
 
-/* Values may look like blocks: members that hold values and not parts of the program have none. */
+/* Returns true for a member that is a part of the program. Members that hold values are skipped,
+ * since their values may look like blocks. */
 static bool may_hold_blocks(pdl_vref block, pdl_str key, bool has_trace) {
     if (pdl_doc_is_fact(key) || pdl_str_is(key, "spec") || pdl_str_is(key, "parameters"))
         return false;
@@ -164,7 +167,8 @@ static void add_children(pdl_doc *d, uint32_t i) {
         pdl_vref key = pdl_dict_key_at(block, k);
         if (!pdl_is_str(key)) continue;
         if (pdl_text_is(key, "program") && pdl_str_is(d->boxes.p[i].kind, "error")) {
-            walk_value(&w, pdl_dict_val_at(block, k), 0); /* it is in the source where this is */
+            /* the failed block is at the place of the error block in the source */
+            walk_value(&w, pdl_dict_val_at(block, k), 0);
         } else if (pdl_text_is(key, "pdl__trace")) {
             walk_trace(&w, block, trace);
             pdl_buf_clear(&w.step);
@@ -181,14 +185,14 @@ static void add_children(pdl_doc *d, uint32_t i) {
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-/* A failure ends the blocks around it, too; it counts where it happened. Boxes come after those
- * around them, so each is examined before these. */
+/* Sets `counts`: a failure also ends the blocks around it, and counts only where it happened. Inner
+ * boxes have higher numbers, so they are examined first. */
 static void count_failures(pdl_doc *d) {
     bool *below = PDL_NEW_N(bool, d->boxes.n);
     for (size_t i = d->boxes.n; i-- > 0;) {
         pdl_box *b = &d->boxes.p[i];
         const pdl_box *up = &d->boxes.p[b->parent];
-        bool in_error = i && pdl_str_is(up->kind, "error"); /* the message is there */
+        bool in_error = i && pdl_str_is(up->kind, "error"); /* the error block has the message */
         b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
         if (i && (b->counts || below[i])) below[b->parent] = true;
     }
@@ -222,8 +226,9 @@ static bool is_short(pdl_vref v) {
            pdl_is_list(pdl_dict_getz(v, "pdl__more"));
 }
 
-/* The list that v, in a member of box *i, continues: that of another block, or of the model itself
- * its context. *member becomes the member that has it. Absent: it is not there. */
+/* Returns the list that v continues. v is in the member *member of box *i. The list is that of
+ * another block, or the context of the same model. Sets *i and *member to where the list is.
+ * Returns absent when it is missing. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
     uintptr_t found = (uintptr_t)pdl_map_find(&d->places, id);
@@ -236,7 +241,8 @@ static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vr
 
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v) {
     PDL_VEC(pdl_vref) parts = {0};
-    size_t most = 2 * d->boxes.n; /* a hostile trace names blocks in a circle */
+    /* limits the walk, because a hostile trace may name blocks in a circle */
+    size_t most = 2 * d->boxes.n;
     for (; is_short(v) && parts.n < most; v = continued(d, &i, &member, v))
         *pdl_vec_push(&parts) = pdl_dict_getz(v, "pdl__more");
     bool is_list = pdl_is_list(v) || parts.n;
@@ -253,7 +259,7 @@ pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref 
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-/* The attempts that failed were on the network, too. */
+/* Returns the time of failed attempts, which were on the network, too. */
 static int64_t nanos_of_attempts(pdl_vref list) {
     double seconds = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -265,7 +271,7 @@ static int64_t nanos_of_attempts(pdl_vref list) {
     return seconds < 1e9 ? (int64_t)(seconds * 1e9) : 0;
 }
 
-/* The request goes out when its parts have ended, unless it has to wait. */
+/* Without a wait the request is sent as soon as the parts of the block have ended. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
     enum { LEAST_NS = 5000000 };
     const pdl_box *b = &d->boxes.p[i];
@@ -279,7 +285,7 @@ int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* JSON, or what is certain of its beginning. */
+/* Reads the text as JSON, or the certain part of its beginning. */
 static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     pdl_err why = {0};
     text = pdl_utf8_unmarked(text);

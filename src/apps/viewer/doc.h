@@ -25,53 +25,54 @@ typedef enum {
 } pdl_box_state;
 
 typedef struct pdl_box {
-    uint32_t parent;     /* number of the box around it; of the root its own */
+    uint32_t parent;     /* number of the box around it; the root has its own number */
     uint32_t first;      /* number of its first child */
-    uint32_t n_children; /* they have the numbers from first on */
-    uint32_t depth;      /* 0: the root */
+    uint32_t n_children; /* the children have the numbers from `first` on */
+    uint32_t depth;      /* the root has depth 0 */
     pdl_vref block;      /* the block in the trace: a dict; borrowed */
-    pdl_str kind;        /* as the trace has it; "block" when it has none */
-    pdl_str place;       /* where in the run; may be empty */
-    pdl_str step;        /* from the block around it to this one in the source: "text.0" */
-    int64_t start, end;  /* ns since the epoch; 0: not known */
+    pdl_str kind;        /* kind of the block in the trace; "block" when it has none */
+    pdl_str place;       /* place in the run; may be empty */
+    pdl_str step;        /* steps in the source from the block around it: "text.0" */
+    int64_t start, end;  /* ns since the epoch; 0 when unknown */
     pdl_box_state state;
-    bool counts; /* it failed, and no block in it did: one failure is counted once */
+    bool counts; /* it failed, but no block in it did: so one failure is counted once */
 } pdl_box;
 
 typedef struct pdl_doc {
     pdl_arena *arena;       /* texts of the boxes */
     pdl_val trace;          /* owned */
     PDL_VEC(pdl_box) boxes; /* the root is number 0 */
-    char *notice;           /* owned; what is wrong with the trace; NULL: nothing */
+    char *notice;           /* owned; the damage of the trace in words; NULL when it is intact */
     pdl_map places; /* place of a model -> its number + 1 */
-    bool cut; /* not every block is shown: the trace has more than PDL_DOC_MAX_BOXES */
+    bool cut; /* some blocks are left out: the trace has more than PDL_DOC_MAX_BOXES */
 } pdl_doc;
 
 enum { PDL_DOC_MAX_BOXES = 5000000 };
 
-/* Reads a trace. One that is cut or damaged is shown as far as it goes, with a notice. Error:
- * syntax when the text holds no JSON object at all. */
+/* Reads a trace. A damaged one is read as far as possible, with a notice. Error: syntax when the
+ * text holds no JSON object at all. */
 PDL_MUST bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err);
 void pdl_doc_free(pdl_doc *d); /* NULL is fine */
 
-/* How long box i, a call of a model, waited for its turn, a rate or another attempt, in
- * nanoseconds; 0: not noticeably. What is left of its time was spent on the network. */
+/* Returns how long box i, a model call, waited for its turn, a rate or another attempt, in ns; 0
+ * when it hardly waited. The rest of its time was spent on the network. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i);
 
-/* The value of a key of the box's block, or absent; borrowed. */
+/* Returns the value of a key of the box's block, or absent; borrowed. */
 pdl_vref pdl_box_get(const pdl_box *b, const char *key);
-/* The messages of v, which is in this member of box i or in a part of it, as a list (owned): a list
- * that repeats one before it names the block that has that (machine/trace/fold_same.c). Absent: v
- * holds no list. Where the block that is named is missing, what follows it. */
+/* Returns the messages of v as an owned list; absent when v holds no list. v is in this member of
+ * box i, or in a part of it. A list may name another block whose list it continues
+ * (machine/trace/fold_same.c). If that block is missing, the rest of the list is returned. */
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v);
-/* The box of the model with this `pdl__id`; the number of all boxes: there is none. */
+/* Returns the box of the model with this `pdl__id`, or the number of all boxes if there is none. */
 uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place);
-/* Is the value a block: a dict with a text as its "kind"? */
+/* Returns true for a block: a dict with a text as its "kind". */
 bool pdl_doc_is_block(pdl_vref v);
-/* Does the member of a block hold facts of its execution ("pdl__result"), no part of the source? */
+/* Returns true for a member with facts of the execution ("pdl__result"), which is not in the
+ * source. */
 bool pdl_doc_is_fact(pdl_str key);
 
-/* The steps from the root to box i: "text.0.repeat.text.1". Appended to out. */
+/* Appends the steps from the root to box i: "text.0.repeat.text.1". */
 void pdl_doc_source_path(const pdl_doc *d, uint32_t i, pdl_buf *out);
 
 #endif

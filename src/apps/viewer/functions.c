@@ -9,16 +9,16 @@
 
 #include "base/banned.h"
 
-enum { MOST_AROUND = 1000 }; /* boxes around a call in which its function is looked for */
+enum { MOST_AROUND = 1000 }; /* boxes around a call in which its function is searched */
 
 typedef struct naming {
     pdl_functions *f;
     pdl_str module;
-    pdl_idmap seen; /* nodes with several parents: each is examined once */
+    pdl_idmap seen; /* nodes that were examined, since a node may have several parents */
     PDL_VEC(const pdl_node *) left;
 } naming;
 
-static char several; /* its address is the value of a name that several functions have */
+static char several; /* Its address marks a name that several functions have. */
 
 static const pdl_node *body_of(const pdl_node *n) {
     bool is_function = n->kind == PDL_NODE_MAP && pdl_node_find(n, PDL_STR("function"), NULL);
@@ -70,7 +70,7 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module) {
     pdl_vec_fini(&w.left);
 }
 
-/* The name in "${ name }", or that of a call in an expression, which is the name itself. */
+/* Returns the name in "${ name }"; a call in an expression has the name itself. */
 static pdl_str called_name(const pdl_box *call) {
     pdl_vref v = pdl_box_get(call, "call");
     if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");

@@ -1,8 +1,8 @@
-/* functions.h -- private to viewer: where the bodies of functions are.
+/* functions.h -- private to viewer: finds the bodies of functions.
  *
- * A call runs the body of a function, which is elsewhere in the program. Functions are found by
- * their names, those of an imported file by the variable of the import and their names; where
- * several have one name, in the nearest `defs` around the call.
+ * A call runs the body of a function, which is elsewhere in the program. A function is found by its
+ * name; one of an imported file by the variable of the import and its name. Among several functions
+ * of a name, that in the nearest `defs` around the call is found.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +14,14 @@
 #include "yaml/node.h"
 
 typedef struct pdl_functions {
-    pdl_arena *arena; /* of names; borrowed */
+    pdl_arena *arena; /* arena of the names; borrowed */
     pdl_map bodies;   /* by name */
 } pdl_functions;
 
-/* Adds those of a file; module: the variable that the file is imported as; empty: none. */
+/* Adds the functions of a file. module: the variable that the file is imported as; may be empty. */
 void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module);
-/* The body of what this box calls; NULL: not known. nodes: of each box up to it. */
+/* Returns the body of the function that the box calls; NULL when it is unknown. nodes: the nodes of
+ * the boxes, at least up to this one. */
 const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, uint32_t call,
                                      const pdl_node *const *nodes);
 void pdl_functions_fini(pdl_functions *f);

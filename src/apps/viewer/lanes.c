@@ -12,7 +12,7 @@
 
 enum { MAX_LANES = 200 };
 
-/* A box with the numbers that it is sorted by. */
+/* A box and the numbers by which it is sorted. */
 typedef struct bar {
     int64_t start, end;
     uint32_t id;
@@ -30,14 +30,16 @@ static int by_start(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Of a call of a model the call is shown, not the block of its input that it holds. */
+/* Returns true for a box that gets a bar: an innermost box, or a model call, whose input is not
+ * shown. */
 static bool is_shown(const pdl_doc *d, const pdl_box *b) {
     bool model = pdl_str_is(b->kind, "model");
     return b->start && b->end >= b->start && (!b->n_children || model) &&
            !pdl_str_is(d->boxes.p[b->parent].kind, "model");
 }
 
-/* The first lane that is free at the start of the bar; the last one when there are too many. */
+/* Returns the first lane that is free when the bar starts, or the last lane when there are too
+ * many. */
 static size_t lane_of(int64_t *ends, size_t *n, const bar *b) {
     size_t i = 0;
     while (i < *n && ends[i] > b->start) i++;

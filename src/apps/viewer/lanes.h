@@ -1,4 +1,4 @@
-/* lanes.h -- private to viewer: when what ran.
+/* lanes.h -- private to viewer: the time at which each box ran.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-enum { PDL_LANES_MAX = 2000 }; /* boxes that are drawn */
+enum { PDL_LANES_MAX = 2000 }; /* maximum of boxes that are drawn */
 
 /* Appends [{"id", "kind", "start", "end", "lane"}, ...] in the order of their starts: the longest
  * boxes that hold no others. Times in microseconds from the start of the run; boxes that overlap

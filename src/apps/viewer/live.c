@@ -22,21 +22,21 @@
 typedef struct live_box {
     uint32_t id, parent, depth, n; /* n: children so far */
     uint32_t fiber, file;
-    struct live_box *up;    /* the box that was the innermost of the fiber before */
-    const pdl_block *block; /* of a program that is kept */
-    pdl_path *place;        /* kept; NULL: none */
-    char *model;            /* owned; NULL: none */
-    int64_t tokens;         /* of the calls of a model */
-    pdl_path *path;         /* what a call of a model is recognised by. Kept */
-    pdl_val value; /* what it ended with, until it is text; owned */
+    struct live_box *up;    /* the previous innermost box of the fiber */
+    const pdl_block *block; /* borrowed from a program that is kept */
+    pdl_path *place;        /* kept; may be NULL */
+    char *model;            /* owned; may be NULL */
+    int64_t tokens;         /* tokens of its model call */
+    pdl_path *path;         /* key by which a model call is found; kept */
+    pdl_val value; /* its result until that is made text; owned */
     pdl_buf text;
-    bool json, cut, tail, open, failed, hidden; /* tail: the beginning of the text is not there */
-    bool waits;                                 /* for the promise that is its value */
+    bool json, cut, tail, open, failed, hidden; /* tail: the text lacks its beginning */
+    bool waits;                                 /* its value is a promise that is not filled yet */
     uint32_t asks;                              /* id of the input that it waits for; 0: none */
-    bool lines;                                 /* of more than one line */
+    bool lines;                                 /* the input may have several lines */
     int64_t start, end;
-    int64_t waited; /* a call of a model: for its turn, a rate or another attempt */
-    size_t change; /* its newest note */
+    int64_t waited; /* time that a model call waited for its turn, a rate or another attempt */
+    size_t change; /* number of its newest note */
 } live_box;
 
 struct pdl_live {
@@ -45,22 +45,23 @@ struct pdl_live {
     void *user;
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids, oldest first */
-    size_t taken;              /* changes that some page has looked at */
-    pdl_idmap programs;        /* kept, since boxes are of their blocks */
-    const pdl_source *source;  /* of the newest box, and its number: */
+    size_t taken;              /* number of changes that some page has read */
+    pdl_idmap programs;        /* kept, since boxes borrow their blocks */
+    const pdl_source *source;  /* source of the newest box; `file` is its number */
     uint32_t file;
-    pdl_idmap tops;  /* of fibers: their innermost box. Of one fiber it is here: */
-    uint32_t fiber;  /* that of the newest event; 0: none */
+    /* maps a fiber to its innermost box. The newest fiber is not in it, but here: */
+    pdl_idmap tops;
+    uint32_t fiber;  /* fiber of the newest event; 0 when there is none */
     live_box *top;
-    pdl_idmap calls; /* of paths of calls of models: their box */
-    const pdl_path *stream; /* the call that the newest piece is of, and its box */
+    pdl_idmap calls; /* maps the path of a model call to its box */
+    const pdl_path *stream; /* the call of the newest piece; `streams` is its box */
     live_box *streams;
     int64_t zero;              /* when the run began */
 };
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* A box that is noted and was not examined since needs no second note. */
+/* Notes a change of the box, unless no page has read its previous note yet. */
 static void note(pdl_live *l, live_box *b) {
     if (b->hidden || (b->change && b->change > l->taken)) return;
     *pdl_vec_push(&l->changes) = b->id;
@@ -75,8 +76,8 @@ static void set_text(live_box *b, pdl_str text) {
     b->cut = shown.n < text.n;
 }
 
-/* The text from this byte on, without the rest of a character, nor that of a word: it may be a key,
- * which is recognised as a whole. */
+/* Returns the text from this byte on, without an incomplete character or word at its beginning: the
+ * word may be a key, which is only redacted as a whole. */
 static pdl_str tail_of(pdl_str text, size_t from) {
     enum { LONGEST_KEY = 1024 };
     size_t space = from;
@@ -86,7 +87,8 @@ static pdl_str tail_of(pdl_str text, size_t from) {
     return pdl_str_sub(text, from, text.n);
 }
 
-/* People read what comes: of a long answer half of the room is freed when it is full. */
+/* Appends a piece. Of a long text the first half is dropped whenever it is full, because people
+ * read the newest part. */
 static void add_text(live_box *b, pdl_str piece) {
     enum { KEPT = PDL_LIVE_TEXT_BYTES / 2 };
     pdl_buf_put(&b->text, piece);
@@ -98,7 +100,7 @@ static void add_text(live_box *b, pdl_str piece) {
     b->tail = true;
 }
 
-/* A function is shown by the names of its parameters. */
+/* Shows a function by the names of its parameters. */
 static void show_function(live_box *b, pdl_vref v) {
     const pdl_func *f = pdl_func_of(v);
     const pdl_b_function *function = f->block ? pdl_block_as(f->block, PDL_BLOCK_function) : NULL;
@@ -113,7 +115,7 @@ static void show_function(live_box *b, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-/* The beginning of a value that is ready. */
+/* Shows the beginning of a value without promises. */
 static void show_value(live_box *b, pdl_vref v) {
     pdl_buf json = PDL_BUF, fixed = PDL_BUF;
     pdl_err err = {0};
@@ -137,7 +139,8 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_buf_fini(&fixed);
 }
 
-/* Most values are replaced before a page asks for them: short ones become text when one does. */
+/* Stores the value. It becomes text when a page requests it, since most values are replaced
+ * before. */
 static void take_value(live_box *b, pdl_vref v) {
     bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
                                   : pdl_tag_of(v) <= PDL_V_FLOAT;
@@ -154,7 +157,7 @@ static void make_text(live_box *b) {
     b->value = pdl_absent();
 }
 
-/* The value of a box that waited for a call. */
+/* Shows the value of a box that waited for a call. */
 static void settle(live_box *b) {
     pdl_val v, promise = b->value;
     pdl_err err = {0};
@@ -175,7 +178,8 @@ static live_box *top_of(const pdl_live *l, uint32_t fiber) {
     return fiber == l->fiber ? l->top : pdl_idmap_find(&l->tops, fiber);
 }
 
-/* One fiber sends most events in a row. */
+/* Sets the innermost box of a fiber. The newest fiber has a separate member, because one fiber
+ * sends most events in a row. */
 static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
     if (fiber != l->fiber) {
         if (l->top)
@@ -189,14 +193,15 @@ static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
 
 static bool is_kind(const live_box *b, pdl_block_kind kind) { return b->block->kind == kind; }
 
-/* A box is hidden where there are too many, and where the code that called it has ended. */
+/* Returns true for a box that is not shown: there are too many, or the code that called it has
+ * ended. */
 static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
     return (!up && e->entry == PDL_ENTRY_SILENT) || (up && up->hidden) ||
            l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-/* The text of what it is is made when a page asks for it: most boxes are replaced by those of the
- * trace before. */
+/* Stores the block and its place. Their text is made when a page requests it, since the trace
+ * replaces most boxes before. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;
@@ -225,7 +230,7 @@ static void on_begin(pdl_live *l, const pdl_event *e) {
                     .text = PDL_BUF,
                     .start = e->nanos};
     set_top(l, e->fiber, b);
-    if (b->hidden) return; /* it ends with its end */
+    if (b->hidden) return; /* it is freed when it ends */
     *pdl_vec_push(&l->boxes) = b;
     describe(l, b, e);
     if (up) {
@@ -276,7 +281,8 @@ static void on_field(pdl_live *l, const pdl_event *e) {
         b->model = pdl_str_dup(pdl_utf8_cut(pdl_str_get(e->value), PDL_LIVE_NAME_BYTES));
     }
     if (!e->path || !pdl_str_is(e->key, "pdl__model_input")) return;
-    if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path); /* the attempt before */
+    /* the path of the previous attempt */
+    if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path);
     pdl_path_drop(b->path);
     pdl_buf_clear(&b->text);
     b->tail = false;
@@ -303,7 +309,7 @@ static void on_usage(pdl_live *l, const pdl_event *e) {
     note(l, b);
 }
 
-/* The answer is the value of the box and of those around it that ended with it. */
+/* Sets the answer as the value of the box, and of the boxes around it that ended with it. */
 static void on_reply(pdl_live *l, const pdl_event *e) {
     live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
@@ -318,7 +324,8 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
     }
 }
 
-/* A question to a person belongs to the block that reads: it was begun last, and asks at once. */
+/* Notes the question of an effect. It belongs to the newest open block that reads, because a block
+ * asks as soon as it begins. */
 static void on_effect(pdl_live *l, const pdl_event *e) {
     if (e->effect->kind != PDL_EFFECT_input) return;
     for (size_t i = l->boxes.n; i-- > 0;) {
@@ -356,7 +363,7 @@ bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
     return false;
 }
 
-/* Those without a function change no box. */
+/* The handlers of events; an event without one changes no box. */
 static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) = {
     [PDL_EVENT_block_begin] = on_begin,     [PDL_EVENT_block_end] = on_end,
     [PDL_EVENT_block_fail] = on_end,        [PDL_EVENT_field] = on_field,
@@ -436,7 +443,7 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
     pdl_buf_putc(out, '[');
     for (; *from < l->changes.n && n < most; ++*from) {
         live_box *b = l->boxes.p[l->changes.p[*from]];
-        if (b->change != *from + 1) continue; /* there is a newer note */
+        if (b->change != *from + 1) continue; /* the box has a newer note */
         if (n++) pdl_buf_putc(out, ',');
         put_box(l, b, out);
     }
@@ -462,7 +469,7 @@ pdl_view_files *pdl_live_files(pdl_live *l) { return l->files; }
 void pdl_live_free(pdl_live *l) {
     if (!l) return;
     pdl_view_files_free(l->files);
-    set_top(l, 0, NULL); /* all of them are in the map */
+    set_top(l, 0, NULL); /* puts all innermost boxes into the map */
     for (size_t i = 0; i < pdl_idmap_places(&l->tops); i++)
         for (live_box *b = pdl_idmap_at(&l->tops, i), *up; b && b->hidden; b = up) {
             up = b->up;

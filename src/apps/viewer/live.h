@@ -6,7 +6,7 @@
  *
  * Pages get changes, not events: a box that changed is noted once until the notes are taken,
  * however many pieces of text came meanwhile. A page that is slow or comes late gets the newest
- * state of each box and not everything that led to it, so it can neither fall behind nor hold up
+ * state of each box and not everything that led to it, so it can neither lag nor delay
  * the run.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -18,19 +18,20 @@
 #include "viewer/viewer.h"
 
 enum {
-    PDL_LIVE_MAX_BOXES = 200000, /* later ones are counted only, until the run is over */
-    PDL_LIVE_NAME_BYTES = 200,   /* of the name of a model */
-    PDL_LIVE_TEXT_BYTES = 16384, /* of a box: of an answer that comes its end, else its beginning */
+    PDL_LIVE_MAX_BOXES = 200000, /* further boxes are only counted until the run is over */
+    PDL_LIVE_NAME_BYTES = 200,   /* bytes of the name of a model */
+    /* bytes of a box's text: the end of an answer that is arriving, else the beginning */
+    PDL_LIVE_TEXT_BYTES = 16384,
 };
 
-/* Does a box wait for the answer to this input? */
+/* Returns true when a box waits for the answer to this input. */
 bool pdl_live_asks(const pdl_live *l, uint32_t effect);
 /* Appends the text without secrets. */
 void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
-/* Number of changes noted so far: a page that knows all of them waits. */
+/* Returns the number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
-/* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to
- * what was not examined. False: nothing has changed. */
+/* Appends the boxes that changed since *from as a JSON list of at most `most`, and moves *from
+ * after them. Returns false when nothing has changed. */
 bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out);
 
 #endif

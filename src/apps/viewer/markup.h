@@ -1,4 +1,4 @@
-/* markup.h -- private to viewer: what HTML and SVG share: how kinds of blocks look.
+/* markup.h -- private to viewer: the look of the kinds of blocks, for HTML and SVG.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@ typedef struct pdl_look {
 } pdl_look;
 extern const pdl_look pdl_looks[];
 extern const size_t pdl_looks_n;
-/* The row of this name; the last one, which is for all others. */
+/* Returns the row of this name; the last row is for all other names. */
 const pdl_look *pdl_look_of(pdl_str name);
 
 #endif

@@ -42,7 +42,7 @@ void pdl_page_colours(pdl_buf *out) {
 
 /* --- one file --------------------------------------------------------------------------------- */
 
-/* A module without its import lines, and without the word export before what it declares. */
+/* Appends a module without its import lines and without the word `export`. */
 static void put_script(pdl_str text, pdl_buf *out) {
     while (text.n) {
         size_t n = pdl_str_find(text, PDL_STR("\n"), 0);
@@ -74,7 +74,7 @@ static void put_hash(pdl_str text, pdl_buf *out) {
     PDL_PUT(out, "'");
 }
 
-/* Appends the whole document: a page of one file has no server. */
+/* Appends the whole document, since a page of one file has no server to request parts from. */
 static void put_document(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     pdl_reading_json_head(r, s, out);
     pdl_json_put_key(out, "items");
@@ -103,7 +103,7 @@ static void put_data(const pdl_reading *r, const pdl_view_source *s, pdl_str tit
     PDL_PUT(out, "]}");
 }
 
-/* index.html up to a marker and after the next one. */
+/* Returns the part of index.html between two markers. */
 static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
     size_t a = from.n ? pdl_str_find(html, from, 0) + from.n : 0;
     return pdl_str_sub(html, a, to.n ? pdl_str_find(html, to, a) : html.n);

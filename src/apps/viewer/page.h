@@ -19,12 +19,12 @@ typedef struct pdl_page_file {
     const size_t *n;
 } pdl_page_file;
 
-/* The file of this name, or NULL. */
+/* Returns the file of this name, or NULL. */
 const pdl_page_file *pdl_page_named(pdl_str name);
-/* The colours of kinds.def as CSS, appended. */
+/* Appends the colours of kinds.def as CSS. */
 void pdl_page_colours(pdl_buf *out);
 
-/* One self-contained HTML file that shows the run, appended. s: its source. */
+/* Appends one self-contained HTML file that shows the run. s: its source. */
 struct pdl_reading;
 struct pdl_view_source;
 void pdl_page_export(const struct pdl_reading *r, const struct pdl_view_source *s, pdl_str title,

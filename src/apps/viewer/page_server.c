@@ -25,7 +25,7 @@
 
 enum {
     MAX_BODY = 65536,
-    MAX_AGAIN = 1 << 20, /* where programs and answers may be changed */
+    MAX_AGAIN = 1 << 20, /* size of a request with changed programs and answers */
     MAX_BODIES = 4 << 20,
     MAX_CONNECTIONS = 64,
     RECEIVE_MS = 30000,
@@ -33,17 +33,17 @@ enum {
     BOXES_AT_ONCE = 500,
     ITEMS_AT_ONCE = 500,
     CALLS_AT_ONCE = 20000,
-    FRAME_MS = 33,            /* between two lists of changes */
-    MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
+    FRAME_MS = 33,            /* time between two lists of changes */
+    MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
     MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
     MOST_LISTS = 200,         /* lists of changes in one answer to a page */
-    QUIET_FRAMES = 450,       /* without changes, before a page gets a sign of life */
+    QUIET_FRAMES = 450,       /* frames without changes until a page gets a sign of life */
 };
 
 /* A page that gets the changes. */
 typedef struct watcher {
     pdl_exchange *x;
-    size_t from; /* changes it knows */
+    size_t from; /* number of changes that it has */
     unsigned quiet;
 } watcher;
 
@@ -52,10 +52,10 @@ struct pdl_viewer {
     pdl_httpd *httpd;
     pdl_access *access;
     PDL_VEC(watcher) watchers;
-    pdl_timer *frame; /* NULL: no page watches */
-    void (*make)(void *user); /* makes the view of the run that is over; NULL: it is made */
+    pdl_timer *frame; /* NULL while no page watches */
+    void (*make)(void *user); /* makes the view of the run that is over; NULL when it is made */
     void *make_user;
-    unsigned n_lives; /* runs in progress that there were */
+    unsigned n_lives; /* number of runs in progress so far */
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
-/* The boxes whose block begins on a line of a file. */
+/* Answers with the boxes whose block begins on a line of a file. */
 static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line, uint32_t file) {
     pdl_buf b = PDL_BUF;
     size_t n = 0;
@@ -161,7 +161,7 @@ static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
-/* A range of the document, of what is inside of an item, or one call. */
+/* Answers with a range of the document, with the items inside of one, or with one call. */
 static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word,
                             const uint32_t *at) {
     pdl_buf b = PDL_BUF;
@@ -183,7 +183,7 @@ static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word
     if (!b.len) pdl_buf_fini(&b);
 }
 
-/* How many numbers a request of the document has; 0: the word is no request of it. */
+/* Returns how many numbers such a request has; 0 when the word is no request of the document. */
 static size_t numbers_of(pdl_str word) {
     static const struct {
         const char *word;
@@ -194,7 +194,7 @@ static size_t numbers_of(pdl_str word) {
     return 0;
 }
 
-/* The whole trace, as it was read: of a damaged one what is shown. */
+/* Answers with the whole trace as it was read; of a damaged one with the readable part. */
 static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
@@ -206,7 +206,7 @@ static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf_fini(&b);
 }
 
-/* /api/RUN/WORD/NUMBER...; what there is not is 404. */
+/* Answers /api/RUN/WORD/NUMBER...; with 404 when there is no such thing. */
 static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0, at[3] = {0};
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
@@ -226,7 +226,7 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))
         answer_find(r, x);
     else if (r && n && pdl_str_is(word, "line"))
-        answer_line(r, x, at[0], at[1]); /* without a file that of the program */
+        answer_line(r, x, at[0], at[1]); /* without a file number it is that of the program */
     else if (r && numbers_of(word) == n + 1)
         answer_document(r, x, word, at);
     else if (box && n == 2 && pdl_str_is(word, "boxes"))
@@ -257,8 +257,8 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
 
 /* --- changes of a run in progress ------------------------------------------------------------ */
 
-/* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again.
- * Whether there was something. */
+/* Sends changes to a page unless it has too many unread bytes: it then gets the newest state once
+ * it reads again. Returns true when there were changes. */
 static bool send_changes(const pdl_viewer *v, watcher *w) {
     pdl_buf list = PDL_BUF;
     char id[40];
@@ -288,8 +288,8 @@ static void on_frame(void *user) {
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
-/* Reads how much a page knows that connects again, and of which run. Returns false when it is
- * another run. */
+/* Reads what a page that connects again already knows: of which run, and how many changes. Returns
+ * false when it is another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
     size_t dot = pdl_str_find(last, PDL_STR("."), 0);
@@ -302,7 +302,7 @@ static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     return true;
 }
 
-/* All that there is now; the page asks again. */
+/* Answers with all changes so far; the page connects again for later ones. */
 static void answer_changes(const pdl_viewer *v, watcher w) {
     pdl_exchange_put(w.x, PDL_STR("retry: 500\n\n"));
     for (size_t i = 0; i < MOST_LISTS && send_changes(v, &w); i++) continue;
@@ -386,7 +386,7 @@ static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf_fini(&shown);
 }
 
-/* /api/0/answer/EFFECT: the body is what a person typed. */
+/* Handles /api/0/answer/EFFECT: the body is what the user typed. */
 static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     uint32_t effect = 0;
     pdl_str text = pdl_exchange_body(x);
@@ -404,7 +404,7 @@ static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
 
 /* --- the program again ------------------------------------------------------------------------ */
 
-/* /api/again: the lines that a person changed. 202: it runs. */
+/* Handles /api/again: the lines that the user changed. 202: it runs. */
 static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     const pdl_view_again *g = &v->opt.again;
     pdl_again_asked asked = {.request = pdl_absent()};
@@ -425,7 +425,8 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     pdl_err_fini(&err);
 }
 
-/* /api/again/answer/BOX: what a block of the first run was answered; null: it sent no request. */
+/* Handles /api/again/answer/BOX: the answer that a block of the first run got; null when it sent no
+ * request. */
 static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     const pdl_view_again *g = &v->opt.again;
     uint32_t box = 0;

@@ -18,10 +18,12 @@ typedef struct placing {
     pdl_view_source *s;
     const pdl_doc *d;
     const pdl_view_program *program;
-    const pdl_node **nodes; /* of each box; NULL: not known */
+    const pdl_node **nodes; /* node of each box; NULL when unknown */
     pdl_functions functions;
-    pdl_map known; /* files: by the number of the file that names one, and how; numbers from 1 */
-    pdl_idmap numbers; /* of files, from 1, by their pdl_source */
+    /* numbers of files, from 1; key: the number of the file that names it, `include` or `import`,
+     * and the path */
+    pdl_map known;
+    pdl_idmap numbers; /* maps a pdl_source to the number of its file, from 1 */
 } placing;
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -62,7 +64,7 @@ static uint32_t add_program(placing *r) {
     return file;
 }
 
-/* What a node of the program includes or imports, as the program names it; empty: nothing. */
+/* Returns the path of the file that a node includes or imports; empty when it does neither. */
 static pdl_str named_file(const pdl_node *n, bool *import) {
     if (!n || n->kind != PDL_NODE_MAP) return (pdl_str){0};
     const pdl_node *path = pdl_node_find(n, PDL_STR("include"), NULL);
@@ -71,7 +73,7 @@ static pdl_str named_file(const pdl_node *n, bool *import) {
     return path && path->kind == PDL_NODE_SCALAR ? path->text : (pdl_str){0};
 }
 
-/* The file that holds this block, the root of what was included. */
+/* Opens the file whose root is this block. Returns its number. */
 static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
     const pdl_view_program *p = r->program;
     pdl_buf name = PDL_BUF, text = PDL_BUF;
@@ -96,14 +98,15 @@ static uint32_t number_of(const placing *r, const pdl_node *n) {
     return number ? (uint32_t)(number - 1) : 0;
 }
 
-/* The number of what this key names, from 1; *out: where it is to be put when that is 0. */
+/* Returns the number stored for the key, from 1, or 0; with 0, *out is a copy of the key for the
+ * map. */
 static uintptr_t find_known(placing *r, pdl_buf *key, pdl_str *out) {
     uintptr_t known = (uintptr_t)pdl_map_find(&r->known, pdl_buf_str(key));
     if (!known) *out = pdl_arena_str(r->s->arena, pdl_buf_str(key));
     return known;
 }
 
-/* Functions of a file are found once for each name that it is imported as. */
+/* Adds the functions of a file, once for each name that it is imported as. */
 static void add_functions(placing *r, uint32_t file, pdl_str module) {
     const pdl_node *root = r->s->files.p[file].root;
     pdl_buf key = PDL_BUF;
@@ -116,7 +119,7 @@ static void add_functions(placing *r, uint32_t file, pdl_str module) {
     pdl_buf_fini(&key);
 }
 
-/* The root of the file in which box i is, that of an include or import. */
+/* Returns the root of the included or imported file that contains box i. */
 static const pdl_node *included(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     const pdl_node *from = r->nodes[b->parent];
@@ -145,7 +148,7 @@ static const pdl_node *step_into(const pdl_node *n, pdl_str name) {
     return i >= 0 && i < (int64_t)n->n ? n->items[i] : NULL;
 }
 
-/* The node of a child, or what is nearest to it. */
+/* Returns the node of a child, or the nearest node that exists. */
 static const pdl_node *node_of(const pdl_node *n, pdl_str step) {
     while (n && step.n) {
         size_t dot = pdl_str_find(step, PDL_STR("."), 0);
@@ -163,7 +166,7 @@ static uint32_t last_line(const pdl_node *n) {
     return pdl_source_line(n->src, end);
 }
 
-/* Where a caret goes under the first line, in characters. */
+/* Finds the column and width of a mark below the first line, in characters. */
 static void find_column(pdl_view_lines *l, const pdl_node *n) {
     pdl_str text = n->src->text;
     size_t end = pdl_str_find(text, PDL_STR("\n"), n->start);
@@ -172,7 +175,8 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
     for (size_t i = n->start; i < end; i++) l->width += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 }
 
-/* What a call, an include or an import ran is elsewhere. */
+/* Returns the node that a call, an include or an import ran, which is not below the node of the
+ * block. */
 static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     if (!i || !pdl_str_is(b->step, "trace")) return NULL;

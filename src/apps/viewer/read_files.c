@@ -22,13 +22,14 @@ typedef struct file {
 struct pdl_view_files {
     pdl_arena *arena;
     PDL_VEC(file) list;
-    pdl_map numbers; /* by name, from 1 */
+    pdl_map numbers; /* maps a name to a number, from 1 */
     size_t bytes;
-    const pdl_source *last; /* of which nothing is read: it may be gone */
+    const pdl_source *last; /* the newest source; only compared, because it may be freed */
     uint32_t last_number;
 };
 
-/* A file that is included again is read again: its name is what counts. */
+/* Returns the number of a file. A file that is included again has a new source, so the name is
+ * compared. */
 static uint32_t number_of(pdl_view_files *f, const pdl_source *src) {
     uintptr_t known = (uintptr_t)pdl_map_find(&f->numbers, src->name);
     if (known) return (uint32_t)(known - 1);
@@ -75,7 +76,8 @@ static const file *named(const pdl_view_files *f, pdl_str folder, pdl_str path, 
     return known ? &f->list.p[known - 1] : NULL;
 }
 
-/* One that was found under a folder of the libraries. */
+/* Returns a file whose path ends like this one, because it was found below a folder of
+ * libraries. */
 static const file *ending_in(const pdl_view_files *f, pdl_str path, bool import) {
     const file *found = NULL;
     pdl_buf end = PDL_BUF;

@@ -10,10 +10,11 @@
 
 #define PDL_VIEW_NO_FILE UINT32_MAX
 
-/* The number of a source, the first is 0; NO_FILE: a text without a file, or there are too many. */
+/* Returns the number of a source, from 0; NO_FILE for a text without a file, or when there are too
+ * many. */
 uint32_t pdl_view_files_note(pdl_view_files *f, const pdl_source *src);
-/* All but the first as a member "included" of an object, if there are any, without the secrets of
- * the run; appended. */
+/* Appends all files but the first as a member "included" of an object, if there are any, without
+ * the secrets of the run. */
 void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* text in repaired, when it is not UTF-8. */
+/* Returns the text as UTF-8; `repaired` holds it when it has to be changed. */
 static pdl_str readable(pdl_str text, pdl_buf *repaired) {
     pdl_utf8_fault fault;
     if (!pdl_utf8_find_fault(text, &fault)) return text;

@@ -1,4 +1,4 @@
-/* shown_run.h -- private to viewer: what a run that is shown consists of.
+/* shown_run.h -- private to viewer: the parts of a run that is shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

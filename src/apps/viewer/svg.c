@@ -22,17 +22,17 @@ enum {
     LINE = 16,   /* height of a line of text */
     LETTER = 7,  /* width of a letter */
     GAP = 6,     /* between boxes */
-    LINES = 12,  /* of a box, at most */
-    INDENT = 10, /* of what is inside */
+    LINES = 12,  /* maximum of lines in a box */
+    INDENT = 10, /* indentation of inner boxes */
     MOST_BOXES = 400,
     DEEPEST = 24,
 };
 
 typedef struct picture {
     const pdl_doc *doc;
-    uint32_t n;      /* boxes that are drawn */
-    int *height, *y; /* of each; a height of 0: not drawn */
-    int *text;       /* height of the text in it */
+    uint32_t n;      /* number of boxes that are drawn */
+    int *height, *y; /* height and position by box; height 0: not drawn */
+    int *text;       /* height of the text by box */
     pdl_buf *out;
 } picture;
 
@@ -41,7 +41,7 @@ typedef struct picture {
 static int width_of(const pdl_box *b) { return WIDTH - 2 * INDENT * (int)b->depth; }
 static size_t letters_of(const pdl_box *b) { return (size_t)((width_of(b) - 2 * PAD) / LETTER); }
 
-/* The next line of at most n letters, taken from *text. */
+/* Returns the next line of at most n letters and removes it from *text. */
 static pdl_str next_line(pdl_str *text, size_t n) {
     size_t end = pdl_str_find(*text, PDL_STR("\n"), 0);
     pdl_str line = pdl_str_sub(*text, 0, end);
@@ -66,12 +66,12 @@ static int count_lines(const pdl_box *b, pdl_str text) {
 
 static bool is_model(const pdl_box *b) { return pdl_str_is(b->kind, "model"); }
 
-/* Of a call of a model the answer is drawn, and not the block of its input. */
+/* Returns true for boxes that are drawn. The input of a model call is not. */
 static bool is_drawn(const picture *p, const pdl_box *b) {
     return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);
 }
 
-/* What the box shows: of one that has boxes in it nothing. */
+/* Appends the text of a box. A box with inner boxes has none. */
 static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
     const pdl_box *b = &p->doc->boxes.p[i];
     if (pdl_str_is(b->kind, "function"))

@@ -24,9 +24,9 @@
 /* A run that can be shown: its boxes, and the program beside them. */
 typedef struct pdl_view_run pdl_view_run;
 
-/* Finds what a program includes or imports: from is the name of the file that does, path as it says
- * it. Appends the name of the file and its text. Error: any; the file is written from the trace
- * then. */
+/* Finds the file that a program includes or imports. from: name of the including file; path: as it
+ * is written there. Appends the file's name and text. Error: any; the text is then made from the
+ * trace. */
 typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                               pdl_buf *text, pdl_err *err);
 
@@ -40,20 +40,20 @@ typedef struct pdl_view_program {
     void (*redact)(pdl_str text, pdl_buf *out);
 } pdl_view_program;
 
-/* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is
- * shown (copied). Error: syntax when the text holds no JSON object; what is cut or damaged is shown
- * as far as it goes. */
+/* Makes a run from the text of a trace, ours or the reference's; bytes that are not UTF-8 are
+ * replaced. name: shown to users; copied. Error: syntax when the text holds no JSON object; a
+ * damaged trace is shown as far as possible. */
 PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                                pdl_view_run **out, pdl_err *err);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
 
-/* One HTML file that shows the run, without network and server; appended. */
+/* Appends one HTML file that shows the run without network and server. */
 void pdl_view_html(const pdl_view_run *r, pdl_buf *out);
-/* The boxes as a picture in SVG, cut after a few hundred; appended. */
+/* Appends the boxes as an SVG picture, cut after a few hundred boxes. */
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
-/* The run as a document in Markdown: its text, and how it came about; all: also what was sent to
- * each model, and the definitions. Appended. */
+/* Appends the run as a Markdown document: its text, and how the text came about. all: also with the
+ * messages to each model, and the definitions. */
 void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out);
 void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out);
 /* Appends the printed text, byte for byte. */
@@ -65,8 +65,8 @@ typedef struct pdl_viewer pdl_viewer;
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
 
-/* The files of a run, kept from its events: what it includes is shown as it ran, also when the
- * files have changed since, or are in a journal only. */
+/* The files of a run, collected from its events, so that they are shown as they ran, even if they
+ * have changed since or are only in a journal. */
 typedef struct pdl_view_files pdl_view_files;
 pdl_view_files *pdl_view_files_new(void);
 void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
@@ -78,40 +78,41 @@ bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pd
 /* redact (may be NULL) appends text without secrets. */
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);
 void pdl_live_free(pdl_live *l); /* NULL is fine */
-/* *out is to be added to the sinks of the run. */
+/* Sets *out to a sink that the caller adds to the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
 pdl_view_files *pdl_live_files(pdl_live *l); /* the files of its run; borrowed */
 
-/* Another answer to what the block at this place asked. */
+/* The user's answer in place of the recorded one, for the question of the block at this place. */
 typedef struct pdl_view_answer {
     pdl_str place, text;
 } pdl_view_answer;
 
-/* Another text of a file that the program includes or imports. */
+/* The user's version of a file that the program includes or imports. */
 typedef struct pdl_view_change {
     pdl_str name, before, after;
 } pdl_view_change;
 
-/* The run that a person wants. */
+/* The run that the user requests. */
 typedef struct pdl_view_start {
     pdl_str text;  /* the program */
-    pdl_str place; /* the block from which on it is run */
-    bool fresh;    /* its requests, and all later ones, are sent again */
+    pdl_str place; /* the first block that is executed again */
+    bool fresh;    /* requests of this block and all later ones are sent again */
     const pdl_view_answer *answers;
     size_t n_answers;
     const pdl_view_change *files;
     size_t n_files;
 } pdl_view_start;
 
-/* A program that may be run again, with what a person changes in the page. */
+/* A program that can be run again with the user's changes. */
 typedef struct pdl_view_again {
-    pdl_str file, text; /* the user's own file; p NULL: nothing may be run */
-    /* Starts the text, of which everything is known that was asked before the block at the place.
-     * Calls pdl_viewer_begin. Errors: any, which the page shows. */
+    pdl_str file, text; /* the user's file; p NULL: nothing can be run again */
+    /* Starts a run of the text. Requests from before the block at the place are answered as
+     * recorded. Calls pdl_viewer_begin. Error: any, which the page shows. */
     bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);
-    /* Appends what the block at this place was answered; *json: as JSON. Error: it sent none. */
+    /* Appends the recorded answer of the block at this place; *json: it is JSON. Error: the block
+     * sent no request. */
     bool (*answer_at)(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err);
-    /* Is this file on the disk as it is shown? */
+    /* Returns true when the file on the disk is the one that is shown. */
     bool (*is_own)(void *user, pdl_str name, pdl_str text);
     void (*stop)(void *user); /* ends the run that was started */
 } pdl_view_again;
@@ -119,12 +120,12 @@ typedef struct pdl_view_again {
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_viewer_options {
     pdl_loop *loop;
-    pdl_view_run *const *runs; /* the last is compared with the first; none during a run */
+    pdl_view_run *const *runs; /* the last is compared with the first; empty during a run */
     size_t n_runs;
-    pdl_live *live;             /* the run in progress; NULL: none */
+    pdl_live *live;             /* the run in progress; may be NULL */
     pdl_str live_name, program; /* the file of live, and its text */
-    /* Answers what a run in progress asks a person; false: it is not asked any more. NULL: pages
-     * cannot answer. */
+    /* Answers a question of the run in progress; returns false when it is not open any more. NULL:
+     * pages cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
     pdl_view_again again; /* belongs to the first run */
     void *user;
@@ -132,28 +133,28 @@ typedef struct pdl_viewer_options {
     /* Origins of pages that may show this one in a frame, separated by commas, as
      * pdl_viewer_can_frame accepts them; empty: none. */
     pdl_str frames;
-    uint16_t port; /* 0: any that is free */
+    uint16_t port; /* 0: any free port */
     const pdl_debug *debug;
 } pdl_viewer_options;
 
-/* Are these origins (https://a.example) or schemes of applications (vscode-webview:), separated by
- * commas? Patterns, and schemes that every web page has, are not. */
+/* Returns true for a list, separated by commas, of origins (https://a.example) or schemes of
+ * applications (vscode-webview:). Patterns, and schemes that every web page has, are refused. */
 bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
-/* Pages show this run, which is in progress, from now on (borrowed). */
+/* From now on pages show this run, which is in progress (borrowed). */
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
-/* That run is over: pages show these runs from now on (borrowed). */
+/* The run in progress is over: from now on pages show these runs (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
-/* That run is over, and what shows it is not made yet: calls `make`, which calls
- * pdl_viewer_over: at once if a page follows the run, else when one asks for it. */
+/* The run in progress is over, but its view is not made yet. Calls `make`, which calls
+ * pdl_viewer_over: at once if a page follows the run, else when a page requests the view. */
 void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
-/* The server is about to end before the run: pages show what came so far, and this text. */
+/* The server ends before the run: pages keep what they have, and show this text. */
 void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
-/* Was the newest address used? */
+/* Returns true when the newest address was used. */
 bool pdl_viewer_was_opened(const pdl_viewer *v);
 void pdl_viewer_free(pdl_viewer *v); /* NULL is fine */
 

@@ -8,7 +8,7 @@
 
 bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->kind, kind); }
 
-/* The arguments of a call, by name; absent: not known. */
+/* Returns the arguments of a call by name; absent when they are unknown. */
 pdl_vref pdl_box_arguments(const pdl_box *b) {
     pdl_vref args = pdl_box_get(b, "args");
     pdl_vref made = pdl_is_dict(args) ? pdl_dict_getz(args, "pdl__result") : pdl_absent();
@@ -16,7 +16,7 @@ pdl_vref pdl_box_arguments(const pdl_box *b) {
     return pdl_is_dict(args) ? args : pdl_absent();
 }
 
-/* Every module of a tool server has this function. */
+/* Returns true for a function that every module of a tool server has. */
 static bool is_of_server(const pdl_box *b) {
     return pdl_text_is(pdl_box_get(b, "call"), "call_tool");
 }

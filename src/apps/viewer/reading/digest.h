@@ -12,28 +12,30 @@
 #include "viewer/doc.h"
 
 typedef struct pdl_digest {
-    uint32_t asked;   /* models, code, people and files that were asked in it */
-    uint32_t models;  /* calls of models that are not those of a tool inside of it */
-    uint32_t functions; /* definitions of functions in it */
-    uint32_t tools;   /* calls of tools, the box itself included */
-    int64_t start, end; /* the first and the last moment in it, in ns; 0: not known */
-    bool failed;      /* a failure that counts is in it */
-    bool recovered;   /* something in it failed and was taken care of */
+    uint32_t asked;   /* number of requests to models, code, people and files in it */
+    uint32_t models;  /* number of model calls in it, without those inside of a tool */
+    uint32_t functions; /* number of function definitions in it */
+    uint32_t tools;   /* number of tool calls, with the box itself */
+    int64_t start, end; /* its first and last moment in ns; 0 when unknown */
+    bool failed;      /* it contains a failure that counts */
+    bool recovered;   /* it contains a failure that a fallback or a retry handled */
 } pdl_digest;
 
-/* The digests of all boxes of d; owned. */
+/* Returns the digests of all boxes of d; owned. */
 pdl_digest *pdl_digests_new(const pdl_doc *d);
 
-/* The name of the tool that the box calls, as --verbose has it; may be empty. Borrowed. */
+/* Returns the name of the tool that the box calls, as --verbose shows it; may be empty.
+ * Borrowed. */
 pdl_str pdl_box_tool(const pdl_box *b);
-/* Its arguments by name; absent: not known. Borrowed. */
+/* Returns the tool's arguments by name; absent when they are unknown. Borrowed. */
 pdl_vref pdl_box_tool_arguments(const pdl_box *b);
-/* The arguments of any call, in the same form. */
+/* Returns the arguments of any call in the same form. */
 pdl_vref pdl_box_arguments(const pdl_box *b);
 bool pdl_box_is_kind(const pdl_box *b, const char *kind);
-/* Is it code that leaves the run: a program, a command? Templates and PDL do not. */
+/* Returns true for code that leaves the run, such as Python or a command; templates and PDL do
+ * not. */
 bool pdl_box_is_code(const pdl_box *b);
-/* Does it read a file, and does not ask a person? */
+/* Returns true for a block that reads a file and does not ask a person. */
 bool pdl_box_reads_file(const pdl_box *b);
 
 #endif

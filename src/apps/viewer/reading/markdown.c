@@ -14,11 +14,11 @@
 #include "base/banned.h"
 
 enum {
-    SHORT_TEXT = 240, /* bytes of a text in a list */
-    SHOWN_ROUNDS = 3, /* the first and the last ones of a long loop */
-    FIRST_LINES = 20, /* rounds of a loop that prints */
+    SHORT_TEXT = 240, /* maximum of bytes of a text in a list */
+    SHOWN_ROUNDS = 3, /* rounds that are shown at the beginning and at the end of a long loop */
+    FIRST_LINES = 20, /* rounds that are shown at the beginning of a loop that prints */
     LAST_LINES = 3,
-    DEEPEST_LIST = 8, /* deeper ones are not indented further */
+    DEEPEST_LIST = 8, /* further levels are not indented */
 };
 
 typedef struct paper {
@@ -27,12 +27,12 @@ typedef struct paper {
     pdl_buf *out;
     bool all;
     bool in_list;
-    bool apart; /* the heading of work that no piece used was written */
+    bool apart; /* the heading for work that no piece used is already written */
 } paper;
 
 /* --- text in Markdown ------------------------------------------------------------------------- */
 
-/* Text within a line: what Markdown would read as a mark is escaped, line ends become spaces. */
+/* Appends text within a line: marks of Markdown are escaped, line ends become spaces. */
 static void put_inline(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -42,7 +42,7 @@ static void put_inline(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* The beginning of a text, within a line. */
+/* Appends the beginning of a text within a line. */
 static void put_short(const paper *p, pdl_str s) {
     pdl_str text = pdl_str_trim(s);
     pdl_str cut = p->all ? text : pdl_utf8_cut(text, SHORT_TEXT);
@@ -54,7 +54,7 @@ static void put_indent(pdl_buf *out, uint32_t depth) {
     for (uint32_t i = 0; i < depth; i++) PDL_PUT(out, "  ");
 }
 
-/* A fence that no line of the text ends. */
+/* Returns the length of a fence that no line of the text ends. */
 static size_t fence_of(pdl_str s) {
     size_t most = 2, n = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -160,13 +160,13 @@ static void put_took(const paper *p, uint32_t box) {
     PDL_PUT(p->out, ")");
 }
 
-/* The number of the call that gave what the item is about. */
+/* Writes the number of the call that the item came from. */
 static void put_number(const paper *p, uint32_t i) {
     uint32_t n = p->r->calls[p->r->items.p[i].call_box];
     if (n) pdl_buf_putf(p->out, "%u: ", n);
 }
 
-/* What is not in a list begins after an empty line. */
+/* Writes the empty line that ends a list. */
 static void end_list(paper *p) {
     if (p->in_list) pdl_buf_putc(p->out, '\n');
     p->in_list = false;
@@ -181,7 +181,7 @@ static void put_calls_between(const paper *p, uint32_t from, uint32_t to, uint32
     }
 }
 
-/* The text of the pieces among these items, as one block. */
+/* Writes the text of the pieces among these items as one block. */
 static void put_text_of(paper *p, uint32_t from, uint32_t to, uint32_t depth) {
     pdl_buf text = PDL_BUF;
     for (uint32_t i = from; i < to; i++)
@@ -193,7 +193,7 @@ static void put_text_of(paper *p, uint32_t from, uint32_t to, uint32_t depth) {
     pdl_buf_fini(&text);
 }
 
-/* Of a loop that does nothing but print the text is shown, not the rounds. */
+/* Returns true for a loop that only prints; its text is shown instead of its rounds. */
 static bool is_text_alone(const pdl_reading *r, uint32_t loop) {
     const pdl_item *x = &r->items.p[loop];
     if (x->shape != PDL_SHAPE_loop) return false;
@@ -205,7 +205,7 @@ static bool is_text_alone(const pdl_reading *r, uint32_t loop) {
     return true;
 }
 
-/* The item of this round of the loop; the end of the loop: it has none. */
+/* Returns the item of this round of the loop, or the end of the loop when the round has no item. */
 static uint32_t round_of(const pdl_reading *r, uint32_t loop, uint32_t number) {
     uint32_t i = loop + 1, end = r->items.p[loop].end;
     while (i < end && r->items.p[i].number < number) i = r->items.p[i].end;
@@ -264,7 +264,7 @@ static void put_place(const paper *p, uint32_t i) {
     pdl_buf_fini(&place);
 }
 
-/* Writes in one line what the item says. */
+/* Writes the content of an item in one line. */
 static void put_saying(const paper *p, uint32_t i) {
     const pdl_item *x = &p->r->items.p[i];
     put_number(p, i);
@@ -300,7 +300,7 @@ static void put_saying(const paper *p, uint32_t i) {
     }
 }
 
-/* Items outside of works are paragraphs, those inside are lines of a list. */
+/* Writes an item outside of works as a paragraph, one inside as a line of a list. */
 static void put_line(paper *p, uint32_t i, uint32_t depth, bool in_list) {
     const pdl_item *x = &p->r->items.p[i];
     if (in_list) {
@@ -326,7 +326,7 @@ static void put_heading(paper *p, uint32_t i) {
     PDL_PUT(p->out, "\n\n");
 }
 
-/* How deep in lists an item is: headings are outside of them. */
+/* Returns how many lists contain an item; headings do not count. */
 static uint32_t list_depth(const pdl_reading *r, uint32_t i) {
     uint32_t depth = 0;
     while (r->items.p[i].depth) {
@@ -336,8 +336,7 @@ static uint32_t list_depth(const pdl_reading *r, uint32_t i) {
     return depth < DEEPEST_LIST ? depth : DEEPEST_LIST;
 }
 
-/* Of a long loop or map, rounds between the first and the last ones are left out. Returns the item
- * after what was written. */
+/* Leaves out rounds in the middle of a long loop or map. Returns the item that follows. */
 static uint32_t skip_rounds(const paper *p, uint32_t i, uint32_t depth) {
     const pdl_item *x = &p->r->items.p[i], *up = &p->r->items.p[x->parent];
     bool is_round = x->depth && (x->shape == PDL_SHAPE_turn || x->shape == PDL_SHAPE_row) &&

@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* How the kinds of blocks print, and the member whose blocks are their printing parts; those that
- * are not here print their result. */
+/* How the kinds of blocks print, and the member with the blocks that print for them. Other kinds
+ * print their result. */
 static const struct {
     const char *kind, *parts;
     pdl_printing printing;
@@ -32,7 +32,7 @@ static size_t row_of(const pdl_box *b) {
     return i;
 }
 
-/* The name in `join: {as: NAME}`; "text" where there is none, "reduce" for a function. */
+/* Returns the name in `join: {as: NAME}`: "text" when it is absent, "reduce" for a function. */
 static pdl_str join_of(const pdl_box *b) {
     pdl_vref join = pdl_box_get(b, "join");
     if (!pdl_is_dict(join)) return PDL_STR("text");
@@ -67,7 +67,7 @@ bool pdl_step_is_in(const pdl_box *child, const char *member) {
            (child->step.n == name.n || child->step.p[name.n] == '.');
 }
 
-/* Is the child the last of the blocks in this list? */
+/* Returns true when the child is the last block in this list. */
 static bool is_last(const pdl_box *parent, const pdl_box *child, const char *member) {
     pdl_vref list = pdl_box_get(parent, member);
     size_t from = strlen(member) + 1;
@@ -87,7 +87,7 @@ bool pdl_child_prints(const pdl_box *parent, const pdl_box *child) {
     return !one || is_last(parent, child, kinds[row].parts);
 }
 
-/* Does `contribute` name this target, alone or with a value? */
+/* Returns true when `contribute` names this target, alone or with a value. */
 static bool contributes(const pdl_box *b, const char *target) {
     pdl_vref list = pdl_box_get(b, "contribute");
     if (!pdl_is_list(list)) return true;

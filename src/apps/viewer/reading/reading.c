@@ -21,8 +21,8 @@
 #include "base/banned.h"
 
 enum {
-    /* A loop with so many rounds is an item: the first three and the last three are shown, and
-     * something is left between them. */
+    /* A loop with at least so many rounds is an item: of its rounds the first three and the last
+     * three are shown. */
     LONG_LOOP = 7,
     LONG_MAP = 4, /* rows */
 };
@@ -32,15 +32,15 @@ typedef struct aside {
     pdl_shape shape;
     uint32_t box;
     pdl_str name;
-    bool begun; /* it is due, or shown already */
+    bool begun; /* it is due or shown */
     bool unused;
 } aside;
 
-/* A box that the walk is in. */
+/* A box that is being walked. */
 typedef struct reading_frame {
-    uint32_t box, next; /* next: how many of its children were visited */
-    uint32_t parts;     /* of the children how many printed, or are rounds or rows */
-    bool one;           /* the box itself is visited, and not what is in it */
+    uint32_t box, next; /* next: number of children that were visited */
+    uint32_t parts;     /* number of children that printed, or are rounds or rows */
+    bool one;           /* the box itself is visited, not its children */
     bool prints;        /* its printing parts are pieces; else it belongs to a work */
     bool falls_back;    /* the fallback is the only part that prints */
     bool rounds;        /* its parts become items */
@@ -54,11 +54,12 @@ typedef struct reading_walk {
     PDL_VEC(reading_frame) stack;
     PDL_VEC(uint32_t) open; /* items that have not ended */
     PDL_VEC(aside) asides;
-    PDL_VEC(uint32_t) due; /* numbers of asides, in their order; those before n_shown are shown */
+    /* numbers of asides in the order of the document; those before n_shown are shown */
+    PDL_VEC(uint32_t) due;
     size_t n_shown;
     PDL_VEC(pdl_item) setup; /* definitions, which come first in the document */
-    pdl_map defined;         /* their names: what is defined in each round is one of them */
-    uint32_t n_tools;        /* items of tools that are open */
+    pdl_map defined;         /* names in setup, so that a definition in every round is one item */
+    uint32_t n_tools;        /* number of tools' items that are open */
     pdl_uses uses;
 } walk;
 
@@ -97,7 +98,7 @@ static reading_frame *push(walk *w, uint32_t box, bool prints) {
     return f;
 }
 
-/* The box is walked through inside of the newest item. */
+/* Walks the box inside of the newest item. */
 static void push_inside(walk *w, uint32_t box, bool one, bool prints) {
     open_item(w);
     reading_frame *f = push(w, box, prints);
@@ -128,8 +129,8 @@ static void use(walk *w, uint32_t box) {
     pdl_uses_find(&w->uses, box_at(w, box)->block, on_use, w);
 }
 
-/* Work that waits until its name is used; what failed explains the end of the text, and is due
- * at once. */
+/* Keeps a work until its name is used. A failed one explains the end of the text, so it is due at
+ * once. */
 static void keep_work(walk *w, uint32_t box) {
     pdl_str name = pdl_box_variable(box_at(w, box));
     uint32_t i = put_aside(w, PDL_SHAPE_work, box, name);
@@ -176,7 +177,8 @@ static void show_aside(walk *w, uint32_t i) {
     if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
 }
 
-/* White space that a separate block made belongs to the piece before it. */
+/* Adds white space that another block made to the piece before it. Returns false when the text is
+ * not white space, or has no such piece. */
 static bool extend(walk *w, size_t from) {
     pdl_item *last = w->r->items.n ? &w->r->items.p[w->r->items.n - 1] : NULL;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
@@ -186,7 +188,7 @@ static bool extend(walk *w, size_t from) {
     return true;
 }
 
-/* The text from this byte on was made by the box. */
+/* Adds the text from this byte on as a piece of the box. */
 static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     if (from == w->r->text.len || extend(w, from)) return;
     pdl_item *x = add_item(w, PDL_SHAPE_piece, box);
@@ -204,7 +206,7 @@ static void add_separator(walk *w, uint32_t box) {
 
 /* --- boxes that may print --------------------------------------------------------------------- */
 
-/* How many of the children are in this member. */
+/* Returns how many children are in this member. */
 static uint32_t count_parts(const walk *w, uint32_t i, const char *member) {
     const pdl_box *b = box_at(w, i);
     uint32_t n = 0;
@@ -215,7 +217,7 @@ static uint32_t count_parts(const walk *w, uint32_t i, const char *member) {
 
 static bool ends_line(pdl_str s) { return s.n && s.p[s.n - 1] == '\n'; }
 
-/* Is the loop an item? Its rounds have to be separate lines. */
+/* Returns true when the loop is an item: it has many rounds, and they are separate lines. */
 static bool is_long_loop(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     if (!pdl_box_is_kind(b, "repeat") || count_parts(w, i, "repeat") < LONG_LOOP) return false;
@@ -255,7 +257,7 @@ static void use_parts(walk *w, uint32_t i) {
     for (uint32_t k = b->first; k < b->first + b->n_children; k++) use(w, k);
 }
 
-/* The models and tools that a printed result needed are shown below it. */
+/* Prints a result, and shows the models and tools that it needed below it. */
 static void print_result(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool leaf = pdl_box_is_kind(b, "model") || pdl_box_is_kind(b, "read") || pdl_box_is_code(b);
@@ -268,7 +270,8 @@ static void print_result(walk *w, uint32_t i) {
     if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
 }
 
-/* A block that made a result has failed all the same where a parser or a type refused that. */
+/* Returns true when a fallback ran. A block with a result has also failed if its parser or type
+ * refused that. */
 static bool fell_back(const walk *w, uint32_t i) {
     return box_at(w, i)->state == PDL_BOX_RECOVERED || count_parts(w, i, "fallback");
 }
@@ -293,14 +296,14 @@ static void print(walk *w, uint32_t i) {
     }
 }
 
-/* No messages, and texts of white space, are not worth a line. */
+/* Returns true for a value that is worth a line: not an empty list, and not white space. */
 static bool says_something(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     if (pdl_is_list(v)) return pdl_list_len(v) > 0;
     return pdl_is_str(v) ? !is_blank(pdl_str_get(v)) : !pdl_is_absent(v) && !pdl_is_null(v);
 }
 
-/* A block whose result is not in the text. */
+/* Handles a block whose result is not in the text. */
 static void leave_out(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
@@ -316,7 +319,8 @@ static void leave_out(walk *w, uint32_t i) {
         put_due(w, PDL_SHAPE_quiet, i);
 }
 
-/* A child that never prints: a definition, the input of a model, a call in an expression. */
+/* Handles a child that never prints: a definition, the input of a model, a call in an
+ * expression. */
 static void pass_by(walk *w, uint32_t i) {
     const pdl_digest *g = digest_of(w, i);
     bool is_definition = pdl_step_is_in(box_at(w, i), "defs");
@@ -384,8 +388,9 @@ static void visit_step(walk *w, uint32_t i, pdl_shape shape) {
     if (digest_of(w, i)->asked > 1 || digest_of(w, i)->failed) push_inside(w, i, false, false);
 }
 
-/* Rounds that called a model are turns, but for the few inside of a tool; of a long loop each round
- * is an item. */
+/* Handles a loop or map whose rounds become items. Rounds that called a model are turns, except few
+ * rounds inside of a tool; each round of a long loop is an item. Returns false when its rounds are
+ * no items. */
 static bool visit_loop(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool repeats = pdl_box_is_kind(b, "repeat"), maps = pdl_box_is_kind(b, "map");
@@ -406,7 +411,7 @@ static bool visit_loop(walk *w, uint32_t i) {
 static void visit_in_work(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
-    use(w, i); /* what it needs came about in its turn, and is shown after it */
+    use(w, i); /* the works that it uses are shown after it */
     if (!g->asked && !g->failed) return;
     if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
         visit_step(w, i, PDL_SHAPE_step);
@@ -437,7 +442,8 @@ static bool at_line_start(const walk *w) {
     return !w->r->text.len || ends_line(pdl_buf_str(&w->r->text));
 }
 
-/* Where a trace is cut, blocks have no end, though they may have had one. */
+/* Returns true when the failure is certain. In a damaged trace a block without an end may have
+ * ended well. */
 static bool says_why(const walk *w, const pdl_box *b) {
     return !w->doc->notice || pdl_is_str(pdl_box_get(b, "msg"));
 }
@@ -469,7 +475,7 @@ static void step(walk *w) {
     }
 }
 
-/* What a work needs is shown after it, and not inside. */
+/* Returns true inside of a work. The works that it uses are shown after it. */
 static bool is_in_work(const walk *w) {
     return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
 }
@@ -488,7 +494,7 @@ static void run(walk *w, bool over) {
     }
 }
 
-/* The definitions come before all other items but a note. */
+/* Moves the definitions before all other items but a note. */
 static void put_setup_first(walk *w) {
     pdl_reading *r = w->r;
     uint32_t n = (uint32_t)w->setup.n + 1;

@@ -33,29 +33,31 @@ typedef enum {
 typedef struct pdl_item {
     pdl_shape shape;
     pdl_maker maker;
-    uint32_t box;    /* the block that it is about */
-    uint32_t parent; /* the item around it; its own number: none */
-    uint32_t depth;  /* items around it */
-    uint32_t end;    /* the number after the last item inside of it */
-    uint32_t number; /* a turn, round or row: which one, from 1; a setup, loop or map: its parts */
-    size_t from, to; /* a piece: its bytes of the text */
-    uint32_t call_box; /* the model whose call made it; its own box: none, or that */
+    uint32_t box;    /* the box that it is about */
+    uint32_t parent; /* the item around it; its own number when there is none */
+    uint32_t depth;  /* number of items around it */
+    uint32_t end;    /* number of the item after its inner items */
+    /* number of a turn, round or row, from 1; number of parts of a setup, loop or map */
+    uint32_t number;
+    size_t from, to; /* bytes of the text of a piece */
+    uint32_t call_box; /* the model call that made the item; else its own box */
     pdl_str name;    /* the variable or tool that it is about; may be empty. Borrowed */
-    bool unused;     /* work that no piece needed */
+    bool unused;     /* a work that no piece uses */
 } pdl_item;
 
 typedef struct pdl_reading {
     const pdl_doc *doc;
     PDL_VEC(pdl_item) items;
     pdl_buf text; /* the printed text, without the line end after a run */
-    pdl_digest *digests; /* one for each box */
-    uint32_t *calls;     /* for each box the number of its model call, from 1; 0: no call */
+    pdl_digest *digests; /* indexed by box */
+    uint32_t *calls;    /* indexed by box: the number of its model call, from 1; 0 without a call */
     uint32_t n_calls;
-    uint32_t *by_number; /* for each number of a call, less one, its box */
+    uint32_t *by_number; /* boxes of the calls; call n is at n - 1 */
     pdl_arena *arena; /* names */
 } pdl_reading;
 
-/* The reading of d, which must outlive it. Never fails: what a trace does not hold is left out. */
+/* Returns the reading of d, which must outlive it. Never fails: parts that are missing in the trace
+ * are left out. */
 pdl_reading *pdl_reading_new(const pdl_doc *d);
 void pdl_reading_free(pdl_reading *r); /* NULL is fine */
 /* Returns true when items nest, pieces are in order and cover the text. */
@@ -69,29 +71,30 @@ void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
 
 /* --- titles.c: what the document says around the text of the run ------------------------------ */
 
-/* One line about the item, without marks: "How out came about: an agent, 2 turns, 2.2 s". */
+/* Appends one line about the item, without marks: "How out came about: an agent, 2 turns, 2.2
+ * s". */
 void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the text that the item holds, without sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
-/* The title of the document: a description, the first sentence of the leading comment of the
- * program, or the name of the file without its folders. */
+/* Appends the title of the document: the description of the program, the first sentence of its
+ * leading comment, or the name of its file without folders. */
 void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out", with this text between its
- * parts. */
+/* Appends "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out", with `between` in
+ * place of the dots. */
 void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
                        pdl_buf *out);
-/* "Finished", "Failed" or "Cut", where the end of the run is not known. */
+/* Returns "Finished", "Failed", or "Cut" when the end of the run is unknown. */
 const char *pdl_reading_state(const pdl_reading *r);
-/* Where the block of the item is: "team.pdl, line 11"; nothing where it is not known. */
+/* Appends the place of the item's block: "team.pdl, line 11"; nothing when it is unknown. */
 void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 /* Appends s without the sequences that control a terminal. */
 void pdl_put_unescaped(pdl_str s, pdl_buf *out);
-/* A time as people read it: "0.38 s", "12 ms"; nothing below a millisecond. */
+/* Appends a time for people: "0.38 s", "12 ms"; nothing below a millisecond. */
 void pdl_put_time(int64_t nanos, pdl_buf *out);
 
 /* --- markdown.c ------------------------------------------------------------------------------- */
 
-/* The document as Markdown; all: with what is closed on the page. Appended. */
+/* Appends the document as Markdown. all: with the parts that are closed on the page. */
 void pdl_reading_markdown(const pdl_reading *r, const pdl_view_source *s, bool all, pdl_buf *out);
 
 #endif

@@ -27,7 +27,7 @@ static void put_cut(const char *name, pdl_str text, pdl_buf *out) {
     if (shown.n < text.n) pdl_json_put_bool(out, "cut", true);
 }
 
-/* A value that is no text is shown as a tree. */
+/* Returns true for a value that is shown as a tree, because it is not a text. */
 static bool is_json(const pdl_reading *r, const pdl_item *x) {
     pdl_vref v = pdl_box_get(box_of(r, x), "pdl__result");
     bool has_value = x->shape == PDL_SHAPE_piece || x->shape == PDL_SHAPE_step ||
@@ -43,7 +43,7 @@ static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* The arguments of a tool: [[name, text], ...]. */
+/* Appends the arguments of a tool: [[name, text], ...]. */
 static void put_arguments(const pdl_box *b, pdl_buf *out) {
     pdl_vref args = pdl_box_tool_arguments(b);
     pdl_json_put_key(out, "args");
@@ -126,7 +126,8 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     pdl_buf_fini(&title);
 }
 
-/* Items from i up to end, each with the next beside it; the first `from` are skipped. */
+/* Appends items from i up to end, without the items inside of them; the first `from` are
+ * skipped. */
 static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i, uint32_t end,
                       uint32_t from, uint32_t n, pdl_buf *out) {
     uint32_t at = 0;
@@ -169,7 +170,8 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* The call whose messages this one repeats, and how many of them; 0: it repeats none. */
+/* Returns the number of the call whose messages this one repeats, and how many; 0 when there is
+ * none. */
 static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
     if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;
@@ -216,7 +218,7 @@ static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_drop(sent);
 }
 
-/* A member that may be an expression: its value. */
+/* Returns the value of a member, which may be an expression. */
 static pdl_vref value_of(const pdl_box *b, const char *key) {
     pdl_vref v = pdl_box_get(b, key);
     pdl_vref made = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__result") : pdl_absent();

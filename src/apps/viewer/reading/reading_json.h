@@ -10,23 +10,23 @@
 
 #include "viewer/reading/reading.h"
 
-enum { PDL_ITEM_TEXT_BYTES = 4096 /* the most of a text; a longer one is marked as cut */ };
+enum { PDL_ITEM_TEXT_BYTES = 4096 /* a longer text is cut, and marked */ };
 
-/* Members of an object, without braces: "title", "ended", "facts". */
+/* Appends members of an object, without braces: "title", "ended", "facts". */
 void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* Items that are in no other, from the `from`th on, at most n. */
+/* Appends at most n items that are inside of no other, from the `from`th on. */
 void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
                             uint32_t n, pdl_buf *out);
-/* Items directly inside of item i, which is one of r, in the same form. */
+/* Appends items directly inside of item i, in the same form. */
 void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
                              uint32_t from, uint32_t n, pdl_buf *out);
-/* All items, as a list. */
+/* Appends all items as a list. */
 void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* A call of a model with what it was sent; number from 1 to r->n_calls. */
+/* Appends a model call with its messages. number: from 1 to r->n_calls. */
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
                            pdl_buf *out);
-/* When each call began and ended: {"items": [{"call", "start", "end", "tokens", "cost"}], "total"},
- * in microseconds after the run began; at most n. */
+/* Appends when each call began and ended: {"items": [{"call", "start", "end", "tokens", "cost"}],
+ * "total"}, in microseconds after the run began; at most n. */
 void pdl_reading_json_calls(const pdl_reading *r, uint32_t n, pdl_buf *out);
 
 #endif

@@ -42,7 +42,7 @@ static void put_count(uint64_t n, const char *one, const char *many, pdl_buf *ou
     pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* The next part of a list begins, unless it is the first. */
+/* Appends the separator before every part of a list but the first. */
 static void put_between(size_t start, pdl_str between, pdl_buf *out) {
     if (out->len > start) pdl_buf_put(out, between);
 }
@@ -59,8 +59,8 @@ static void put_took(const pdl_digest *g, pdl_str before, pdl_buf *out) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* The end of the sequence that begins with the escape character at i: of a command to a terminal,
- * of a title or link (up to BEL or ESC \), or of two characters. */
+/* Returns the end of the sequence that begins with the escape character at i: a command to a
+ * terminal, a title or link (up to BEL or ESC \), or two characters. */
 static size_t escape_end(pdl_str s, size_t i) {
     char kind = ++i < s.n ? s.p[i] : 0;
     if (kind == '[') {
@@ -139,7 +139,7 @@ static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
         pdl_box_print(r->doc, box, out);
 }
 
-/* The others say it by what is inside of them. */
+/* Returns true for items that show their result; others show the items inside of them. */
 static bool has_result_as_text(pdl_shape s) {
     return s != PDL_SHAPE_work && s != PDL_SHAPE_setup && s != PDL_SHAPE_loop &&
            s != PDL_SHAPE_map && s != PDL_SHAPE_turn;
@@ -178,7 +178,7 @@ static size_t count_words(pdl_str s) {
 
 /* --- titles of items -------------------------------------------------------------------------- */
 
-/* How many turns the work has, those of a long loop in it included. */
+/* Returns how many turns the work has, with those inside of a long loop. */
 static uint32_t count_turns(const pdl_reading *r, uint32_t i) {
     const pdl_item *x = &r->items.p[i];
     uint32_t n = 0, k = i + 1;
@@ -238,8 +238,8 @@ static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     }
 }
 
-/* A value; one that holds functions, which a trace writes with all that they are made of, by its
- * size. */
+/* Appends a value. One that holds functions is described by its size, since a trace writes all
+ * parts of a function. */
 static void put_plain(pdl_vref v, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
     put_value(v, &text);
@@ -359,7 +359,7 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 
 /* --- the head of the document ----------------------------------------------------------------- */
 
-/* The comment with which the program begins, its lines joined by spaces. */
+/* Appends the comment at the beginning of the program, with its lines joined by spaces. */
 static void put_comment(pdl_str program, pdl_buf *out) {
     while (program.n) {
         size_t end = pdl_str_find(program, PDL_STR("\n"), 0);
@@ -378,7 +378,7 @@ static void put_comment(pdl_str program, pdl_buf *out) {
     }
 }
 
-/* Up to the end of its first sentence; a long one up to its colon. */
+/* Returns the first sentence; of a long one the text before its colon. */
 static pdl_str first_sentence(pdl_str s) {
     size_t end = pdl_str_find(s, PDL_STR(". "), 0), colon = pdl_str_find(s, PDL_STR(": "), 0);
     size_t line = pdl_str_find(s, PDL_STR("\n"), 0);
@@ -389,7 +389,7 @@ static pdl_str first_sentence(pdl_str s) {
     return s;
 }
 
-/* A program that was written from the trace has no comments, and no file. */
+/* Returns the name of the program's file; empty for a program that was made from the trace. */
 static pdl_str file_of(const pdl_view_source *s) {
     return pdl_file_name(s->files.p[0].name);
 }
@@ -414,7 +414,7 @@ static double number_of(pdl_vref v) {
     return pdl_is(v, PDL_V_INT) ? (double)pdl_int_of(v) : 0;
 }
 
-/* Adds up the tokens and the cost of all calls, as far as the trace says them. */
+/* Appends the tokens and the cost of all calls, as far as the trace has them. */
 static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_buf *out) {
     int64_t in = 0, made = 0;
     double cost = 0;

@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* Lists and dicts of expressions inside of each other; deeper ones are not examined. */
+/* nested lists and dicts that are searched for expressions */
 enum { DEEPEST = 16 };
-/* Works that one name means: more say nothing to a reader. */
+/* works that one name may mean; a reader has no use for more */
 enum { MOST_OF_ONE = 32 };
 
 typedef struct uses_search {
@@ -25,7 +25,7 @@ static void find_name(const search *s, pdl_str name) {
         s->found(s->user, s->u->links.p[i - 1].work);
 }
 
-/* A word of letters, digits and _ may be a name, outside of quotes or inside. */
+/* Finds names: every word of letters, digits and _, also inside quotes, may be one. */
 static void find_words(const search *s, pdl_str text) {
     const char *p = text.p, *end = text.p + text.n, *start = NULL;
     while (p < end) {
@@ -48,7 +48,7 @@ static void find_in_template(const search *s, pdl_str text) {
     if (at != PDL_NOT_FOUND) find_words(s, pdl_str_sub(text, at, text.n));
 }
 
-/* Python and templates have the variables of the program by their names. */
+/* Finds names in code, because Python and templates see the variables of the program. */
 static void find_in_code(const search *s, pdl_vref block) {
     pdl_vref code = pdl_dict_getz(block, "code");
     if (!pdl_text_is(pdl_dict_getz(block, "kind"), "code")) return;
@@ -56,7 +56,7 @@ static void find_in_code(const search *s, pdl_vref block) {
     if (pdl_is_str(code)) find_words(s, pdl_str_get(code));
 }
 
-/* C depth: DEEPEST. */
+/* Finds names in a value. Recursion is limited to DEEPEST. */
 static void find_in_value(const search *s, pdl_vref v, unsigned depth) {
     if (depth > DEEPEST) return;
     if (pdl_is_str(v)) find_in_template(s, pdl_str_get(v));
@@ -95,7 +95,7 @@ void pdl_uses_define(pdl_uses *u, pdl_str name, uint32_t work) {
 
 typedef struct following {
     pdl_uses *u;
-    uint32_t first; /* the newest link, + 1 */
+    uint32_t first; /* number of the newest link + 1 */
     PDL_VEC(uint32_t) works;
 } following;
 

@@ -9,23 +9,23 @@
 #include "base/vec.h"
 #include "viewer/doc.h"
 
-/* One work that a name means, and the next one of the same name as a number + 1; 0: none. */
+/* A work that a name means. next: number + 1 of the next link of the same name; 0 without one. */
 typedef struct pdl_uses_link {
     uint32_t work, next;
 } pdl_uses_link;
 
 /* All-zero is empty. */
 typedef struct pdl_uses {
-    pdl_map names; /* name -> its first link as a number + 1 */
+    pdl_map names; /* maps a name to the number + 1 of its first link */
     PDL_VEC(pdl_uses_link) links;
 } pdl_uses;
 
-/* From now on name (which must outlive u) means this work alone. */
+/* From now on the name (which must outlive u) means only this work. */
 void pdl_uses_define(pdl_uses *u, pdl_str name, uint32_t work);
-/* From now on name means what the expressions of this block use. */
+/* From now on the name means the works that the expressions of this block use. */
 void pdl_uses_follow(pdl_uses *u, pdl_str name, pdl_vref block);
-/* Calls found(user, work) for what the expressions of the block use; the same work may come more
- * than once. The blocks in it are not examined. */
+/* Calls found(user, work) for each work that the expressions of the block use, perhaps several
+ * times. Blocks inside of it are not searched. */
 void pdl_uses_find(const pdl_uses *u, pdl_vref block, void (*found)(void *user, uint32_t work),
                    void *user);
 void pdl_uses_fini(pdl_uses *u);

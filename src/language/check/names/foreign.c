@@ -87,8 +87,8 @@ static size_t expression_end(pdl_str s, size_t from) {
     return i;
 }
 
-/* Returns true for a variable of the program. Names that the interpreter predefines do not count.
- * */
+/* Returns true for a variable of the program. Names that the interpreter predefines do not
+ * count. */
 static bool is_variable(const pdl_checker *c, pdl_str name) {
     const pdl_binding *b = pdl_scope_binding(&c->scope, name);
     return b && b->def.kind != PDL_DEF_PREDEFINED;

@@ -217,8 +217,8 @@ static void check_quotes(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-/* Reports a text in place of a name that cannot be a name in an expression: my-var, my var, ${ x }.
- * */
+/* Reports a text in place of a name that cannot be a name in an expression: my-var, my var, ${ x
+ * }. */
 void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark) {
     bool ok = s.n && !is_digit(s.p[0]);
     for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));
