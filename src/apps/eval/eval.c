@@ -164,7 +164,7 @@ static bool read_data(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* The row at this place of the order. */
+/* Stores the row at a position of the order. */
 static bool data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err) {
     return pdl_json_read(pdl_str_of(e->rows.p[e->order.p[at]]), 0, out, NULL, err);
 }
@@ -200,13 +200,15 @@ typedef struct eval_stage {
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const pdl_str *columns; /* with these a judge is checked before its table exists */
+    const pdl_str *columns; /* columns with which a judge is checked before its table exists */
     size_t n_columns;
-    const char *role;         /* begins the names of draws */
-    const eval_scores *asked; /* a judge is asked about those that did not fail; NULL: a program */
+    const char *role;         /* first part of the names of draws */
+    /* for a judge: scores, negative for failed answers, which it does not get; or NULL */
+    const eval_scores *asked;
 } stage;
 
-/* The numbers of the answers to which the rows of a stage belong: draws are named after them. */
+/* The state for naming draws, which are named after the answers to which the rows of a stage
+ * belong. */
 typedef struct eval_drawing {
     const evaluation *e;
     const stage *g;
@@ -396,7 +398,7 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     return true;
 }
 
-/* Where no answer could be judged, there is nothing to be said of the program. */
+/* Fails when no answer could be judged, because nothing is then known about the program. */
 static bool any_judged(const evaluation *e, const eval_scores *s, size_t earlier, uint64_t asked,
                        pdl_err *err) {
     if (!asked || s->faults.n - earlier < asked) return true;
@@ -407,7 +409,7 @@ static bool any_judged(const evaluation *e, const eval_scores *s, size_t earlier
     return false;
 }
 
-/* t NULL: a judge program is only examined. */
+/* Runs the judge. t NULL: its program is only checked. */
 static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask, const char *score,
                       pdl_batch_totals *t, pdl_err *err) {
     pdl_str columns[sizeof judged / sizeof *judged];
@@ -469,8 +471,8 @@ static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref plac
 
 static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
 
-/* Stores the reason and the place of a failed answer: that of the program, or of its judge. Both
- * are owned, null when it did not fail. */
+/* Stores the reason and the place of a failed answer, from the program or its judge. Both are
+ * owned, and null for an answer that did not fail. */
 static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
     bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
     const eval_fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
@@ -605,9 +607,10 @@ static bool evaluate_wave(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* Waves grow with what was asked: so little is paid for after the decision, and the pauses at the
- * end of each, in which fewer calls are open, are few. How many rows are asked depends on neither
- * --jobs nor the order of replies. */
+/* Asks in waves until the verdict is there. A wave grows with the number of rows asked before:
+ * waves must be small, because rows after the decision are paid for in vain, and few, because calls
+ * pause at the end of each. The number of rows depends on neither --jobs nor the order of
+ * replies. */
 static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
     enum { LEAST = 10, SHARE = 10 };
     pdl_eval_verdict_begin(&e->verdict, e->o->difference);
@@ -637,7 +640,8 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
     return true;
 }
 
-/* Rows are a sample of the rows there could be only in random order: tables are sorted. */
+/* Shuffles the rows for --until, because rows of a sorted table are a random sample only in random
+ * order. */
 static void shuffle(evaluation *e) {
     pdl_rand r;
     pdl_rand_seed(&r, e->o->seed);

@@ -19,11 +19,13 @@ typedef struct pdl_eval_options {
     pdl_str expect; /* column of the right answers; empty: none, a judge then decides alone */
     pdl_str judge;  /* file of a program; empty: the metric */
     pdl_str metric; /* exact, numeric or contains */
-    uint64_t samples, pass; /* 1 and 1 where not given */
-    bool until_decided;     /* against is there: rows in random order, until one is better */
-    double difference;      /* below 1; smaller ones count as equal; 0: any counts */
+    uint64_t samples, pass; /* 1 and 1 when they are not given */
+    /* needs `against`: rows are asked in random order, until one program is better */
+    bool until_decided;
+    /* below 1; a smaller difference counts as equal; 0: every difference counts */
+    double difference;
     uint64_t seed;          /* shuffles the rows */
-    uint64_t limit, sample; /* how many rows; 0: all */
+    uint64_t limit, sample; /* maximum number of rows; 0: all */
     pdl_str output;         /* JSONL of all rows with their score; empty: none */
     pdl_str junit;          /* file; empty: none */
     const pdl_batch_map *map;

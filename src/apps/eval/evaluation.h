@@ -15,20 +15,20 @@
 #include "eval/junit.h"
 #include "eval/verdict.h"
 
-/* An answer whose judge failed; error and place are owned, place NULL where it is not known. */
+/* An answer whose judge failed. error and place are owned; place is NULL when it is unknown. */
 typedef struct eval_fault {
     size_t answer;
     char *error, *place;
 } eval_fault;
 
-/* One program's answers: a score for each row and sample, negative where it failed. */
+/* The answers of one program: a score for each row and sample, negative for a failed answer. */
 typedef struct eval_scores {
     PDL_VEC(double) of;
     uint64_t failed;
     PDL_VEC(eval_fault) faults; /* in the order of the answers */
     PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
-    char *first;             /* where and why the first answer failed; owned; NULL: none did */
-    pdl_batch_totals totals; /* only what was used */
+    char *first;     /* place and reason of the first failed answer; owned; NULL when none failed */
+    pdl_batch_totals totals; /* only the use is filled */
 } eval_scores;
 
 typedef struct evaluation {
@@ -37,8 +37,8 @@ typedef struct evaluation {
     PDL_VEC(char *) rows;   /* the data as JSON, one for each row; owned */
     PDL_VEC(size_t) order;  /* the rows in the order in which they are asked */
     size_t from, n;         /* the wave that is asked now: n rows of the order, beginning here */
-    size_t done;            /* so many rows of the order have all their scores */
-    size_t decided;         /* so many were needed for the verdict */
+    size_t done;            /* number of rows of the order that have all their scores */
+    size_t decided;         /* number of rows of the order that the verdict needed */
     bool spent;             /* the budget ended it before the verdict */
     pdl_eval_verdict verdict;
     eval_scores of[2];
@@ -47,12 +47,12 @@ typedef struct evaluation {
     pdl_budget *budget; /* programs and judge share it; NULL: none */
 } evaluation;
 
-/* From this score on an answer counts as right. */
+/* The score from which on an answer counts as right. */
 enum { PDL_EVAL_RIGHT_PERCENT = 50 };
 static inline bool pdl_eval_is_right(double score) { return score * 100 >= PDL_EVAL_RIGHT_PERCENT; }
-/* The difference of the mean scores that the two programs got for a row of the order. */
+/* Returns the difference of the mean scores that the two programs got for a row of the order. */
 double pdl_eval_difference(const evaluation *e, size_t at);
-/* The result, a dict; the caller owns it. */
+/* Returns the result, an owned dict. */
 pdl_val pdl_eval_result(const evaluation *e);
 
 #endif

@@ -168,7 +168,7 @@ static void succeed(work *w) {
     pdl_err_fini(&err);
 }
 
-/* Returns the size of a request, 0 when it came as a line, which was freed. */
+/* Returns the size of a request; 0 for a request that was a line, since the line was freed. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {

@@ -18,7 +18,7 @@
 
 struct keyed {
     work *owner; /* NULL until it is started */
-    keyed *next; /* list of all of the server */
+    keyed *next; /* the next one in the list of the server */
     pdl_buf key; /* token, path and model of the request, and the key of the client */
     pdl_buf body;
     pdl_durable **runs; /* journal of each choice */

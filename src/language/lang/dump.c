@@ -171,7 +171,8 @@ DUMP(words) {
     return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
 }
 
-/* Fields of one kind are here: output only. */
+/* Dumps a common field as it is written. Fields of this form that only one kind has are output, so
+ * they are left out. */
 DUMP(as_written) {
     bool is_written = x->f->kind < 0 && POINTER(pdl_node);
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();

@@ -304,8 +304,7 @@ static void list_kinds(pdl_buf *out) {
     for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
 }
 
-/* Adds a hint that is true of each mapping that is no block, whether it should be data or a
- * block. */
+/* Adds a hint that helps whether the mapping was meant as data or as a block. */
 static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf b = PDL_BUF;
     if (n->n && pdl_node_is_str(n->pairs[0].key) &&
@@ -417,8 +416,8 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
     return known || !n->n;
 }
 
-/* Returns the form of a kind that a mapping has; NULL when a problem was reported, or is reported
- * with the field. The rows are FORM of blocks.def (spec syntax 2.1). */
+/* Returns the form of a kind that a mapping has. Returns NULL after a problem was reported, or when
+ * one will be reported with the field. The rows are FORM of blocks.def (spec syntax 2.1). */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);

@@ -608,8 +608,8 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
 
 /* --- for (2.10 repeat) ------------------------------------------------------------------------ */
 
-/* Helps with a block in place of a list. Whether it is one is only known of an object that is
- * written in the program. */
+/* Helps with a block in place of a list. Only an object in the program shows whether it is a
+ * block. */
 static const char *for_advice(const pdl_node *n) {
     const pdl_node *data = pdl_node_find(n, PDL_STR("data"), NULL);
     const pdl_node *array = pdl_node_find(n, PDL_STR("array"), NULL);

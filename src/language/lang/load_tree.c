@@ -146,8 +146,8 @@ static const pdl_node *raw_data(const pdl_node *n) {
                : NULL;
 }
 
-/* Reads a part without parts: returns true and *out. Any other part becomes the innermost open
- * branch. */
+/* Reads a part that has no parts, stores it in *out and returns true. Any other part becomes the
+ * innermost open branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
     if (!pdl_loader_spend(l, n)) return true;
@@ -209,7 +209,8 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
 }
 
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    n = pdl_loader_recorded(n); /* inside of it such a mapping is plain data */
+    /* only the whole value may be a recorded expression; inside, such a mapping is data */
+    n = pdl_loader_recorded(n);
     return as_tree(l, n, loc, read_part(l, n, loc));
 }
 

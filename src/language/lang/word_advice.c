@@ -224,7 +224,8 @@ static const struct {
     {NONE, "command", SHELL_FORM},
 };
 
-/* Keys of a smaller object, for objects that have the key that is meant. */
+/* Wrong keys of objects inside of blocks. A row applies to an object whose keys include the key
+ * that is meant. */
 static const struct {
     const char *meant, *word, *hint;
 } parts[] = {

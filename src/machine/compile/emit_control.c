@@ -220,7 +220,8 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     }
     if (join->kind == PDL_JOIN_TEXT && (join->with.n || !pdl_is_absent(info->role))) {
         uint32_t sep = pdl_emit_add_const(e, pdl_text(join->with));
-        emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
+        /* prints the separator and adds it to the text, except before the first iteration */
+        emit_FOR_SEP(e, sep);
     }
     emit_FOR_BIND(e);
     pdl_emit_block(

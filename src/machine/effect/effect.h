@@ -98,8 +98,8 @@ struct pdl_effect {
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* Labels of the reply besides those of its request: the worlds add to them. */
     pdl_label added_labels;
-    pdl_label control; /* with control: strict, labels of what chose that it happens */
-    /* Labels of what chose the function in which it happens, whatever `control` is. */
+    pdl_label control; /* with control: strict, labels of the values that decided to request it */
+    /* Labels of the values that chose the function that requests it, whatever `control` is. */
     pdl_label chosen;
     bool is_trusted;          /* a policy says that its reply lacks the origin of its kind */
     bool is_import;           /* kind source: for `import`, else for `include` */

@@ -28,7 +28,7 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    /* alone: any kind of value; with other kinds: one of them, all parts of which are DATA */
+    /* alone: a value of any kind; with other kinds: a value of such a kind whose parts are DATA */
     DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,
@@ -217,9 +217,8 @@ static pdl_str part_from(pdl_str path, size_t at) {
     return pdl_str_sub(path, at, slash == PDL_NOT_FOUND ? path.n : slash);
 }
 
-/* Returns the offset of the part of path below the folder, or PDL_NOT_FOUND. Either may be written
- * with "./" or doubled slashes, because the machine also has folders from file names in the form
- * that messages print. */
+/* Returns the offset of the part of path below the folder, or PDL_NOT_FOUND. Both may contain "./"
+ * or doubled slashes, because some folders are taken from file names as messages print them. */
 static size_t below(pdl_str path, pdl_str folder) {
     if (pdl_str_starts(path, PDL_STR("/")) != pdl_str_starts(folder, PDL_STR("/")))
         return PDL_NOT_FOUND;

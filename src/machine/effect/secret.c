@@ -358,7 +358,7 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
         note_credentials(s, v);
 }
 
-/* Registers secret parameters. Lists of alternatives are as deep as these names go. */
+/* Registers secret parameters, also in lists of alternatives. Recursion is limited to DEEPEST. */
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
     enum { DEEPEST = 6 };
     if (depth > DEEPEST) return;

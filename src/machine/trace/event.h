@@ -39,8 +39,8 @@ typedef struct pdl_event {
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    /* Blocks: their path with the calls from expressions that led there, as a journal names it;
-     * NULL: no call did, and path says it. */
+    /* Blocks: their path in the form of a journal, with the calls from expressions that led there.
+     * NULL: no call did, and `path` has all of it. */
     pdl_path *place;
     /* piece, reply, decision: the path of the block that made the request; NULL: unknown. */
     pdl_path *caller;
@@ -56,7 +56,8 @@ typedef struct pdl_event {
     uint32_t number;
     pdl_look look;
     bool library; /* block_begin: the block is in a module of the library, or of a tool server */
-    /* block_begin: as library, and the call of the function around it came from outside */
+    /* block_begin: `library` is set, and the function around the block was called from outside the
+     * library */
     bool entered;
     /* block_begin: the body of the function `key` of the program, which a library called */
     bool tool;

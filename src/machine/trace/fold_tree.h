@@ -17,7 +17,7 @@
 /* These are facts of the body of a function that an expression called. */
 #define FOLD_CALL_NAME "pdl__call"
 #define FOLD_CALL_ARGS "pdl__call_args"
-/* A call that --verbose calls a tool: the name of the function. */
+/* The name of the function, for a call that --verbose shows as the call of a tool. */
 #define FOLD_TOOL "pdl__tool"
 /* The value that a parser made out of the result. */
 #define FOLD_PARSED "pdl__parsed"

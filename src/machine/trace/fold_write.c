@@ -162,7 +162,7 @@ static bool is_putting_together(pdl_block_kind k) {
     return kinds[k];
 }
 
-/* Returns true when nothing is known of n and its parts but their joint result. */
+/* Returns true when the trace has no facts about n and its parts but their joint result. */
 static bool is_plain(const pdl_fold *f, const fold_node *n) {
     const pdl_block *b = n->block;
     if (f->whole || f->put_label || n->failure || n->part_failed || n->calls.begun) return false;

@@ -50,7 +50,9 @@ typedef struct budget_world {
     pdl_budget_world_options opt;
     list waiting, going;
     list *passing;        /* the list that is being walked; NULL when none is */
-    bool retrying, again; /* waiting effects are being reconsidered; and must be once more */
+    /* retrying: waiting effects are being reconsidered; again: they must be reconsidered once
+     * more */
+    bool retrying, again;
 } budget_world;
 
 /* --- lists ------------------------------------------------------------------------------------ */

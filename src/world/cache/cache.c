@@ -50,7 +50,7 @@ typedef struct hit {
 struct pdl_cache {
     pdl_world world;
     pdl_cache_view own;
-    pdl_cache_view_fn *split; /* NULL: all effects count in own */
+    pdl_cache_view_fn *split; /* returns the view of an effect; NULL: all effects belong to `own` */
     void *split_user;
     pdl_world *behind;
     cachefile *file;
@@ -127,7 +127,8 @@ static void forget(miss *m) {
     pdl_free(m);
 }
 
-/* The answer without how it came about: who gets it from here did not wait, nor try again. */
+/* Returns the reply without the facts about waits and attempts, which do not apply to a reader of
+ * the cache. */
 static pdl_val kept_part(pdl_vref reply) {
     static const char *const names[] = {"waited", "attempts"};
     pdl_val v = pdl_keep(reply);

@@ -71,7 +71,7 @@ static bool on_column(void *user, sql *q, sql_row *row) {
     return true;
 }
 
-/* Returns a name of the number that no column has; NULL when there is none. */
+/* Returns a name for the row's number that no column has; NULL when columns have all of them. */
 static const char *free_rowid(const bool taken[ROWIDS]) {
     for (size_t i = 0; i < ROWIDS; i++)
         if (!taken[i]) return rowids[i];

@@ -235,7 +235,8 @@ static const pdl_ty *item_of_value(pdl_arena *a, const pdl_ty *t, pdl_vref key) 
     return item ? item : if_undefined(a, missing);
 }
 
-/* Returns the type of an index that a list of a known length does not have. */
+/* Returns the undefined type when the key is an index beyond the known length of a list; else
+ * NULL. */
 static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) {
     int64_t i;
     if (!t->sized || !pdl_int_get(key, &i)) return NULL;

@@ -39,7 +39,7 @@ static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
     return pdl_store_each_file(d->file.store, on_file, k, err);
 }
 
-/* Finds a file that is open in the middle of what earlier processes wrote. */
+/* Returns the index in open_files of a file that an earlier process left open, or their number. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
     while (i < d->match.open_files.n && !pdl_str_is(path, d->match.open_files.p[i])) i++;
