@@ -276,7 +276,7 @@ class Engine:
         def handle(request: _pdl.Request) -> None:
             data = request.data()
             if not pattern.endswith("*") and data["model"] != pattern:
-                request.decline()  # its name only begins like this
+                request.decline()  # only the beginning of its name matches
                 return
             given = {k: data[k] for k in ModelRequest.__slots__ if k in data}
             self._give(request, f(ModelRequest(**given)))

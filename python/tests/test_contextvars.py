@@ -10,7 +10,7 @@ WHO = contextvars.ContextVar("who", default="nobody")
 
 
 class Teller:
-    """An object whose every use says whose context variables there are."""
+    """An object that notes, at every use, whose context variables are current."""
 
     def __init__(self, said):
         self.said = said

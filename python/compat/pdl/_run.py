@@ -70,7 +70,7 @@ def engine() -> Engine:
 
 
 class Source:
-    """The text of a program, which counts as long as its blocks are still those that were read from it."""
+    """The text of a program. It is used while the blocks are those that were read from it, and ignored once they have changed."""
 
     def __init__(self, text: str, file: str, prog: Any) -> None:
         self.text, self.file, self.tree = text, file, plain(prog)

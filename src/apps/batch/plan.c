@@ -212,7 +212,7 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-/* Returns the separator in a header that is one cell, as --separator takes it; or NULL. */
+/* Returns another separator that a header of one cell has, as --separator takes it; or NULL. */
 static const char *other_separator(pdl_str header) {
     static const struct {
         const char *byte, *word;

@@ -31,7 +31,7 @@ typedef struct batch_window {
     writer *writer;
     pdl_code *code;
     pdl_val variables;      /* variables of all rows */
-    const pdl_str *columns; /* columns that the output has, n_columns; NULL: any */
+    const pdl_str *columns; /* the n_columns columns of the output; NULL: any */
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
     flight *flights;

@@ -66,7 +66,7 @@ typedef struct work {
     uint32_t n, n_over;
     struct keyed *keyed; /* set for a durable request with an Idempotency-Key: keyed.h */
     pdl_timer *limit;    /* time limit of the whole request */
-    pdl_timer *silence;  /* for an answer in pieces */
+    pdl_timer *silence;  /* begins an answer in pieces that has no text yet */
     char id[40];
     int64_t created;
     bool stream, wants_usage;

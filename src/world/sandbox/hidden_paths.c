@@ -182,9 +182,9 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
     return ok ? WALK_DONE : WALK_TOO_MANY_MASKED;
 }
 
-/* Handles a folder that cannot be read here, and so cannot be read inside. Two cases differ: a path
- * may only be too long; and a folder that may be written by its owner could be opened by him, so it
- * is masked. */
+/* Handles a folder that cannot be read. It cannot be read inside either, with two exceptions: a
+ * path may only be too long; and code inside could make the user's own folder readable, if it may
+ * write there, so such a folder is masked. */
 static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
     struct stat st;
     if (errno == ENAMETOOLONG) return WALK_TOO_DEEP;

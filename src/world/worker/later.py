@@ -147,7 +147,7 @@ def _interrupt(thread):
 def _attempt(f, otherwise):
     try:
         return f()
-    except Exception:  # whatever an object does when it is examined is no failure of the block
+    except Exception:  # an object that fails when it is examined does not fail the block
         return otherwise
 
 

@@ -47,7 +47,7 @@ def _cells(f):
 
 
 def _parts_of(o, t, depth, left):
-    """What may change in an object while it stays the same one; None: nothing that can be seen."""
+    """Returns the parts of an object that may change while it stays the same object; None when it has no visible parts."""
     if t is dict or isinstance(o, (collections.OrderedDict, collections.defaultdict, collections.Counter)):
         return [(_describe(k, depth, left), _describe(v, depth, left)) for k, v in list(o.items())]
     if t in (list, tuple, collections.deque):

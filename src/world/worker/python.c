@@ -502,7 +502,7 @@ static void on_msg(void *user, pdl_str bytes) {
     bool fed = pdl_frame_feed(&w->frame, bytes, on_message, w, &err);
     bool ok = begins_message(&w->frame, &err) && fed;
     if (w->proc)
-        pdl_proc_drain_errors(w->proc); /* the run may end with its last message */
+        pdl_proc_drain_errors(w->proc); /* now, as this message may end the run */
     if (ok) return;
     /* The stream cannot be trusted any more. The end of the process fails the jobs. */
     if (w->broken.kind == PDL_E_NONE)

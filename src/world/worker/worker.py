@@ -127,7 +127,7 @@ _cancelled = set()  # blocks that the run cancelled
 
 
 def _dispatch(m, early=False):
-    """early: a request may wait until the main thread is idle or waits."""
+    """Handles a message. early: a request is queued until the main thread is idle or waits."""
     t = m["t"]
     if t == "answer":
         _answers[m["id"]] = m
@@ -199,7 +199,7 @@ def _question(block, message, key):
         _send(message)
         with _cond:
             while _requests and not _state.idle:
-                _dispatch(_requests.popleft())  # the main thread is not idle: they get threads
+                _dispatch(_requests.popleft())  # the main thread is not idle, so each request gets a thread
         return _wait(key)
     finally:
         if mine:
@@ -644,19 +644,19 @@ def _run_python(m):
     except BaseException as e:
         if isinstance(e, MemoryError):
             _free(e, env)
-            bytes(_NEXT_BLOCK)  # what is still held elsewhere would fail the next one: this process ends then
+            bytes(_NEXT_BLOCK)  # fails if the next block would have no memory either; this process then ends
         _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
 
 
 def _free(e, env):
-    """What a block holds that ended for want of memory: its error could not be reported, nor another block run."""
+    """Frees what a block that ran out of memory still holds, so that its error can be reported and the next block can run."""
     tb = e.__traceback__
     while tb is not None:
         try:
             tb.tb_frame.clear()
         except RuntimeError:
-            pass  # it is this call's
+            pass  # the frame of this call
         tb = tb.tb_next
     env.clear()
 

@@ -389,7 +389,7 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
-/* An option of runs that is given where nothing is run; NULL: none is. */
+/* Returns an option of runs that is given although nothing is run; NULL without one. */
 static const char *idle_option(const arguments *a) {
     static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
                                      OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,

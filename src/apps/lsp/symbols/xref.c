@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_INCLUDES = 32 }; /* how many files deep an include is followed */
+enum { MOST_INCLUDES = 32 }; /* depth up to which included files are followed */
 
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f) {
     if (f->looked_up == s->revision + 1) return f->doc;

@@ -17,7 +17,7 @@ static_assert(_Generic((sig_atomic_t)0, int : 1, default : 0),
 
 static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;
-static _Thread_local pdl_err why; /* why a walk was cancelled */
+static _Thread_local pdl_err why; /* the reason why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
 
 static atomic_long looks_left; /* checks left before the process gets a signal; 0: it gets none */

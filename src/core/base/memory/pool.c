@@ -67,7 +67,7 @@ typedef struct slab {
 typedef struct region {
     pdl_pool *pool;
     uint32_t vacant;
-    struct region *next, *prev; /* all of the pool */
+    struct region *next, *prev; /* list of all regions of the pool */
     slab slabs[SLABS];
 } region;
 

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 enum {
-    HEAP_LIMIT_KB = 256 * 1024, /* for backtracking points of one match */
+    HEAP_LIMIT_KB = 256 * 1024, /* memory for the backtracking points of one match */
     /* above the limit of the translator, which adds a few groups */
     NEST_LIMIT = 250,
 };
