@@ -55,7 +55,8 @@ typedef struct {
 /* The walk of this thread that is in progress. A value that a fini drops is added to it instead of
  * recursing. */
 static _Thread_local walk *active;
-static walk no_more; /* an empty walk that replaces it once nothing is released any more */
+/* replaces the active walk when nothing is to be released any more; always empty */
+static walk no_more;
 
 static bool walk_grow(walk *w) {
     size_t cap = w->cap + w->cap / 2;

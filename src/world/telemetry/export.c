@@ -315,8 +315,9 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     return true;
 }
 
-/* Sends the rest. The end of a run waits no longer than this for a collector; for one that has
- * named a time to send again, until then. */
+/* Sends the remaining spans. The end of a run waits PDL_OTLP_LAST_MS for a collector. If the
+ * collector has named a time to send again, the wait begins then, unless it would end after
+ * MOST_LAST_MS. */
 static void send_last(pdl_otlp *o) {
     const uint64_t last = (uint64_t)PDL_OTLP_LAST_MS * 1000000,
                    most = (uint64_t)MOST_LAST_MS * 1000000;

@@ -38,7 +38,7 @@ struct pdl_otlp {
     otlp_config config;
     pdl_loop *loop; /* separate loop; NULL until the first batch */
     struct pdl_http *http;
-    pdl_watch *watch; /* watches the separate loop on that of the runs */
+    pdl_watch *watch; /* reports on the loop of the runs that the separate loop is ready */
     pdl_timer *timer; /* on the loop of the runs: when the separate loop must be stepped */
     pdl_buf batch;    /* spans that were not sent, after the head of the message */
     size_t n_batch;

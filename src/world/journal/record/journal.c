@@ -108,9 +108,9 @@ static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     return pdl_text_of_buf(&b);
 }
 
-/* Changes the path in a message about the file that e requests: a message has the path as this
- * run writes it, which depends on where the run was started; the recording has it as in its
- * requests. */
+/* Replaces the path in a message about the file that e requests. A message has the path as this run
+ * shows it, which depends on the folder where the run was started; a recording has the path of the
+ * request. */
 static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, bool record) {
     pdl_vref path = pdl_dict_getz(e->request, "path"), shown = pdl_dict_getz(e->request, "shown");
     if (!pdl_is_str(path)) return pdl_text(text);
