@@ -64,7 +64,7 @@ const CHECKS = {
     const before = await frame.locator("body").innerText();
     await piece.click();
     await until(async () => (await frame.locator("body").innerText()) !== before);
-    expect(/Place\s+text\.1\.model/.test(await frame.locator("body").innerText()), "the click does not show what is known of the box");
+    expect(/Call 1, as it was sent[\s\S]*hello[\s\S]*Reply/.test(await frame.locator("body").innerText()), "the click does not show the call");
     await cell(2).locator("iframe").scrollIntoViewIfNeeded();
   },
   "an error": async () => {

@@ -450,7 +450,7 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
     *r = (pdl_request){
         .hooks = h,
         .e = e,
-        .data = {data},
+        .data = {.v = data},
         .pieces = PDL_BUF,
         .all_pieces = PDL_BUF,
         .answer = pdl_absent(),
