@@ -25,6 +25,7 @@ def built(sources, out):
     return {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in MADE}, ""
 
 
+@pytest.mark.tier("soak")  # two whole builds without a cache: two minutes of the processor
 @pytest.mark.builds
 @pytest.mark.seconds(2400)
 def test_two_builds_are_the_same_bytes(folder):
