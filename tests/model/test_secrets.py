@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Canary keys: one planted in every place where a key can stand, looked for in everything that is written."""
 import base64
+import contextlib
 import http.server
 import json
 import os
@@ -70,7 +71,7 @@ def database(path):
     """All that a journal or cache holds, decoded and not; pieces put together."""
     raw = b"".join(p.read_bytes() for p in path.parent.glob(path.name + "*"))
     text = raw.decode("utf-8", "replace")
-    with sqlite3.connect(str(path)) as db:
+    with contextlib.closing(sqlite3.connect(str(path))) as db:  # closed now: it removes the log, which the next look does, too
         for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
             for row in db.execute("select * from " + table):
                 text += "\n".join(str(x) for x in row) + "\n"

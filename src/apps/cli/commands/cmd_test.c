@@ -144,29 +144,33 @@ static bool read_variables(const arguments *a, pdl_val *out) {
     return ok;
 }
 
+/* Runs all tests and reports them. Returns the exit status. */
+static int run_tests(tester *t, const arguments *a) {
+    if (!a->files.n) run_named(t, PDL_STR("."));
+    for (size_t i = 0; i < a->files.n; i++) run_named(t, a->files.p[i]);
+    int code = write_junit(a, t);
+    if (!t->files && !t->broken) pdl_cli_note("pdl: error: there are no files NAME.test.yaml");
+    if (t->json || t->files) {
+        int unwritten = put_end(t);
+        if (!code) code = unwritten;
+    }
+    if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
+    if (t->broken || !t->files || code == 2) return 2;
+    return t->failed ? 1 : code;
+}
+
 int pdl_cli_cmd_test(const arguments *a) {
     tester t = {.json = a->given[OPT_json], .list = PDL_BUF};
     shared_options limits = {0};
-    int wrong = pdl_cli_shared_options_read(a, &limits, &t.session);
-    if (wrong) return wrong;
     pdl_val variables = pdl_absent();
-    if (!read_variables(a, &variables)) return 2;
+    int code = pdl_cli_shared_options_read(a, &limits, &t.session);
+    if (code) return code;
+    bool ok = read_variables(a, &variables);
     t.session.program.variables = variables;
-    if (!pdl_cli_can_open(a, &t.session)) return 2;
-    if (!can_write_junit(a)) return 2;
-    if (!a->files.n) run_named(&t, PDL_STR("."));
-    for (size_t i = 0; i < a->files.n; i++) run_named(&t, a->files.p[i]);
-    int code = write_junit(a, &t);
-    if (!t.files && !t.broken) pdl_cli_note("pdl: error: there are no files NAME.test.yaml");
-    if (t.json || t.files) {
-        int unwritten = put_end(&t);
-        if (!code) code = unwritten;
-    }
+    code = ok && pdl_cli_can_open(a, &t.session) && can_write_junit(a) ? run_tests(&t, a) : 2;
     pdl_buf_fini(&t.list);
     pdl_junit_fini(&t.junit);
     pdl_cli_shared_options_fini(&limits);
     if (!pdl_is_absent(variables)) pdl_drop(variables);
-    if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
-    if (t.broken || !t.files || code == 2) return 2;
-    return t.failed ? 1 : code;
+    return code;
 }
