@@ -67,6 +67,7 @@ SUITES = [
 LATER = {
     "tests/unit/worker": "test",                     # they start and kill processes of Python: half the time of all unit tests
     "tests/unit/value/test_int.c": "test",           # integers at the limit of their size
+    "tests/unit/eval/test_verdict.c": "test",        # ten thousand simulated evaluations
     "tests/cli/api/explain_most_calls.test": "test",
     "tests/cli/check/check_stops_calls.test": "test",
     "tests/cli/viewer/endless_view.test": "test",
