@@ -6,6 +6,7 @@ import random
 import time
 
 from ..batch.kit import jsonl, t
+from .test_eval import near, wilson
 
 ASK = "lastOf:\n- ${ question }\n- model: openai/m\n"
 SAME = jsonl([{"question": "q", "answer": "a"}] * 6)
@@ -135,6 +136,8 @@ def test_until_decided():
     v, r = verdict("new.pdl", "old.pdl")
     t.check("better, before the table ends", v["is"] == "better" and 5 < v["rows"] < 100 and v["of"] == 200 and v["interval"][0] > 0 and asked() < 150, v, asked())
     t.check("the table has what was asked", r["programs"][0]["rows"] * 2 == asked() and r["programs"][0]["right"] + r["programs"][1]["right"] == asked() / 2, r)
+    p = r["programs"][0]
+    t.check("the interval is of the rows that were asked", all(near(a, b) for a, b in zip(p["interval"], wilson(p["pass"], p["rows"]))), p)
     same = [verdict("new.pdl", "old.pdl", "--jobs", jobs)[0] for jobs in ("1", "50")]
     t.check("the same under every --jobs", same == [v, v], same)
     t.check("another seed, another order", verdict("new.pdl", "old.pdl", "--seed", "5")[0]["is"] == "better")

@@ -469,15 +469,13 @@ static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref plac
     s->first = pdl_buf_take(&b);
 }
 
-static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
-
 /* Stores the reason and the place of a failed answer, from the program or its judge. Both are
  * owned, and null for an answer that did not fail. */
 static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
     bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
     const eval_fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
-    *why = f ? text_or_null(f->error) : pdl_keep(pdl_dict_getz(said, "error"));
-    *place = f ? text_or_null(f->place) : pdl_keep(pdl_dict_getz(said, "place"));
+    *why = f ? pdl_eval_text_or_null(f->error) : pdl_keep(pdl_dict_getz(said, "error"));
+    *place = f ? pdl_eval_text_or_null(f->place) : pdl_keep(pdl_dict_getz(said, "place"));
 }
 
 /* Writes a line of --output and a case of --junit. */
@@ -511,7 +509,7 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
         row = pdl_dict_putz(row, "place", pdl_keep(place));
         row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
         row = pdl_dict_putz(row, "right", pdl_bool(pdl_eval_is_right(score)));
-        row = pdl_dict_putz(row, "feedback", text_or_null(feedback));
+        row = pdl_dict_putz(row, "feedback", pdl_eval_text_or_null(feedback));
         ok = put_json(row, &e->lines, err);
     }
     pdl_drop(row);

@@ -10,11 +10,7 @@
 
 #include "base/banned.h"
 
-static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
-
-static pdl_val interval(double part, double n) {
-    double low, high;
-    pdl_eval_wilson(part, n, &low, &high);
+static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
@@ -35,30 +31,32 @@ static pdl_val flaky(const evaluation *e, const eval_scores *s) {
 }
 
 static pdl_val program_result(const evaluation *e, pdl_str program, const eval_scores *s) {
-    uint64_t right = 0;
-    double sum = 0, pass = 0, n = (double)(e->done * e->o->samples);
+    uint64_t right = 0, failed = 0;
+    double sum = 0, pass = 0, n = (double)(e->done * e->o->samples), low, high;
     for (size_t i = 0; i < e->done; i++) {
         uint64_t c = 0;
         for (size_t j = 0; j < e->o->samples; j++) {
             double score = s->of.p[i * e->o->samples + j];
             c += pdl_eval_is_right(score);
+            failed += score < 0;
             sum += score > 0 ? score : 0;
         }
         right += c;
         pass += pdl_eval_pass(e->o->samples, c, e->o->pass);
     }
     pass /= (double)e->done;
+    pdl_eval_wilson(pass, (double)e->done, &low, &high);
     pdl_val d = pdl_dict_putz(pdl_dict_new(14), "program", pdl_text(program));
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->done));
     d = pdl_dict_putz(d, "samples", pdl_int((int64_t)e->o->samples));
     d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
-    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)s->failed));
-    d = pdl_dict_putz(d, "first_error", text_or_null(s->first));
+    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)failed));
+    d = pdl_dict_putz(d, "first_error", pdl_eval_text_or_null(s->first));
     d = pdl_dict_putz(d, "score", pdl_float(sum / n));
     d = pdl_dict_putz(d, "flaky", flaky(e, s));
     d = pdl_dict_putz(d, "pass_k", pdl_int((int64_t)e->o->pass));
     d = pdl_dict_putz(d, "pass", pdl_float(pass));
-    d = pdl_dict_putz(d, "interval", interval(pass, (double)e->rows.n));
+    d = pdl_dict_putz(d, "interval", interval(low, high));
     d = pdl_dict_putz(d, "calls", pdl_int(s->totals.calls));
     d = pdl_dict_putz(d, "tokens", pdl_int(s->totals.prompt_tokens + s->totals.completion_tokens));
     return pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
@@ -100,8 +98,7 @@ static pdl_val verdict_of(const evaluation *e) {
     v = pdl_dict_putz(v, "of", pdl_int((int64_t)e->rows.n));
     v = pdl_dict_putz(v, "difference", n ? pdl_float(sum / (double)n) : pdl_null());
     v = pdl_dict_putz(v, "budget_spent", pdl_bool(e->spent));
-    pdl_val in = pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
-    v = pdl_dict_putz(v, "interval", in);
+    v = pdl_dict_putz(v, "interval", interval(low, high));
     return pdl_dict_putz(v, "bound", e->o->difference > 0 ? pdl_float(e->o->difference)
                                                           : pdl_null());
 }

@@ -50,6 +50,9 @@ typedef struct evaluation {
 /* The score from which on an answer counts as right. */
 enum { PDL_EVAL_RIGHT_PERCENT = 50 };
 static inline bool pdl_eval_is_right(double score) { return score * 100 >= PDL_EVAL_RIGHT_PERCENT; }
+static inline pdl_val pdl_eval_text_or_null(const char *s) {
+    return s ? pdl_text(pdl_str_of(s)) : pdl_null();
+}
 /* Returns the difference of the mean scores that the two programs got for a row of the order. */
 double pdl_eval_difference(const evaluation *e, size_t at);
 /* Returns the result, an owned dict. */
