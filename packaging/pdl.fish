@@ -316,7 +316,7 @@ complete -c pdl -n '__fish_seen_subcommand_from policy' -l json -d 'print JSON f
 complete -c pdl -n '__fish_seen_subcommand_from new' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from new' -l template -x -a 'chat rag agent batch' -d 'what it does; chat when absent'
 complete -c pdl -n '__fish_seen_subcommand_from mock' -l help -s h -d 'show this help and exit'
-complete -c pdl -n '__fish_seen_subcommand_from mock' -l replies -r -d 'what is answered: a YAML list of texts and of {when, model, reply, times, status, error, retry_after, delay}'
+complete -c pdl -n '__fish_seen_subcommand_from mock' -l replies -r -d 'what is answered: a YAML list of texts and of {when, model, reply, times, status, error, retry_after, delay, logprobs, scores}'
 complete -c pdl -n '__fish_seen_subcommand_from mock' -l strict -d 'take less: check also reports what the reference interpreter would refuse, mock refuses (404) what no item of --replies fits'
 complete -c pdl -n '__fish_seen_subcommand_from mock' -l delay -r -d 'milliseconds before each answer, and between the words of a stream'
 complete -c pdl -n '__fish_seen_subcommand_from mock' -l host -r -d 'address to listen at; 127.0.0.1 when absent'

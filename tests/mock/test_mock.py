@@ -94,6 +94,33 @@ def test_script(folder):
     m.end()
 
 
+def test_numbers(folder):
+    """Log-probabilities of answers, and of texts at the end of a prompt: the longest that fits, in characters, also in a stream."""
+    file = folder / "replies.yaml"
+    file.write_text("""
+- {when: judge, reply: "true", logprobs: {"true": -0.25, "false": -2}}
+- {when: Robot, scores: {" go": -1.5, "t go": -3, " ü": -2}}
+- {when: refused, status: 503, error: later}
+- {when: said, reply: so}
+""")
+    m = Mock("--replies", file)
+    one = m.chat("judge this")[2]["choices"][0]["logprobs"]["content"][0]
+    check("an answer", one["token"] == "true" and one["logprob"] == -0.25 and [t["logprob"] for t in one["top_logprobs"]] == [-0.25, -2], one)
+    r = m.run("call: ${ stdlib.llm_as_judge }\nargs: {model: openai/x, prompt: judge}\n")
+    check("a judge, streamed", r.stdout.startswith("-0.16"), (r.stdout, r.stderr))
+    ask = {"model": "x", "echo": True, "prompt": ["Robot: ü ü", "Robot: not go", "Robot: go", "Robot: stay"]}
+    got = [c["logprobs"] for c in json.loads(m.ask("/v1/completions", ask)[2])["choices"]]
+    check("texts", [(g["token_logprobs"][1], g["text_offset"][1]) for g in got] == [(-2, 8), (-3, 9), (-1.5, 6), (None, 11)], got)
+    r = m.run("model: text-completion-openai/x\ninput: 'Robot:'\nparameters: {score: [' go', ' ü']}\n")
+    check("a program that scores", json.loads(r.stdout.replace("'", '"')) == {"scores": [-1.5, -2.0]}, (r.stdout, r.stderr))
+    r = m.run("model: text-completion-openai/x\ninput: 'said'\n")
+    check("a completion", r.stdout == "so\n", (r.stdout, r.stderr))
+    check("a refusal", m.ask("/v1/completions", {"prompt": "refused"})[0] == 503)
+    for body in [{}, {"prompt": 1, "echo": True}, {"prompt": []}, {"prompt": [1, None]}, {"prompt": "x", "echo": True, "stream": True}]:
+        check("a strange body %s" % body, m.ask("/v1/completions", body)[0] == 200)
+    m.end()
+
+
 def test_streams(folder):
     m = Mock()
     text = m.ask(body={"model": "x", "stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "one two\nthree"}]})[2]
@@ -116,7 +143,7 @@ def test_wrong(folder):
     file = folder / "wrong.yaml"
     for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {when: x}", "neither reply nor status"),
                        ("- {reply: x, times: 0}", "times should be"), ("- {status: 200}", "from 400 to 599"), ("- {reply: x, when: 3}", "when should be a text"),
-                       ("- {reply: x, retry_after: soon}", "seconds"), ("- [", "wrong.yaml:")]:
+                       ("- {reply: x, retry_after: soon}", "seconds"), ("- {scores: {a: b}}", "scores should be log-probabilities"), ("- {reply: x, logprobs: []}", "logprobs should be"), ("- [", "wrong.yaml:")]:
         file.write_text(text)
         r = subprocess.run([PDL, "mock", "--replies", str(file)], capture_output=True, text=True, timeout=20)
         check("wrong %r" % text, r.returncode == 2 and told in r.stderr and r.stderr.count("\n") == 1, (r.returncode, r.stderr))

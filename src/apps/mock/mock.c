@@ -10,11 +10,14 @@
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "io/httpd.h"
+#include "mock/completions.h"
 #include "mock/script.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
+
+#define PATHS "there are /v1/chat/completions, /v1/completions, /v1/embeddings and /v1/models"
 
 enum {
     MAX_BODY = 64 << 20,
@@ -189,6 +192,15 @@ static pdl_val choices_of(const char *name, pdl_val inside, const char *reason) 
     return pdl_list_push(pdl_list_new(1), c);
 }
 
+/* Adds the log-probabilities that the item gives. Takes choices. */
+static pdl_val with_logprobs(const mock_reply *a, pdl_val choices) {
+    if (!a->item || pdl_is_absent(a->item->logprobs)) return choices;
+    pdl_val c = pdl_keep(pdl_list_at(choices, 0));
+    pdl_drop(choices);
+    c = pdl_dict_putz(c, "logprobs", pdl_mock_logprobs(content_of(a), a->item->logprobs));
+    return pdl_list_push(pdl_list_new(1), c);
+}
+
 static const char *reason_of(const mock_reply *a) { return has_calls(a) ? "tool_calls" : "stop"; }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -284,7 +296,9 @@ static void stream_on(void *user) {
     if (!a->began) begin_stream(a);
     for (pdl_str word = next_word(a); word.n; word = next_word(a)) {
         pdl_val delta = pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(word));
-        put_chunk(a, choices_of("delta", delta, NULL), pdl_absent());
+        bool first = word.p == content_of(a).p;
+        pdl_val choices = choices_of("delta", delta, NULL);
+        put_chunk(a, first ? with_logprobs(a, choices) : choices, pdl_absent());
         if (!a->mock->opt.delay_ms) continue;
         wait_for(a, a->mock->opt.delay_ms, stream_on);
         return;
@@ -308,8 +322,9 @@ static void answer_now(void *user) {
     } else if (a->streams) {
         stream_on(a);
     } else {
+        pdl_val choices = choices_of("message", pdl_keep(a->message), reason_of(a));
         pdl_val v = pdl_dict_putz(envelope(a, "chat.completion"), "choices",
-                                  choices_of("message", pdl_keep(a->message), reason_of(a)));
+                                  with_logprobs(a, choices));
         answer_json(a->x, 200, pdl_dict_putz(v, "usage", usage_of(a)));
     }
 }
@@ -350,6 +365,40 @@ static void answer_chat(pdl_mock *m, pdl_exchange *x, pdl_val request) {
         wait_for(a, delay, answer_now);
     else
         answer_now(a);
+}
+
+/* Answers the older request for texts: whole, or as a stream of one piece. */
+static void answer_completions(pdl_mock *m, pdl_exchange *x, pdl_vref request) {
+    pdl_str model = text_or(pdl_dict_getz(request, "model"), "");
+    const pdl_mock_item *item =
+        pdl_mock_script_next(&m->script, model, pdl_mock_first_prompt(request));
+    if (!item && m->opt.strict) {
+        refuse(x, 404, PDL_STR("no item of the replies fits this request"));
+        return;
+    }
+    if (item && item->status) {
+        refuse(x, (int)item->status,
+               item->error.p ? item->error : PDL_STR("refused by the script"));
+        return;
+    }
+    pdl_val v = pdl_dict_putz(pdl_dict_new(4), "object", pdl_textz("text_completion"));
+    v = pdl_dict_putz(v, "model", pdl_text(model));
+    v = pdl_dict_putz(v, "choices", pdl_mock_completions(item, request));
+    pdl_vref stream = pdl_dict_getz(request, "stream");
+    if (!pdl_is_bool(stream) || !pdl_bool_of(stream)) {
+        answer_json(x, 200, v);
+        return;
+    }
+    static const pdl_answer_header headers[] = {{"Content-Type", "text/event-stream"}};
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "data: ");
+    put_json(v, &b);
+    PDL_PUT(&b, "\n\ndata: [DONE]\n\n");
+    pdl_exchange_begin(x, 200, headers, 1);
+    pdl_exchange_put(x, pdl_buf_str(&b));
+    pdl_exchange_end(x);
+    pdl_drop(v);
+    pdl_buf_fini(&b);
 }
 
 /* --- other requests --------------------------------------------------------------------------- */
@@ -420,10 +469,12 @@ static void on_post(pdl_mock *m, pdl_exchange *x, pdl_str path) {
     }
     if (!pdl_is_dict(request))
         refuse(x, 400, PDL_STR("the body should be a JSON object"));
+    else if (is_at(path, "/completions"))
+        answer_completions(m, x, request);
     else if (is_at(path, "/embeddings"))
         answer_embeddings(x, request);
     else
-        refuse(x, 404, PDL_STR("there are /v1/chat/completions, /v1/embeddings and /v1/models"));
+        refuse(x, 404, PDL_STR(PATHS));
     pdl_drop(request);
 }
 
@@ -434,7 +485,7 @@ static void on_request(void *user, pdl_exchange *x) {
     else if (is_at(path, "/models"))
         answer_models(x);
     else
-        refuse(x, 404, PDL_STR("there are /v1/chat/completions, /v1/embeddings and /v1/models"));
+        refuse(x, 404, PDL_STR(PATHS));
 }
 
 static void on_over(void *user, pdl_exchange *x) {

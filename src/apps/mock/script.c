@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /* The keys of an item, as the message about a wrong one lists them. */
-static const char *const keys[] = {"reply",  "when",  "model",       "times",
-                                   "status", "error", "retry_after", "delay"};
+static const char *const keys[] = {"reply", "when",        "model", "times",    "status",
+                                   "error", "retry_after", "delay", "logprobs", "scores"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
 PDL_PRINTF(3, 4) static bool wrong(pdl_err *err, size_t i, const char *fmt, ...) {
@@ -40,7 +40,7 @@ static bool check_key(pdl_vref key, size_t i, pdl_err *err) {
                      PDL_FMT(near));
     return wrong(err, i,
                  "there is no key %.*s: an item has reply, when, model, times, status, error, "
-                 "retry_after, delay",
+                 "retry_after, delay, logprobs, scores",
                  PDL_FMT(given));
 }
 
@@ -74,12 +74,28 @@ static bool read_seconds(pdl_vref item, size_t i, double *out, pdl_err *err) {
     return true;
 }
 
+/* A table {TEXT: NUMBER}. */
+static bool read_table(pdl_vref item, const char *key, size_t i, pdl_vref *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, key);
+    *out = v;
+    if (pdl_is_absent(v)) return true;
+    bool ok = pdl_is_dict(v) && pdl_dict_len(v) > 0;
+    for (size_t k = 0; ok && k < pdl_dict_len(v); k++) {
+        pdl_vref number = pdl_dict_val_at(v, k);
+        ok = pdl_is_str(pdl_dict_key_at(v, k)) &&
+             (pdl_is(number, PDL_V_INT) || pdl_is(number, PDL_V_FLOAT));
+    }
+    if (ok) return true;
+    return wrong(err, i, "%s should be log-probabilities by text, as {\"yes\": -0.1}", key);
+}
+
 static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(item, "reply");
     if (!pdl_is_absent(v) && !pdl_is_str(v) && !pdl_is_dict(v))
         return wrong(err, i, "reply should be a text, or a message {content, tool_calls}");
     out->reply = v;
-    if (pdl_is_absent(v) && !out->status) return wrong(err, i, "it has neither reply nor status");
+    if (pdl_is_absent(v) && !out->status && pdl_is_absent(out->scores))
+        return wrong(err, i, "it has neither reply nor status");
     return true;
 }
 
@@ -93,6 +109,8 @@ static bool read_dict(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err)
            read_number(item, "times", i, 1, MOST_TIMES, &out->left, err) &&
            read_number(item, "status", i, 400, 599, &out->status, err) &&
            read_number(item, "delay", i, 0, MOST_DELAY, &out->delay_ms, err) &&
+           read_table(item, "scores", i, &out->scores, err) &&
+           read_table(item, "logprobs", i, &out->logprobs, err) &&
            read_seconds(item, i, &out->retry_after, err) && read_reply(item, i, out, err);
 }
 
@@ -103,7 +121,11 @@ bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {
                            "replies should be a list of texts and mappings, as `- Hello`");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref v = pdl_list_at(list, i);
-        pdl_mock_item item = {.reply = v, .left = pdl_is_str(v) ? 1 : -1, .retry_after = -1};
+        pdl_mock_item item = {.reply = v,
+                              .scores = pdl_absent(),
+                              .logprobs = pdl_absent(),
+                              .left = pdl_is_str(v) ? 1 : -1,
+                              .retry_after = -1};
         if (!pdl_is_str(v) && !pdl_is_dict(v))
             return wrong(err, i, "it should be a text or a mapping");
         if (pdl_is_dict(v) && !read_dict(v, i, &item, err)) return false;

@@ -13,6 +13,7 @@
 typedef struct pdl_mock_item {
     pdl_str when, model; /* p NULL: any text */
     pdl_vref reply;      /* a text or a dict; absent: the request is refused or repeated */
+    pdl_vref scores, logprobs; /* tables of log-probabilities by text, or absent */
     int64_t left;        /* requests that it may still answer; -1: any number */
     int64_t status;      /* 0: it does not refuse */
     pdl_str error;

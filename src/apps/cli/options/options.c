@@ -161,7 +161,7 @@ static const option options[] = {
      "show the run in a browser while it runs, and afterwards until Ctrl-C"},
     {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
      "what is answered: a YAML list of texts and of {when, model, reply, times, status, error, "
-     "retry_after, delay}"},
+     "retry_after, delay, logprobs, scores}"},
     {OPT_delay, "delay", 0, OPT_VALUE, "MS", NULL,
      "milliseconds before each answer, and between the words of a stream"},
     {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},
