@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 
 import pytest
 
@@ -68,13 +69,13 @@ def test_what_is_installed(build, folder):
 
 
 def documents(dest):
-    """The manual is installed, and what its pages link to is beside them."""
+    """The manual is installed, and what its pages, README and the pages of examples and modules link to is beside them."""
     manual = next(iter(sorted(dest.rglob("doc/libpdl/manual"))), None)
     if not check("the manual is installed", manual is not None):
         return
-    for page in sorted(manual.glob("*.md")):
-        for link in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text("utf-8")):
-            check("%s: %s is installed" % (page.name, link), (page.parent / link).is_file())
+    status, text = run([sys.executable, ROOT / "tools" / "check-links", manual.parent.parent.parent])
+    check("no link of an installed page is dead", status == 0, text)
+    check("README and the list of changes are installed", all((manual.parent / n).is_file() for n in ("README.md", "CHANGELOG.md", "LICENSE")))
     check("the examples are installed", (manual.parent / "examples" / "hello.pdl").is_file())
 
 

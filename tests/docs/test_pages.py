@@ -3,13 +3,12 @@
 
 In docs/manual, docs/messages.md and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
-`pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list
-as for `pdl mock --replies`, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
+`pdl`: `file=NAME` (default main.pdl). A block ```input between them is standard input; other blocks with
+file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list,
+is the file of `pdl mock --replies`, which answers then, as the page tells its reader. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
 A block ```sh server is a command `pdl mock ...` or `pdl serve ...`, as a reader types it in a second terminal: it is started (on a free port), and
 answers what follows on the page, up to the next such block.
 """
-import json
 import os
 import pathlib
 import re
@@ -28,28 +27,28 @@ FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
 def option(info, key, default=None):
-    m = re.search(r"\b%s=(%s)" % (key, ".*" if key == "args" else r"\S+"), info)
-    return m.group(1).strip() if m else default
+    m = re.search(r"\b%s=(\S+)" % key, info)
+    return m.group(1) if m else default
 
 
 def cases(text):
-    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files, ("server", line, command)."""
+    """(line, file, commands, stdin, kind, expected), file or commands, for each program with an expectation; ("file", name, text) for files, ("server", line, command)."""
     program = stdin = replies = None
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
         line = text.count("\n", 0, m.start()) + 1
         if kind == "pdl":
             name = option(info, "file", "main.pdl")
-            program, stdin, replies = (line, name, option(info, "args", "")), "", []
+            program, stdin, replies = (line, name, None), "", None
             yield "file", name, body
         elif kind == "sh" and "run" in info.split():
-            program, stdin, replies = (line, None, body), "", []
+            program, stdin, replies = (line, None, body), "", None
         elif kind == "sh" and "server" in info.split():
             yield "server", line, body
         elif kind == "input" and program:
             stdin = body
         elif kind == "replies" and program:
-            replies = [r["reply"] if isinstance(r, dict) and "reply" in r else r for r in json.loads(body)]
+            replies = body
         elif kind in ("output", "error") and program:
             yield "case", program + (stdin, kind, body), replies
             program = None
@@ -60,10 +59,8 @@ def cases(text):
 
 
 def run_case(pdl, work, env, case):
-    line, name, args, stdin, kind, want = case
-    argv = ["sh", "-c", 'exec "$0" %s %s' % (args, name), str(pdl)]
-    if name is None:
-        argv = ["sh", "-c", 'pdl() { "$0" "$@"; }\n' + args, str(pdl)]
+    line, name, commands, stdin, kind, want = case
+    argv = [str(pdl), name] if name else ["sh", "-c", 'pdl() { "$0" "$@"; }\n' + commands, str(pdl)]
     p = subprocess.run(argv, cwd=work, env=env, input=stdin.encode(), capture_output=True, timeout=120, check=False)
     got = (p.stdout if kind == "output" else p.stderr).decode("utf-8", "replace")
     if got.rstrip() == want.rstrip() and (p.returncode == 0) == (kind == "output"):
@@ -103,9 +100,18 @@ def test_page(page, pdl, folder):
                 started.stop()
             started = Server(pdl, folder, rest[1])
         else:
-            session = "%s-%d" % (page.stem, rest[0][0])
-            server.sessions[session] = serve.model_server.Session({"default": rest[1]})
-            url = started.url if started else "%s/s/%s/v1" % (server.url, session)
+            case, replies = rest
+            script = None
+            if replies:
+                (folder / "replies.json").write_text(replies, "utf-8")
+                script = Server(pdl, folder, "pdl mock --replies replies.json")
+            session = "%s-%d" % (page.stem, case[0])
+            server.sessions[session] = serve.model_server.Session({"default": []})
+            url = script.url if script else started.url if started else "%s/s/%s/v1" % (server.url, session)
             env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
-            why = run_case(pdl, folder, env, rest[0])
-            check("%s:%d" % (page.name, rest[0][0]), why is None, why)
+            try:
+                why = run_case(pdl, folder, env, case)
+            finally:
+                if script:
+                    script.stop()
+            check("%s:%d" % (page.name, case[0]), why is None, why)

@@ -37,15 +37,19 @@ def pages():
     absent = [str(p) for p in docs if not (SITE / p).is_file()]
     check("every page of docs/ is a page of the site", not absent, absent)
     broken, outside = [], []
+    ids = {page: Links(page.read_text("utf-8")).ids for page in SITE.rglob("*.html")}
     for page in SITE.rglob("*.html"):
         if page.name == "404.html":
             continue
         for link in Links(page.read_text("utf-8")).links:
-            target = link.split("#")[0].split("?")[0]
+            target, part = link.split("#")[0].split("?")[0], link.partition("#")[2]
+            to = (page.parent / target).resolve() if target else page
             if re.match(r"(https?:)?//", link):
                 outside += [link] if re.search(r"\.(js|css|woff2?|png|svg)\b|shim", link) else []
             elif target and not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
                 broken.append("%s: %s" % (page.relative_to(SITE), link))
+            elif part and not re.match(r"[a-z]+:|_", link) and not part.startswith("_") and to in ids and part not in ids[to]:
+                broken.append("%s: %s: no such heading" % (page.relative_to(SITE), link))
     check("links lead somewhere", not broken, *broken[:10])
     check("scripts, styles and pictures are its own", not outside, *outside[:5])
     words = re.findall(r"<pre[^>]*>.*?</pre>", (SITE / "manual/guide.html").read_text("utf-8"), re.S)

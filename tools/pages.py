@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pages.py -- what the tools for pages know of Markdown: headings and their anchors, links, and where an installed page lies.
+
+An anchor is what the usual viewers of Markdown make of a heading; the site gets the same ones, so a link that is right in the sources is right everywhere.
+"""
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.M | re.S)
+HEADING = re.compile(r"^(#{1,6}) +(.*?) *$", re.M)
+LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]\[]*\])*)\]\(([^)\s]+)\)")
+
+# Folders and pages of the sources, and where `make install` puts them below share/. The first that fits counts.
+INSTALLED = [("docs/internals", None), ("docs", "doc/libpdl"), ("examples", "doc/libpdl/examples"), ("lib", "pdl/lib"),
+             ("README.md", "doc/libpdl/README.md"), ("CHANGELOG.md", "doc/libpdl/CHANGELOG.md"), ("LICENSE", "doc/libpdl/LICENSE")]
+
+
+def without_code(text):
+    """The text with the same number of lines, without blocks of code."""
+    return FENCE.sub(lambda m: "\n" * m.group(0).count("\n"), text)
+
+
+def slug(title):
+    title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title.replace("`", "").replace("*", ""))
+    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+
+
+def anchors(text):
+    """[(level, title, anchor)] of the headings, in order; a title that is there twice gets a number."""
+    seen, out = {}, []
+    for marks, title in HEADING.findall(without_code(text)):
+        own = re.search(r" \{#([\w-]+)\}$", title)
+        name = own.group(1) if own else slug(title)
+        seen[name] = seen.get(name, -1) + 1
+        out.append((len(marks), title, "%s-%d" % (name, seen[name]) if seen[name] else name))
+    return out
+
+
+def names(text):
+    """Everything that a link with # can lead to."""
+    return {a for _, _, a in anchors(text)} | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+def links(text):
+    """[(line, target)] of the links to other places of the tree."""
+    text = re.sub(r"`[^`\n]*`", lambda m: "x" * len(m.group(0)), without_code(text))
+    return [(text.count("\n", 0, m.start()) + 1, m.group(3)) for m in LINK.finditer(text) if not re.match(r"[a-z]+:", m.group(3))]
+
+
+def installed(path):
+    """Where a file of the sources (relative, as text) is installed below share/, or None."""
+    for source, to in INSTALLED:
+        if path == source or path.startswith(source + "/"):
+            return to and to + path[len(source):]
+    return None
