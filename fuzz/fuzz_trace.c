@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_err err = {0};
     pdl_doc *d = NULL;
     pdl_buf text = fuzz_text(data, size);
-    if (pdl_doc_read(pdl_buf_str(&text), &d, &err)) {
+    if (pdl_doc_read(pdl_buf_str(&text), size & 1, &d, &err)) {
         check_boxes(d);
         check_document(d);
         pdl_doc_free(d);

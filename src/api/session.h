@@ -177,6 +177,10 @@ pdl_val pdl_session_explained(pdl_session *s);
 PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user,
                                 pdl_err *err);
 
+/* Appends the trace of a run in progress, as far as it is (options.trace_later). Returns false
+ * without an error when too much has happened to make it. Errors: limit, io. */
+PDL_MUST bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err);
+
 /* Registers the secrets of a program that was not loaded here, so that they are redacted, too. */
 void pdl_session_note(const pdl_session *s, const pdl_program *program);
 /* Returns v in the form that the policies allow to print: without values that the sink `output`

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The document of a run in a real browser: its first screen, calls that are opened in place, keys, addresses, looks. Pictures are left in BUILD/pictures."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -170,6 +171,70 @@ def test_shapes(b, folder):
     check("rows of a map", out[cells] == 21, out[cells])
     check("hostile text is text", evil in out[shown] and "<script>" in out[title] and out[problems] == [], (out[title], out[shown], out[problems]))
     check("a narrow page", out[fits])
+
+
+LIVE = """description: A talk that waits
+defs:
+  ask: {function: {x: string}, return: {model: openai/echo, input: "${ x }"}}
+  tools: {object: {ask: "${ ask }"}}
+text:
+- "Tell me of bees.\\n"
+- read:
+  message: "Your name? "
+  def: name
+  contribute: []
+- "Hello ${ name }.\\n"
+- {text: ["${ 1 // 0 }"], fallback: ""}
+- model: openai/echo
+  input: one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+- "\\n"
+- read:
+  message: "More? "
+  def: more
+  contribute: []
+- "The end.\\n"
+"""
+
+
+def test_live_document(b, folder):
+    """A run in progress is a document, too: what was printed, answers as they arrive, questions that are answered in it."""
+    (folder / "live.pdl").write_text(LIVE)
+    mock = subprocess.Popen([PDL, "mock", "--delay", "120", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    base = re.search(r"http:\S+", mock.stdout.readline()).group(0)
+    p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, env={**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": base}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        b.read(p.stderr.readline().split()[-1], {"viewport": {"width": 1280, "height": 800}})
+        b.wait("#document form.question")
+        title = b.text("#name")
+        running = b.text("#totals")
+        said = b.text("#document .paper")
+        asked = b.text("#document .asked")
+        boxes = b.evaluate("document.getElementById('tree').textContent")
+        b.fill("#document form.question input", "<b>Ada</b>")
+        b.press("Enter")
+        b.wait("#document .live:has-text('two')")
+        part = b.text("#document .live")
+        state = b.text("#totals")
+        b.shot(picture("document-live"))
+        b.wait("#document .asked:has-text('More?')")
+        whole = b.text("#document .paper .piece[data-maker=model]")
+        failed = b.text("#totals")
+        b.click("#document form.question button")
+        b.wait("#totals .ok")
+        over = b.evaluate("[document.body.dataset.view, document.querySelector('#document article').textContent]")
+        problems = b.problems()
+        out = b.run()
+    finally:
+        p.terminate()
+        code = p.wait(20)
+        mock.terminate()
+        mock.wait(20)
+    check("title and state", out[title] == "A talk that waits" and out[running].startswith("Running"), (out[title], out[running]))
+    check("what was printed", out[said].strip() == "Tell me of bees." and out[asked].strip() == "Your name?", (out[said], out[asked]))
+    check("a function is shown by its parameters", "<function" not in out[boxes] and "(x)" in out[boxes], out[boxes])
+    check("an answer that arrives", 0 < len(out[part]) < 70 and out[part].startswith("one two") and "Running" in out[state], (out[part], out[state]))
+    check("all of it", out[whole].endswith("thirteen fourteen"), out[whole])
+    check("then the run is over", out[over][0] == "document" and "The end." in out[over][1] and "<b>Ada</b>" in out[over][1] and out[problems] == [] and code == 0, (out[over], out[problems], code, out[failed]))
 
 
 def page_of(trace):

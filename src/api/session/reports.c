@@ -21,13 +21,18 @@ static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
         pdl_buf_put(out, pdl_str_of(pdl_label_name(bit)));
 }
 
+static pdl_fold *new_fold(const pdl_session *s, bool whole) {
+    const char *folder = pdl_environ_get(s->around.env, "TMPDIR");
+    pdl_fold *f = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
+    pdl_fold_redact(f, pdl_session_redaction(s, PDL_SINK_trace));
+    if (whole) pdl_fold_whole(f);
+    if (s->opt.reports.labels || s->rules.policies) pdl_fold_labels(f, put_origin, s);
+    return f;
+}
+
 static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_reports *r = &s->reports;
-    const char *folder = pdl_environ_get(s->around.env, "TMPDIR");
-    r->fold = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
-    pdl_fold_redact(r->fold, pdl_session_redaction(s, PDL_SINK_trace));
-    if (s->opt.reports.trace_whole) pdl_fold_whole(r->fold);
-    if (s->opt.reports.labels || s->rules.policies) pdl_fold_labels(r->fold, put_origin, s);
+    r->fold = new_fold(s, s->opt.reports.trace_whole);
     if (s->opt.reports.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
@@ -57,6 +62,16 @@ bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, p
     pdl_fold_write_rest(s->reports.fold);
     (void)pdl_cancel_enter(outer);
     return pdl_fold_write(s->reports.fold, put, user, err);
+}
+
+bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err) {
+    if (!s->reports.later) return false;
+    pdl_fold *f = new_fold(s, false);
+    bool ok = pdl_later_repeat(s->reports.later, pdl_fold_sink(f));
+    if (ok) pdl_fold_write_rest(f);
+    ok = ok && pdl_fold_json(f, out, err);
+    pdl_fold_free(f);
+    return ok;
 }
 
 void pdl_reports_end(pdl_reports *r) {

@@ -12,7 +12,8 @@
 enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT, MOST_OF_NAME = 200 };
 
 static const char *const states[] = {
-    [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered"};
+    [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered",
+    [PDL_BOX_RUNNING] = "running"};
 
 /* --- small parts ------------------------------------------------------------------------------ */
 

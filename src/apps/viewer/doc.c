@@ -48,28 +48,28 @@ static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
 
 /* Returns the state. A failed block has no result and no end; some that ended have no result
  * either. */
-static pdl_box_state state_of(pdl_vref block) {
+static pdl_box_state state_of(pdl_vref block, bool running) {
+    const pdl_box_state without_end = running ? PDL_BOX_RUNNING : PDL_BOX_FAILED;
     pdl_vref fallback = pdl_dict_getz(block, "fallback");
     if (pdl_text_is(pdl_dict_getz(block, "kind"), "error")) return PDL_BOX_FAILED;
     if (!pdl_is_absent(pdl_dict_getz(block, "pdl__result"))) return PDL_BOX_DONE;
     if (pdl_is_dict(fallback) && was_executed(fallback)) return PDL_BOX_RECOVERED;
-    if (pdl_text_is(pdl_dict_getz(block, "kind"), "model")) return PDL_BOX_FAILED; /* no answer */
-    return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE
-                                                                     : PDL_BOX_FAILED;
+    if (pdl_text_is(pdl_dict_getz(block, "kind"), "model")) return without_end; /* no answer */
+    return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE : without_end;
 }
 
-static pdl_box box_of(pdl_vref block, uint32_t parent, uint32_t depth, pdl_str step) {
+static pdl_box box_of(const pdl_doc *d, pdl_vref block, uint32_t parent, pdl_str step) {
     pdl_vref timing = pdl_dict_getz(block, "pdl__timing");
     return (pdl_box){
         .parent = parent,
-        .depth = depth,
+        .depth = d->boxes.n ? d->boxes.p[parent].depth + 1 : 0,
         .block = block,
         .kind = text_of(block, "kind", "block"),
         .place = text_of(block, "pdl__id", ""),
         .step = step,
         .start = time_of(timing, "start_nanos"),
         .end = time_of(timing, "end_nanos"),
-        .state = state_of(block),
+        .state = state_of(block, d->running),
     };
 }
 
@@ -88,8 +88,7 @@ static void add_child(box_walk *w, pdl_vref block) {
         return;
     }
     pdl_str step = pdl_arena_str(d->arena, pdl_buf_str(&w->step));
-    uint32_t depth = d->boxes.p[w->parent].depth + 1;
-    pdl_box b = box_of(block, w->parent, depth, step);
+    pdl_box b = box_of(d, block, w->parent, step);
     *pdl_vec_push(&d->boxes) = b;
 }
 
@@ -312,15 +311,17 @@ static void note(pdl_doc *d, const char *text) {
     if (!d->notice) d->notice = pdl_str_dup(pdl_str_of(text));
 }
 
-bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
+bool pdl_doc_read(pdl_str text, bool running, pdl_doc **out, pdl_err *err) {
     pdl_doc *d = PDL_NEW(pdl_doc);
+    d->running = running;
     d->arena = pdl_arena_make();
     d->trace = pdl_absent();
     if (!read_json(d, text, err)) {
         pdl_doc_free(d);
         return false;
     }
-    *pdl_vec_push(&d->boxes) = box_of(d->trace, 0, 0, (pdl_str){0});
+    pdl_box root = box_of(d, d->trace, 0, (pdl_str){0});
+    *pdl_vec_push(&d->boxes) = root;
     if (!pdl_doc_is_block(d->trace))
         note(d, "This is JSON, but no trace of a program: it names no kind of block.");
     for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);

@@ -22,6 +22,7 @@ typedef enum {
     PDL_BOX_DONE,
     PDL_BOX_FAILED,
     PDL_BOX_RECOVERED, /* it failed, and its fallback ran */
+    PDL_BOX_RUNNING,   /* it has not ended yet, or its answer has not arrived */
 } pdl_box_state;
 
 typedef struct pdl_box {
@@ -44,14 +45,15 @@ typedef struct pdl_doc {
     PDL_VEC(pdl_box) boxes; /* the root is number 0 */
     char *notice;           /* owned; the damage of the trace in words; NULL when it is intact */
     pdl_map places; /* place of a model -> its number + 1 */
+    bool running; /* the run continues: what has no end may still end well */
     bool cut; /* some blocks are left out: the trace has more than PDL_DOC_MAX_BOXES */
 } pdl_doc;
 
 enum { PDL_DOC_MAX_BOXES = 5000000 };
 
-/* Reads a trace. A damaged one is read as far as possible, with a notice. Error: syntax when the
- * text holds no JSON object at all. */
-PDL_MUST bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err);
+/* Reads a trace. A damaged one is read as far as possible, with a notice. running: the run
+ * continues. Error: syntax when the text holds no JSON object at all. */
+PDL_MUST bool pdl_doc_read(pdl_str text, bool running, pdl_doc **out, pdl_err *err);
 void pdl_doc_free(pdl_doc *d); /* NULL is fine */
 
 /* Returns how long box i, a model call, waited for its turn, a rate or another attempt, in ns; 0

@@ -45,6 +45,7 @@ struct pdl_live {
     void *user;
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids, oldest first */
+    size_t n_events;
     size_t taken;              /* number of changes that some page has read */
     pdl_idmap programs;        /* kept, since boxes borrow their blocks */
     const pdl_source *source;  /* source of the newest box; `file` is its number */
@@ -100,19 +101,34 @@ static void add_text(live_box *b, pdl_str piece) {
     b->tail = true;
 }
 
-/* Shows a function by the names of its parameters. */
-static void show_function(live_box *b, pdl_vref v) {
+/* Appends a function as the names of its parameters. */
+static void put_function(pdl_vref v, pdl_buf *text) {
     const pdl_func *f = pdl_func_of(v);
     const pdl_b_function *function = f->block ? pdl_block_as(f->block, PDL_BLOCK_function) : NULL;
-    pdl_buf text = PDL_BUF;
-    pdl_buf_putc(&text, '(');
+    pdl_buf_putc(text, '(');
     for (uint32_t i = 0; function && i < function->params.n; i++) {
-        if (i) PDL_PUT(&text, ", ");
-        pdl_buf_put(&text, function->params.names[i]);
+        if (i) PDL_PUT(text, ", ");
+        pdl_buf_put(text, function->params.names[i]);
     }
-    pdl_buf_putc(&text, ')');
-    set_text(b, pdl_buf_str(&text));
+    pdl_buf_putc(text, ')');
+}
+
+static bool put_inner_function(void *user, pdl_vref v, unsigned depth, pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    (void)user;
+    (void)depth;
+    if (!pdl_is(v, PDL_V_FUNC)) return false;
+    put_function(v, &text);
+    pdl_json_quote(pdl_buf_str(&text), 0, out);
     pdl_buf_fini(&text);
+    return true;
+}
+
+/* Stops writing when there is more than a box shows. */
+static bool has_room(void *user, pdl_buf *out, pdl_err *err) {
+    (void)user;
+    if (out->len <= PDL_LIVE_TEXT_BYTES) return true;
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "the rest is not shown");
 }
 
 /* Shows the beginning of a value without promises. */
@@ -121,15 +137,21 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_err err = {0};
     if (pdl_is_absent(v)) return;
     if (pdl_is(v, PDL_V_FUNC)) {
-        show_function(b, v);
+        put_function(v, &fixed);
+        set_text(b, pdl_buf_str(&fixed));
+        pdl_buf_fini(&fixed);
         return;
     }
     if (pdl_is_str(v)) {
         set_text(b, pdl_str_get(v));
         return;
     }
-    int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT | PDL_JSON_NAN;
-    bool whole = pdl_json_write_begin(v, flags, 0, PDL_LIVE_TEXT_BYTES, &json, &err);
+    const pdl_json_part part = {
+        .flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT | PDL_JSON_NAN,
+        .other = put_inner_function,
+        .room = has_room,
+    };
+    bool whole = pdl_json_write_part(v, &part, &json, &err);
     pdl_utf8_repair(&fixed, pdl_buf_str(&json));
     set_text(b, pdl_buf_str(&fixed));
     b->json = true;
@@ -371,7 +393,10 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) 
     [PDL_EVENT_reply] = on_answer_or_reply, [PDL_EVENT_usage] = on_usage,
 };
 
+size_t pdl_live_events(const pdl_live *l) { return l->n_events; }
+
 static void on_event(void *user, const pdl_event *e) {
+    ((pdl_live *)user)->n_events += e->kind != PDL_EVENT_piece;
     if (handlers[e->kind]) handlers[e->kind](user, e);
 }
 

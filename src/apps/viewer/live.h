@@ -28,6 +28,8 @@ enum {
 bool pdl_live_asks(const pdl_live *l, uint32_t effect);
 /* Appends the text without secrets. */
 void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
+/* Returns the number of events so far. */
+size_t pdl_live_events(const pdl_live *l);
 /* Returns the number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
 /* Appends the boxes that changed since *from as a JSON list of at most `most`, and moves *from

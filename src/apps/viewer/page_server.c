@@ -7,6 +7,7 @@
 #include "base/pace.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "io/clock.h"
 #include "io/httpd.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -33,6 +34,7 @@ enum {
     BOXES_AT_ONCE = 500,
     ITEMS_AT_ONCE = 500,
     CALLS_AT_ONCE = 20000,
+    NEWEST_ITEMS = 1000, /* most items of a run in progress that a page gets */
     FRAME_MS = 33,            /* time between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
     MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
@@ -56,6 +58,11 @@ struct pdl_viewer {
     void (*make)(void *user); /* makes the view of the run that is over; NULL when it is made */
     void *make_user;
     unsigned n_lives; /* number of runs in progress so far */
+    /* The view of the run in progress, owned; NULL when there is none. It shows these events, and
+     * another one is made after this time (ns) at the earliest. */
+    pdl_view_run *now;
+    size_t now_events;
+    int64_t now_until;
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -72,6 +79,41 @@ static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
         path = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
     }
     return path.n ? 0 : n;
+}
+
+static void forget_now(pdl_viewer *v) {
+    pdl_view_run_free(v->now);
+    v->now = NULL;
+    v->now_until = 0;
+}
+
+/* Returns the view of the run in progress, as far as it is; NULL when there is none. Making it
+ * takes time of the run: at most a twentieth. */
+static const pdl_view_run *run_so_far(pdl_viewer *v) {
+    enum { SHARE = 20 };
+    int64_t start = (int64_t)pdl_clock_ns();
+    size_t events = v->opt.live ? pdl_live_events(v->opt.live) : 0;
+    if (!v->opt.live || !v->opt.so_far) return NULL;
+    if (v->now && (v->now_events == events || start < v->now_until)) return v->now;
+    pdl_view_run *fresh = v->opt.so_far(v->opt.user);
+    if (!fresh) return v->now;
+    pdl_view_run_free(v->now);
+    int64_t end = (int64_t)pdl_clock_ns();
+    v->now = fresh;
+    v->now_events = events;
+    v->now_until = end + SHARE * (end - start);
+    return fresh;
+}
+
+/* Returns true when something has happened that the view of the run in progress does not show. */
+static bool is_late(const pdl_viewer *v) {
+    return v->now && v->opt.live && v->now_events != pdl_live_events(v->opt.live);
+}
+
+/* Returns a run by its number; NULL when there is none. */
+static const pdl_view_run *run_at(pdl_viewer *v, uint32_t i) {
+    if (v->opt.live) return i ? NULL : run_so_far(v);
+    return i < v->opt.n_runs ? v->opt.runs[i] : NULL;
 }
 
 static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
@@ -163,7 +205,7 @@ static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
 
 /* Answers with a range of the document, with the items inside of one, or with one call. */
 static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word,
-                            const uint32_t *at) {
+                            const uint32_t *at, bool late) {
     pdl_buf b = PDL_BUF;
     const pdl_reading *d = r->reading;
     if (pdl_str_is(word, "document"))
@@ -176,6 +218,8 @@ static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word
         pdl_reading_json_call(d, r->source, at[0], &b);
     else if (pdl_str_is(word, "calls"))
         pdl_reading_json_calls(d, CALLS_AT_ONCE, &b);
+    else if (pdl_str_is(word, "newest"))
+        pdl_reading_json_newest(d, r->source, NEWEST_ITEMS, late, &b);
     if (b.len)
         pdl_access_answer_json(x, &b);
     else
@@ -183,12 +227,13 @@ static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word
     if (!b.len) pdl_buf_fini(&b);
 }
 
-/* Returns how many numbers such a request has; 0 when the word is no request of the document. */
+/* Returns one more than the numbers that such a request has; 0 when the word is no request of the
+ * document. Only these are answered during a run. */
 static size_t numbers_of(pdl_str word) {
     static const struct {
         const char *word;
         size_t n;
-    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}};
+    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}, {"newest", 0}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (pdl_str_is(word, words[i].word)) return words[i].n + 1;
     return 0;
@@ -207,17 +252,23 @@ static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
 }
 
 /* Answers /api/RUN/WORD/NUMBER...; with 404 when there is no such thing. */
-static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
+static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0, at[3] = {0};
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
-    bool ok = read_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1 && run < v->opt.n_runs;
+    bool ok = read_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1;
     pdl_str rest = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
     size_t end = pdl_str_find(rest, PDL_STR("/"), 0);
     pdl_str word = pdl_str_sub(rest, 0, end);
     size_t n = end == PDL_NOT_FOUND ? 0 : read_numbers(pdl_str_sub(rest, end + 1, rest.n), at, 3);
-    const pdl_view_run *r = ok ? v->opt.runs[run] : NULL;
+    const pdl_view_run *r = ok ? run_at(v, run) : NULL;
     bool box = r && n && at[0] < r->doc->boxes.n;
-    if (r && pdl_str_is(word, "source"))
+    if (r && pdl_str_is(word, "program"))
+        answer_source(r, x);
+    else if (r && numbers_of(word) == n + 1)
+        answer_document(r, x, word, at, is_late(v));
+    else if (v->opt.live)
+        pdl_access_refuse(x, 404, "There is no such thing here yet.");
+    else if (r && pdl_str_is(word, "source"))
         answer_source(r, x);
     else if (r && pdl_str_is(word, "trace"))
         answer_trace(r, x);
@@ -227,8 +278,6 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
         answer_find(r, x);
     else if (r && n && pdl_str_is(word, "line"))
         answer_line(r, x, at[0], at[1]); /* without a file number it is that of the program */
-    else if (r && numbers_of(word) == n + 1)
-        answer_document(r, x, word, at);
     else if (box && n == 2 && pdl_str_is(word, "boxes"))
         answer_boxes(r, x, at[0], at[1]);
     else if (box && n == 1 && pdl_str_is(word, "text"))
@@ -327,6 +376,7 @@ static void begin_events(pdl_viewer *v, pdl_exchange *x) {
 }
 
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program) {
+    forget_now(v);
     v->opt.live = live;
     v->n_lives++;
     v->opt.live_name = name;
@@ -337,6 +387,7 @@ void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n) {
     v->opt.runs = runs;
     v->opt.n_runs = n;
     v->opt.live = NULL;
+    forget_now(v);
     pdl_timer_stop(v->frame);
     v->frame = NULL;
     while (v->watchers.n) {
@@ -482,7 +533,7 @@ static void on_request(void *user, pdl_exchange *x) {
         answer_file(x, pdl_str_sub(path, page.n, path.n));
     else if (pdl_str_is(path, "/api/runs"))
         answer_runs(v, x);
-    else if (pdl_str_is(path, "/api/events"))
+    else if (pdl_str_is(path, "/api/events") || pdl_str_is(path, "/api/live"))
         begin_events(v, x);
     else if (pdl_str_starts(path, given))
         take_answer(v, x, pdl_str_sub(path, given.n, path.n));
@@ -550,6 +601,7 @@ void pdl_viewer_free(pdl_viewer *v) {
     pdl_timer_stop(v->frame);
     pdl_httpd_free(v->httpd);
     pdl_access_free(v->access);
+    forget_now(v);
     pdl_vec_fini(&v->watchers);
     pdl_free(v);
 }

@@ -21,7 +21,7 @@ bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *progr
                       pdl_view_run **out, pdl_err *err) {
     pdl_buf repaired = PDL_BUF, shown = PDL_BUF;
     pdl_doc *doc;
-    bool ok = pdl_doc_read(readable(trace, &repaired), &doc, err);
+    bool ok = pdl_doc_read(readable(trace, &repaired), program->running, &doc, err);
     if (ok) {
         pdl_utf8_repair(&shown, name);
         *out = PDL_NEW(pdl_view_run);

@@ -38,6 +38,7 @@ typedef struct pdl_view_program {
     /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
      * since the user edits them. */
     void (*redact)(pdl_str text, pdl_buf *out);
+    bool running; /* the run continues; its trace is what there is */
 } pdl_view_program;
 
 /* Makes a run from the text of a trace, ours or the reference's; bytes that are not UTF-8 are
@@ -127,6 +128,9 @@ typedef struct pdl_viewer_options {
     /* Answers a question of the run in progress; returns false when it is not open any more. NULL:
      * pages cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
+    /* Makes the view of the run in progress, as far as it is; owned. Returns NULL when there is
+     * none. NULL: pages show the boxes. */
+    pdl_view_run *(*so_far)(void *user);
     pdl_view_again again; /* belongs to the first run */
     void *user;
     const char *host; /* address to listen at */

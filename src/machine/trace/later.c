@@ -55,6 +55,7 @@ struct pdl_later {
     pdl_sink next;
     chunk *first, *last;
     size_t n, bytes, unknown; /* number of events, and size of their values */
+    bool passed;              /* some events were passed on, and are not kept any more */
     int64_t zero;             /* time of the first event */
     pdl_idmap programs;       /* programs of all events so far, because a fold keeps blocks */
     pdl_idmap streams;        /* set of paths (kept) of model calls whose first piece has arrived */
@@ -175,7 +176,7 @@ typedef struct besides {
     later_event context, error, place, name; /* all-zero except the value: none */
 } besides;
 
-static void give(const pdl_later *l, const later_event *x, const besides *b) {
+static void give(const pdl_later *l, const pdl_sink *to, const later_event *x, const besides *b) {
     pdl_event e = {
         .kind = (pdl_event_kind)kind_of(x),
         .entry = (pdl_entry)entry_of(x),
@@ -198,7 +199,7 @@ static void give(const pdl_later *l, const later_event *x, const besides *b) {
         e.key = pdl_str_get(b->name.value);
         e.tool = b->name.number;
     }
-    l->next.event(l->next.user, &e);
+    to->event(to->user, &e);
 }
 
 static void event_fini(later_event *x) {
@@ -222,20 +223,22 @@ static void besides_fini(besides *b) {
     *b = nothing_besides();
 }
 
-static void take(const pdl_later *l, later_event *x, besides *b) {
-    if (kind_of(x) == AT_CONTEXT) {
-        b->context = *x;
-    } else if (kind_of(x) == AT_ERROR) {
-        b->error = *x;
-    } else if (kind_of(x) == AT_PLACE) {
-        b->place = *x;
-    } else if (kind_of(x) == AT_NAME) {
-        b->name = *x;
-    } else {
-        give(l, x, b);
-        event_fini(x);
-        if (b->context.what || b->error.what || b->place.what || b->name.what) besides_fini(b);
+/* Returns false for x that is an event, and does not belong to the next one. */
+static bool is_beside(const later_event *x, besides *b) {
+    switch (kind_of(x)) {
+    case AT_CONTEXT: b->context = *x; return true;
+    case AT_ERROR: b->error = *x; return true;
+    case AT_PLACE: b->place = *x; return true;
+    case AT_NAME: b->name = *x; return true;
+    default: return false;
     }
+}
+
+static void take(const pdl_later *l, later_event *x, besides *b) {
+    if (is_beside(x, b)) return;
+    give(l, &l->next, x, b);
+    event_fini(x);
+    if (b->context.what || b->error.what || b->place.what || b->name.what) besides_fini(b);
 }
 
 /* Empties the list. */
@@ -251,11 +254,24 @@ static void take_all(pdl_later *l, bool hand_on) {
         }
         pdl_free(c);
     }
+    l->passed = l->passed || l->n;
     l->first = l->last = NULL;
     l->n = l->bytes = l->unknown = 0;
 }
 
 void pdl_later_flush(pdl_later *l) { take_all(l, true); }
+
+bool pdl_later_repeat(const pdl_later *l, pdl_sink to) {
+    besides b = nothing_besides();
+    if (l->passed) return false;
+    for (const chunk *c = l->first; c; c = c->next)
+        for (size_t i = 0; i < c->n; i++) {
+            if (is_beside(&c->e[i], &b)) continue;
+            give(l, &to, &c->e[i], &b);
+            b = nothing_besides();
+        }
+    return true;
+}
 
 /* --- events ----------------------------------------------------------------------------------- */
 

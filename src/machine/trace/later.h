@@ -25,5 +25,8 @@ void pdl_later_free(pdl_later *l); /* drops what is kept; NULL is fine */
 pdl_sink pdl_later_sink(pdl_later *l);
 /* Passes on what is kept, in order. */
 void pdl_later_flush(pdl_later *l);
+/* Passes all events so far to another sink, and keeps them. Returns false, and passes nothing, when
+ * some of them are not kept any more. */
+PDL_MUST bool pdl_later_repeat(const pdl_later *l, pdl_sink to);
 
 #endif

@@ -394,7 +394,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
                   .own = (const char *const *)r->own_files},
         .reports = {.trace = a->given[OPT_trace] || a->given[OPT_view],
                     .trace_whole = a->given[OPT_whole],
-                    .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
+                    .trace_later = a->given[OPT_view],
                     .labels = a->given[OPT_view],
                     .sink = pdl_cli_term_sink(&r->term),
                     .show_user = &r->term,

@@ -74,7 +74,7 @@ bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edite
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
                                 pdl_view_files_open, pdl_view_files_new(),
-                                edited ? NULL : pdl_session_redact_program};
+                                edited ? NULL : pdl_session_redact_program, false};
     bool ok = pdl_cli_trace_run(run, false, program.user, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
     pdl_view_files_free(program.user);

@@ -99,7 +99,8 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     pdl_session_options o = {.program = {.file = file, .dir = pdl_file_folder(file)},
                              .run.purpose = PDL_FOR_TEXT};
     pdl_finder finder = {.file = file};
-    pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_redact_program};
+    pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_redact_program,
+                          false};
     pdl_session *session;
     if (!pdl_session_new(&o, &session, err)) return false;
     finder.path = pdl_session_path(session, &finder.n_path);

@@ -227,7 +227,7 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     }
     r->live = pdl_live_new(redact, r);
     o.host.shared = r->base;
-    o.reports.trace = o.reports.labels = true;
+    o.reports.trace = o.reports.trace_later = o.reports.labels = true;
     o.models.timeouts = NULL;
     o.models.prices = (pdl_str){0};
     o.models.rates = (pdl_rate_limits){0};
@@ -323,9 +323,25 @@ static bool is_own(void *user, pdl_str name, pdl_str text) {
     return ok;
 }
 
+/* Makes the view of the run in progress. */
+static pdl_view_run *view_so_far(void *user) {
+    const run_again *r = user;
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
+                          pdl_live_files(r->live), NULL, true};
+    pdl_view_run *run = NULL;
+    pdl_err ignored = {0};
+    if (!r->session || !pdl_session_trace_so_far(r->session, &trace, &ignored) ||
+        !pdl_view_run_new(pdl_str_of(r->name), pdl_buf_str(&trace), &p, &run, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_buf_fini(&trace);
+    return run;
+}
+
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
     o->again = (pdl_view_again){r->file, r->text, start, answer_at, is_own, stop};
     o->answer = answer;
+    o->so_far = view_so_far;
     o->user = r;
 }
 
@@ -334,7 +350,7 @@ void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
 static pdl_view_run *take_result(run_again *r) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
-                          pdl_live_files(r->live), NULL};
+                          pdl_live_files(r->live), NULL, false};
     pdl_view_run *run = NULL;
     pdl_err err = {0};
     const pdl_err *why = pdl_run_error(pdl_session_get(r->session));

@@ -32,6 +32,21 @@ static bool give_answer(void *user, uint32_t effect, pdl_str text) {
     return pdl_session_answer_input(*s->session, effect, text);
 }
 
+/* Makes the view of the run in progress. */
+static pdl_view_run *view_so_far(void *user) {
+    const show_live *s = user;
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err ignored = {0};
+    pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
+                          pdl_session_redact_program, true};
+    pdl_view_run *run = NULL;
+    if (!pdl_session_trace_so_far(*s->session, &trace, &ignored) ||
+        !pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &run, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_buf_fini(&trace);
+    return run;
+}
+
 bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
                              pdl_err *err) {
     pdl_viewer_options o = {
@@ -40,6 +55,7 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_st
         .live_name = name,
         .program = program,
         .answer = give_answer,
+        .so_far = view_so_far,
         .user = s,
         .host = "127.0.0.1",
         .frames = frames,
@@ -72,7 +88,7 @@ static void show_trace(void *user) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
-                          pdl_session_redact_program};
+                          pdl_session_redact_program, false};
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
               pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);

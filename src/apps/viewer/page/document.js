@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make } from "./dom.js";
 import { Lines } from "./margin.js";
-import { AT_ONCE, Rounds, piece, tookOf } from "./rounds.js";
+import { AT_ONCE, Rounds, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, piecePanel } from "./opened.js";
 
 const FEW = 12; // a work with more parts is closed at first
@@ -112,6 +112,11 @@ export class DocumentView extends Rounds {
     return make("div", { class: "typed" }, make("span", { class: "who" }, item.title ?? "You"), make("span", { class: "piece", "data-maker": "person" }, item.text ?? ""));
   }
 
+  // Only a run in progress has one that can be answered.
+  question(item) {
+    return make("p", { class: "quiet" }, item.title);
+  }
+
   fold(summary, kids, open = false) {
     const box = make("details", { class: "fold", open }, make("summary", {}, summary), ...kids);
     return box;
@@ -138,7 +143,7 @@ export class DocumentView extends Rounds {
     const head = make("button", { type: "button", class: "work-head", "aria-expanded": String(isOpen) },
       make("span", {}, rest[1], item.name ? make("code", {}, rest[2]) : rest[2], rest[3]), make("small", {}, rest[4] ?? ""));
     const body = make("div", { class: "work-body", hidden: !isOpen });
-    if (item.unused && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
+    if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
     const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2] }, make("h2", {}, head), body);
     this.row(section, this.lines.of([item]));
     const fill = async () => body.childElementCount || body.append(...(await this.inside(item)));
@@ -168,7 +173,7 @@ export class DocumentView extends Rounds {
 
   async part(item) {
     const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet,
-      failure: this.failure, typed: this.typed, piece: this.text, work: this.turn }[item.shape] ?? this.step;
+      failure: this.failure, typed: this.typed, question: this.question, piece: this.text, work: this.turn }[item.shape] ?? this.step;
     const made = await make_.call(this, item);
     made.id ||= `item-${item.id}`;
     return made;
@@ -183,7 +188,9 @@ export class DocumentView extends Rounds {
   }
 
   async step(item) {
-    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || "no text", item.cut ? " …" : "");
+    const runs = item.state === "running";
+    if (runs && item.kind === "model") return make("div", { class: "line", "data-item": item.id }, number(item), arriving(item));
+    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || (runs ? "runs" : "no text"), item.cut ? " …" : "");
     const maker = item.kind === "model" ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title ?? "");
     const line = make("div", { class: "line", "data-item": item.id }, number(item), maker, text);
     const kids = await this.inside(item);

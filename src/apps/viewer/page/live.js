@@ -225,13 +225,16 @@ export class LiveTree extends Tree {
   }
 }
 
+const answeredHere = new Set(); // questions that were answered in this window
+
 // What the program asks a person: answered here, or on the terminal.
-function question(box) {
+export function question(box) {
   const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
   const button = make("button", {}, "Answer");
   const post = async () => {
     try {
       const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
+      if (reply.ok) answeredHere.add(String(box.asks));
       if (reply.ok || reply.status === 409) return reply.ok; // 409: another answer was first
       throw new Error(await reply.text());
     } catch (problem) {
@@ -253,11 +256,11 @@ function question(box) {
 
 // What takes the place of a question that was answered. Who typed an answer while another one was taken
 // is told, and keeps the text.
-function leftOf(form) {
+export function leftOf(form) {
   const typed = form.firstChild.value;
   const left = make("p", { class: "answered" });
-  Promise.resolve(form.taken).then((own) => {
-    if (own) return left.remove();
+  Promise.resolve(form.taken).then((taken) => {
+    if (taken || answeredHere.has(form.dataset.asks)) return left.remove();
     const text = "This was answered in another window or on the terminal.";
     left.append(text, ...(typed ? [" What you typed: ", make("q", {}, typed)] : []));
     say(text);
@@ -270,14 +273,14 @@ function leftOf(form) {
 function noteOver(tree) {
   const { place, kind } = tree.chosen?.box ?? {};
   try {
-    history.replaceState({ isOver: true, place, kind }, "");
+    history.replaceState({ isOver: true, view: document.body.dataset.view, place, kind }, "");
   } catch {
     // in some frames there is no history
   }
 }
 
 // Follows the run until it is over. report(text) says what is the case when it cannot be followed.
-export function follow(tree, report) {
+export function follow(tree, report, doc = null) {
   const events = new EventSource("/api/events");
   let failed = false;
   let isLater = false;
@@ -298,7 +301,11 @@ export function follow(tree, report) {
     document.getElementById("totals").textContent = "interrupted";
     report(JSON.parse(e.data).text);
   });
-  events.addEventListener("message", (e) => tree.showChanges(JSON.parse(e.data)));
+  events.addEventListener("message", (e) => {
+    const list = JSON.parse(e.data);
+    tree.showChanges(list);
+    doc?.takeChanges(list);
+  });
   events.addEventListener("over", () => {
     events.close();
     noteOver(tree);

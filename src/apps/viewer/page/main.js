@@ -11,6 +11,7 @@ import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
 import { DocumentView } from "./document.js";
+import { LiveDocument } from "./live_document.js";
 import { fillStrip } from "./strip.js";
 
 const KEYS = [
@@ -37,7 +38,7 @@ function report(text) {
 }
 
 function totals(s) {
-  if (s.live) return "running";
+  if (s.live) return ["running", s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
   const tokens = s.prompt_tokens + s.completion_tokens;
   return [plural(s.boxes, "box").replace("boxs", "boxes"),
     s.micros !== undefined ? duration(s.micros) : null,
@@ -188,13 +189,13 @@ async function startOne(run, again) {
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
-  const doc = run.summary.live ? null : await startDocument(run);
+  const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run);
   connect(panes, nextError, doc ? documentKeys(doc, panes, nextError) : {});
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
     tree.onFailure = () => (byId("next-error").hidden = false);
     setInterval(() => byId("time").hidden || time.load(), 1000);
-    return follow(tree, report);
+    return follow(tree, report, doc?.view);
   }
   await tree.start();
   const goToBox = async () => {
@@ -267,8 +268,9 @@ function showHead(runs) {
     byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
     return;
   }
-  const kinds = { [s.ended]: s.ended === "Finished" ? "ok" : "bad" };
-  clear(byId("totals")).append(...s.facts.split("\n").map((f, i) => make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, f)));
+  const kinds = { [s.ended]: { Finished: "ok", Running: "runs" }[s.ended] ?? "bad" };
+  const facts = s.facts.split("\n").concat(s.live && s.failed ? [`${s.failed} failed`] : []);
+  clear(byId("totals")).append(...facts.map((f, i) => make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, f)));
 }
 
 function setView(runs, view) {
@@ -285,7 +287,7 @@ async function startDocument(run) {
   await view.start();
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);
-  setView([run], /(^#|;)box/.test(location.hash) || before.isOver ? "boxes" : "document");
+  setView([run], /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
   await fillStrip(byId("strip"), run, (call) => view.openCall(call));
   view.fit();
   document.addEventListener("boxes", (e) => {
@@ -299,6 +301,20 @@ async function startDocument(run) {
   };
   window.addEventListener("hashchange", goTo);
   await goTo();
+  return { switchView, view };
+}
+
+// A run in progress is a document, too; when that cannot be made, its boxes are shown.
+async function startLiveDocument(run) {
+  const view = new LiveDocument(byId("document"), run.summary, async () => {
+    showHead([run]);
+    await fillStrip(byId("strip"), view.run, (call) => view.openCall(call));
+  });
+  const switchView = () => setView([run], isDocument() ? "boxes" : "document");
+  if (!(await view.start())) return null;
+  byId("show-boxes").hidden = false;
+  byId("show-boxes").addEventListener("click", switchView);
+  setView([run], /(^#|;)box/.test(location.hash) ? "boxes" : "document");
   return { switchView, view };
 }
 

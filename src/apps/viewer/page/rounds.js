@@ -13,9 +13,16 @@ export function tookOf(item) {
   return text ? make("span", { class: "took" }, text) : null;
 }
 
+// An answer that is arriving: live_document.js puts its text in.
+export function arriving(item) {
+  return make("span", { class: "piece live", "data-maker": "model", "data-place": item.place, "data-call": item.call ?? null, role: "button", tabindex: "0",
+    "aria-expanded": "false", "aria-label": `model, call ${item.call}, is answering` });
+}
+
 // A piece as a button within the line, whose name begins with its maker; white space around it is not its own.
 export function piece(item) {
   const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");
+  if (item.state === "running" && item.place) return [arriving(item)];
   if (!item.kind || !text) return [item.text ?? ""];
   const maker = [item.kind, item.call ? `call ${item.call}` : null].filter(Boolean).join(", ");
   return [before, make("span", { role: "button", tabindex: "0", class: "piece", "data-maker": item.kind, "data-item": item.id,

@@ -47,8 +47,9 @@ function density(calls, whole) {
 // Fills the strip. choose(number) opens a call.
 export async function fillStrip(element, run, choose) {
   const { items } = await run.calls();
-  const calls = items.filter((c) => c.start !== undefined);
-  const whole = Math.max(run.summary.micros ?? 0, ...calls.map((c) => c.end), 1);
+  const begun = items.filter((c) => c.start !== undefined);
+  const whole = Math.max(run.summary.micros ?? 0, ...begun.map((c) => c.end ?? c.start), 1);
+  const calls = begun.map((c) => ({ ...c, end: c.end ?? whole, isOpen: c.end === undefined }));
   element.hidden = !calls.length || whole < 1000;
   if (element.hidden) return;
   const lanes = make("div", { class: "lanes" });

@@ -184,6 +184,7 @@ static bool extend(walk *w, size_t from) {
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
     if (!last || last->shape != PDL_SHAPE_piece || last->depth != w->open.n || !is_blank(text))
         return false;
+    if (last->to == last->from) return false; /* its answer is still arriving */
     last->to = w->r->text.len;
     return true;
 }
@@ -276,10 +277,25 @@ static bool fell_back(const walk *w, uint32_t i) {
     return box_at(w, i)->state == PDL_BOX_RECOVERED || count_parts(w, i, "fallback");
 }
 
+/* Returns true for a block that asks a person who has not answered yet. */
+static bool is_question(const pdl_box *b) {
+    return b->state == PDL_BOX_RUNNING && pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b);
+}
+
+/* Returns true for a call whose answer is arriving, after the blocks in it have ended. */
+static bool is_arriving(const walk *w, uint32_t i) {
+    return box_at(w, i)->state == PDL_BOX_RUNNING && pdl_box_is_kind(box_at(w, i), "model") &&
+           !digest_of(w, i)->failed;
+}
+
 static void print(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     pdl_printing how = pdl_box_printing(b);
-    if (how == PDL_PRINTS_NOTHING) {
+    if (is_question(b)) {
+        add_item(w, PDL_SHAPE_question, i);
+    } else if (is_arriving(w, i)) {
+        add_item(w, PDL_SHAPE_piece, i)->maker = PDL_MADE_BY_model;
+    } else if (how == PDL_PRINTS_NOTHING) {
         if (digest_of(w, i)->asked)
             keep_work(w, i);
         else
@@ -289,6 +305,8 @@ static void print(walk *w, uint32_t i) {
         push(w, i, true)->falls_back = how == PDL_PRINTS_RESULT;
     } else if (is_plain_call(w, i) || (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_DONE)) {
         print_result(w, i);
+    } else if (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_RUNNING && pdl_box_is_code(b)) {
+        add_item(w, PDL_SHAPE_step, i)->maker = PDL_MADE_BY_code;
     } else if (how == PDL_PRINTS_RESULT) {
         push(w, i, false);
     } else {
@@ -308,7 +326,7 @@ static void leave_out(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
-        put_due(w, PDL_SHAPE_typed, i);
+        put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
         put_due(w, PDL_SHAPE_work, i); /* later models read its result */
     else if (g->asked || g->failed)
@@ -416,7 +434,7 @@ static void visit_in_work(walk *w, uint32_t i) {
     if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
         visit_step(w, i, PDL_SHAPE_step);
     else if (pdl_box_is_kind(b, "read"))
-        visit_step(w, i, PDL_SHAPE_typed);
+        visit_step(w, i, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed);
     else if (pdl_box_tool(b).n)
         visit_tool(w, i);
     else if (!visit_loop(w, i))
@@ -610,7 +628,8 @@ bool pdl_reading_ok(const pdl_reading *r) {
             return false;
         if (x->depth && x->end > r->items.p[x->parent].end) return false;
         if (x->shape != PDL_SHAPE_piece) continue;
-        if (x->from != text || x->to <= x->from) return false;
+        bool arrives = r->doc->boxes.p[x->box].state == PDL_BOX_RUNNING;
+        if (x->from != text || x->to < x->from + !arrives) return false;
         text = x->to;
     }
     return text == r->text.len;

@@ -5,6 +5,7 @@
 #include "viewer/reading/reading_json.h"
 
 #include "base/utf8.h"
+#include "io/clock.h"
 #include "value/json_put.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -99,6 +100,12 @@ static bool shows_source(const pdl_item *x) {
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
+/* Marks what runs, with the place by which the page finds the text that arrives. */
+static void put_running(const pdl_box *b, pdl_buf *out) {
+    pdl_json_put_text(out, "state", PDL_STR("running"));
+    if (b->place.n) pdl_json_put_text(out, "place", b->place);
+}
+
 static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
     const pdl_box *b = box_of(r, x);
@@ -119,6 +126,7 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     if (call) pdl_json_put_int(out, "call", call);
     if (shows_source(x)) put_source(s, x->box, out);
     if (x->shape != PDL_SHAPE_note) put_took(&r->digests[x->box], out);
+    if (b->state == PDL_BOX_RUNNING) put_running(b, out);
     if (x->number) pdl_json_put_int(out, "number", x->number);
     if (x->end > i + 1) pdl_json_put_int(out, "inside", x->end - i - 1);
     if (x->unused) pdl_json_put_bool(out, "unused", true);
@@ -151,10 +159,35 @@ void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uin
     put_range(r, s, i + 1, r->items.p[i].end, from, n, out);
 }
 
-void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+static void put_flat(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
+                     pdl_buf *out) {
     pdl_json_open(out, '[');
-    for (uint32_t i = 0; i < r->items.n; i++) put_item(r, s, i, out);
+    for (uint32_t i = from; i < r->items.n; i++) put_item(r, s, i, out);
     pdl_buf_putc(out, ']');
+}
+
+void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    put_flat(r, s, 0, out);
+}
+
+void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uint32_t most,
+                             bool late, pdl_buf *out) {
+    uint32_t from = 0, skipped = 0;
+    uint32_t n = (uint32_t)r->items.n;
+    for (; from < n && n - from > most && r->items.p[from].end < n; skipped++)
+        from = r->items.p[from].end;
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "items");
+    put_flat(r, s, from, out);
+    pdl_json_put_int(out, "from", from);
+    pdl_json_put_int(out, "skipped", skipped);
+    pdl_json_put_bool(out, "late", late);
+    if (r->digests[0].start)
+        pdl_json_put_int(out, "now",
+                         (pdl_clock_wall_ns() - r->digests[0].start) / NANOS_PER_MICRO);
+    pdl_doc_json_totals(r->doc, out);
+    pdl_reading_json_head(r, s, out);
+    pdl_buf_putc(out, '}');
 }
 
 void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
@@ -240,7 +273,10 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
     if (pdl_is_str(model)) pdl_json_put_text(out, "model", pdl_str_get(model));
     put_messages(r, box, out);
     pdl_json_put_text(out, "reply", pdl_buf_str(&shown));
-    if (b->state != PDL_BOX_DONE) pdl_json_put_bool(out, "failed", true);
+    if (b->state == PDL_BOX_RUNNING)
+        put_running(b, out);
+    else if (b->state != PDL_BOX_DONE)
+        pdl_json_put_bool(out, "failed", true);
     if (b->start && b->end > b->start)
         pdl_json_put_int(out, "took", (b->end - b->start) / NANOS_PER_MICRO);
     put_usage(b, out);
@@ -261,7 +297,9 @@ void pdl_reading_json_calls(const pdl_reading *r, uint32_t n, pdl_buf *out) {
         const pdl_box *b = &r->doc->boxes.p[r->by_number[i]];
         pdl_json_open(out, '{');
         pdl_json_put_int(out, "call", i + 1);
-        if (b->start >= zero && b->end >= b->start && zero) {
+        if (b->state == PDL_BOX_RUNNING && zero)
+            pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
+        else if (b->start >= zero && b->end >= b->start && zero) {
             pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
             pdl_json_put_int(out, "end", (b->end - zero) / NANOS_PER_MICRO);
         }

@@ -20,6 +20,12 @@ void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint
 /* Appends items directly inside of item i, in the same form. */
 void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
                              uint32_t from, uint32_t n, pdl_buf *out);
+/* Appends the document of a run in progress: {"items", "from", "skipped", "late", "now", totals,
+ * head}. items are at most `most`, with those inside of them: the newest ones, the first of which
+ * has the number `from`; `skipped` are left out before them. late: more has happened since. now:
+ * microseconds since the run began. */
+void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uint32_t most,
+                             bool late, pdl_buf *out);
 /* Appends all items as a list. */
 void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
 /* Appends a model call with its messages. number: from 1 to r->n_calls. */

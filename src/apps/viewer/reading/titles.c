@@ -348,7 +348,10 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_question(box_of(r, i), out);
         return;
     case PDL_SHAPE_shown: PDL_PUT(out, "Shown"); return;
-    case PDL_SHAPE_question: PDL_PUT(out, "Question"); return;
+    case PDL_SHAPE_question:
+        PDL_PUT(out, "Question");
+        put_question(box_of(r, i), out);
+        return;
     case PDL_SHAPE_step: pdl_buf_put(out, pdl_str_of(pdl_maker_name(x->maker))); return;
     case PDL_SHAPE_piece:
     case PDL_SHAPE_note:
@@ -436,6 +439,7 @@ static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_b
 
 const char *pdl_reading_state(const pdl_reading *r) {
     if (r->doc->notice && !r->doc->cut) return "Cut";
+    if (r->doc->running) return "Running";
     return r->doc->boxes.p[0].state == PDL_BOX_FAILED ? "Failed" : "Finished";
 }
 

@@ -1,0 +1,207 @@
+// live_document.js -- the document of a run in progress: what has been printed and done so far, answers as they arrive, and
+// what the program asks. The server is asked for the document when something has happened, at most a few times a second.
+// SPDX-License-Identifier: Apache-2.0
+import { make, say } from "./dom.js";
+import { DocumentView } from "./document.js";
+import { question, leftOf } from "./live.js";
+
+const LEAST_MS = 120; // between two requests
+const NEAR_END = 120; // px: a person who is so near to the end follows it
+
+// The items that came last, with the answers that a run of data.js gives.
+class RunSoFar {
+  constructor(summary) {
+    this.summary = summary;
+    this.items = [];
+    this.from = 0;
+  }
+
+  // Returns false when the document of this run cannot be made any more, or not yet.
+  async refresh() {
+    const reply = await fetch("/api/0/newest");
+    if (!reply.ok) return false;
+    const { items, from, skipped, late, now, ...rest } = await reply.json();
+    Object.assign(this, { items, from, skipped, late });
+    Object.assign(this.summary, rest, { micros: now });
+    return true;
+  }
+
+  range(at, end, from, n) {
+    const items = [];
+    let total = 0;
+    for (let i = at; i < end; i += 1 + (this.items[i - this.from].inside ?? 0), total++)
+      if (total >= from && total < from + n) items.push(this.items[i - this.from]);
+    return { items, total };
+  }
+
+  async document(from, n) {
+    return this.range(this.from, this.from + this.items.length, from, n);
+  }
+
+  async inside(id, from, n) {
+    return this.range(id + 1, id + 1 + (this.items[id - this.from].inside ?? 0), from, n);
+  }
+
+  async call(number) {
+    return (await fetch(`/api/0/call/${number}`)).json();
+  }
+
+  async calls() {
+    return (await fetch("/api/0/calls")).json();
+  }
+
+  async source() {
+    return (await fetch("/api/0/program")).json();
+  }
+}
+
+export class LiveDocument extends DocumentView {
+  // onChange() is called when the document shows more than before.
+  constructor(element, summary, onChange) {
+    super(element, new RunSoFar(summary));
+    this.onChange = onChange;
+    this.states = new Map(); // of the boxes: what they are doing
+    this.arrived = new Map(); // place of a call: its text so far
+    this.asked = new Map(); // place of a block: the box that asks
+    this.groups = []; // what is shown: [key, rows]
+    this.closed = new Map(); // title of a work: whether the person has closed it
+    this.follows = true;
+    this.isLive = true;
+    this.notes = make("div", { class: "notes" });
+    this.below = make("button", { type: "button", class: "below", hidden: true, onclick: () => this.toEnd() }, "New text below");
+    document.addEventListener("scroll", () => {
+      this.follows = this.isAtEnd();
+      if (this.follows) this.below.hidden = true;
+    }, { passive: true });
+  }
+
+  isAtEnd() {
+    return innerHeight + scrollY > document.documentElement.scrollHeight - NEAR_END;
+  }
+
+  toEnd() {
+    this.follows = true;
+    scrollTo(0, document.documentElement.scrollHeight);
+    this.below.hidden = true;
+  }
+
+  // Follows the end, or says that there is more.
+  keepUp() {
+    if (document.body.dataset.view !== "document") return;
+    if (this.follows) this.toEnd();
+    else this.below.hidden = this.isAtEnd();
+  }
+
+  // Returns false when there is no document.
+  async start() {
+    if (!(await this.run.refresh())) return false;
+    await this.lines.load();
+    this.article = make("article", {});
+    this.element.replaceChildren(make("nav", { id: "outline", "aria-label": "Contents" }), this.article, this.notes, this.below);
+    await this.show();
+    return true;
+  }
+
+  // What happened: a text that grew is put in at once, for all else the document is asked for again.
+  takeChanges(list) {
+    let isMore = false;
+    for (const box of list) {
+      const state = `${box.state} ${box.asks ?? ""}`;
+      isMore ||= this.states.get(box.id) !== state;
+      this.states.set(box.id, state);
+      if (box.kind === "model" && box.state === "running") this.put(box.place, box.text ?? "", box.tail);
+      if (box.asks) this.asked.set(box.place, box);
+      else if (box.kind === "read") this.asked.delete(box.place);
+    }
+    if (isMore) this.later();
+  }
+
+  put(place, text, isTail) {
+    this.arrived.set(place, [text, isTail]);
+    const spans = this.element.querySelectorAll(`.live[data-place="${CSS.escape(place ?? "")}"]`);
+    for (const span of spans) span.textContent = `${isTail ? "… " : ""}${text}`;
+    if (spans.length) this.keepUp();
+  }
+
+  later(ms = LEAST_MS) {
+    this.timer ??= setTimeout(() => this.again(), ms);
+  }
+
+  async again() {
+    const start = performance.now();
+    let ok = false;
+    try {
+      ok = await this.run.refresh();
+      if (ok) await this.show();
+    } finally {
+      this.timer = null;
+    }
+    const took = performance.now() - start;
+    if (ok && this.run.late) this.later(Math.max(2 * LEAST_MS, 4 * took));
+  }
+
+  // The groups of items as they are drawn: texts that follow one another, or one other item.
+  groupsOf(items) {
+    const groups = [];
+    let text = null;
+    for (const item of items) {
+      const isText = item.shape === "piece" || item.shape === "typed";
+      if (!isText || !text) groups.push((text = []));
+      text.push(item);
+      if (!isText) text = null;
+    }
+    return groups;
+  }
+
+  keyOf(group) {
+    const first = group[0].id - this.run.from;
+    const last = group.at(-1);
+    const parts = this.run.items.slice(first, last.id - this.run.from + 1 + (last.inside ?? 0));
+    return JSON.stringify([parts, parts.map((x) => (x.shape === "question" ? this.asked.get(x.place)?.asks : null))]);
+  }
+
+  // Draws what changed: the groups from the first that is not as it was.
+  async show() {
+    const { items } = await this.run.document(0, Infinity);
+    if (items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();
+    const groups = this.groupsOf(items);
+    const keys = groups.map((g) => this.keyOf(g));
+    let same = 0;
+    while (same < keys.length && this.groups[same]?.[0] === keys[same]) same++;
+    const opened = this.opened?.row && this.groups.slice(same).some(([, rows]) => rows.includes(this.opened.row)) ? this.opened.call : null;
+    const old = this.groups.splice(same);
+    this.forms = new Map(old.flatMap(([, rows]) => rows.flatMap((r) => [...r.querySelectorAll("form.question")].map((f) => [f.dataset.asks, f]))));
+    const focused = document.activeElement?.closest("form.question") && document.activeElement;
+    if (opened) this.close();
+    for (const row of old.flatMap(([, rows]) => rows)) row.remove();
+    for (const [i, group] of groups.entries()) {
+      if (i < same) continue;
+      const before = this.article.childElementCount;
+      await this.add(group);
+      this.groups.push([keys[i], [...this.article.children].slice(before)]);
+    }
+    for (const form of this.forms.values()) if (form.querySelector("input, textarea").value) this.notes.append(leftOf(form));
+    for (const [place, [text, isTail]] of this.arrived) if (this.element.querySelector(".live")) this.put(place, text, isTail);
+    if (opened) await this.openCall(opened);
+    if (focused?.isConnected) focused.focus();
+    this.fillOutline();
+    await this.onChange();
+    this.keepUp();
+  }
+
+  // A question keeps its field while it is open: somebody may be typing.
+  question(item) {
+    const box = this.asked.get(item.place);
+    if (!box) return make("p", { class: "quiet" }, item.title);
+    const asks = String(box.asks);
+    let form = this.forms.get(asks);
+    this.forms.delete(asks);
+    if (!form) {
+      form = question(box);
+      form.dataset.asks = asks;
+      say(`The program asks: ${box.text || "for input"}`);
+      setTimeout(() => document.activeElement === document.body && form.querySelector("input, textarea").focus({ preventScroll: true }));
+    }
+    return make("div", { class: "asks" }, make("p", { class: "asked" }, box.text || "The program waits for your input."), form);
+  }
+}
