@@ -79,7 +79,8 @@ bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
     if (!pdl_cli_recording_open(a, journal, source, &p, err)) return false;
     bool edited = a && a->given[OPT_view_run];
     pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
-                              pdl_view_files_new(), edited ? NULL : pdl_session_redact_program, false};
+                              pdl_view_files_new(),
+                              edited ? NULL : pdl_session_redact_program, false};
     bool ok = pdl_cli_recording_trace(&p, journal, false, shown.user, pdl_fold_put_buf, &trace,
                                       err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);
