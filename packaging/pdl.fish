@@ -18,7 +18,7 @@ complete -c pdl -n __fish_use_subcommand -a lsp -d 'Serve an editor: the Languag
 complete -c pdl -n __fish_use_subcommand -a dap -d 'Serve an editor: the Debug Adapter Protocol on standard input and output.'
 complete -c pdl -n __fish_use_subcommand -a policy -d 'Show and check policies, lock tools.'
 complete -c pdl -n __fish_use_subcommand -a new -d 'Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.'
-complete -c pdl -n __fish_use_subcommand -a mock -d 'Serve a model for tests and first steps, with the interface of OpenAI, on this machine.'
+complete -c pdl -n __fish_use_subcommand -a mock -d 'Serve a model for tests and first steps, with the interfaces of OpenAI and Ollama, on this machine.'
 complete -c pdl -n __fish_use_subcommand -a sandbox -d 'Try a command in the sandbox, or show what this machine can do (--show).'
 complete -c pdl -n __fish_use_subcommand -a repl -d 'Try the language line by line: variables and context are kept from one entry to the next.'
 complete -c pdl -n __fish_use_subcommand -a doctor -d 'Say what of this machine programs can use: Python, libraries, keys, folders, services.'

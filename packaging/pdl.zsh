@@ -21,7 +21,7 @@ _pdl() {
         'dap:Serve an editor\: the Debug Adapter Protocol on standard input and output.'
         'policy:Show and check policies, lock tools.'
         'new:Write a program to begin with\: a chat, retrieval, an agent with tools, or many rows.'
-        'mock:Serve a model for tests and first steps, with the interface of OpenAI, on this machine.'
+        'mock:Serve a model for tests and first steps, with the interfaces of OpenAI and Ollama, on this machine.'
         'sandbox:Try a command in the sandbox, or show what this machine can do (--show).'
         'repl:Try the language line by line\: variables and context are kept from one entry to the next.'
         'doctor:Say what of this machine programs can use\: Python, libraries, keys, folders, services.'

@@ -110,13 +110,69 @@ static void answer_with(pdl_request *r, pdl_vref reply) {
     pdl_buf_fini(&json);
 }
 
+/* Returns the scores of the continuations that a request asks for; absent when it asks for none. */
+static pdl_val scores_for(const pdl_mock_item *item, const pdl_value *data, pdl_str prompt) {
+    pdl_value *params = pdl_value_get(data, "parameters"),
+              *asked = params ? pdl_value_get(params, "score") : NULL;
+    pdl_val scores = asked ? pdl_list_new(pdl_value_len(asked)) : pdl_absent();
+    for (size_t i = 0; asked && i < pdl_value_len(asked); i++) {
+        pdl_value *one = pdl_value_at(asked, i);
+        pdl_buf whole = PDL_BUF;
+        double score = 0;
+        size_t tail;
+        pdl_buf_put(&whole, prompt);
+        pdl_buf_put(&whole, text_of(one));
+        scores = pdl_list_push(scores, pdl_mock_score(item, pdl_buf_str(&whole), i, &tail, &score)
+                                           ? pdl_float(score)
+                                           : pdl_null());
+        pdl_buf_fini(&whole);
+        pdl_value_drop(one);
+    }
+    pdl_value_drop(asked);
+    pdl_value_drop(params);
+    return scores;
+}
+
+/* Answers with the scores of an item, as the chat completion that a service's answer becomes. */
+static void answer_scores(pdl_request *r, pdl_val scores) {
+    pdl_val said = pdl_dict_putz(pdl_dict_new(1), "scores", scores);
+    pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    m = pdl_dict_putz(m, "content", said);
+    pdl_val choice = pdl_dict_putz(pdl_dict_new(1), "message", m);
+    pdl_val v = pdl_dict_putz(pdl_dict_new(1), "choices", pdl_list_push(pdl_list_new(1), choice));
+    answer_with(r, v);
+    pdl_drop(v);
+}
+
+/* Answers with the message of an item, and the numbers beside it. */
+static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
+    enum { MOST_ALTERNATIVES = 20 };
+    pdl_val scores = pdl_is_absent(item->scores) ? pdl_absent()
+                                                 : scores_for(item, pdl_request_data(r), prompt);
+    if (!pdl_is_absent(scores)) {
+        answer_scores(r, scores);
+        return;
+    }
+    pdl_val m = pdl_is_dict(item->reply) ? pdl_keep(item->reply) : pdl_dict_new(2);
+    if (pdl_is_str(item->reply)) m = pdl_dict_putz(m, "content", pdl_keep(item->reply));
+    if (!pdl_is_absent(item->logprobs)) {
+        pdl_vref content = pdl_dict_getz(m, "content");
+        pdl_val entries =
+            pdl_mock_entries(item, pdl_is_str(content) ? pdl_str_get(content) : PDL_STR(""),
+                             MOST_ALTERNATIVES);
+        m = pdl_dict_putz(m, "logprobs", pdl_dict_putz(pdl_dict_new(1), "content", entries));
+    }
+    answer_with(r, m);
+    pdl_drop(m);
+}
+
 static void answer_model(void *user, pdl_request *r) {
     test *t = user;
     const pdl_value *data = pdl_request_data(r);
     pdl_value *model = pdl_value_get(data, "model"), *last = last_text(data);
     const pdl_mock_item *item = pdl_mock_script_next(&t->script, text_of(model), text_of(last));
-    if (item && !pdl_is_absent(item->reply) && !item->status)
-        answer_with(r, item->reply);
+    if (item && !item->status)
+        answer_item(r, item, text_of(last));
     else if (item)
         pdl_request_refuse(r, kind_of_status(item->status),
                            item->error.n ? item->error.p : "refused by the test");

@@ -1,11 +1,12 @@
 /* mock.h -- a model server without a model.
  *
  * Tests, tutorials and first hours need a model that costs nothing, answers at once, and says the
- * same each time. This is a server on loopback with the interface of OpenAI (chat completions,
- * whole or streamed, text completions, models, embeddings) whose answers come from a list that the
- * user writes, or that repeats the request. It does not check what only real services can check:
- * any key is accepted, and no model has a limit. Requests that it refuses, it refuses as they do,
- * with status and error, so that programs meet failures before they cost money.
+ * same each time. This is a server on loopback with the interfaces of OpenAI (chat and text
+ * completions, whole or streamed, with log-probabilities; models, embeddings) and of Ollama, whose
+ * answers come from a list that the user writes, or that repeats the request. It does not check
+ * what only real services can check: any key is accepted, and no model has a limit. Requests that
+ * it refuses, it refuses as they do, with status and error, so that programs meet failures before
+ * they cost money.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +27,10 @@
  *   status   refuses with this HTTP status instead, with `error` as the message and `retry_after`
  *            as the seconds that the client should wait
  *   delay    milliseconds before the answer
- *   logprobs log-probabilities {TEXT: NUMBER} of the answer and what might have been said
- *   scores   log-probabilities of texts at the end of a prompt (/v1/completions with `echo`)
+ *   logprobs {word: log-probability}: the alternatives of the answer's first word; or a list with
+ *            the entries of all words as a service writes them
+ *   scores   log-probabilities of the continuations that a request wants weighed (`score`): a list,
+ *            or {continuation: log-probability}
  * The first item that fits answers. When none fits, the last message is repeated; the model `upper`
  * says it in capitals. */
 

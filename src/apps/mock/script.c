@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /* The keys of an item, as the message about a wrong one lists them. */
-static const char *const keys[] = {"reply", "when",        "model", "times",    "status",
-                                   "error", "retry_after", "delay", "logprobs", "scores"};
+static const char *const keys[] = {"reply",       "when",  "model",  "times",    "status", "error",
+                                   "retry_after", "delay", "scores", "logprobs"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
 PDL_PRINTF(3, 4) static bool wrong(pdl_err *err, size_t i, const char *fmt, ...) {
@@ -40,7 +40,7 @@ static bool check_key(pdl_vref key, size_t i, pdl_err *err) {
                      PDL_FMT(near));
     return wrong(err, i,
                  "there is no key %.*s: an item has reply, when, model, times, status, error, "
-                 "retry_after, delay, logprobs, scores",
+                 "retry_after, delay, scores, logprobs",
                  PDL_FMT(given));
 }
 
@@ -74,21 +74,6 @@ static bool read_seconds(pdl_vref item, size_t i, double *out, pdl_err *err) {
     return true;
 }
 
-/* A table {TEXT: NUMBER}. */
-static bool read_table(pdl_vref item, const char *key, size_t i, pdl_vref *out, pdl_err *err) {
-    pdl_vref v = pdl_dict_getz(item, key);
-    *out = v;
-    if (pdl_is_absent(v)) return true;
-    bool ok = pdl_is_dict(v) && pdl_dict_len(v) > 0;
-    for (size_t k = 0; ok && k < pdl_dict_len(v); k++) {
-        pdl_vref number = pdl_dict_val_at(v, k);
-        ok = pdl_is_str(pdl_dict_key_at(v, k)) &&
-             (pdl_is(number, PDL_V_INT) || pdl_is(number, PDL_V_FLOAT));
-    }
-    if (ok) return true;
-    return wrong(err, i, "%s should be log-probabilities by text, as {\"yes\": -0.1}", key);
-}
-
 static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(item, "reply");
     if (!pdl_is_absent(v) && !pdl_is_str(v) && !pdl_is_dict(v))
@@ -96,6 +81,42 @@ static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err
     out->reply = v;
     if (pdl_is_absent(v) && !out->status && pdl_is_absent(out->scores))
         return wrong(err, i, "it has neither reply nor status");
+    return true;
+}
+
+static bool is_number(pdl_vref v) { return pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT); }
+
+/* Returns true for a dict from texts to numbers. */
+static bool has_numbers(pdl_vref v) {
+    bool ok = pdl_is_dict(v);
+    for (size_t k = 0; ok && k < pdl_dict_len(v); k++)
+        ok = pdl_is_str(pdl_dict_key_at(v, k)) && is_number(pdl_dict_val_at(v, k));
+    return ok;
+}
+
+static bool read_scores(pdl_vref item, size_t i, pdl_vref *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, "scores");
+    if (pdl_is_absent(v)) return true;
+    bool ok = pdl_is_list(v);
+    for (size_t k = 0; ok && k < pdl_list_len(v); k++) ok = is_number(pdl_list_at(v, k));
+    if (!ok && !has_numbers(v))
+        return wrong(err, i,
+                     "scores should be log-probabilities by text, as {\" done\": -0.1}, or a list "
+                     "of numbers, one for each text");
+    *out = v;
+    return true;
+}
+
+static bool read_logprobs(pdl_vref item, size_t i, pdl_vref *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, "logprobs");
+    if (pdl_is_absent(v)) return true;
+    bool ok = pdl_is_list(v) && pdl_list_len(v);
+    for (size_t k = 0; ok && k < pdl_list_len(v); k++)
+        ok = pdl_is_dict(pdl_list_at(v, k)) &&
+             is_number(pdl_dict_getz(pdl_list_at(v, k), "logprob"));
+    if (!ok && !has_numbers(v))
+        return wrong(err, i, "logprobs should be log-probabilities by text, as {\"yes\": -0.1}");
+    *out = v;
     return true;
 }
 
@@ -109,9 +130,9 @@ static bool read_dict(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err)
            read_number(item, "times", i, 1, MOST_TIMES, &out->left, err) &&
            read_number(item, "status", i, 400, 599, &out->status, err) &&
            read_number(item, "delay", i, 0, MOST_DELAY, &out->delay_ms, err) &&
-           read_table(item, "scores", i, &out->scores, err) &&
-           read_table(item, "logprobs", i, &out->logprobs, err) &&
-           read_seconds(item, i, &out->retry_after, err) && read_reply(item, i, out, err);
+           read_seconds(item, i, &out->retry_after, err) &&
+           read_scores(item, i, &out->scores, err) &&
+           read_logprobs(item, i, &out->logprobs, err) && read_reply(item, i, out, err);
 }
 
 bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {

@@ -13,7 +13,8 @@
 typedef struct pdl_mock_item {
     pdl_str when, model; /* p NULL: any text */
     pdl_vref reply;      /* a text or a dict; absent: the request is refused or repeated */
-    pdl_vref scores, logprobs; /* tables of log-probabilities by text, or absent */
+    pdl_vref scores;     /* a list or dict of numbers; absent like the next one when not given */
+    pdl_vref logprobs;   /* a dict of numbers, or entries as a service writes them */
     int64_t left;        /* requests that it may still answer; -1: any number */
     int64_t status;      /* 0: it does not refuse */
     pdl_str error;
@@ -31,5 +32,20 @@ void pdl_mock_script_fini(pdl_mock_script *s);
 
 /* Returns the item that answers this request, and counts its use; NULL when there is none. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
+
+/* Returns the next word of s from *at on, with the blanks after it, and moves *at; empty at the
+ * end. Words are the tokens of this server. */
+pdl_str pdl_mock_next_word(pdl_str s, size_t *at);
+
+/* Log-probabilities (logprobs.c). An item may be NULL. Returns that of a word of the answer, its
+ * entry as OpenAI writes it, with at most `most` alternatives, and the entries of all words. */
+double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first);
+pdl_val pdl_mock_entry(const pdl_mock_item *item, pdl_str word, bool first, int64_t most);
+pdl_val pdl_mock_entries(const pdl_mock_item *item, pdl_str said, int64_t most);
+
+/* Finds the number that the scores of an item give a prompt: the one at this place of a list, or
+ * that of the longest text that ends it, whose bytes are stored in *tail. */
+bool pdl_mock_score(const pdl_mock_item *item, pdl_str prompt, size_t number, size_t *tail,
+                    double *out);
 
 #endif

@@ -50,11 +50,12 @@ static void write_log(void *user, pdl_str line) {
     pdl_cli_put_stderr(line, NULL);
 }
 
-/* Prints how to use it, in a form that a shell can evaluate. */
+/* Prints how to use it, in a form that a shell can evaluate: a line for each interface. */
 static int print_use(const char *host, uint16_t port) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://%s:%u/v1 OPENAI_API_KEY=mock\n", host,
                  (unsigned)port);
+    pdl_buf_putf(&b, "export OLLAMA_API_BASE=http://%s:%u\n", host, (unsigned)port);
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;

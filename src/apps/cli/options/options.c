@@ -738,7 +738,8 @@ static const command table[] = {
      "Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.",
      "NAME.pdl must not exist.\n"},
     {"mock", pdl_cli_cmd_mock, mock_options, "",
-     "Serve a model for tests and first steps, with the interface of OpenAI, on this machine.",
+     "Serve a model for tests and first steps, with the interfaces of OpenAI and Ollama, on this "
+     "machine.",
      "It repeats the last message; the model upper says it in capitals, roles who spoke.\n"
      "--replies says more.\n"
      "It prints the line that makes programs use it, and a line of JSON for each request on error "

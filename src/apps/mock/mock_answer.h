@@ -1,0 +1,80 @@
+/* mock_answer.h -- an answer that is not complete yet, and the interfaces in which it is written.
+ * Private to mock.
+ *
+ * What is said is decided once (mock_answer.c), whatever interface the request came through. A form
+ * is an interface: it writes what was decided, whole or in the pieces of a stream.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_MOCK_MOCK_ANSWER_H
+#define PDL_MOCK_MOCK_ANSWER_H
+
+#include "io/httpd.h"
+#include "mock/mock.h"
+#include "mock/script.h"
+
+enum { PDL_MOCK_ID_BYTES = 48 };
+
+typedef struct pdl_mock_answer pdl_mock_answer;
+
+/* An interface of model servers. */
+typedef struct pdl_mock_form {
+    const char *path;    /* after /v1, where that is given */
+    const char *streams; /* content type of a stream */
+    bool by_prompt;      /* the request has a prompt, not messages */
+    bool by_default;    /* it streams unless the request says `stream: false` */
+    pdl_val (*whole)(const pdl_mock_answer *a);
+    void (*begin)(const pdl_mock_answer *a); /* NULL: nothing is before the first word */
+    void (*word)(const pdl_mock_answer *a, pdl_str word);
+    void (*end)(const pdl_mock_answer *a);
+    pdl_val (*error)(int status, pdl_str why);
+} pdl_mock_form;
+
+/* The first two are interfaces of OpenAI (form_openai.c), the others of Ollama (form_ollama.c). */
+extern const pdl_mock_form pdl_mock_chat, pdl_mock_completion;
+extern const pdl_mock_form pdl_mock_ollama_chat, pdl_mock_ollama_generate;
+
+/* An answer that is not complete yet; it ends with its exchange. */
+struct pdl_mock_answer {
+    const pdl_mock_options *opt;
+    const pdl_mock_form *form;
+    pdl_exchange *x;
+    pdl_timer *timer;          /* NULL when it does not wait */
+    pdl_val request;           /* owned, like the next ones */
+    pdl_val message;           /* {role, content, tool_calls} */
+    const pdl_mock_item *item; /* NULL when no item answers; borrowed */
+    char id[PDL_MOCK_ID_BYTES];
+    bool streams, began;
+    size_t at; /* bytes of the content that were streamed */
+};
+
+/* Answers a request of this form. Takes request. */
+void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
+                           const pdl_mock_form *form, pdl_exchange *x, pdl_val request);
+void pdl_mock_answer_free(pdl_mock_answer *a); /* a may be NULL */
+
+/* Sends v as a whole answer, or an error in the words of a form. The first takes v. */
+void pdl_mock_send(pdl_exchange *x, int status, pdl_val v);
+void pdl_mock_refuse(const pdl_mock_form *form, pdl_exchange *x, int status, pdl_str why);
+
+/* Appends v as JSON on one line. */
+void pdl_mock_put_json(pdl_vref v, pdl_buf *out);
+
+/* Appends the text of the prompt with this number: the last message, or one of several prompts. */
+void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out);
+
+/* Returns what the answer says, borrowed from it; what it says to one of several prompts, owned;
+ * how many prompts there are; and whether it calls tools. */
+pdl_str pdl_mock_said(const pdl_mock_answer *a);
+pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number);
+size_t pdl_mock_prompts(const pdl_mock_answer *a); /* 1 for messages */
+bool pdl_mock_has_calls(const pdl_mock_answer *a);
+
+/* Returns how many words the request and the answer have, as estimates of tokens. */
+int64_t pdl_mock_words_asked(const pdl_mock_answer *a);
+int64_t pdl_mock_words_said(const pdl_mock_answer *a);
+
+/* Returns the member `name` when it is true or false, else `otherwise`. */
+bool pdl_mock_asks(pdl_vref request, const char *name, bool otherwise);
+
+#endif
