@@ -3,6 +3,7 @@
 A peer that cannot be had (no network, no package) is left out of the table, and said so once."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,21 @@ class Peers:
             return self.given
         python = self.environment("reference")
         return [str(pathlib.Path(python).parent / "pdl")] if python else None
+
+    def versions(self):
+        """What was measured beside the command, as words for the page."""
+        out = []
+        for python in filter(None, self.ready.values()):
+            wanted = [re.split("[=<>]", p)[0] for ps in PACKAGES.values() for p in ps]
+            code = "import importlib.metadata as m, sys\nfor p in sys.argv[1:]:\n try: print(p, m.version(p))\n except m.PackageNotFoundError: pass"
+            out += subprocess.run([python, "-c", code, *wanted], capture_output=True, text=True, check=False).stdout.splitlines()
+        out += ["Python %s" % sys.version.split()[0]]
+        for name, flag in (("lua", "-v"), ("jq", "--version")):
+            found = next(filter(None, map(shutil.which, SYSTEM[name])), None)
+            if found:
+                said = subprocess.run([found, flag], capture_output=True, text=True, check=False)
+                out.append(" ".join((said.stdout + said.stderr).split()[:2]))
+        return ", ".join(out)
 
     def program(self, name):
         """A program of the system, or None."""

@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -32,7 +33,7 @@ TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network"
 TEXT = """# Benchmarks
 
 Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are ratios to
-what ran beside. Processor: %s. %s
+what ran beside. Measured on %s; processor: %s. Peers: %s. %s
 
 """
 
@@ -115,7 +116,7 @@ def main():
     if a.out:
         page += said_before(pathlib.Path(a.out))
         gone = "Not measured here for want of the peer: %s." % ", ".join(peers.missing) if peers.missing else ""
-        pathlib.Path(a.out).write_text((TEXT % (a.runs, processor(), gone)).rstrip() + "\n\n" + page, encoding="utf-8")
+        pathlib.Path(a.out).write_text((TEXT % (a.runs, time.strftime("%d %B %Y"), processor(), peers.versions(), gone)).rstrip() + "\n\n" + page, encoding="utf-8")
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 
