@@ -3,6 +3,7 @@
 
 An anchor is what the usual viewers of Markdown make of a heading; the site gets the same ones, so a link that is right in the sources is right everywhere.
 """
+import os
 import pathlib
 import re
 
@@ -54,3 +55,46 @@ def installed(path):
         if path == source or path.startswith(source + "/"):
             return to and to + path[len(source):]
     return None
+
+
+# The manual, in reading order: the parts, and the pages of each, below docs/. A page is here once, or `tools/manual-pages` fails.
+PARTS = [
+    ("Learn", ["manual/getting-started", "manual/tutorial", "manual/guide", "manual/guide-control", "manual/guide-data"]),
+    ("Look up", ["manual/quick-reference", "manual/builtins", "manual/errors", "manual/messages", "manual/messages-yaml", "manual/messages-keys",
+                 "manual/messages-expressions", "manual/messages-types", "manual/messages-loops", "manual/messages-code", "manual/messages-files",
+                 "manual/messages-models", "manual/messages-command", "manual/messages-other", "manual/rules", "providers", "differences", "python-compat"]),
+    ("Do", ["manual/cookbook", "manual/mock", "manual/calls", "manual/tools", "manual/patterns", "manual/evaluation", "manual/batch", "manual/serve",
+            "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from"]),
+    ("Understand", ["manual/live-document", "manual/recording", "manual/durable-runs", "manual/security", "manual/policies"]),
+]
+INDEX = "manual/index"
+NAV = re.compile(r"\n\n---\n\n\*\[The manual\]\([^\n]*\*\n?\Z")
+
+
+def page_file(name):
+    return ROOT / "docs" / (name + ".md")
+
+
+def title_of(name):
+    return re.match(r"# (.*)", page_file(name).read_text("utf-8")).group(1)
+
+
+def without_nav(text):
+    return NAV.sub("\n", text)
+
+
+def with_nav(name, text):
+    """The text of a page, and below it where the page belongs, and the pages before and after it."""
+    order = [(part, n) for part, pages in PARTS for n in pages]
+    at = [n for _, n in order].index(name)
+    folder = page_file(name).parent
+
+    def link(to, words):
+        return "[%s](%s)" % (words, os.path.relpath(page_file(to), folder))
+
+    line = "%s: %s" % (link(INDEX, "The manual"), order[at][0].lower())
+    if at > 0:
+        line += " · before: " + link(order[at - 1][1], title_of(order[at - 1][1]))
+    if at + 1 < len(order):
+        line += " · next: " + link(order[at + 1][1], title_of(order[at + 1][1]))
+    return without_nav(text).rstrip("\n") + "\n\n---\n\n*%s*\n" % line

@@ -112,8 +112,8 @@ def test_older_kernels(pdl, folder, abi):
 
 
 def test_page():
-    """The table of docs/security.md has the numbers of the attempts."""
-    text = (Path(__file__).resolve().parents[2] / "docs/security.md").read_text("utf-8")
+    """The table of docs/manual/security.md has the numbers of the attempts."""
+    text = (Path(__file__).resolve().parents[2] / "docs/manual/security.md").read_text("utf-8")
     for name, rows in groups():
         n = len(rows)
         line = f"| {name} | {n} | {n} | {sum(r[1] == PROCESS for r in rows)} | {sum(r[2] == 'python' for r in rows)} |"

@@ -312,7 +312,7 @@ static bool put_word(hoverer *h, const pdl_word *w) {
 }
 
 static bool put_type_word(hoverer *h, const pdl_word *w) {
-    if (put_word(h, w)) put_link(h, "language.md", "Types");
+    if (put_word(h, w)) put_link(h, "quick-reference.md", "Forms of values");
     return w != NULL;
 }
 
@@ -338,7 +338,7 @@ static bool hover_parameter(hoverer *h, pdl_str name) {
 static bool hover_block_key(hoverer *h, const lsp_spot *p) {
     if (!p->field) return false;
     pdl_lsp_document_field(p->field, &h->text);
-    put_link(h, "language.md", p->field->kind >= 0 ? "Kinds" : "Fields of every block");
+    put_link(h, "quick-reference.md", p->field->kind >= 0 ? "Blocks" : "Fields of every block");
     if (p->role == ROLE_TYPE) hover_spec(h, p->node);
     return true;
 }
