@@ -2,7 +2,7 @@
  * program, sinks. The command and the library's public functions share it.
  *
  * The worlds between the run and those that answer its effects are the table session/chain.def,
- * read from top to bottom: policy, explain, durable, record, cache, budget, precheck, jobs,
+ * read from top to bottom: policy, durable, record, cache, explain, budget, precheck, jobs,
  * answer.
  *
  * SPDX-License-Identifier: Apache-2.0

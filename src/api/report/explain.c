@@ -247,6 +247,39 @@ pdl_val pdl_explain_notes(pdl_world *w) {
     return pdl_dict_putz(d, "not_done", pdl_keep(x->not_done));
 }
 
+pdl_val pdl_explain_cached(pdl_val notes, size_t answered) {
+    pdl_val t = pdl_dict_putz(pdl_keep(pdl_dict_getz(notes, "totals")), "from_cache",
+                              pdl_int((int64_t)answered));
+    return pdl_dict_putz(notes, "totals", t);
+}
+
+/* Returns what the calls use of an item, as far as it is known. */
+static double known_of(pdl_vref totals, pdl_budget_item item) {
+    const char *const keys[PDL_BUDGET_COUNT] = {
+        [PDL_BUDGET_calls] = "calls",
+        [PDL_BUDGET_tokens] = "prompt_tokens",
+        [PDL_BUDGET_cost] = "cost",
+    };
+    double n = pdl_num_to_double(pdl_dict_getz(totals, keys[item]));
+    if (item != PDL_BUDGET_tokens) return n;
+    return n + pdl_num_to_double(pdl_dict_getz(totals, "answer_tokens_at_most"));
+}
+
+pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]) {
+    static const pdl_budget_item items[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
+    pdl_val list = pdl_list_new(sizeof items / sizeof *items);
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        if (limit[items[i]] < 0) continue;
+        double known = known_of(pdl_dict_getz(notes, "totals"), items[i]);
+        pdl_val d = pdl_dict_putz(pdl_dict_new(4), "item",
+                                  pdl_textz(pdl_budget_item_name(items[i])));
+        d = pdl_dict_putz(d, "limit", pdl_float(limit[items[i]]));
+        d = pdl_dict_putz(d, "known", pdl_float(known));
+        list = pdl_list_push(list, pdl_dict_putz(d, "over", pdl_bool(known > limit[items[i]])));
+    }
+    return pdl_dict_putz(notes, "budget", list);
+}
+
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id) {
     const explainer *x = (const explainer *)(const void *)w;
     size_t place = (uintptr_t)pdl_idmap_find(&x->noted, id);

@@ -7,6 +7,7 @@
 #ifndef PDL_API_EXPLAIN_H
 #define PDL_API_EXPLAIN_H
 
+#include "effect/budget.h"
 #include "effect/effect.h"
 #include "model/prices.h"
 #include "vm/vm.h"
@@ -29,6 +30,11 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
+/* Adds to notes (taken) how many requests were not noted because a cache answered them. */
+pdl_val pdl_explain_cached(pdl_val notes, size_t answered);
+/* Adds to notes (taken) what a budget allows of calls, tokens and cost, beside what is known of
+ * them. A negative number is the absence of a limit. */
+pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]);
 /* Returns the reason why a strand waits for this effect: "the reply of call 2", "code that was not
  * run". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);

@@ -3,17 +3,28 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <unistd.h>
+
 #include "api/session/session_impl.h"
 
 #include "base/banned.h"
 
+/* Returns true when path names a file. Explaining makes none. */
+static bool is_file(pdl_str path) {
+    char *z = pdl_str_dup(path);
+    bool is = path.n && access(z, F_OK) == 0;
+    pdl_free(z);
+    return is;
+}
+
 bool pdl_open_files_open(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (o->run.explain) return true;
+    if (o->run.explain && !is_file(o->files.cache)) return true;
     if (o->files.cache.n && !o->files.replay.n) {
         if (!pdl_cache_open(o->files.cache, s->around.secrets, &s->files.cache, err)) return false;
         pdl_cache_redact(s->files.cache, pdl_session_redaction(s, PDL_SINK_journal));
     }
+    if (o->run.explain) return true;
     if ((o->files.record.n || o->files.replay.n) && !pdl_session_open_journal(s, err)) return false;
     return true;
 }

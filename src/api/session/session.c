@@ -326,9 +326,11 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
 
 pdl_val pdl_session_explained(pdl_session *s) {
     pdl_world *explain = s->chain.rows[PDL_CHAIN_explain];
-    pdl_val waits =
+    pdl_val notes =
         pdl_explain_waits(explain, s->running.run, s->reports.reached, pdl_explain_notes(explain));
-    return pdl_redact_val(s->around.secrets, waits);
+    if (s->files.cache) notes = pdl_explain_cached(notes, pdl_cache_answered(s->files.cache));
+    if (s->opt.run.budget) notes = pdl_explain_budget(notes, s->opt.run.budget);
+    return pdl_redact_val(s->around.secrets, notes);
 }
 
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {

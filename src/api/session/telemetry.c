@@ -15,7 +15,8 @@ static const char *env_of(void *user, const char *name) {
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (s->group.shared || o->run.explain || o->files.offline || !s->around.env) return true;
+    bool is_silent = o->run.explain && !o->telemetry.collector.n; /* the environment asks of runs */
+    if (s->group.shared || is_silent || o->files.offline || !s->around.env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,
                                             .url = o->telemetry.collector,
                                             .content = o->telemetry.content,

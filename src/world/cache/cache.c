@@ -60,6 +60,7 @@ struct pdl_cache {
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
+    size_t answered;
     uint32_t busy;  /* effect whose piece is being delivered; 0 when none is */
     bool cancelled; /* the effect was cancelled while it was delivered */
 };
@@ -236,6 +237,7 @@ static void look_up(pdl_cache_view *view, pdl_effect *e, pdl_buf request) {
     if (ok && !pdl_effect_read(e, pdl_buf_str(&reply), &h.value, &h.err)) ok = damaged(c, &h.err);
     e->added_labels |= pdl_label_of(h.value);
     if (!ok) h.err.uncatchable = true;
+    c->answered += ok;
     *pdl_vec_push(&c->hits) = h;
     pdl_buf_fini(&reply);
     pdl_buf_fini(&request);
@@ -377,6 +379,8 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
     c->behind = behind;
     return &c->world;
 }
+
+size_t pdl_cache_answered(const pdl_cache *c) { return c->answered; }
 
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw) {
     assert(cache_ok(c));

@@ -55,6 +55,9 @@ void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
  * instance a full disk), also at later calls. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
+/* Returns how many requests were answered from the file. */
+size_t pdl_cache_answered(const pdl_cache *c);
+
 /* Returns true when there are answers that poll delivers without waiting. */
 bool pdl_cache_is_ready(const pdl_cache *c);
 

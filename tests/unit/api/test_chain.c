@@ -21,7 +21,8 @@ enum {
     REPLAY = 16,
     EXPLAIN = 32,
     UNCHECKED = 64,
-    MEMBER = 128
+    MEMBER = 128,
+    FILLED = 256 /* the cache is a file already */
 };
 
 static const struct {
@@ -40,7 +41,8 @@ static const struct {
     {REPLAY, "record"}, /* nothing can go out */
     {POLICY | REPLAY | CACHE, "policy record"},
     {EXPLAIN, "explain answer"},
-    {EXPLAIN | POLICY | CACHE, "explain answer"},
+    {EXPLAIN | POLICY | CACHE, "explain answer"}, /* it makes no file */
+    {EXPLAIN | POLICY | CACHE | FILLED, "cache explain answer"},
 };
 
 static char folder[64];
@@ -99,6 +101,8 @@ static void rows_of_the_table(void **state) {
             o.guards.n_policies = 1;
         }
         if (asked & CACHE) o.files.cache = path_of("cache", i, cache_file);
+        if (asked & FILLED)
+            pdl_session_free(session_of(&(pdl_session_options){.files.cache = o.files.cache}));
         if (asked & RECORD) o.files.record = path_of("record", i, record_file);
         if (asked & REPLAY) record(o.files.replay = path_of("record", i, record_file));
         if (asked & MEMBER) o.host.shared = engine = session_of(&(pdl_session_options){0});

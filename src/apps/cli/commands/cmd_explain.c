@@ -146,6 +146,11 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
               unpriced = number_at(t, "calls_without_price");
     size_t waits = pdl_list_len(pdl_dict_getz(notes, "not_known")),
            blocks = pdl_list_len(pdl_dict_getz(notes, "not_reached"));
+    pdl_vref cached = pdl_dict_getz(t, "from_cache");
+    long long answered = pdl_is(cached, PDL_V_INT) ? pdl_int_of(cached) : 0;
+    if (answered)
+        pdl_buf_putf(out, "from the cache: %lld call%s, not counted\n", answered,
+                     answered == 1 ? "" : "s");
     if (!calls) return;
     bool more = !pdl_is_absent(pdl_dict_getz(t, "more"));
     pdl_buf_putf(out, "total: %s%lld call%s%s, about %lld tokens in prompts",
@@ -160,6 +165,22 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     if (unpriced) pdl_buf_putf(out, "; %lld without a price (--prices)", unpriced);
     if (waits || blocks) PDL_PUT(out, "; more that is not known yet");
     PDL_PUT(out, "\n");
+}
+
+/* Appends "budget: 4 calls of 3: the run would stop", or that what is known does not exceed it. */
+static void put_budget(pdl_vref list, pdl_buf *out) {
+    size_t over = 0;
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref d = pdl_list_at(list, i);
+        if (!pdl_bool_of(pdl_dict_getz(d, "over"))) continue;
+        pdl_buf_putf(out, "%s%.*s %.10g of %.10g", over++ ? ", " : "budget: ",
+                     PDL_FMT(pdl_member_str(d, "item")), pdl_float_of(pdl_dict_getz(d, "known")),
+                     pdl_float_of(pdl_dict_getz(d, "limit")));
+    }
+    if (over)
+        PDL_PUT(out, ": the run would stop\n");
+    else if (pdl_is_list(list) && pdl_list_len(list))
+        PDL_PUT(out, "budget: what is known does not exceed it\n");
 }
 
 static void put_text(pdl_vref notes, pdl_buf *out) {
@@ -178,6 +199,7 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);
     put_totals(notes, out);
+    put_budget(pdl_dict_getz(notes, "budget"), out);
 }
 
 /* Prints the notes, then the error that ended the run, if one did. */
@@ -237,7 +259,7 @@ int pdl_cli_cmd_explain(const arguments *a) {
     };
     int wrong = pdl_cli_shared_options_read(a, &limits, &o);
     if (wrong) return wrong;
-    o.run.jobs = PDL_MAX_MAP_WORKERS;
+    o.run.jobs = PDL_MAX_MAP_WORKERS; /* no call is answered, so a smaller number hides calls */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
