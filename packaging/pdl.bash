@@ -57,7 +57,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     resume)
-        words='--help --changed --again --skip --rebuild --take-over --only-new --dry-run --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
+        words='--help --changed --again --skip --rebuild --take-over --only-new --check --dry-run --json --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --changed) values='reuse fail' ;;
         --stream) values='result context none' ;;
@@ -66,7 +66,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     runs)
-        words='--help --json --older-than --all --redact '
+        words='--help --check --json --older-than --all --redact '
         case $prev in
         esac ;;
     answer)

@@ -43,6 +43,10 @@ pdl_check_models pdl_session_models(pdl_session *s, bool keys);
  * until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
+/* Returns whether the check before the first request would let this one go out; err says why it
+ * would not. */
+PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_err *err);
+
 /* Makes the run durable, before the start. The session fills in dir, debug, secrets and owner.
  * variables replace those of the options, unless they are absent. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,

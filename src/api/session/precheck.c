@@ -148,6 +148,10 @@ static bool goes_out(const pdl_effect *e) {
     return pdl_is_absent(mock) || pdl_is_null(mock);
 }
 
+bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_err *err) {
+    return s->opt.run.unchecked || !goes_out(e) || !s->loaded.program || passes(s, e, err);
+}
+
 static void start(pdl_world *w, pdl_effect *e) {
     precheck *p = (precheck *)(void *)w;
     pdl_err err = {0};

@@ -69,6 +69,9 @@ typedef struct durable_command {
      * changed: names of files are then absolute. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
+    /* A run that is only checked: its verdict is made here, and nothing is printed. NULL: others */
+    struct pdl_forecast *forecast;
+    bool quiet; /* no notes, either */
 } durable_command;
 struct term;
 /* Makes the journal of a new run, once its program has loaded. Returns false when err is set. */

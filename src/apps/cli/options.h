@@ -117,6 +117,8 @@ typedef enum {
     OPT_rows_keep,
     OPT_report,
     OPT_dry_run,
+    OPT_resume_check,
+    OPT_runs_check,
     OPT_provider_batch,
     OPT_expect,
     OPT_judge,

@@ -20,6 +20,9 @@ PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf
 /* Opens an existing file; writes: rows will be added. Errors: io, replay (not a journal, damaged,
  * of another version). */
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
+/* Reads the file as it is now until it is closed: one lock in place of one for each statement. For
+ * a file that was opened for reading. */
+PDL_MUST bool pdl_store_hold(pdl_store *s, pdl_err *err);
 /* Returns true when the head of the file is that of this schema. Returns false also when it cannot
  * be read. */
 bool pdl_store_is(pdl_str path);

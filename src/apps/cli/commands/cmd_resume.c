@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "cli/check_runs.h"
 #include "cli/cli.h"
 #include "io/file.h"
 
@@ -18,7 +19,7 @@ static int fail(pdl_err *err) {
 static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
     pdl_str file = given->files.p[0];
-    durable_command l;
+    durable_command l = {0};
     pdl_err err = {0};
     bool ok = pdl_cli_durable_open(&l, &a, use, &err);
     int code = ok ? pdl_cli_run_durable(&a, &l) : fail(&err);
@@ -27,8 +28,36 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     return code;
 }
 
+/* Says what the resume would do, and does not do it. */
+static int check_run(const arguments *a) {
+    pdl_forecast f = {0};
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    char *path = NULL;
+    if (!pdl_cli_durable_path(a->files.p[0], &path, &err)) return fail(&err);
+    pdl_free(path);
+    pdl_cli_forecast(a, false, &f);
+    if (a->given[OPT_json]) {
+        PDL_PUT(&out, "{\"runs\": [");
+        pdl_cli_forecast_json(f.id ? pdl_str_of(f.id) : a->files.p[0], &f, &out);
+        PDL_PUT(&out, "]}\n");
+    } else {
+        pdl_cli_forecast_text(&f, &out);
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    if (!code) code = pdl_cli_verdict_code(f.verdict);
+    pdl_buf_fini(&out);
+    pdl_forecast_fini(&f);
+    return code;
+}
+
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
+    if (a->given[OPT_json] && !a->given[OPT_resume_check])
+        return pdl_cli_refuse(a, "--json is for --check");
+    if (a->given[OPT_resume_check] && a->given[OPT_dry_run])
+        return pdl_cli_refuse(a, "--check and --dry-run exclude each other");
+    if (a->given[OPT_resume_check]) return check_run(a);
     return resume_run(a, a->given[OPT_dry_run] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
 }
 

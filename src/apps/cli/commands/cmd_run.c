@@ -13,6 +13,7 @@
 #include "api/session.h"
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "cli/check_runs.h"
 #include "cli/options.h"
 #include "cli/show_live.h"
 #include "cli/term.h"
@@ -153,9 +154,33 @@ static int finish(runner *r, pdl_step step) {
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 
+/* Makes the verdict of --check: of the resume, and of the check before its first request. */
+static void make_forecast(const runner *r, const pdl_err *failure) {
+    pdl_err why = {0}, err = {0};
+    pdl_durable *run = r->durable->run;
+    pdl_forecast *out = r->durable->forecast;
+    const pdl_effect *call = failure || !r->session ? NULL : pdl_durable_next_call(run);
+    if (call && !pdl_session_would_send(r->session, call, &why)) failure = &why;
+    bool ok = pdl_durable_forecast(run, failure, out, &err);
+    if (ok && out->why && r->session) { /* messages may have keys in them */
+        pdl_buf clean = PDL_BUF;
+        pdl_session_redact(r->session, pdl_str_of(out->why), &clean);
+        pdl_free(out->why);
+        out->why = pdl_buf_take(&clean);
+    }
+    if (!ok) pdl_forecast_stop(out, (pdl_str){0}, &err);
+    pdl_err_fini(&why);
+    pdl_err_fini(&err);
+}
+
 /* Reports --check: the notes are the output; the output of the program is dropped. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
+    if (r->durable->forecast) {
+        bool ended = step == PDL_STEP_FAIL;
+        make_forecast(r, ended ? pdl_run_error(pdl_session_get(r->session)) : NULL);
+        return 0;
+    }
     pdl_durable_report(r->durable->run, &b);
     pdl_buf_putc(&b, '\n');
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
@@ -187,16 +212,34 @@ static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_err_fini(err);
     if (!there) pdl_buf_clear(text);
     if (!there) return pdl_buf_add(text, recorded, err);
-    if (!pdl_durable_runs_text(r->durable->run, pdl_buf_str(text)))
+    if (!pdl_durable_runs_text(r->durable->run, pdl_buf_str(text)) && !r->durable->forecast)
         pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
     return true;
 }
 
 static int failed(const runner *r, pdl_err *err) {
+    if (r->durable && r->durable->forecast) {
+        make_forecast(r, err);
+        pdl_err_fini(err);
+        return 0;
+    }
     pdl_cli_print_option_error(r->a, err, r->session);
     int code = err->kind == PDL_E_usage ? 2 : 1;
     pdl_err_fini(err);
     return code;
+}
+
+/* Makes the verdict about a program that does not load. */
+static int refuse_program(const runner *r, const pdl_program *p) {
+    pdl_err err = {0};
+    size_t i = 0;
+    while (i < p->diags.n && !(p->diags.p[i].at_load && p->diags.p[i].severity == PDL_DIAG_ERROR))
+        i++;
+    if (i < p->diags.n)
+        pdl_err_set(&err, PDL_E_schema, p->diags.p[i].loc, "%.*s", PDL_FMT(p->diags.p[i].text));
+    else if (pdl_program_refuse(p, &err))
+        return 0;
+    return failed(r, &err);
 }
 
 /* Makes the journal, when the run has one. */
@@ -275,13 +318,17 @@ static int run_program(runner *r) {
     if (!read_text(r, &text, &err)) {
         code = failed(r, &err);
     } else if (!pdl_session_load(r->session, pdl_buf_str(&text), &p)) {
-        pdl_cli_print_load_errors(p, r->session);
+        bool checks = r->durable && r->durable->forecast;
+        if (checks) code = refuse_program(r, p);
+        if (!checks) pdl_cli_print_load_errors(p, r->session);
     } else if (!make_durable(r, pdl_buf_str(&text), &err)) {
         code = failed(r, &err);
     } else {
         if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large text is not needed twice */
-        pdl_program_each_deprecated(p, warn_deprecated, NULL);
-        pdl_cli_show_problems(r->a, r->session, p, false);
+        if (!r->durable || !r->durable->forecast) {
+            pdl_program_each_deprecated(p, warn_deprecated, NULL);
+            pdl_cli_show_problems(r->a, r->session, p, false);
+        }
         empty_output(r);
         warn_of_trace(r->a);
         code = run_shown(r, pdl_buf_str(&text));
@@ -422,7 +469,8 @@ static int run_session(runner *r, pdl_session_options *o) {
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
+    bool checks = r->durable && r->durable->forecast; /* it starts nothing */
+    bool ok = (checks || enter_depth(a->files.p[0], &err)) && pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, o);
     o->program.variables = r->inputs = vars;

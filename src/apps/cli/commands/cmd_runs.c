@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cli/check_runs.h"
 #include "cli/cli.h"
 #include "journal/runs.h"
 #include "value/json_write.h"
@@ -176,6 +177,7 @@ static const char *stray(const arguments *a) {
     if (prunes && !pdl_str_is(action, "prune")) return "--older-than and --all belong to prune";
     if (a->given[OPT_redact] && !pdl_str_is(action, "export")) return "--redact is for export";
     bool lists = !action.n || pdl_str_is(action, "list") || pdl_str_is(action, "show");
+    if (a->given[OPT_runs_check] && a->files.n) return "--check takes no action";
     if (a->given[OPT_json] && !lists)
         return "--json is for the list and for show";
     return NULL;
@@ -217,7 +219,9 @@ int pdl_cli_cmd_runs(const arguments *a) {
     const char *wrong = a->files.n ? misuse(a) : NULL;
     if (!wrong) wrong = stray(a);
     if (wrong) return pdl_cli_refuse(a, wrong);
-    int code = a->files.n ? act(a, &err) : list(a, &err);
+    int code = a->given[OPT_runs_check] ? pdl_cli_check_runs(a, note_unreadable, &err)
+               : a->files.n             ? act(a, &err)
+                                        : list(a, &err);
     if (err.kind) {
         pdl_cli_print_error(&err, NULL);
         code = err.kind == PDL_E_usage ? 2 : 1;

@@ -71,8 +71,7 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
 static const struct {
     int (*run)(const arguments *a);
     const char *old, *now;
-} renamed[] = {{pdl_cli_cmd_resume, "check", "dry-run"},
-               {pdl_cli_cmd_dump, "types", "specs"},
+} renamed[] = {{pdl_cli_cmd_dump, "types", "specs"},
                {pdl_cli_cmd_runs, "keep", "older-than"},
                {pdl_cli_cmd_sandbox, "check", "show"},
                {pdl_cli_cmd_cache, "format", "json"},

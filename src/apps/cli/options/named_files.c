@@ -14,7 +14,8 @@
 /* Options whose value is the name of a file that is read. */
 static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_token_file, OPT_replies, OPT_source,
-                                 OPT_judge,      OPT_against, OPT_view_run};
+                                 OPT_judge,      OPT_against, OPT_view_run,
+                                 OPT_runs_check};
 
 /* Commands of which every operand is a program, or the first one is. */
 static const struct {

@@ -203,6 +203,12 @@ static const option options[] = {
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
      "send and do nothing: say what would be reused and asked; of a batch, calls, tokens and "
      "cost, estimated from some of the rows"},
+    {OPT_resume_check, "check", 0, OPT_FLAG, NULL, NULL,
+     "send and do nothing: say whether the resume would continue, ask again what is answered, or "
+     "stop, and where"},
+    {OPT_runs_check, "check", 0, OPT_VALUE, "PROGRAM", NULL,
+     "say that of each run of this program that has not ended, were it resumed with the program "
+     "as it is now"},
     {OPT_provider_batch, "provider-batch", 0, OPT_FLAG, NULL, NULL,
      "give the calls to the batch interface of the provider (OpenAI's or Anthropic's), which is "
      "cheaper and answers later"},
@@ -517,7 +523,9 @@ static const opt_id resume_options[] = {
     OPT_rebuild,
     OPT_take_over,
     OPT_only_new,
+    OPT_resume_check,
     OPT_dry_run,
+    OPT_json,
     OPT_data_file,
     OPT_data,
     OPT_stream,
@@ -540,6 +548,7 @@ static const opt_id resume_options[] = {
 };
 static const opt_id runs_options[] = {
     OPT_help,
+    OPT_runs_check,
     OPT_json,
     OPT_older_than,
     OPT_all,
@@ -699,7 +708,9 @@ static const command table[] = {
      "began\n"
      "and has no end (a command, code, a tool, a file) stops it with exit code 1, until --again or "
      "--skip\n"
-     "says what to do about it.\n"},
+     "says what to do about it.\n"
+     "Exit codes of --check: 0 it would continue, 3 it would ask again what is answered, 4 it "
+     "would stop.\n"},
     {"runs", pdl_cli_cmd_runs, runs_options, "[ACTION] [ID] [OUT]", "Durable runs, newest first.",
      "Actions:\n"
      "  list           one line a run (the default)\n"
@@ -708,7 +719,9 @@ static const command table[] = {
      "  prune          remove those that ended --older-than AGE ago, or --all that have ended\n"
      "  export ID OUT  write it as one file, to be copied\n"
      "They are in the folder $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else "
-     "~/.local/state/pdl/runs.\n"},
+     "~/.local/state/pdl/runs.\n"
+     "Exit codes of --check: 0 all would continue, 3 one would ask again what is answered, 4 one "
+     "would stop.\n"},
     {"answer", pdl_cli_cmd_answer, answer_options, "ID|FILE TEXT",
      "Answer the question of a run that waits (--park). TEXT - is standard input.", NULL},
     {"trace", pdl_cli_cmd_trace, trace_options, "ID|FILE",

@@ -340,7 +340,7 @@ static void root_names(durable_command *l, arguments *a, const char *cwd) {
 static void enter_folder(durable_command *l, arguments *a, const pdl_durable_facts *f) {
     char *folder = pdl_str_dup(f->folder), cwd[PATH_MAX];
     if (*folder && getcwd(cwd, sizeof cwd) && strcmp(cwd, folder) != 0) root_names(l, a, cwd);
-    if (*folder && chdir(folder) != 0)
+    if (*folder && chdir(folder) != 0 && !l->quiet)
         pdl_cli_note("pdl: note: the folder of the run, %s, cannot be entered (%s): it continues "
                      "in this one",
                      folder, strerror(errno));
@@ -348,7 +348,8 @@ static void enter_folder(durable_command *l, arguments *a, const pdl_durable_fac
 }
 
 bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use, pdl_err *err) {
-    *l = (durable_command){.resumes = true, .inputs = pdl_absent()};
+    *l = (durable_command){
+        .resumes = true, .inputs = pdl_absent(), .forecast = l->forecast, .quiet = l->quiet};
     if (!pdl_cli_durable_path(a->files.p[0], &l->path, err)) return false;
     char real[PATH_MAX];
     if (realpath(l->path, real)) { /* the folder may change */

@@ -74,7 +74,7 @@ static void give_text(const pending_effect *o) {
 }
 
 /* Delivers the answer to the machine. Takes o. A piece may cancel the effect: o->e is NULL then. */
-static void deliver(pending_effect *o) {
+void pdl_durable_give(pending_effect *o) {
     size_t n = pdl_is_list(o->pieces) && !o->shown ? pdl_list_len(o->pieces) : 0;
     for (size_t i = 0; i < n && o->e; i++)
         if (o->e->sink.piece)
@@ -101,13 +101,15 @@ bool pdl_durable_deliver(pdl_durable *d) {
         if (!o) continue;
         any = true;
         d->pending.delivered = o;
-        deliver(o);
+        pdl_durable_give(o);
         d->pending.delivered = NULL;
     }
     return any;
 }
 
-static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->pending.answered) = o; }
+void pdl_durable_enqueue(pdl_durable *d, pending_effect *o) {
+    *pdl_vec_push(&d->pending.answered) = o;
+}
 
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
@@ -118,7 +120,7 @@ void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
     pdl_err_copy(&o->err, &d->file.problem);
     pdl_err_at(&o->err, o->e->loc);
     o->has_reply = true;
-    enqueue(d, o);
+    pdl_durable_enqueue(d, o);
 }
 
 /* --- replies ---------------------------------------------------------------------------------- */
@@ -181,7 +183,7 @@ static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *r
         return;
     }
     if (writes(d) && !o->answers_at_once) write_answer(d, o);
-    if (!o->answers_at_once) enqueue(d, o);
+    if (!o->answers_at_once) pdl_durable_enqueue(d, o);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -276,7 +278,7 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     if (ok && writes(d) && pdl_store_pending(d->file.store) >= MOST_PENDING)
         ok = pdl_store_commit(d->file.store, false, &err);
     if (!ok) pdl_durable_note_problem(d, &err);
-    deliver(o);
+    pdl_durable_give(o);
 }
 
 /* Executes a write, for which the machine does not wait: everything that is due is written before
@@ -290,7 +292,7 @@ static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id)
     if (!ok) {
         pdl_durable_note_problem(d, &err);
         pdl_err_copy(&o->err, &d->file.problem);
-        deliver(o);
+        pdl_durable_give(o);
         return;
     }
     o->answers_at_once = true;
@@ -298,7 +300,7 @@ static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id)
     o->answers_at_once = false;
     if (!o->has_reply) return;
     write_answer(d, o);
-    deliver(o);
+    pdl_durable_give(o);
 }
 
 static bool goes_at_once(const pdl_effect *e) {
@@ -324,9 +326,9 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
                     pdl_effect_kind_name(o->e->kind));
         o->err.uncatchable = true;
         if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
-            enqueue(d, o);
+            pdl_durable_enqueue(d, o);
         else
-            deliver(o);
+            pdl_durable_give(o);
         return;
     }
     pdl_err_fini(&err);
@@ -338,7 +340,10 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     (void)pdl_durable_may_be_done(d, o, id);
     pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
                       pdl_effect_kind_name(o->e->kind));
-    pdl_idmap_put(&d->pending.open, o->e->id, o);
+    if (d->setup.use == PDL_DURABLE_CHECK)
+        pdl_durable_leave_checked(d, o, id);
+    else
+        pdl_idmap_put(&d->pending.open, o->e->id, o);
 }
 
 /* --- the world -------------------------------------------------------------------------------- */
@@ -396,18 +401,19 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
 }
 
 /* Answers from the file. Takes o. */
-static void reuse(pdl_durable *d, pending_effect *o) {
+void pdl_durable_reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
     d->match.found.n_reused++;
+    pdl_durable_forecast_recorded(d, o, false);
     if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
     pdl_durable_remember_code(d, o);
     compare_files(d, o);
     r.value = o->value;
     if (d->setup.opt.spent) d->setup.opt.spent(d->setup.opt.owner, o->e, &r);
     if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
-        enqueue(d, o);
+        pdl_durable_enqueue(d, o);
     else
-        deliver(o);
+        pdl_durable_give(o);
 }
 
 /* Forgets everything that this process wrote, since it has executed nothing. */
@@ -463,8 +469,8 @@ static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
 
 /* Completes the row of an action whose result --skip gave. Takes o. */
 static void complete(pdl_durable *d, pending_effect *o) {
-    write_answer(d, o);
-    reuse(d, o);
+    if (writes(d)) write_answer(d, o);
+    pdl_durable_reuse(d, o);
 }
 
 /* Executes an effect unless it was executed already at another place. Takes o. */
@@ -475,9 +481,9 @@ static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identit
     else if (done == DONE_SKIPPED)
         complete(d, o);
     else if (o->e->kind == PDL_EFFECT_write)
-        deliver(o);
+        pdl_durable_give(o);
     else
-        enqueue(d, o);
+        pdl_durable_enqueue(d, o);
 }
 
 /* Decides waiting actions, once everything recorded that can be delivered has been delivered. */
@@ -495,7 +501,10 @@ void pdl_durable_settle(pdl_durable *d) {
             pdl_durable_refuse(d, o);
             continue;
         }
-        proceed_unless_done(d, o, &id);
+        if (d->setup.use == PDL_DURABLE_CHECK)
+            pdl_durable_foresee(d, o, &id);
+        else
+            proceed_unless_done(d, o, &id);
         pdl_durable_identity_fini(&id);
     }
     d->pending.waiting.n = 0;
@@ -542,17 +551,18 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     if (!pdl_durable_identify(d, e, &id, &err)) {
         pdl_err_move(&o->err, &err);
-        enqueue(d, o);
+        pdl_durable_enqueue(d, o);
         return;
     }
     match_kind m = d->file.is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
+    if (m == MATCH_FAILED) pdl_durable_forecast_stop(d, pdl_buf_str(&id.place), &o->err);
     if (m == MATCH_NONE && !d->file.is_new) pdl_durable_note_replaced(d, o, &id);
     if (m == MATCH_ANSWERED)
-        reuse(d, o);
+        pdl_durable_reuse(d, o);
     else if (m == MATCH_FAILED && pdl_effect_has(e->kind, PDL_EFFECT_WAITS))
-        enqueue(d, o);
+        pdl_durable_enqueue(d, o);
     else if (m == MATCH_FAILED)
-        deliver(o);
+        pdl_durable_give(o);
     else if (m == MATCH_AGAIN && o->has_reply)
         complete(d, o);
     else if (d->setup.use != PDL_DURABLE_CONTINUE)

@@ -6,6 +6,7 @@
  *   row_match.c      finds the recorded row that answers an effect
  *   moved.c          actions that were executed at another place; rows that were not reused
  *   rebuild.c        code that runs again to restore its worker
+ *   forecast.c       what a resume would do, from a check
  *   group.c          many runs of a server in one file
  *   effect_rows.c    effects and replies as rows
  *   written_files.c  files that the program writes
@@ -48,6 +49,7 @@ typedef struct pending_effect {
     double seconds; /* its duration, in this process or as recorded; 0 when it is unknown */
     pdl_err err;
     pdl_val expected; /* rebuilds: the previous result */
+    size_t noted;     /* position in forecast.unanswered, from 1; 0 when it is not there */
 } pending_effect;
 
 struct pdl_durable {
@@ -60,6 +62,7 @@ struct pdl_durable {
     durable_match match;
     durable_rebuild rebuild;
     durable_progress progress;
+    durable_forecast forecast;
 };
 /* Returns true when the invariants of all parts hold. */
 bool pdl_durable_ok(const pdl_durable *d);
@@ -132,6 +135,11 @@ pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
 void pdl_durable_drop_list(pending_effect **list, size_t n); /* pending.c; skips NULL entries */
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
+/* Answers from the file. Takes o. */
+void pdl_durable_reuse(pdl_durable *d, pending_effect *o);
+/* Gives the answer to the machine: at once, or with the next poll. Takes o. */
+void pdl_durable_give(pending_effect *o);
+void pdl_durable_enqueue(pdl_durable *d, pending_effect *o);
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
 void pdl_durable_refuse(pdl_durable *d, pending_effect *o);
 bool pdl_durable_is_of_worker(pdl_effect_kind k);
@@ -139,6 +147,16 @@ void pdl_durable_commit(pdl_durable *d, bool sync);
 /* Writes output, forwards the held effects, and delivers answers to the machine. */
 void pdl_durable_release(pdl_durable *d);
 bool pdl_durable_deliver(pdl_durable *d);
+
+/* --- forecast.c: runs that are only checked --- */
+/* Notes a request that the journal has; waits: it has no answer. Does nothing for other runs. */
+void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool waits);
+/* Notes why the resume would stop. Does nothing for other runs. */
+void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why);
+/* Leaves an effect without an answer, unless it is known what the resume would get. Takes o. */
+void pdl_durable_leave_checked(pdl_durable *d, pending_effect *o, const identity *id);
+/* Finds out what the resume would do about an action. Takes o. */
+void pdl_durable_foresee(pdl_durable *d, pending_effect *o, const identity *id);
 
 /* --- rebuild.c --- */
 /* Remembers an effect that was answered from a row, until it is known whether it must run again. */

@@ -150,6 +150,29 @@ typedef struct durable_output {
     bool has_output;                  /* for a server: output was printed since the last flush */
 } durable_output;
 
+/* A request without an answer, in a checked run. */
+typedef struct unanswered_request {
+    char *place; /* owned */
+    pdl_loc loc;
+    pdl_effect_kind kind;
+    int64_t place_key, request_key;
+    uint64_t at; /* its number among all requests */
+    bool dropped; /* it would not be made: the user gave its result, or the resume stops before */
+} unanswered_request;
+
+/* Holds what a check has met, for its verdict (forecast.c). */
+typedef struct durable_forecast {
+    PDL_VEC(unanswered_request) unanswered;
+    uint64_t n_requests;
+    /* branch -> number of the last request that the journal has, in it and in branches below it */
+    pdl_idmap within, below;
+    char *waits_at; /* the first recorded request without an answer: its place; owned */
+    pdl_loc waits_loc;
+    pdl_err stop; /* the first reason why the resume would stop */
+    char *stop_place;
+} durable_forecast;
+void pdl_durable_forecast_end(durable_forecast *f);
+
 typedef struct durable_progress {
     durable_clock clock;
     durable_output output;

@@ -290,7 +290,9 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
                            "nothing was recorded in %.*s: its run ended before it began",
                            PDL_FMT(path));
     }
-    bool ok = pdl_store_open(path, writes, full, &d->file.store, err) && check_kind(d, err) &&
+    bool holds = use == PDL_DURABLE_CHECK || use == PDL_DURABLE_SHOW;
+    bool ok = pdl_store_open(path, writes, full, &d->file.store, err) &&
+              (!holds || pdl_store_hold(d->file.store, err)) && check_kind(d, err) &&
               (!writes || own(d, take_over, err)) && read_rest(d, err);
     if (ok)
         *out = d;
@@ -369,7 +371,7 @@ bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err) {
 
 struct looking {
     pdl_durable *d;
-    pdl_buf *wrong;
+    pdl_buf *wrong, first; /* first: the place of the first one */
     pdl_err *err;
     bool ok;
 };
@@ -385,7 +387,9 @@ static bool on_open(void *user, const store_effect *row) {
                  *again = pdl_durable_override(l->d, row->place, false);
     if (skip) l->ok = pdl_durable_use_skip(skip, row->kind, l->err);
     if (again) again->used = true;
-    if (!skip && !again && !row->again)
+    bool stops = !skip && !again && !row->again;
+    if (stops && !l->first.len) pdl_buf_put(&l->first, row->place);
+    if (stops)
         pdl_buf_putf(l->wrong, "%s%.*s (%.*s)", l->wrong->len ? ", " : "", PDL_FMT(row->place),
                      PDL_FMT(row->kind));
     return l->ok;
@@ -481,32 +485,47 @@ static bool reopen_named(pdl_durable *d, pdl_err *err) {
     return true;
 }
 
+/* Refuses a resume; a check notes the reason and continues. Takes why. Returns true for a check. */
+static bool refuse(pdl_durable *d, pdl_str place, pdl_err *why, pdl_err *err) {
+    bool checks = d->setup.use == PDL_DURABLE_CHECK;
+    if (checks)
+        pdl_durable_forecast_stop(d, place, why);
+    else
+        pdl_err_move(err, why);
+    pdl_err_fini(why);
+    return checks;
+}
+
 bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf open = PDL_BUF, files = PDL_BUF;
-    struct looking l = {d, &open, err, true};
+    struct looking l = {d, &open, PDL_BUF, err, true};
     bool checks = d->setup.use == PDL_DURABLE_CHECK;
+    pdl_err wrong = {0};
     if (d->file.is_new) return true;
     bool ok = pdl_store_last(d->file.store, &d->match.last_row, err) &&
               pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
               check_ways(d, err);
-    if (ok && open.len && !checks) {
-        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                         "it is not known whether this was done before the run ended: %s",
-                         pdl_buf_z(&open));
-        pdl_err_hint(err, "--again PLACE (or --again all) does it again; --skip PLACE=JSON gives "
-                          "its result without doing it");
+    if (ok && open.len) {
+        pdl_err_set(&wrong, PDL_E_runtime, (pdl_loc){0},
+                    "it is not known whether this was done before the run ended: %s",
+                    pdl_buf_z(&open));
+        pdl_err_hint(&wrong,
+                     "--again PLACE (or --again all) does it again; --skip PLACE=JSON gives its "
+                     "result without doing it");
+        ok = refuse(d, pdl_buf_str(&l.first), &wrong, err);
     }
     ok = ok && pdl_durable_cut_files(d, &files, err);
-    if (ok && files.len && !checks) {
-        ok =
-            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                        "files that the run writes are not as it left them: %s", pdl_buf_z(&files));
-        pdl_err_hint(err, "--again FILE continues with a file as it is");
+    if (ok && files.len) {
+        pdl_err_set(&wrong, PDL_E_runtime, (pdl_loc){0},
+                    "files that the run writes are not as it left them: %s", pdl_buf_z(&files));
+        pdl_err_hint(&wrong, "--again FILE continues with a file as it is");
+        ok = refuse(d, (pdl_str){0}, &wrong, err);
     }
     if (checks && open.len) pdl_durable_notef(d, "begun without an end: %s", pdl_buf_z(&open));
     if (checks && files.len) pdl_durable_notef(d, "files: %s", pdl_buf_z(&files));
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
+    pdl_buf_fini(&l.first);
     return ok &&
            (checks || d->setup.use != PDL_DURABLE_CONTINUE ||
             (reopen_named(d, err) && pdl_lock_write_owner(d->file.store, err) &&
@@ -658,6 +677,7 @@ void pdl_durable_close(pdl_durable *d) {
     pdl_durable_pending_end(&d->pending);
     pdl_durable_rebuild_end(&d->rebuild);
     pdl_durable_match_end(&d->match);
+    pdl_durable_forecast_end(&d->forecast);
     if (d->group.server)
         pdl_durable_leave(d);
     else

@@ -235,12 +235,14 @@ static bool check_file(pdl_store *s, pdl_err *err) {
     return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged", path.p);
 }
 
+bool pdl_store_hold(pdl_store *s, pdl_err *err) { return pdl_sql_exec(s->q, "BEGIN", err); }
+
 bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err) {
     pdl_store *s = PDL_NEW(pdl_store);
     s->full = full;
     bool ok = pdl_sql_open(path, &reading, &s->q, err);
     if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused stays unchanged */
-    ok = ok && check_file(s, err);
+    ok = ok && pdl_store_hold(s, err) && check_file(s, err) && pdl_sql_exec(s->q, "COMMIT", err);
     if (ok && writes) {
         s->writes = true;
         s->next_level = full ? 2 : 1;

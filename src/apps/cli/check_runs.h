@@ -1,0 +1,24 @@
+/* check_runs.h -- verdicts about runs that wait, for the commands runs and resume. Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_CHECK_RUNS_H
+#define PDL_CLI_CHECK_RUNS_H
+
+#include "cli/cli.h"
+#include "journal/forecast.h"
+#include "journal/runs.h"
+
+/* Fills *out, which is empty, for the run that the command line names. quiet: without notes on
+ * standard error. The working folder may be another one afterwards. */
+void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out);
+int pdl_cli_verdict_code(pdl_verdict v); /* the exit code */
+void pdl_cli_forecast_json(pdl_str id, const pdl_forecast *f, pdl_buf *out);
+void pdl_cli_forecast_text(const pdl_forecast *f, pdl_buf *out);
+/* Prints the verdicts of all runs that were made from the program of --check and have not ended.
+ * Returns the exit code; 1 with an error. */
+int pdl_cli_check_runs(const arguments *a,
+                       void (*unreadable)(void *user, pdl_str path, const char *why),
+                       pdl_err *err);
+
+#endif

@@ -1,0 +1,208 @@
+/* check_runs.c -- pdl runs --check and pdl resume --check: what resumes would do with the program
+ * of today (spec know 2).
+ *
+ * Each run is resumed as `pdl resume` would do it, on a journal that is only read and before a
+ * world that sends nothing; the verdict is made from what that resume meets.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/check_runs.h"
+#include "io/file.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+/* Drops what a resume would make or send to beside the run itself. */
+static void drop_outputs(arguments *a) {
+    static const opt_id outputs[] = {OPT_cache, OPT_output, OPT_trace, OPT_wire, OPT_otlp};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) a->given[outputs[i]] = false;
+    a->given[OPT_dry_run] = true;
+}
+
+void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out) {
+    arguments a = *given;
+    pdl_str file = given->files.p[0];
+    durable_command l = {.forecast = out, .quiet = quiet};
+    pdl_err err = {0};
+    bool ok = pdl_cli_durable_open(&l, &a, PDL_DURABLE_CHECK, &err);
+    drop_outputs(&a);
+    if (ok && pdl_cli_run_durable(&a, &l) != 0 && out->verdict != PDL_VERDICT_STOPS)
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "its options cannot be read any more");
+    if (l.id) out->id = pdl_str_dup(pdl_str_of(l.id));
+    if (err.kind) pdl_forecast_stop(out, (pdl_str){0}, &err);
+    pdl_err_fini(&err);
+    pdl_cli_durable_fini(&l);
+    given->files.p[0] = file;
+}
+
+int pdl_cli_verdict_code(pdl_verdict v) {
+    static const int codes[] = {[PDL_VERDICT_CONTINUES] = 0, [PDL_VERDICT_ASKS] = 3,
+                                [PDL_VERDICT_STOPS] = 4};
+    return codes[v];
+}
+
+/* --- as JSON ---------------------------------------------------------------------------------- */
+
+static void put_text(const char *name, const char *text, pdl_buf *out) {
+    pdl_buf_putf(out, ", \"%s\": ", name);
+    if (text)
+        pdl_json_quote(pdl_str_of(text), 0, out);
+    else
+        PDL_PUT(out, "null");
+}
+
+void pdl_cli_forecast_json(pdl_str id, const pdl_forecast *f, pdl_buf *out) {
+    PDL_PUT(out, "{\"id\": ");
+    pdl_json_quote(id, 0, out);
+    put_text("verdict", pdl_verdict_name(f->verdict), out);
+    put_text("place", f->place, out);
+    put_text("file", f->file, out);
+    if (f->line)
+        pdl_buf_putf(out, ", \"line\": %u", f->line);
+    else
+        PDL_PUT(out, ", \"line\": null");
+    pdl_buf_putf(out, ", \"recorded\": %zu, \"asked\": %zu, \"cost\": %.9g, \"reused\": %zu}",
+                 f->recorded, f->asked, f->cost, f->reused);
+}
+
+/* --- as text ---------------------------------------------------------------------------------- */
+
+static void put_where(const char *file, uint32_t line, const char *place, pdl_buf *out) {
+    if (file) pdl_buf_putf(out, "%s:%u%s", file, line, place ? " " : "");
+    if (place) pdl_buf_put(out, pdl_str_of(place));
+}
+
+static void put_cost(double cost, pdl_buf *out) {
+    if (cost > 0) pdl_buf_putf(out, ", which cost %.6g", cost);
+}
+
+/* Appends "stops: a.pdl:7 text.2.code: why" with the counts in the next line. */
+static void put_summary(const pdl_forecast *f, pdl_buf *out) {
+    pdl_buf_putf(out, "%s", pdl_verdict_name(f->verdict));
+    bool waits = f->verdict == PDL_VERDICT_CONTINUES;
+    if (f->place || f->file) pdl_buf_put(out, pdl_str_of(waits ? " at " : ": "));
+    put_where(f->file, f->line, f->place, out);
+    if (f->why) pdl_buf_putf(out, ": %s", f->why);
+    if (f->verdict == PDL_VERDICT_ASKS && f->requests.n)
+        pdl_buf_putf(out, ": %s, %s", f->requests.p[0].kind, f->requests.p[0].why);
+    pdl_buf_putc(out, '\n');
+    if (f->hint) pdl_buf_putf(out, "  %s\n", f->hint);
+    pdl_buf_putf(out, "  %zu of %zu recorded answers reused, %zu asked again", f->reused,
+                 f->recorded, f->asked);
+    put_cost(f->cost, out);
+    pdl_buf_putc(out, '\n');
+}
+
+void pdl_cli_forecast_text(const pdl_forecast *f, pdl_buf *out) {
+    put_summary(f, out);
+    for (size_t i = 0; i < f->requests.n; i++) {
+        const pdl_forecast_request *r = &f->requests.p[i];
+        PDL_PUT(out, "  asked again: ");
+        put_where(r->file, r->line, r->place, out);
+        pdl_buf_putf(out, ": %s, %s", r->kind, r->why);
+        put_cost(r->cost, out);
+        pdl_buf_putc(out, '\n');
+    }
+    if (f->asked > f->requests.n)
+        pdl_buf_putf(out, "  and %zu more\n", f->asked - f->requests.n);
+    for (size_t i = 0; i < f->gone.n; i++)
+        pdl_buf_putf(out, "  not reached: the answer recorded at %s\n", f->gone.p[i]);
+}
+
+/* --- all runs of a program -------------------------------------------------------------------- */
+
+struct checking {
+    const arguments *a;
+    const char *program;
+    pdl_verdict worst;
+    bool json, any;
+    pdl_durable *first; /* stays open, so that SQLite is loaded once and not for each run */
+    pdl_buf out;
+};
+
+/* Returns true when the run was made from the program. */
+static bool is_of_program(struct checking *c, pdl_str path) {
+    pdl_durable *d = NULL;
+    pdl_err ignored = {0};
+    bool same = false;
+    if (pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
+        const pdl_durable_facts *f = pdl_durable_get_facts(d);
+        pdl_buf name = PDL_BUF;
+        bool absolute = f->file.n && f->file.p[0] == '/';
+        if (!absolute) pdl_buf_putf(&name, "%.*s/", PDL_FMT(f->folder));
+        pdl_buf_put(&name, f->file);
+        same = pdl_file_is_same(pdl_buf_z(&name), c->program);
+        pdl_buf_fini(&name);
+    }
+    if (same && !c->first)
+        c->first = d;
+    else
+        pdl_durable_close(d);
+    pdl_err_fini(&ignored);
+    return same;
+}
+
+static void check_one(struct checking *c, pdl_str path, pdl_forecast *out) {
+    arguments a = {.command = c->a->command};
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *pdl_vec_push(&a.files) = path;
+    a.given[OPT_progress] = true;
+    a.value[OPT_progress] = PDL_STR("none");
+    pdl_cli_forecast(&a, true, out);
+    if (here >= 0 && fchdir(here) != 0) pdl_cli_note("pdl: note: the folder cannot be entered");
+    if (here >= 0) close(here);
+    pdl_vec_fini(&a.files);
+}
+
+static bool on_run(void *user, pdl_str path, const pdl_durable_summary *s) {
+    struct checking *c = user;
+    pdl_forecast f = {0};
+    if (s->state == PDL_RUN_ENDED || !is_of_program(c, path)) return true;
+    check_one(c, path, &f);
+    if (f.verdict > c->worst) c->worst = f.verdict;
+    if (c->json) {
+        pdl_buf_put(&c->out, pdl_str_of(c->any ? ",\n " : ""));
+        pdl_cli_forecast_json(pdl_str_of(s->id), &f, &c->out);
+    } else {
+        pdl_buf_putf(&c->out, "%s %s ", s->id, pdl_run_state_name(s->state));
+        put_summary(&f, &c->out);
+    }
+    c->any = true;
+    pdl_forecast_fini(&f);
+    return !*pdl_cli_signal_received();
+}
+
+int pdl_cli_check_runs(const arguments *a,
+                       void (*unreadable)(void *user, pdl_str path, const char *why),
+                       pdl_err *err) {
+    char *folder, *program = pdl_str_dup(a->value[OPT_runs_check]), real[PATH_MAX];
+    char program_path[PATH_MAX];
+    struct checking c = {.a = a, .json = a->given[OPT_json], .out = PDL_BUF};
+    if (!pdl_runs_folder(&folder, err)) {
+        pdl_free(program);
+        return 1;
+    }
+    /* the folder changes from run to run */
+    c.program = realpath(program, program_path) ? program_path : program;
+    const char *runs = realpath(folder, real) ? real : folder;
+    if (c.json) PDL_PUT(&c.out, "{\"runs\": [");
+    pdl_runs_use use = {on_run, unreadable, &c};
+    bool ok = pdl_runs_each(runs, &use, err);
+    if (c.json) PDL_PUT(&c.out, "]}\n");
+    if (!c.json && !c.any) pdl_buf_putf(&c.out, "no run of %s waits to be resumed\n", program);
+    int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&c.out)) : 1;
+    if (!code) code = pdl_cli_verdict_code(c.worst);
+    pdl_durable_close(c.first);
+    pdl_buf_fini(&c.out);
+    pdl_free(folder);
+    pdl_free(program);
+    return code;
+}
