@@ -46,6 +46,14 @@ _pdl() {
         --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
+    optimize)
+        words='--help --data --expect --judge --metric --vary --tune --require --candidates --method --seed --dry-run --output --diff --experiments-path --json --map --data-file --variable --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        case $prev in
+        --metric) values='exact numeric contains' ;;
+        --format) values='jsonl csv tsv' ;;
+        --progress) values='auto line none' ;;
+        --sandbox-min) values='full process' ;;
+        esac ;;
     test)
         words='--help --json --junit --data-file --data --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
@@ -145,7 +153,7 @@ _pdl() {
     if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

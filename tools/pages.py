@@ -63,8 +63,8 @@ PARTS = [
     ("Look up", ["manual/quick-reference", "manual/builtins", "manual/errors", "manual/messages", "manual/messages-yaml", "manual/messages-keys",
                  "manual/messages-expressions", "manual/messages-types", "manual/messages-loops", "manual/messages-code", "manual/messages-files",
                  "manual/messages-models", "manual/messages-command", "manual/messages-other", "manual/rules", "providers", "differences", "python-compat"]),
-    ("Do", ["manual/cookbook", "manual/mock", "manual/calls", "manual/tools", "manual/patterns", "manual/evaluation", "manual/batch", "manual/serve",
-            "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from"]),
+    ("Do", ["manual/cookbook", "manual/mock", "manual/calls", "manual/tools", "manual/patterns", "manual/evaluation", "manual/optimize", "manual/batch",
+            "manual/serve", "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from"]),
     ("Understand", ["manual/live-document", "manual/recording", "manual/durable-runs", "manual/security", "manual/policies"]),
 ]
 INDEX = "manual/index"

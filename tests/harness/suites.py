@@ -27,6 +27,7 @@ SUITES = [
     Suite("yaml", "tests/yaml", "check", True, "pdl-yaml-events"),
     Suite("terminal", "tests/terminal", "check", False),
     Suite("eval", "tests/eval", "check", True),
+    Suite("optimize", "tests/optimize", "test", True),
     Suite("mock", "tests/mock", "check", True),
     Suite("examples", "tests/examples", "test", False),
     Suite("mcp", "tests/mcp", "test", True),

@@ -130,6 +130,14 @@ typedef enum {
     OPT_difference,
     OPT_seed,
     OPT_junit,
+    OPT_data_rows,
+    OPT_variable,
+    OPT_vary,
+    OPT_tune,
+    OPT_require,
+    OPT_candidates,
+    OPT_method,
+    OPT_experiments,
     OPT_show_machine,
     OPT_net,
     OPT_repl_model,
@@ -185,6 +193,8 @@ typedef struct command {
     const char *text; /* further lines of its help; may be NULL */
 } command;
 
+/* help/overview.c. The commands, in a line each. */
+extern const char pdl_cli_overview[];
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
 
@@ -225,6 +235,7 @@ int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_doctor(const arguments *a);
 int pdl_cli_cmd_test(const arguments *a);
 int pdl_cli_cmd_eval(const arguments *a);
+int pdl_cli_cmd_optimize(const arguments *a);
 int pdl_cli_cmd_repl(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_lsp(const arguments *a);

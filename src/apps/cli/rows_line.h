@@ -17,6 +17,8 @@ typedef struct rows_line {
  * `show`; 0 when nothing is shown. */
 uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a);
 void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t);
+/* Shows another text as the line; it is there after the first second. */
+void pdl_cli_rows_line_put(rows_line *l, pdl_str text, double seconds);
 /* Removes the line, before anything else is written to the terminal. */
 void pdl_cli_rows_line_clear(rows_line *l);
 

@@ -1,4 +1,4 @@
-/* statistics.h -- conclusions about a program from a sample of questions. Private to eval.
+/* statistics.h -- conclusions about a program from a sample of questions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

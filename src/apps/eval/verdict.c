@@ -23,8 +23,8 @@ void pdl_eval_bet_take(pdl_eval_bet *b, double d) {
     for (size_t i = 0; i < PDL_VERDICT_STAKES; i++) b->log_capital[i] += log1p(stakes[i] * gain);
 }
 
-/* The logarithm of the mean of the capitals. */
-static double log_mean(const pdl_eval_bet *b) {
+/* The capital is the mean of the capitals of all stakes. */
+double pdl_eval_bet_gain(const pdl_eval_bet *b) {
     double most = b->log_capital[0], sum = 0;
     for (size_t i = 1; i < PDL_VERDICT_STAKES; i++) most = fmax(most, b->log_capital[i]);
     for (size_t i = 0; i < PDL_VERDICT_STAKES; i++) sum += exp(b->log_capital[i] - most);
@@ -32,7 +32,7 @@ static double log_mean(const pdl_eval_bet *b) {
 }
 
 bool pdl_eval_bet_is_won(const pdl_eval_bet *b) {
-    return log_mean(b) >= log(2 / PDL_VERDICT_LEVEL);
+    return pdl_eval_bet_gain(b) >= log(2 / PDL_VERDICT_LEVEL);
 }
 
 void pdl_eval_verdict_begin(pdl_eval_verdict *v, double bound) {

@@ -1,4 +1,4 @@
-/* verdict.h -- which of two programs is better, decided as early as it is certain. Private to eval.
+/* verdict.h -- which of two programs is better, decided as early as it is certain.
  *
  * Whoever reads a p-value after each row and stops when it is small is wrong far more often than it
  * says. Here each row is a bet against "the mean of the differences is at most m": a player who
@@ -38,6 +38,9 @@ typedef struct pdl_eval_bet {
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above);
 /* d: a difference, from -1 to 1. */
 void pdl_eval_bet_take(pdl_eval_bet *b, double d);
+/* Returns the logarithm of the capital, of 1 at the beginning. For a mean that is m, or on the
+ * other side of m, it ever reaches log(1 / a) with probability at most a. */
+double pdl_eval_bet_gain(const pdl_eval_bet *b);
 /* Returns true when the bet is won at half the level. Then the mean is neither m nor on the other
  * side of m. */
 bool pdl_eval_bet_is_won(const pdl_eval_bet *b);

@@ -100,7 +100,8 @@ static bool hint_form(pdl_str text, pdl_err *err) {
     return false;
 }
 
-static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
+/* name: the option, for messages. */
+static bool add_data(pdl_str text, const char *name, pdl_val *vars, pdl_err *err) {
     size_t equals = find_equals(text);
     if (equals != PDL_NOT_FOUND) {
         add_pair(pdl_str_sub(text, 0, equals), pdl_str_sub(text, equals + 1, text.n), vars);
@@ -108,7 +109,7 @@ static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
     }
     if (pdl_str_starts(text, PDL_STR("@")))
         return add_file(pdl_str_sub(text, 1, text.n), vars, err);
-    return add_mapping(text, "--data", vars, err) || hint_form(text, err);
+    return add_mapping(text, name, vars, err) || hint_form(text, err);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -132,7 +133,9 @@ bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
         *vars = pdl_dict_putz(*vars, "pdl_args", args_of(a));
     if (a->given[OPT_data_file]) ok = add_file(a->value[OPT_data_file], vars, err);
     for (size_t i = 0; ok && i < a->values.n; i++)
-        if (a->values.p[i].id == OPT_data) ok = add_data(a->values.p[i].value, vars, err);
+        if (a->values.p[i].id == OPT_data || a->values.p[i].id == OPT_variable)
+            ok = add_data(a->values.p[i].value,
+                          a->values.p[i].id == OPT_data ? "--data" : "--variable", vars, err);
     if (!ok) {
         if (err->kind == PDL_E_type || err->kind == PDL_E_syntax) err->kind = PDL_E_usage;
         pdl_drop(*vars);

@@ -15,7 +15,7 @@
 static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_token_file, OPT_replies, OPT_source,
                                  OPT_judge,      OPT_against, OPT_view_run,
-                                 OPT_runs_check};
+                                 OPT_runs_check, OPT_candidates};
 
 /* Commands of which every operand is a program, or the first one is. */
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 } programs[] = {{pdl_cli_cmd_run, false},   {pdl_cli_cmd_explain, false},
                 {pdl_cli_cmd_dump, false},  {pdl_cli_cmd_fmt, true},
                 {pdl_cli_cmd_serve, true},  {pdl_cli_cmd_batch, false},
-                {pdl_cli_cmd_eval, false}};
+                {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false}};
 
 static bool is_there(pdl_str name) {
     char *path = pdl_str_dup(name);
@@ -47,13 +47,14 @@ static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
 
 /* Returns the file that a value names and that has to exist; empty when there is none. */
 static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
-    bool is_table = id == OPT_input || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);
+    bool is_rows = id == OPT_input || id == OPT_data_rows;
+    bool is_table = is_rows || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);
     bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
-    if (id == OPT_data)
+    if (id == OPT_data || id == OPT_variable)
         return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
     /* the reader of tables finds FILE.db:TABLE */
     if (is_table && memchr(value.p, ':', value.n)) return (pdl_str){0};
-    if (id == OPT_input) return value;
+    if (is_rows) return value;
     /* names of profiles and policies may be words instead */
     if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
     if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);

@@ -1,5 +1,5 @@
-/* options.c -- the commands and options of `pdl`, one row for each fact; see options.h. The texts
- * of help, manual page and completion are made from them.
+/* options.c -- the options of `pdl`, one row for each fact, and which command has which; see
+ * options.h. The texts of help, manual page and completion are made from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static const option options[] = {
     {OPT_output, "output", 'o', OPT_VALUE, "FILE", NULL,
      "write what goes to standard output when it is absent into a file: what the program prints; "
      "of batch the table, with a journal FILE.journal beside it from which the same command "
-     "continues; of eval all rows with their scores, as JSONL"},
+     "continues; of eval all rows with their scores, as JSONL; of optimize the program"},
     {OPT_durable, "durable", 0, OPT_FLAG, NULL, NULL,
      "keep a journal from which pdl resume continues after a crash; with --record it is that file"},
     {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
@@ -201,8 +201,8 @@ static const option options[] = {
     {OPT_report, "report", 0, OPT_VALUES, "FILE", NULL,
      "a summary at the end, as JSON when FILE ends in .json, else as HTML"},
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
-     "send and do nothing: say what would be reused and asked; of a batch, calls, tokens and "
-     "cost, estimated from some of the rows"},
+     "send and do nothing: say what would be reused and asked; of batch and optimize, calls, "
+     "tokens and cost, estimated from some of the rows"},
     {OPT_resume_check, "check", 0, OPT_FLAG, NULL, NULL,
      "send and do nothing: say whether the resume would continue, ask again what is answered, or "
      "stop, and where"},
@@ -230,8 +230,23 @@ static const option options[] = {
     {OPT_difference, "difference", 0, OPT_VALUE, "D", NULL,
      "with --until decided: also stop when the mean scores certainly differ by less than D"},
     {OPT_seed, "seed", 0, OPT_VALUE, "N", NULL,
-     "with --until decided: another random order; 0 when absent"},
+     "another random order of the rows; 0 when absent. Of eval with --until decided"},
     {OPT_junit, "junit", 0, OPT_VALUE, "FILE", NULL, "write the results as JUnit's XML"},
+    {OPT_data_rows, "data", 0, OPT_VALUE, "ROWS", NULL,
+     "the table, as for eval; split by its column split, else 30:30:40 at random"},
+    {OPT_variable, "variable", 'd', OPT_VALUES, "DATA", NULL,
+     "variables: NAME=VALUE, @FILE or a YAML mapping; wins over --data-file"},
+    {OPT_vary, "vary", 0, OPT_VALUES, "NAME=VALUES", NULL, "what varies: NAME=V1,V2, or a list"},
+    {OPT_tune, "tune", 0, OPT_VALUES, "PLACE", NULL,
+     "a literal of the program, as text.0, whose texts --candidates gives"},
+    {OPT_require, "require", 0, OPT_VALUES, "WORD", NULL,
+     "a word of the text at --tune that every text for it keeps"},
+    {OPT_candidates, "candidates", 0, OPT_VALUE, "FILE", NULL,
+     "the candidates, as JSONL of {NAME: value}, in place of drawing them"},
+    {OPT_method, "method", 0, OPT_VALUE, "METHOD", NULL,
+     "how candidates are compared: race (when absent), halving, or FILE.pdl with a method"},
+    {OPT_experiments, "experiments-path", 0, OPT_VALUE, "FOLDER", NULL,
+     "where a folder with all candidates, scores and the report is made; experiments when absent"},
     {OPT_show_machine, "show", 0, OPT_FLAG, NULL, NULL,
      "show what sandboxes of this machine confine, and run no command"},
     {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
@@ -481,6 +496,39 @@ static const opt_id eval_options[] = {
     OPT_otlp_all,
     OPT_COUNT,
 };
+static const opt_id optimize_options[] = {
+    OPT_help,
+    OPT_data_rows,
+    OPT_expect,
+    OPT_judge,
+    OPT_metric,
+    OPT_vary,
+    OPT_tune,
+    OPT_require,
+    OPT_candidates,
+    OPT_method,
+    OPT_seed,
+    OPT_dry_run,
+    OPT_output,
+    OPT_diff,
+    OPT_experiments,
+    OPT_json,
+    OPT_map,
+    OPT_data_file,
+    OPT_variable,
+    OPT_rows_form,
+    OPT_separator,
+    OPT_types,
+    OPT_jobs,
+    OPT_progress,
+    OPT_cache,
+    LIMITS_OF_RUNS,
+    CONFINED_CODE,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_otlp_all,
+    OPT_COUNT,
+};
 static const opt_id batch_options[] = {
     OPT_help,
     OPT_provider_batch,
@@ -620,172 +668,7 @@ static const opt_id plain_options[] = {
 /* clang-format on */
 
 static const command table[] = {
-    {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...",
-     "Run a PDL program. FILE - is standard input.",
-     "Commands (pdl COMMAND --help says more):\n"
-     "  check FILE...   report everything that can be known without running\n"
-     "  fmt FILE...     format programs\n"
-     "  dump FILE       print an intermediate form of a program\n"
-     "  explain FILE    show what would be sent to models, without sending it\n"
-     "  batch FILE      run a program for each row of a table\n"
-     "  eval FILE       run a program over questions with known answers\n"
-     "  test [FILE]...  run the tests beside programs\n"
-     "  cache ACTION FILE  list, prune, export or remove a file of --cache\n"
-     "  resume ID|FILE  continue a durable run where it ended\n"
-     "  runs            list durable runs; show, remove, prune, export them\n"
-     "  answer ID TEXT  answer the question of a run that waits\n"
-     "  trace ID|FILE   print the trace of a durable run\n"
-     "  serve FILE...   offer programs as models over HTTP\n"
-     "  view FILE       show a trace as nested boxes in a browser\n"
-     "  policy show NAME  print a built-in policy\n"
-     "  new NAME        write a program to begin with\n"
-     "  repl            try the language line by line\n"
-     "  doctor          say what of this machine programs can use\n"
-     "  lsp, dap        language server and debugger of editors, on standard input and output\n"
-     "  mock            serve a model that repeats what it is asked, or says what a file says\n"
-     "  sandbox -- COMMAND  try a command in the sandbox\n"
-     "  schema          print the JSON Schema of programs\n"
-     "  version         print the version\n"
-     "  help [COMMAND]  show help\n"
-     "A program whose name is a command word is run as ./check.\n\n"
-     "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
-     "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; "
-     "143 SIGTERM or SIGHUP; 141 the reader of standard "
-     "output went "
-     "away.\n"},
-    {"check", pdl_cli_cmd_check, check_options, "FILE...",
-     "Report everything about programs that can be known without running them.",
-     "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
-    {"fmt", pdl_cli_cmd_fmt, fmt_options, "[FILE]...",
-     "Format programs in place: indentation, blanks, long lists, ${ x }. Without FILE, or with -, "
-     "from\nstandard input to standard output.",
-     "Comments, quotes, block scalars, line ends and the order of keys stay, and so does the "
-     "meaning, which is\ncompared at each run. A file that is no program is left alone.\n"
-     "Exit codes: 0; 1 a file cannot be formatted, or is not (--check); 2 wrong command line.\n"},
-    {"dump", pdl_cli_cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.",
-     NULL},
-    {"explain", pdl_cli_cmd_explain, explain_options, "FILE",
-     "Run a program without asking a model or doing anything that --allow does not name, as far as "
-     "values "
-     "are known,\nand print each call that would be made.",
-     NULL},
-    {"cache", pdl_cli_cmd_cache, cache_options, "ACTION FILE",
-     "Show or clear a file of replies that was made by --cache.",
-     "Actions:\n"
-     "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the "
-     "last message\n"
-     "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
-     "  rm      remove the file\n"
-     "  export  print every reply with its request, one JSON object a line\n"},
-    {"batch", pdl_cli_cmd_batch, batch_options, "FILE",
-     "Run a program once for each row of a table. The columns of a row are variables of the "
-     "program;\nthe output has them all, then result, error and place.",
-     "The same command continues a batch that was ended or killed, and changes nothing when it is "
-     "finished.\n"
-     "Exit codes: 0 all rows have results; 3 some rows failed; 1 it stopped; 2 wrong command, "
-     "columns or files;\n130 Ctrl-C; 143 SIGTERM or SIGHUP.\n"},
-    {"eval", pdl_cli_cmd_eval, eval_options, "FILE",
-     "Run a program over questions with known answers, and say how many it gets right.",
-     "Right answers come from --expect, and are compared by --metric, or a --judge decides. Rows "
-     "that fail are wrong.\n"
-     "Exit codes: 0 it was evaluated, whatever the score; 1 it stopped, or a program "
-     "cannot be read; 2 wrong command, columns or tables.\n"},
-    {"test", pdl_cli_cmd_test, test_options, "[FILE]...",
-     "Run the tests beside programs: NAME.test.yaml, or all in a folder and below it.",
-     "Without FILE: those of this folder. No model is asked: tests bring replies or recordings.\n"
-     "Exit codes: 0 all passed; 1 one failed; 2 there are none, or a file of tests is wrong.\n"},
-    {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
-     "Show a run as nested boxes in a browser: a trace, ours or the reference's, a recording,\n"
-     "or a durable run.\n"
-     "With OTHER: two runs side by side. Nothing is run by it, unless --run names a program;\n"
-     "what may limit a run goes with it.",
-     "The address that is printed works once; each line typed on the terminal prints another.\n"
-     "With a --host that is not this machine any client that has it sees the run.\n"
-     "Ctrl-C ends it.\n"},
-    {"resume", pdl_cli_cmd_resume, resume_options, "ID|FILE",
-     "Continue a durable run: what was answered comes from its journal, the rest is done.",
-     "Options that the run was started with hold; those given here replace them. An action that "
-     "began\n"
-     "and has no end (a command, code, a tool, a file) stops it with exit code 1, until --again or "
-     "--skip\n"
-     "says what to do about it.\n"
-     "Exit codes of --check: 0 it would continue, 3 it would ask again what is answered, 4 it "
-     "would stop.\n"},
-    {"runs", pdl_cli_cmd_runs, runs_options, "[ACTION] [ID] [OUT]", "Durable runs, newest first.",
-     "Actions:\n"
-     "  list           one line a run (the default)\n"
-     "  show ID        what it asked, in order\n"
-     "  rm ID          remove it\n"
-     "  prune          remove those that ended --older-than AGE ago, or --all that have ended\n"
-     "  export ID OUT  write it as one file, to be copied\n"
-     "They are in the folder $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else "
-     "~/.local/state/pdl/runs.\n"
-     "Exit codes of --check: 0 all would continue, 3 one would ask again what is answered, 4 one "
-     "would stop.\n"},
-    {"answer", pdl_cli_cmd_answer, answer_options, "ID|FILE TEXT",
-     "Answer the question of a run that waits (--park). TEXT - is standard input.", NULL},
-    {"trace", pdl_cli_cmd_trace, trace_options, "ID|FILE",
-     "Print the trace of a durable run, also of one that was killed, or of a recording, without "
-     "running anything.",
-     NULL},
-    {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
-     "Offer programs as models over an OpenAI-compatible HTTP interface.",
-     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, "
-     "and the "
-     "variables\n"
-     "messages, question (text of the last message of the user) and request (all other fields).\n"
-     "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
-     "With a --host that is not this machine clients need a token.\n"
-     "Ctrl-C ends the server.\n"},
-    {"lsp", pdl_cli_cmd_lsp, lsp_options, "",
-     "Serve an editor: the Language Server Protocol on standard input and output.",
-     "Editors start it themselves; docs/manual/editors.md says what each needs.\n"},
-    {"dap", pdl_cli_cmd_dap, dap_options, "",
-     "Serve an editor: the Debug Adapter Protocol on standard input and output.",
-     "Editors start it themselves; docs/manual/editors.md says what a launch knows.\n"},
-    {"policy", pdl_cli_cmd_policy, policy_options, "ACTION NAME...",
-     "Show and check policies, lock tools.",
-     "Actions:\n"
-     "  show NAME   print a built-in policy: default, careful or strict\n"
-     "  check FILE  report what is wrong with a policy and its lock file\n"
-     "  lock FILE [SERVER...]\n"
-     "              write the hashes of the definitions of tools, as the servers of "
-     "PDL_MCP_CONFIG\n"
-     "              give them now, for `lock: FILE` of a policy; print what is new or has "
-     "changed\n"},
-    {"new", pdl_cli_cmd_new, new_options, "NAME",
-     "Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.",
-     "NAME.pdl must not exist.\n"},
-    {"mock", pdl_cli_cmd_mock, mock_options, "",
-     "Serve a model for tests and first steps, with the interfaces of OpenAI and Ollama, on this "
-     "machine.",
-     "It repeats the last message; the model upper says it in capitals, roles who spoke.\n"
-     "--replies says more.\n"
-     "It prints the line that makes programs use it, and a line of JSON for each request on error "
-     "output.\nWith a --host that is not this machine any client may ask. Ctrl-C ends it.\n"},
-    {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
-     "Try a command in the sandbox, or show what this machine can do (--show).",
-     "The folder that is shown for reading is the one in which this is called.\n"},
-    {"repl", pdl_cli_cmd_repl, repl_options, "",
-     "Try the language line by line: variables and context are kept from one entry to the next.",
-     "A line of text or ${ an expression } is run at once, a block of several lines after an "
-     "empty\n"
-     "line. :help lists commands (:context, :vars, :model NAME, :save FILE, :load "
-     "FILE). Ctrl-C ends a run and "
-     "not\nthe session; Ctrl-D ends the session.\n"},
-    {"doctor", pdl_cli_cmd_doctor, doctor_options, "",
-     "Say what of this machine programs can use: Python, libraries, keys, folders, services.",
-     "Keys are never shown, only the variables that hold them. Exit codes: 0; 1 something is "
-     "missing "
-     "that\nprograms need.\n"},
-    {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
-    {"version", pdl_cli_cmd_version, plain_options, "", "Print the version.", NULL},
-    {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
-    {"__builtins", pdl_cli_cmd_builtins, plain_options, "",
-     "Print the page of filters, tests, functions and methods.", NULL},
-    {"__man", pdl_cli_cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
-    {"__complete", pdl_cli_cmd_complete, plain_options, "SHELL",
-     "Print the completion of bash, zsh or fish.", NULL},
+#include "cli/options/commands.def"
 };
 
 const command *pdl_cli_commands(size_t *n) {

@@ -62,14 +62,21 @@ void pdl_cli_rows_line_clear(rows_line *l) {
     l->is_shown = false;
 }
 
-void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t) {
+void pdl_cli_rows_line_put(rows_line *l, pdl_str text, double seconds) {
     pdl_buf line = PDL_BUF;
-    if (l->on_terminal && t->seconds * 1e3 < (double)pdl_pace_ms(AFTER_MS)) return;
+    if (l->on_terminal && seconds * 1e3 < (double)pdl_pace_ms(AFTER_MS)) return;
     pdl_cli_rows_line_clear(l);
-    put_progress(&line, t);
+    pdl_buf_put(&line, text);
     if (!l->on_terminal) pdl_buf_putc(&line, '\n');
     pdl_cli_put_stderr(pdl_buf_str(&line), NULL);
     l->is_shown = l->on_terminal;
+    pdl_buf_fini(&line);
+}
+
+void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t) {
+    pdl_buf line = PDL_BUF;
+    put_progress(&line, t);
+    pdl_cli_rows_line_put(l, pdl_buf_str(&line), t->seconds);
     pdl_buf_fini(&line);
 }
 

@@ -1,0 +1,289 @@
+/* cmd_optimize.c -- pdl optimize PROGRAM: the texts and parameters of a program that score best on
+ * a table.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/rows_line.h"
+#include "fmt/diff.h"
+#include "io/file.h"
+#include "optimize/optimize.h"
+#include "value/int.h"
+#include "value/json_write.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_JOBS = 16 };
+
+typedef struct optimizer {
+    const arguments *a;
+    pdl_optimize_options o;
+    rows_line line;
+    char *output; /* owned */
+    PDL_VEC(pdl_batch_map) map;
+    PDL_VEC(pdl_str) tuned, required;
+    pdl_val space;
+} optimizer;
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* Reads one value: YAML, so 1 is a number; what is not YAML is a text. */
+static pdl_val value_of(pdl_str text) {
+    pdl_val v;
+    uint32_t line, column;
+    pdl_err ignored = {0};
+    if (!text.n || !pdl_yaml_read(text, &v, &line, &column, &ignored)) v = pdl_text(text);
+    pdl_err_fini(&ignored);
+    return v;
+}
+
+/* Reads V1,V2 or a list of YAML, whose values may have commas. */
+static pdl_val values_of(pdl_str text) {
+    pdl_val list = pdl_list_new(4);
+    if (pdl_str_starts(text, PDL_STR("["))) {
+        pdl_val v = value_of(text);
+        if (pdl_is_list(v)) {
+            pdl_drop(list);
+            return v;
+        }
+        pdl_drop(v);
+    }
+    while (text.n) {
+        size_t comma = pdl_str_find(text, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? text.n
+                                                                                       : comma;
+        pdl_str word = pdl_str_trim(pdl_str_sub(text, 0, n));
+        pdl_val v = value_of(word);
+        if (pdl_is_list(v) || pdl_is_dict(v)) { /* a text with a colon in it */
+            pdl_drop(v);
+            v = pdl_text(word);
+        }
+        list = pdl_list_push(list, v);
+        text = pdl_str_sub(text, n < text.n ? n + 1 : n, text.n);
+    }
+    return list;
+}
+
+/* Reads NAME=VALUES; the name may be a place. Values of the same name are added. */
+static bool read_vary(optimizer *z, pdl_str given) {
+    size_t eq = pdl_str_find(given, PDL_STR("="), 0);
+    if (eq == PDL_NOT_FOUND || !eq || eq + 1 == given.n) {
+        (void)pdl_cli_refuse(z->a, "argument --vary: expected NAME=VALUE,VALUE...");
+        return false;
+    }
+    pdl_str name = pdl_str_trim(pdl_str_sub(given, 0, eq));
+    pdl_val values = values_of(pdl_str_sub(given, eq + 1, given.n));
+    pdl_vref known = pdl_dict_gets(z->space, name);
+    pdl_val all = pdl_is_list(known) ? pdl_keep(known) : pdl_list_new(4);
+    for (size_t i = 0; i < pdl_list_len(values); i++)
+        all = pdl_list_push(all, pdl_keep(pdl_list_at(values, i)));
+    z->space = pdl_dict_puts(z->space, name, all);
+    pdl_drop(values);
+    return true;
+}
+
+static bool read_pair(optimizer *z, pdl_str v) {
+    size_t eq = pdl_str_rfind(v, PDL_STR("="));
+    if (eq == PDL_NOT_FOUND || eq == 0 || eq + 1 == v.n) {
+        (void)pdl_cli_refuse(z->a, "argument --map: expected COLUMN=VARIABLE");
+        return false;
+    }
+    *pdl_vec_push(&z->map) = (pdl_batch_map){pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n)};
+    return true;
+}
+
+static bool read_lists(optimizer *z) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < z->a->values.n; i++) {
+        pdl_str v = z->a->values.p[i].value;
+        opt_id id = z->a->values.p[i].id;
+        if (id == OPT_vary) ok = read_vary(z, v);
+        if (id == OPT_map) ok = read_pair(z, v);
+        if (id == OPT_tune) *pdl_vec_push(&z->tuned) = v;
+        if (id == OPT_require) *pdl_vec_push(&z->required) = v;
+    }
+    z->o.space = z->space;
+    z->o.map = z->map.p;
+    z->o.n_map = z->map.n;
+    z->o.tuned = z->tuned.p;
+    z->o.n_tuned = z->tuned.n;
+    z->o.required = z->required.p;
+    z->o.n_required = z->required.n;
+    return ok;
+}
+
+static bool read_numbers(optimizer *z) {
+    int64_t jobs = DEFAULT_JOBS, seed = 0;
+    if (!pdl_cli_read_whole(z->a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+        !pdl_cli_read_whole(z->a, OPT_seed, 0, INT64_MAX, &seed))
+        return false;
+    z->o.jobs = (uint32_t)jobs;
+    z->o.seed = (uint64_t)seed;
+    return true;
+}
+
+static bool read_table(optimizer *z) {
+    pdl_err err = {0};
+    bool ok = pdl_table_of(z->a->value[OPT_data_rows], z->a->value[OPT_rows_form], &z->o.data,
+                           &err);
+    if (!ok) pdl_cli_print_option_error(z->a, &err, NULL);
+    pdl_err_fini(&err);
+    return ok && pdl_cli_use_separator(z->a, &z->o.data, NULL);
+}
+
+/* Returns the file of the optimised program: beside the program, as the reference names it. */
+static char *default_output(pdl_str program) {
+    pdl_buf b = PDL_BUF;
+    pdl_str folder = pdl_file_folder(program);
+    if (folder.n) pdl_buf_putf(&b, "%.*s/", PDL_FMT(folder));
+    pdl_buf_putf(&b, "optimized_%.*s", PDL_FMT(pdl_file_name(program)));
+    return pdl_buf_take(&b);
+}
+
+static const char *missing(const arguments *a) {
+    if (!a->files.n) return "the following arguments are required: PROGRAM";
+    if (!a->given[OPT_data_rows]) return "the following arguments are required: --data ROWS";
+    if (!a->given[OPT_expect] && !a->given[OPT_judge])
+        return "one of the arguments --expect COLUMN and --judge PROGRAM is required";
+    if (a->given[OPT_metric] && a->given[OPT_judge])
+        return "--metric and --judge exclude each other";
+    if (a->given[OPT_require] && !a->given[OPT_tune]) return "--require belongs to --tune PLACE";
+    if (a->given[OPT_diff] && a->given[OPT_output]) return "--diff writes no file: leave -o out";
+    return NULL;
+}
+
+static void read_words(optimizer *z) {
+    const arguments *a = z->a;
+    z->output = a->given[OPT_output] ? pdl_str_dup(pdl_cli_written(a->value[OPT_output]))
+                                     : default_output(a->files.p[0]);
+    z->o.program = a->files.p[0];
+    z->o.output = pdl_str_of(z->output);
+    z->o.expect = a->value[OPT_expect];
+    z->o.judge = a->value[OPT_judge];
+    z->o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
+    z->o.method = a->given[OPT_method] ? a->value[OPT_method] : PDL_STR("race");
+    z->o.candidates = a->value[OPT_candidates];
+    z->o.experiments = a->given[OPT_experiments] ? a->value[OPT_experiments]
+                                                 : PDL_STR("experiments");
+    z->o.types = a->given[OPT_types];
+    z->o.dry_run = a->given[OPT_dry_run];
+    z->o.diff = a->given[OPT_diff];
+}
+
+/* --- progress --------------------------------------------------------------------------------- */
+
+static void on_tick(void *user, const pdl_optimize_progress *p) {
+    optimizer *z = user;
+    pdl_buf b = PDL_BUF;
+    pdl_cli_put_count(&b, p->evaluations, "evaluation", "evaluations");
+    PDL_PUT(&b, ", ");
+    pdl_cli_put_count(&b, p->candidates, "candidate", "candidates");
+    if (p->low <= p->high)
+        pdl_buf_putf(&b, ", best score %.3f (%.3f to %.3f)", p->best, p->low, p->high);
+    pdl_buf_putf(&b, ", %lld calls", (long long)p->calls);
+    if (p->cost > 0) pdl_buf_putf(&b, ", cost %.4g", p->cost);
+    PDL_PUT(&b, ", ");
+    pdl_cli_put_time(&b, p->seconds);
+    pdl_cli_rows_line_put(&z->line, pdl_buf_str(&b), p->seconds);
+    pdl_buf_fini(&b);
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static double number(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+}
+
+static void put_estimate(pdl_vref r, pdl_buf *out) {
+    pdl_buf_putf(out,
+                 "%.0f candidates; %.0f rows for training, %.0f for validation, %.0f for the test\n"
+                 "at most %.0f evaluations: %.0f calls, %.0f tokens of prompts",
+                 number(r, "candidates"), number(r, "train"), number(r, "validation"),
+                 number(r, "test"), number(r, "evaluations"), number(r, "calls"),
+                 number(r, "prompt_tokens"));
+    if (number(r, "answer_tokens") > 0)
+        pdl_buf_putf(out, ", at most %.0f of answers", number(r, "answer_tokens"));
+    if (number(r, "cost") > 0) pdl_buf_putf(out, ", cost %.4g", number(r, "cost"));
+    PDL_PUT(out, "\n");
+    if (pdl_bool_of(pdl_dict_getz(r, "depends")))
+        PDL_PUT(out, "and calls that depend on answers, which cannot be counted before\n");
+}
+
+static int put_result(const optimizer *z, pdl_vref result) {
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    pdl_vref before = pdl_dict_getz(result, "before_text"), text = pdl_dict_getz(result, "text");
+    if (z->a->given[OPT_json]) {
+        if (!pdl_json_write(result, PDL_JSON_SPACED, 2, &out, &err)) pdl_err_fini(&err);
+        pdl_buf_putc(&out, '\n');
+    } else if (z->o.dry_run) {
+        put_estimate(result, &out);
+    } else if (pdl_is_str(text)) {
+        pdl_str a = pdl_str_get(before), b = pdl_str_get(text);
+        if (!pdl_str_eq(a, b)) pdl_diff(z->o.program, a, b, &out);
+    } else {
+        pdl_optimize_put_report(result, &out);
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    if (!code && pdl_is_str(text) && !z->a->given[OPT_json]) {
+        out = PDL_BUF;
+        pdl_optimize_put_report(result, &out);
+        pdl_cli_put_stderr(pdl_buf_str(&out), NULL);
+        pdl_buf_fini(&out);
+    }
+    return code;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int run(optimizer *z) {
+    const arguments *a = z->a;
+    shared_options limits = {0};
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent(), result = pdl_absent();
+    pdl_session_options *so = &z->o.session;
+    int code = pdl_cli_shared_options_read(a, &limits, so);
+    if (code) return code;
+    z->o.budget = so->run.budget;
+    so->run.budget = NULL; /* the budget is one for all runs */
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
+    pdl_config_use(&config, so);
+    z->o.variables = vars;
+    ok = ok && pdl_optimize_run(&z->o, &result, &err);
+    pdl_cli_rows_line_clear(&z->line);
+    if (!pdl_is_absent(result)) code = put_result(z, result);
+    if (!ok) {
+        code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+        pdl_cli_print_option_error(a, &err, NULL);
+    }
+    pdl_err_fini(&err);
+    if (!pdl_is_absent(result)) pdl_drop(result);
+    pdl_config_fini(&config);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_cli_shared_options_fini(&limits);
+    return code;
+}
+
+int pdl_cli_cmd_optimize(const arguments *a) {
+    optimizer z = {.a = a, .space = pdl_dict_new(4)};
+    const char *why = missing(a);
+    int code = why ? pdl_cli_refuse(a, why) : 0;
+    if (!code) {
+        read_words(&z);
+        z.o.tick_ms = pdl_cli_rows_line_init(&z.line, a);
+        z.o.tick = z.o.tick_ms ? on_tick : NULL;
+        z.o.user = &z;
+        code = read_lists(&z) && read_numbers(&z) && read_table(&z) ? run(&z) : 2;
+    }
+    pdl_drop(z.space);
+    pdl_free(z.output);
+    pdl_vec_fini(&z.map);
+    pdl_vec_fini(&z.tuned);
+    pdl_vec_fini(&z.required);
+    return code;
+}

@@ -1,0 +1,142 @@
+/* experiment.c -- the folder of a search: its configuration, its candidates, all scores and its
+ * report.
+ *
+ * Scores are written as they are made, so that a search that ends early has left what was paid for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "io/file.h"
+#include "optimize/search.h"
+#include "value/json_write.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+static char *path_in(const opt_search *z, const char *name) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", z->folder, name);
+    return pdl_buf_take(&b);
+}
+
+static bool write_file(const opt_search *z, const char *name, pdl_str text, pdl_err *err) {
+    char *path = path_in(z, name);
+    bool ok = pdl_file_write(path, text, PDL_FILE_SHARED, err);
+    pdl_free(path);
+    return ok;
+}
+
+/* Makes a folder that is not there yet, named after the program and the time. */
+static bool make_folder(opt_search *z, pdl_err *err) {
+    enum { TRIES = 1000 };
+    pdl_str name = pdl_file_name(z->o->program);
+    char when[32], *parent = pdl_str_dup(z->o->experiments);
+    time_t now = time(NULL);
+    struct tm local;
+    if (pdl_str_ends(name, PDL_STR(".pdl"))) name = pdl_str_sub(name, 0, name.n - 4);
+    if (!localtime_r(&now, &local) || !strftime(when, sizeof when, "%Y%m%d-%H%M%S", &local))
+        when[0] = 0;
+    bool ok = pdl_file_mkdir(parent, err);
+    for (int i = 1; ok && i < TRIES; i++) {
+        pdl_buf id = PDL_BUF, path = PDL_BUF;
+        pdl_buf_putf(&id, "%.*s-%s", PDL_FMT(name), when);
+        if (i > 1) pdl_buf_putf(&id, "-%d", i);
+        pdl_buf_putf(&path, "%s/%s", parent, pdl_buf_z(&id));
+        z->id = pdl_buf_take(&id);
+        z->folder = pdl_buf_take(&path);
+        if (mkdir(z->folder, 0777) == 0) break;
+        int e = errno;
+        char *failed = z->folder;
+        pdl_free(z->id);
+        z->folder = z->id = NULL;
+        if (e != EEXIST || i + 1 == TRIES) ok = pdl_file_errno(err, e, failed);
+        pdl_free(failed);
+    }
+    pdl_free(parent);
+    return ok;
+}
+
+/* --- the configuration ------------------------------------------------------------------------ */
+
+static pdl_val with_text(pdl_val d, const char *key, pdl_str s) {
+    return s.n ? pdl_dict_putz(d, key, pdl_text(s)) : d;
+}
+
+static pdl_val texts_of(const pdl_str *p, size_t n) {
+    pdl_val list = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, pdl_text(p[i]));
+    return list;
+}
+
+void pdl_search_put_config(const pdl_optimize_options *o, pdl_buf *out) {
+    pdl_err ignored = {0};
+    pdl_val d = pdl_dict_putz(pdl_dict_new(16), "program", pdl_text(o->program));
+    d = pdl_dict_putz(d, "data", pdl_text(o->data.name));
+    d = with_text(d, "expect", o->expect);
+    d = with_text(d, "judge", o->judge);
+    if (!o->judge.n) d = with_text(d, "metric", o->metric);
+    if (pdl_is_dict(o->space) && pdl_dict_len(o->space))
+        d = pdl_dict_putz(d, "vary", pdl_keep(o->space));
+    if (o->n_tuned) d = pdl_dict_putz(d, "tune", texts_of(o->tuned, o->n_tuned));
+    if (o->n_required) d = pdl_dict_putz(d, "require", texts_of(o->required, o->n_required));
+    d = with_text(d, "candidates", o->candidates);
+    d = with_text(d, "method", o->method);
+    d = pdl_dict_putz(d, "seed", pdl_int((int64_t)o->seed));
+    if (pdl_is_dict(o->variables) && pdl_dict_len(o->variables))
+        d = pdl_dict_putz(d, "variables", pdl_keep(o->variables));
+    if (!pdl_yaml_write(d, out, &ignored)) pdl_err_fini(&ignored);
+    pdl_drop(d);
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static bool put_line(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, out, err);
+    pdl_buf_putc(out, '\n');
+    return ok;
+}
+
+/* Writes the candidates, without scores when the search begins. */
+static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_list(standings) && i < pdl_list_len(standings); i++)
+        ok = put_line(pdl_list_at(standings, i), &b, err);
+    for (size_t i = 0; ok && !pdl_is_list(standings) && i < z->candidates.n; i++) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate", pdl_int((int64_t)i));
+        d = pdl_dict_putz(d, "values", pdl_keep(z->candidates.p[i].values));
+        ok = put_line(d, &b, err);
+        pdl_drop(d);
+    }
+    ok = ok && write_file(z, "candidates.jsonl", pdl_buf_str(&b), err);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
+    pdl_buf config = PDL_BUF;
+    if (!make_folder(z, err)) return false;
+    pdl_search_put_config(z->o, &config);
+    char *scores = path_in(z, "scores.jsonl");
+    bool ok = write_file(z, "config.yaml", pdl_buf_str(&config), err) &&
+              write_candidates(z, pdl_null(), err);
+    if (ok) z->scores = fopen(scores, "we");
+    if (ok && !z->scores) ok = pdl_file_errno(err, errno, scores);
+    pdl_free(scores);
+    pdl_buf_fini(&config);
+    return ok;
+}
+
+bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err) {
+    pdl_buf report = PDL_BUF;
+    pdl_optimize_put_report(result, &report);
+    bool ok = write_candidates(z, pdl_dict_getz(result, "standings"), err) &&
+              write_file(z, "report.md", pdl_buf_str(&report), err);
+    int failed = z->scores ? fclose(z->scores) : 0;
+    z->scores = NULL;
+    pdl_buf_fini(&report);
+    return ok && (!failed || pdl_file_errno(err, errno, z->folder));
+}

@@ -1,0 +1,225 @@
+/* method.c -- runs the method of a search, which is a program, and answers it.
+ *
+ * A method is a module with a function `search`, which gets `engine` and gives {winner, certain}.
+ * The functions of `engine` are functions of the host program: they are answered while the method
+ * waits, by evaluations in other sessions. docs/manual/optimize.md describes them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/handles.h"
+#include "io/file.h"
+#include "optimize/search.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+typedef struct opt_method {
+    opt_search *z;
+    pdl_err failed; /* why a function could not be answered: it ends the search */
+} method;
+
+/* --- arguments of the functions --------------------------------------------------------------- */
+
+/* Returns an argument by its position or its name; absent without. Borrowed from the request. */
+static pdl_vref argument(const pdl_request *r, size_t i, const char *name) {
+    pdl_vref data = pdl_value_settled(pdl_request_data(r)), args = pdl_dict_getz(data, "args"),
+             kwargs = pdl_dict_getz(data, "kwargs");
+    if (pdl_is_list(args) && i < pdl_list_len(args)) return pdl_list_at(args, i);
+    return pdl_is_dict(kwargs) ? pdl_dict_getz(kwargs, name) : pdl_absent();
+}
+
+PDL_PRINTF(2, 3) static bool refuse(pdl_request *r, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_request_raise(r, "expression", "ValueError", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+static bool read_number(pdl_request *r, size_t i, const char *name, size_t most, size_t *out) {
+    pdl_vref v = argument(r, i, name);
+    if (pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0 && (uint64_t)pdl_int_of(v) <= most) {
+        *out = (size_t)pdl_int_of(v);
+        return true;
+    }
+    return refuse(r, "%s: expected a whole number from 0 to %zu", name, most);
+}
+
+typedef PDL_VEC(size_t) numbers;
+
+/* Reads a list of candidates. */
+static bool read_candidates(const opt_search *z, pdl_request *r, size_t i, numbers *out) {
+    pdl_vref v = argument(r, i, "candidates");
+    bool ok = pdl_is_list(v) || refuse(r, "candidates: expected a list of their numbers");
+    for (size_t k = 0; ok && k < pdl_list_len(v); k++) {
+        pdl_vref x = pdl_list_at(v, k);
+        ok = (pdl_is(x, PDL_V_INT) && pdl_int_of(x) >= 0 &&
+              (uint64_t)pdl_int_of(x) < z->candidates.n) ||
+             refuse(r, "candidates: there are %zu, numbered from 0", z->candidates.n);
+        if (ok) *pdl_vec_push(out) = (size_t)pdl_int_of(x);
+    }
+    return ok;
+}
+
+static void answer(pdl_request *r, pdl_val v) {
+    pdl_value *boxed = pdl_value_box(v);
+    pdl_request_answer(r, boxed);
+    pdl_value_drop(boxed);
+}
+
+/* --- the functions ---------------------------------------------------------------------------- */
+
+/* Returns the means over the rows that all of these candidates know: they are comparable. */
+static pdl_val scores_of(opt_search *z, const numbers *of, size_t n) {
+    size_t common = pdl_search_common(z, of->p, of->n, OPT_VALIDATION);
+    pdl_val list = pdl_list_new(of->n);
+    double best = -1;
+    if (common > n) common = n;
+    for (size_t i = 0; i < of->n; i++) {
+        double mean;
+        (void)pdl_search_mean(z, of->p[i], OPT_VALIDATION, common, &mean);
+        if (mean > best) z->best = of->p[i];
+        if (mean > best) best = mean;
+        pdl_val d = pdl_dict_putz(pdl_dict_new(3), "candidate", pdl_int((int64_t)of->p[i]));
+        d = pdl_dict_putz(d, "score", pdl_float(mean));
+        list = pdl_list_push(list, pdl_dict_putz(d, "rows", pdl_int((int64_t)common)));
+    }
+    return list;
+}
+
+/* evaluate(candidates, rows): the first rows for validation; {scores, spent}. */
+static void on_evaluate(void *user, pdl_request *r) {
+    method *m = user;
+    opt_search *z = m->z;
+    numbers of = {0};
+    size_t n = 0;
+    PDL_VEC(opt_pair) pairs = {0};
+    if (read_candidates(z, r, 0, &of) &&
+        read_number(r, 1, "rows", z->part[OPT_VALIDATION].n, &n)) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < of.n; k++)
+                *pdl_vec_push(&pairs) = (opt_pair){of.p[k], z->part[OPT_VALIDATION].p[i]};
+        z->alive = of.n;
+        if (pdl_search_evaluate(z, pairs.p, pairs.n, &m->failed)) {
+            pdl_val d = pdl_dict_putz(pdl_dict_new(2), "scores", scores_of(z, &of, n));
+            answer(r, pdl_dict_putz(d, "spent", pdl_bool(z->spent)));
+        } else {
+            pdl_request_refuse(r, "runtime", "the search has ended");
+        }
+    }
+    pdl_vec_fini(&pairs);
+    pdl_vec_fini(&of);
+}
+
+/* certainly_worse(candidates, than, among): those of the candidates that are, at 95 % and at any
+ * moment, for so many candidates that are compared. */
+static void on_worse(void *user, pdl_request *r) {
+    method *m = user;
+    numbers of = {0};
+    size_t than = 0, among = 0;
+    if (read_candidates(m->z, r, 0, &of) &&
+        read_number(r, 1, "than", m->z->candidates.n - 1, &than) &&
+        read_number(r, 2, "among", INT32_MAX, &among)) {
+        pdl_val list = pdl_list_new(of.n);
+        for (size_t i = 0; i < of.n; i++)
+            if (pdl_search_is_worse(m->z, of.p[i], than, among))
+                list = pdl_list_push(list, pdl_int((int64_t)of.p[i]));
+        answer(r, list);
+    }
+    pdl_vec_fini(&of);
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+static pdl_val with_function(pdl_val d, method *m, const char *name, pdl_handler_fn *fn) {
+    pdl_value *f = pdl_value_function(name, fn, m);
+    d = pdl_dict_putz(d, name, pdl_keep(pdl_value_settled(f)));
+    pdl_value_drop(f);
+    return d;
+}
+
+static pdl_val engine_of(method *m) {
+    const opt_search *z = m->z;
+    pdl_val all = pdl_list_new(z->candidates.n);
+    for (size_t i = 0; i < z->candidates.n; i++) all = pdl_list_push(all, pdl_int((int64_t)i));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "candidates", all);
+    d = pdl_dict_putz(d, "rows", pdl_int((int64_t)z->part[OPT_VALIDATION].n));
+    d = with_function(d, m, "evaluate", on_evaluate);
+    return with_function(d, m, "certainly_worse", on_worse);
+}
+
+bool pdl_search_method_is_file(pdl_str name) {
+    return pdl_str_ends(name, PDL_STR(".pdl")) || (name.n && memchr(name.p, '/', name.n));
+}
+
+/* Writes the program that calls the method. */
+static void put_program(pdl_str name, pdl_buf *out) {
+    pdl_buf module = PDL_BUF;
+    if (!pdl_search_method_is_file(name)) PDL_PUT(&module, "lib/optimize/");
+    pdl_buf_put(&module, pdl_str_ends(name, PDL_STR(".pdl")) ? pdl_str_sub(name, 0, name.n - 4)
+                                                             : name);
+    PDL_PUT(out, "defs:\n  method: {import: ");
+    pdl_json_quote(pdl_buf_str(&module), 0, out);
+    PDL_PUT(out, "}\ndata: ${ method.search(engine) }\n");
+    pdl_buf_fini(&module);
+}
+
+/* Reads what the method says. */
+static bool read_winner(const opt_search *z, pdl_vref v, size_t *winner, bool *certain,
+                        pdl_err *err) {
+    pdl_vref w = pdl_is_dict(v) ? pdl_dict_getz(v, "winner") : pdl_absent(),
+             c = pdl_is_dict(v) ? pdl_dict_getz(v, "certain") : pdl_absent();
+    if (!pdl_is(w, PDL_V_INT) || pdl_int_of(w) < 0 ||
+        (uint64_t)pdl_int_of(w) >= z->candidates.n)
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "the method %.*s gave no winner: expected {winner, certain} with the "
+                           "number of a candidate",
+                           PDL_FMT(z->o->method));
+    *winner = (size_t)pdl_int_of(w);
+    *certain = pdl_is_bool(c) && pdl_bool_of(c);
+    return true;
+}
+
+static bool run_program(method *m, pdl_session *s, pdl_str text, size_t *winner, bool *certain,
+                        pdl_err *err) {
+    const pdl_program *p;
+    if (!pdl_session_load(s, text, &p)) return pdl_program_refuse(p, err);
+    pdl_step step = pdl_session_run(s);
+    const pdl_run *run = pdl_session_get(s);
+    if (m->failed.kind) {
+        pdl_err_move(err, &m->failed);
+        return false;
+    }
+    if (step == PDL_STEP_DONE)
+        return read_winner(m->z, pdl_run_result(run), winner, certain, err);
+    const pdl_err *e = pdl_run_error(run);
+    pdl_err_set(err, e->kind == PDL_E_interrupt || e->kind == PDL_E_terminated ? e->kind
+                                                                               : PDL_E_runtime,
+                e->loc, "the method %.*s failed: %s", PDL_FMT(m->z->o->method),
+                e->msg ? e->msg : "");
+    pdl_err_detach(err);
+    return false;
+}
+
+bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
+    method m = {.z = z};
+    pdl_buf text = PDL_BUF;
+    pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "engine", engine_of(&m));
+    pdl_session *s;
+    put_program(z->o->method, &text);
+    pdl_session_options so = {.program = {.file = PDL_STR("method.pdl"), .variables = vars},
+                              .run = {.stream = PDL_STREAM_NONE,
+                                      .cancel = z->o->session.run.cancel}};
+    bool ok = pdl_session_new(&so, &s, err);
+    if (ok) {
+        ok = run_program(&m, s, pdl_buf_str(&text), winner, certain, err);
+        pdl_session_free(s);
+    }
+    pdl_drop(vars);
+    pdl_err_fini(&m.failed);
+    pdl_buf_fini(&text);
+    return ok;
+}

@@ -1,0 +1,203 @@
+/* optimize.c -- a search from its table to the program that it writes; see optimize.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "optimize/optimize.h"
+
+#include "io/file.h"
+#include "optimize/search.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+/* The methods of the pattern library. */
+static const char *const methods[] = {"race", "halving"};
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+static bool check_method(pdl_str method, pdl_err *err) {
+    pdl_str names[N_METHODS];
+    for (size_t i = 0; i < N_METHODS; i++) names[i] = pdl_str_of(methods[i]);
+    if (pdl_search_method_is_file(method)) {
+        char *path = pdl_str_dup(method);
+        bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
+        pdl_free(path);
+        return there || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                    "--method: there is no file '%.*s'", PDL_FMT(method));
+    }
+    for (size_t i = 0; i < N_METHODS; i++)
+        if (pdl_str_eq(method, names[i])) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                "--method: there is no method '%.*s' (there are race and halving, or a file with "
+                "a method, FILE.pdl)",
+                PDL_FMT(method));
+    pdl_str near = pdl_str_nearest(method, names, N_METHODS);
+    if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+    return false;
+}
+
+/* --- before ----------------------------------------------------------------------------------- */
+
+/* Half of the budget is left for the test at most, and as much as the test needs at best. */
+static void reserve(opt_search *z) {
+    double test = 2 * (double)z->part[OPT_TEST].n,
+           most = (double)z->part[OPT_VALIDATION].n * (double)z->candidates.n;
+    z->reserved = test / (test + most);
+    if (z->reserved > 0.5) z->reserved = 0.5;
+}
+
+/* Refuses a budget that does not allow a single evaluation. */
+static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err *err) {
+    const struct {
+        pdl_budget_item item;
+        double needed;
+    } rows[] = {{PDL_BUDGET_calls, e->calls},
+                {PDL_BUDGET_tokens, e->prompt_tokens},
+                {PDL_BUDGET_cost, e->cost}};
+    for (size_t i = 0; z->budget && i < sizeof rows / sizeof *rows; i++) {
+        double limit = z->budget->limit[rows[i].item];
+        if (limit < 0 || limit >= rows[i].needed) continue;
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--budget: %s=%.6g is less than one evaluation needs, about %.6g",
+                           pdl_budget_item_name(rows[i].item), limit, rows[i].needed);
+    }
+    return true;
+}
+
+/* Returns what the search would use at most. */
+static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
+    double most = (double)z->part[OPT_VALIDATION].n * (double)z->candidates.n +
+                  2 * (double)z->part[OPT_TEST].n;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "dry_run", pdl_bool(true));
+    d = pdl_dict_putz(d, "candidates", pdl_int((int64_t)z->candidates.n));
+    for (size_t i = 0; i < OPT_PARTS; i++)
+        d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i), pdl_int((int64_t)z->part[i].n));
+    d = pdl_dict_putz(d, "evaluations", pdl_float(most));
+    d = pdl_dict_putz(d, "calls", pdl_float(most * e->calls));
+    d = pdl_dict_putz(d, "prompt_tokens", pdl_float(most * e->prompt_tokens));
+    d = pdl_dict_putz(d, "answer_tokens", pdl_float(most * e->answer_tokens));
+    d = pdl_dict_putz(d, "cost", e->cost > 0 ? pdl_float(most * e->cost) : pdl_null());
+    d = pdl_dict_putz(d, "calls_each", pdl_float(e->calls));
+    return pdl_dict_putz(d, "depends", pdl_bool(e->is_least));
+}
+
+/* --- the test and the program ----------------------------------------------------------------- */
+
+/* Asks the rows for the test, for the first time. */
+static bool test(opt_search *z, size_t winner, pdl_err *err) {
+    PDL_VEC(opt_pair) pairs = {0};
+    for (size_t i = 0; i < z->part[OPT_TEST].n; i++) {
+        size_t row = z->part[OPT_TEST].p[i];
+        *pdl_vec_push(&pairs) = (opt_pair){0, row};
+        if (winner) *pdl_vec_push(&pairs) = (opt_pair){winner, row};
+    }
+    bool spent = z->spent;
+    z->spent = false; /* the test uses what was reserved */
+    z->reserved = 0;
+    z->alive = winner ? 2 : 1;
+    bool ok = pdl_search_evaluate(z, pairs.p, pairs.n, err);
+    z->spent = z->spent || spent;
+    pdl_vec_fini(&pairs);
+    return ok;
+}
+
+/* Writes the values of variables that the program gets into its `defs`. *left: those of a program
+ * that has no place for them; owned. */
+static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl_val *left,
+                        pdl_err *err) {
+    bool ok = true;
+    *left = pdl_dict_new(0);
+    for (size_t i = z->places.n; ok && i-- > 0;) {
+        const opt_place *p = &z->places.p[i];
+        pdl_vref v = pdl_dict_gets(values, pdl_str_of(p->name));
+        if (!p->is_free || pdl_is_absent(v)) continue;
+        pdl_arena *arena = pdl_arena_make();
+        pdl_buf next = PDL_BUF;
+        bool done = false;
+        pdl_source *src;
+        ok = pdl_yaml_source(arena, z->o->program, pdl_buf_str(text), &src, err) &&
+             pdl_literal_define(pdl_ytree_read(arena, src), pdl_str_of(p->name), v, &done, &next,
+                                err);
+        if (ok && done) {
+            pdl_buf_clear(text);
+            pdl_buf_put(text, pdl_buf_str(&next));
+        } else if (ok) {
+            *left = pdl_dict_puts(*left, pdl_str_of(p->name), pdl_keep(v));
+        }
+        pdl_buf_fini(&next);
+        pdl_arena_free(arena);
+    }
+    return ok;
+}
+
+/* Appends the text of the program that is kept. */
+static bool put_kept(const opt_search *z, pdl_val *result, pdl_buf *out, pdl_err *err) {
+    pdl_vref verdict = pdl_dict_getz(*result, "verdict"), winner = pdl_dict_getz(*result, "winner");
+    size_t number = (size_t)pdl_int_of(pdl_dict_getz(winner, "candidate"));
+    const opt_candidate *c = &z->candidates.p[number];
+    bool better = pdl_text_is(pdl_dict_getz(verdict, "is"), "better");
+    if (!better) {
+        pdl_buf_put(out, pdl_buf_str(&z->text));
+        return true;
+    }
+    pdl_val left;
+    pdl_buf_put(out, c->text ? pdl_str_of(c->text) : z->tree->src->text);
+    bool ok = define_free(z, c->values, out, &left, err);
+    if (ok && pdl_dict_len(left)) *result = pdl_dict_putz(*result, "not_written", pdl_keep(left));
+    pdl_drop(left);
+    return ok;
+}
+
+static bool write_program(const opt_search *z, pdl_val *result, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    if (!put_kept(z, result, &text, err)) {
+        pdl_buf_fini(&text);
+        return false;
+    }
+    if (z->o->diff) {
+        *result = pdl_dict_putz(*result, "before_text", pdl_text(pdl_buf_str(&z->text)));
+        *result = pdl_dict_putz(*result, "text", pdl_text_of_buf(&text));
+        return true;
+    }
+    char *path = pdl_str_dup(z->o->output);
+    bool ok = pdl_file_write(path, pdl_buf_str(&text), PDL_FILE_SHARED, err);
+    if (ok) *result = pdl_dict_putz(*result, "output", pdl_text(z->o->output));
+    pdl_free(path);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static bool search(opt_search *z, pdl_val *out, pdl_err *err) {
+    size_t winner = 0;
+    bool certain = false;
+    if (!pdl_search_run_method(z, &winner, &certain, err) || !test(z, winner, err)) return false;
+    *out = pdl_search_result(z, winner, certain);
+    *out = pdl_dict_putz(*out, "folder", pdl_text(pdl_str_of(z->folder)));
+    return write_program(z, out, err) && pdl_search_end_records(z, *out, err);
+}
+
+static bool can_write(const pdl_optimize_options *o, pdl_err *err) {
+    char *path = pdl_str_dup(o->output);
+    bool ok = o->diff || o->dry_run || pdl_file_check_writable(path, err);
+    pdl_free(path);
+    return ok;
+}
+
+bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err) {
+    opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent()};
+    opt_estimate e;
+    *out = pdl_absent();
+    bool ok = check_method(o->method, err) && can_write(o, err) && pdl_search_prepare(&z, err) &&
+              pdl_search_estimate(&z, &e, err) && budget_suffices(&z, &e, err);
+    if (ok && o->dry_run) {
+        *out = dry_result(&z, &e);
+    } else if (ok) {
+        reserve(&z);
+        ok = pdl_search_begin_records(&z, err) && pdl_search_open(&z, err) &&
+             search(&z, out, err);
+    }
+    if (!ok) pdl_err_detach(err); /* it is printed after the programs are freed */
+    pdl_search_close(&z);
+    return ok;
+}

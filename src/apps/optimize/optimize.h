@@ -1,0 +1,62 @@
+/* optimize.h -- searches the texts and parameters of a program for those that score best on a
+ * table.
+ *
+ * Rows are split into three parts. A method, which is a program of the pattern library
+ * (lib/optimize) or of the user, decides which candidates are evaluated on which rows for
+ * validation; this room evaluates them, keeps the budget and answers the questions of the method.
+ * The test rows are asked once, at the end, for the winner and for the program as it was: only a
+ * winner that is certainly better there replaces it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_OPTIMIZE_OPTIMIZE_H
+#define PDL_OPTIMIZE_OPTIMIZE_H
+
+#include "batch/batch.h"
+
+/* How far a search is. */
+typedef struct pdl_optimize_progress {
+    uint64_t evaluations; /* one is that of a candidate on a row */
+    uint64_t candidates;  /* only those that are not out yet count */
+    double best, low, high;           /* best mean score and its interval; low > high: unknown */
+    int64_t calls;
+    double cost, seconds;
+} pdl_optimize_progress;
+
+/* The options of a search. Borrowed for the call. */
+typedef struct pdl_optimize_options {
+    pdl_str program; /* a file */
+    pdl_table data;
+    pdl_str expect; /* column of the right answers; empty: none, a judge then decides alone */
+    pdl_str judge;  /* file of a program; empty: the metric */
+    pdl_str metric; /* exact, numeric or contains */
+    const pdl_batch_map *map;
+    size_t n_map;
+    bool types;
+    pdl_vref variables; /* dict or absent */
+    pdl_vref space;     /* dict from names and places to lists of values, or absent */
+    const pdl_str *tuned; /* places whose values only the file of candidates gives */
+    size_t n_tuned;
+    const pdl_str *required; /* words that every text for such a place keeps */
+    size_t n_required;
+    pdl_str candidates; /* JSONL with the candidates; empty: they are drawn */
+    pdl_str method;     /* a method of lib/optimize, or a file with one */
+    uint64_t seed;
+    pdl_str output;      /* file of the program that was found */
+    pdl_str experiments; /* folder of the records of searches */
+    bool dry_run, diff;  /* nothing is asked; the program is shown and not written */
+    uint32_t jobs;
+    pdl_session_options session; /* its members are used as those of pdl_eval_options */
+    const double *budget;        /* candidates and the judge share it; NULL: none */
+    void (*tick)(void *user, const pdl_optimize_progress *p);
+    uint32_t tick_ms;
+    void *user;
+} pdl_optimize_options;
+
+/* Runs the search; *out is its result, a dict (owned): docs/manual/optimize.md. Errors: usage,
+ * before anything is sent; io; those of the method. */
+PDL_MUST bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err);
+/* Appends the result as Markdown, which people read in a terminal, too. */
+void pdl_optimize_put_report(pdl_vref result, pdl_buf *out);
+
+#endif

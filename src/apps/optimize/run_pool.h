@@ -1,0 +1,48 @@
+/* run_pool.h -- many runs on one session, at most so many at a time: candidates on rows, and judges
+ * of their answers. It is the window of a batch without a table and without a journal, because a
+ * search begins thousands of short series of runs. Private to optimize.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_OPTIMIZE_RUN_POOL_H
+#define PDL_OPTIMIZE_RUN_POOL_H
+
+#include "api/session.h"
+
+/* The start of a run, which `begin` fills in. */
+typedef struct opt_start {
+    pdl_code *code; /* borrowed */
+    pdl_val variables; /* owned; the pool drops it */
+    pdl_buf draw;   /* its name in the cache; the pool releases it */
+} opt_start;
+
+/* How a run ended. Everything is borrowed for the call. */
+typedef struct opt_end {
+    pdl_vref result;      /* absent when it failed */
+    const pdl_err *error; /* NULL when it did not */
+    int64_t calls, tokens;
+    double cost;
+} opt_end;
+
+typedef struct opt_series {
+    size_t n; /* number of runs */
+    void *user;
+    void (*begin)(void *user, size_t i, opt_start *out);
+    void (*end)(void *user, size_t i, const opt_end *how);
+} opt_series;
+
+typedef struct opt_pool {
+    pdl_session *session;
+    pdl_str dir; /* folder of the program */
+    uint32_t jobs;
+    struct pdl_budget *budget; /* all runs are charged to it; NULL: none */
+    pdl_cancel_flag *cancel;
+    void (*tick)(void *user); /* called several times a second; NULL: not called */
+    void *user;
+} opt_pool;
+
+/* Runs a series. *spent: the budget did not allow all of it; the runs that it did not allow have no
+ * end. Returns false when a signal ended it. */
+PDL_MUST bool pdl_pool_run(const opt_pool *p, const opt_series *s, bool *spent, pdl_err *err);
+
+#endif

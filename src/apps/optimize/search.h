@@ -1,0 +1,153 @@
+/* search.h -- a search in flight: its rows, its candidates and what is known about their scores.
+ * Private to optimize.
+ *
+ * Rows are numbered as in the table, from 0, since the names of answers in the cache have these
+ * numbers. Candidates are numbered from 0, which is the program as it was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_OPTIMIZE_SEARCH_H
+#define PDL_OPTIMIZE_SEARCH_H
+
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "effect/budget.h"
+#include "optimize/literal.h"
+#include "optimize/optimize.h"
+#include "optimize/run_pool.h"
+
+typedef enum { OPT_TRAIN, OPT_VALIDATION, OPT_TEST, OPT_PARTS } opt_part;
+const char *pdl_search_part_name(opt_part p);
+
+typedef struct opt_row {
+    pdl_val columns; /* all of them; owned */
+    opt_part part;
+} opt_row;
+
+/* Something that varies. */
+typedef struct opt_place {
+    char *name;   /* the name that the user wrote; owned */
+    bool is_free; /* a variable that the program gets; else a literal of its text */
+    opt_literal literal;
+    pdl_val first; /* the value in the program as it was; owned */
+    bool is_tuned; /* its texts keep the words of --require */
+} opt_place;
+
+/* A score that is not known yet, and that of an answer that failed. */
+#define OPT_UNKNOWN (-2.0F)
+#define OPT_FAILED  (-1.0F)
+
+typedef struct opt_candidate {
+    pdl_val values;       /* dict from names of places; other places are as they were; owned */
+    char *text;           /* its program; owned; NULL: the program as it was */
+    pdl_program *program; /* owned */
+    pdl_code *code;       /* owned; NULL until it is needed */
+    pdl_val variables;    /* owned; absent until they are needed */
+    float *scores;        /* one for each row of the table; owned; NULL: all are unknown */
+    uint64_t evaluated, failed;
+    char *first_error; /* place and reason; owned; NULL when no answer failed */
+} opt_candidate;
+
+typedef struct opt_search {
+    const pdl_optimize_options *o;
+    pdl_buf text; /* the program as it was, byte for byte */
+    pdl_arena *arena;
+    const pdl_ytree *tree;
+    PDL_VEC(opt_row) rows;
+    PDL_VEC(size_t) part[OPT_PARTS]; /* numbers of rows, in the order in which they are asked */
+    bool has_splits;                 /* the table says which row belongs to which part */
+    PDL_VEC(opt_place) places;
+    PDL_VEC(opt_candidate) candidates;
+    uint64_t combinations; /* their number in the space; 0: the candidates are given */
+    pdl_session *session, *judges;
+    pdl_program *judge;
+    pdl_code *judge_code;
+    pdl_val judge_variables;
+    pdl_budget *budget; /* NULL: none */
+    double reserved;    /* share of the budget that is left for the test */
+    bool spent;
+    uint64_t evaluations;
+    int64_t calls, tokens;
+    double cost;
+    FILE *scores;      /* receives a line for each evaluation; NULL: none */
+    char *folder, *id; /* the folder of the experiment; owned; NULL before it exists */
+    char *cache;       /* file in it; owned; NULL: the user has named another one */
+    size_t alive;      /* number of candidates of the last evaluation, for the progress */
+    size_t best;       /* the one with the best mean so far */
+    uint64_t begun_ns, ticked_ns;
+} opt_search;
+
+/* split.c. Reads the table and splits it. Errors: usage, io. */
+PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
+/* Returns the row without the right answer and without the name of its part; owned. */
+pdl_val pdl_search_question(const opt_search *z, size_t row);
+/* Appends the columns that programs see. Borrowed from the row. */
+void pdl_search_put_columns(const opt_search *z, size_t row, pdl_val *list);
+/* Returns the right answer, null without --expect; borrowed. */
+pdl_vref pdl_search_right(const opt_search *z, size_t row);
+
+/* space.c. Finds the places and makes the candidates beside the program as it was, which is there.
+ * Errors: usage. */
+PDL_MUST bool pdl_search_make_candidates(opt_search *z, pdl_err *err);
+/* Adds a candidate unless there is an equal one; takes values. *number: of this or the equal one.
+ * Errors: usage, when a value does not fit its place. */
+PDL_MUST bool pdl_search_add(opt_search *z, pdl_val values, size_t *number, pdl_err *err);
+
+/* prepare.c. Opens sessions and checks every candidate and the judge. Errors: usage. */
+PDL_MUST bool pdl_search_prepare(opt_search *z, pdl_err *err);
+/* Opens the sessions again, with a cache in the folder of the search when the user names none:
+ * candidates then share answers. */
+PDL_MUST bool pdl_search_open(opt_search *z, pdl_err *err);
+void pdl_search_close(opt_search *z);
+/* Makes the code of a candidate. */
+PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
+/* Estimates the use of one evaluation from some rows; sends nothing. */
+typedef struct opt_estimate {
+    double calls, prompt_tokens, answer_tokens, cost;
+    bool is_least; /* some calls depend on answers */
+} opt_estimate;
+PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
+
+/* scoring.c */
+typedef struct opt_pair {
+    size_t candidate, row;
+} opt_pair;
+/* Evaluates candidates on rows; pairs that are known already cost nothing. Where the budget ends,
+ * z->spent is set and the other pairs stay unknown. Errors: usage, when no answer could be judged;
+ * those of a signal. */
+PDL_MUST bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err);
+/* Returns the score of a known pair, 0 for one that failed. */
+double pdl_search_score(const opt_search *z, size_t candidate, size_t row);
+bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row);
+
+/* standings.c. Stores the mean score of a candidate over the first n rows of a part. Returns false
+ * when not all of them are known. */
+bool pdl_search_mean(const opt_search *z, size_t candidate, opt_part part, size_t n, double *out);
+/* Stores the interval of means that its scores there leave possible, at 95 % and at any moment. */
+void pdl_search_interval(const opt_search *z, size_t candidate, opt_part part, size_t n,
+                         double *low, double *high);
+/* Returns the number of first rows of a part that all these candidates know. */
+size_t pdl_search_common(const opt_search *z, const size_t *candidates, size_t n, opt_part part);
+/* Returns true when a candidate has certainly a lower mean than another one, whenever that is
+ * asked, for all `among` candidates that are compared with each other. */
+bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, size_t among);
+/* Adds the best mean score to the progress. */
+void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);
+
+/* method.c. Runs the method. *winner: the candidate that it chose; *certain: it says that all
+ * others are certainly worse. Errors: those of its program. */
+PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
+
+/* Returns true when the method is the name of a file, not a word. */
+bool pdl_search_method_is_file(pdl_str name);
+/* experiment.c. Appends the configuration of a search as YAML. */
+void pdl_search_put_config(const pdl_optimize_options *o, pdl_buf *out);
+/* Makes the folder of the search. Errors: io. */
+PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
+PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
+
+/* search_result.c. Returns the result, an owned dict. */
+pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
+
+#endif

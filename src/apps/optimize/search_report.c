@@ -1,0 +1,163 @@
+/* search_report.c -- the result of a search for people, as Markdown that is read in a terminal,
+ * too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "optimize/optimize.h"
+#include "value/int.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { SHOWN = 10, WIDTH = 60 };
+
+static double number(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+}
+
+static pdl_str text(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+/* Appends what a candidate changes. */
+static void put_values(pdl_vref values, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    for (size_t i = 0; i < pdl_dict_len(values); i++) {
+        pdl_buf_putf(&b, "%s%.*s: ", i ? ", " : "",
+                     PDL_FMT(pdl_str_get(pdl_dict_key_at(values, i))));
+        if (!pdl_json_write(pdl_dict_val_at(values, i), PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b,
+                            &ignored))
+            pdl_err_fini(&ignored);
+    }
+    pdl_str all = pdl_buf_str(&b), shown = pdl_utf8_cut(all, WIDTH);
+    for (size_t i = 0; i < shown.n; i++) {
+        if (shown.p[i] == '|') pdl_buf_putc(out, '\\');
+        pdl_buf_putc(out, shown.p[i]);
+    }
+    if (!all.n) PDL_PUT(out, "the program as it was");
+    if (shown.n < all.n) PDL_PUT(out, "...");
+    pdl_buf_fini(&b);
+}
+
+static void put_score(pdl_vref part, pdl_buf *out) {
+    if (!pdl_is_dict(part)) {
+        PDL_PUT(out, " |  |  ");
+        return;
+    }
+    pdl_vref in = pdl_dict_getz(part, "interval");
+    pdl_buf_putf(out, " %.3f | %.3f to %.3f | %.0f ", number(part, "score"),
+                 pdl_float_of(pdl_list_at(in, 0)), pdl_float_of(pdl_list_at(in, 1)),
+                 number(part, "rows"));
+    if (number(part, "failed") > 0) pdl_buf_putf(out, "(%.0f failed) ", number(part, "failed"));
+}
+
+static void put_standings(pdl_vref r, pdl_buf *out) {
+    pdl_vref list = pdl_dict_getz(r, "standings");
+    size_t n = pdl_list_len(list);
+    PDL_PUT(out, "| candidate | score | 95 % interval | rows | changes |\n"
+                 "|---|---|---|---|---|\n");
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
+        pdl_vref c = pdl_list_at(list, i);
+        pdl_buf_putf(out, "| %.0f |", number(c, "candidate"));
+        put_score(pdl_dict_getz(c, "validation"), out);
+        PDL_PUT(out, "| ");
+        put_values(pdl_dict_getz(c, "values"), out);
+        PDL_PUT(out, " |\n");
+    }
+    if (n > SHOWN) pdl_buf_putf(out, "\n%zu more are in candidates.jsonl.\n", n - SHOWN);
+}
+
+static void put_test(pdl_vref r, pdl_buf *out) {
+    static const char *const keys[] = {"before", "winner"},
+                             *const names[] = {"as it was", "winner"};
+    bool differs = number(pdl_dict_getz(r, "winner"), "candidate") > 0;
+    PDL_PUT(out, "| program | score | 95 % interval | rows |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < 1 + (size_t)differs; i++) {
+        pdl_buf_putf(out, "| %s |", names[i]);
+        put_score(pdl_dict_getz(pdl_dict_getz(r, keys[i]), "test"), out);
+        PDL_PUT(out, "|\n");
+    }
+}
+
+static void put_errors(pdl_vref r, pdl_buf *out) {
+    pdl_str why = text(pdl_dict_getz(r, "before"), "first_error");
+    if (!why.n) why = text(pdl_dict_getz(r, "winner"), "first_error");
+    if (why.n) pdl_buf_putf(out, "\nAnswers that failed count as wrong; %.*s\n", PDL_FMT(why));
+}
+
+static void put_difference(pdl_vref v, pdl_buf *out) {
+    static const double least_shown = 0.0001;
+    pdl_vref in = pdl_dict_getz(v, "interval"), p = pdl_dict_getz(v, "p");
+    if (!pdl_is_list(in)) return;
+    pdl_buf_putf(out,
+                 " On %.0f rows for the test its score is higher by %.3f (95 %% interval %.3f to "
+                 "%.3f): better on %.0f rows, worse on %.0f",
+                 number(v, "rows"), number(v, "difference"), pdl_float_of(pdl_list_at(in, 0)),
+                 pdl_float_of(pdl_list_at(in, 1)), number(v, "only_winner"),
+                 number(v, "only_before"));
+    if (!pdl_is_null(p) && number(v, "p") < least_shown)
+        pdl_buf_putf(out, "; exact McNemar p < %.4f", least_shown);
+    else if (!pdl_is_null(p))
+        pdl_buf_putf(out, "; exact McNemar p = %.4f", number(v, "p"));
+    PDL_PUT(out, ".");
+}
+
+static void put_verdict(pdl_vref r, pdl_buf *out) {
+    pdl_vref v = pdl_dict_getz(r, "verdict");
+    pdl_str is = text(v, "is");
+    if (pdl_str_is(is, "better"))
+        PDL_PUT(out, "The winner is better than the program as it was.");
+    else if (pdl_str_is(is, "same"))
+        PDL_PUT(out, "No candidate was better than the program as it was, which is kept.");
+    else if (pdl_str_is(is, "worse"))
+        PDL_PUT(out, "The winner is worse than the program as it was, which is kept.");
+    else
+        PDL_PUT(out, "It is not shown that the winner is better: the program as it was is kept.");
+    put_difference(v, out);
+    PDL_PUT(out, "\n");
+    if (number(v, "rows") < number(v, "of") && !pdl_str_is(is, "same"))
+        pdl_buf_putf(out, "The budget ended before %.0f of the %.0f rows for the test.\n",
+                     number(v, "of") - number(v, "rows"), number(v, "of"));
+}
+
+static void put_head(pdl_vref r, pdl_buf *out) {
+    pdl_vref rows = pdl_dict_getz(r, "rows");
+    pdl_buf_putf(out,
+                 "# %.*s by %.*s\n\n%.0f candidates, %.*s: %.0f rows for training, %.0f for "
+                 "validation, %.0f for the test. Scores by %.*s, seed %.0f.\n",
+                 PDL_FMT(text(r, "program")), PDL_FMT(text(r, "method")), number(r, "candidates"),
+                 PDL_FMT(text(r, "data")), number(rows, "train"), number(rows, "validation"),
+                 number(rows, "test"), PDL_FMT(text(r, "score_by")), number(r, "seed"));
+    pdl_buf_putf(out, "%.0f evaluations, %.0f calls, %.0f tokens", number(r, "evaluations"),
+                 number(r, "calls"), number(r, "tokens"));
+    if (number(r, "cost") > 0) pdl_buf_putf(out, ", cost %.4g", number(r, "cost"));
+    pdl_buf_putf(out, "%s.\n\n",
+                 pdl_bool_of(pdl_dict_getz(r, "budget_spent")) ? "; the budget ended it" : "");
+}
+
+void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
+    put_head(r, out);
+    PDL_PUT(out, "## Validation\n\n");
+    put_standings(r, out);
+    if (pdl_bool_of(pdl_dict_getz(r, "certain")))
+        PDL_PUT(out, "\nAll others are certainly worse than the winner on rows like these.\n");
+    PDL_PUT(out, "\n## Test\n\n");
+    put_test(r, out);
+    put_errors(r, out);
+    PDL_PUT(out, "\n");
+    put_verdict(r, out);
+    pdl_vref left = pdl_dict_getz(r, "not_written");
+    if (pdl_is_dict(left)) {
+        PDL_PUT(out, "\nThe program has no defs, so that these values have to be given to it: ");
+        put_values(left, out);
+        PDL_PUT(out, "\n");
+    }
+    pdl_str output = text(r, "output");
+    if (output.n) pdl_buf_putf(out, "\nWritten: %.*s\n", PDL_FMT(output));
+    pdl_str folder = text(r, "folder");
+    if (folder.n) pdl_buf_putf(out, "Records: %.*s\n", PDL_FMT(folder));
+}

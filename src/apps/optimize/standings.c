@@ -1,0 +1,63 @@
+/* standings.c -- what the scores so far say: means, intervals, which candidates are certainly
+ * worse.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+
+#include "eval/verdict.h"
+#include "optimize/search.h"
+
+#include "base/banned.h"
+
+bool pdl_search_mean(const opt_search *z, size_t candidate, opt_part part, size_t n, double *out) {
+    double sum = 0;
+    *out = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t row = z->part[part].p[i];
+        if (!pdl_search_knows(z, candidate, row)) return false;
+        sum += pdl_search_score(z, candidate, row);
+    }
+    if (n) *out = sum / (double)n;
+    return n > 0;
+}
+
+void pdl_search_interval(const opt_search *z, size_t candidate, opt_part part, size_t n,
+                         double *low, double *high) {
+    double *d = PDL_NEW_N(double, n + 1);
+    for (size_t i = 0; i < n; i++)
+        d[i] = 2 * pdl_search_score(z, candidate, z->part[part].p[i]) - 1;
+    pdl_eval_verdict_interval(d, n, low, high);
+    *low = (*low + 1) / 2;
+    *high = (*high + 1) / 2;
+    pdl_free(d);
+}
+
+size_t pdl_search_common(const opt_search *z, const size_t *candidates, size_t n, opt_part part) {
+    for (size_t i = 0; i < z->part[part].n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (!pdl_search_knows(z, candidates[k], z->part[part].p[i])) return i;
+    return z->part[part].n;
+}
+
+bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, size_t among) {
+    size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
+    pdl_eval_bet b;
+    if (candidate == than || among < 2) return false;
+    pdl_eval_bet_begin(&b, 0, false);
+    /* Every other candidate may be the one that is taken for the best. */
+    double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
+    for (size_t i = 0; i < n; i++) {
+        size_t row = z->part[OPT_VALIDATION].p[i];
+        pdl_eval_bet_take(&b, pdl_search_score(z, candidate, row) -
+                                  pdl_search_score(z, than, row));
+        if (pdl_eval_bet_gain(&b) >= enough) return true;
+    }
+    return false;
+}
+
+void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p) {
+    size_t one[] = {z->best}, n = pdl_search_common(z, one, 1, OPT_VALIDATION);
+    if (!pdl_search_mean(z, z->best, OPT_VALIDATION, n, &p->best)) return;
+    pdl_search_interval(z, z->best, OPT_VALIDATION, n, &p->low, &p->high);
+}

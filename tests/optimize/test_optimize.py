@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pdl optimize: candidates, methods, the test at the end, what is written, budgets, and what is refused."""
+import json
+import random
+
+from ..batch.kit import jsonl, t
+
+# The service answers in capitals; it is right where the prompt shouts.
+ASK = """# Says a word in capitals.
+defs:
+  form: whisper   # how it is asked
+lastOf:
+- ${ form } ${ word }
+- model: openai/m
+"""
+ROWS = [{"word": "w%d" % i, "answer": "W%d" % i} for i in range(100)]
+
+
+def rule(prompt):
+    form, word = prompt.rsplit(" ", 1)
+    n = int(word[1:])
+    right = form == "shout" or form == "speak" and n % 2 or form == "whisper" and n % 4 == 0
+    return 200, word.upper() if right else "?"
+
+
+def optimize(*args, program="p.pdl", **more):
+    code, out, err = t.run(program, "--data", "data.jsonl", "--expect", "answer", *args, "--json", word="optimize", **more)
+    return code, json.loads(out) if code == 0 else None, err
+
+
+def begin(program=ASK, rows=None, files=None, rule=rule):
+    t.begin({"p.pdl": program, "data.jsonl": jsonl(rows or ROWS), **(files or {})}, rule)
+
+
+def test_a_better_text_is_found():
+    begin()
+    code, r, err = optimize("--vary", "form=whisper,speak,shout")
+    t.check("it ends", code == 0, err)
+    t.check("the winner", r["winner"]["values"] == {"form": "shout"} and r["verdict"]["is"] == "better", r)
+    t.check("the program as it was is a candidate", r["before"]["values"] == {} and r["candidates"] == 3, r)
+    t.check("parts", r["rows"] == {"train": 30, "validation": 30, "test": 40}, r["rows"])
+    t.check("the text is edited in place", (t.folder / "optimized_p.pdl").read_text() == ASK.replace("whisper ", "shout "),
+            (t.folder / "optimized_p.pdl").read_text())
+    t.check("the program itself stays", (t.folder / "p.pdl").read_text() == ASK)
+    folder = t.folder / r["folder"]
+    t.check("records", {x.name for x in folder.iterdir()} >= {"config.yaml", "candidates.jsonl", "scores.jsonl", "report.md"}, list(folder.iterdir()))
+    scores = t.lines(r["folder"] + "/scores.jsonl")
+    t.check("a line for each evaluation", len(scores) == r["evaluations"] and all(x["part"] in ("validation", "test") for x in scores), len(scores))
+    tested = [x for x in scores if x["part"] == "test"]
+    t.check("the test is asked once, of two programs", len(tested) == 80 and scores[-80:] == tested
+            and {x["candidate"] for x in tested} == {0, r["winner"]["candidate"]}, len(tested))
+    t.check("no row for training is asked", not {x["row"] for x in scores} & {x["row"] for x in scores if x["part"] == "train"})
+    t.check("the report says so", "better than the program as it was" in (folder / "report.md").read_text(), (folder / "report.md").read_text())
+
+
+def test_nothing_is_better():
+    begin()
+    code, r, err = optimize("--vary", "form=whisper,mumble")
+    t.check("the program as it was is kept", code == 0 and r["winner"]["candidate"] == 0 and r["verdict"]["is"] == "same", r, err)
+    t.check("its text is written", (t.folder / "optimized_p.pdl").read_text() == ASK)
+    # A winner that the rows for the test do not confirm.
+    rows = [{"word": "w%d" % i, "answer": "W%d" % i, "split": "validation" if i < 20 else "test"} for i in range(40)]
+    begin(rows=rows, rule=lambda p: (200, p.rsplit(" ", 1)[1].upper() if p.startswith("shout") and int(p.rsplit("w", 1)[1]) < 20 else "?"))
+    code, r, err = optimize("--vary", "form=whisper,shout")
+    t.check("a winner that is not better", code == 0 and r["winner"]["values"] == {"form": "shout"} and r["verdict"]["is"] == "undecided", r, err)
+    t.check("is not written", (t.folder / "optimized_p.pdl").read_text() == ASK)
+    t.check("and the report says it", "not shown" in (t.folder / r["folder"] / "report.md").read_text())
+
+
+def test_free_variables_and_files():
+    free = ASK.replace("defs:\n  form: whisper   # how it is asked\n", "")
+    begin(free)
+    code, r, err = optimize("--vary", "form=whisper,shout", "-o", "out.pdl")
+    t.check("a variable that the program gets", code == 0 and r["before"]["test"]["score"] < 0.5 and r["winner"]["values"] == {"form": "shout"}, r, err)
+    t.check("becomes one of defs", (t.folder / "out.pdl").read_text() == free.replace("lastOf", "defs:\n  form: shout\nlastOf"),
+            (t.folder / "out.pdl").read_text())
+    begin(free)
+    code, r, err = optimize("--vary", "form=whisper,shout", "-d", "form=shout")
+    t.check("-d says what it was", code == 0 and r["before"]["test"]["score"] == 1 and r["winner"]["candidate"] == 0, r, err)
+    begin(files={"c.jsonl": jsonl([{"form": "speak"}, {"form": "shout", "lastOf.0": "${ form } ${ word }"}, {"lastOf[0]": "${ form }er ${ word }"}])})
+    code, r, err = optimize("--candidates", "c.jsonl", "--method", "halving")
+    t.check("candidates from a file", code == 0 and r["candidates"] == 4 and r["winner"]["test"]["score"] == 1, r, err)
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--tune", "lastOf.0", "--candidates", "c.jsonl", "--diff", word="optimize")
+    t.check("a difference", code == 0 and out.startswith("--- p.pdl") and not (t.folder / "none").exists(), out, err)
+
+
+def test_answers_are_shared_and_kept():
+    begin("defs:\n  tail: a\nlastOf:\n- lastOf: [\"shout ${ word }\", {model: openai/m}]\n  def: x\n- text: \"${ x }${ '' if tail == 'b' else '?' }\"\n")
+    code, r, err = optimize("--vary", "tail=a,b", "--jobs", 1)
+    t.check("candidates that ask the same share the answer", code == 0 and max(t.service.asked.values()) == 1 and r["verdict"]["is"] == "better", r, err)
+    begin()
+    first = optimize("--vary", "form=whisper,speak,shout", "--cache", "c.db", "--jobs", 1)[1]
+    asked = sum(t.service.asked.values())
+    again = optimize("--vary", "form=whisper,speak,shout", "--cache", "c.db", "--jobs", 50)[1]
+    t.check("a second run asks nothing", sum(t.service.asked.values()) == asked)
+    same = [{k: x[k] for k in ("winner", "verdict", "standings", "evaluations")} for x in (first, again)]
+    t.check("and finds the same, whatever --jobs", same[0] == same[1], same)
+
+
+def test_budgets():
+    begin()
+    code, r, err = optimize("--vary", "form=whisper,speak,shout", "--budget", "calls=60")
+    t.check("a budget holds", code == 0 and sum(t.service.asked.values()) <= 60 and r["budget_spent"], sum(t.service.asked.values()), err)
+    t.check("something is left for the test", r["winner"]["test"] is not None and r["winner"]["test"]["rows"] > 0, r)
+    begin()
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--vary", "form=whisper,shout", "--dry-run", word="optimize")
+    t.check("--dry-run asks nothing", code == 0 and not t.service.asked and "140 evaluations: 140 calls" in out and not (t.folder / "experiments").exists(),
+            out, err)
+    code, r, err = optimize("--vary", "form=whisper,shout", "--budget", "tokens=3")
+    t.check("a budget below one evaluation", code == 2 and "less than one evaluation" in err and not t.service.asked, err)
+
+
+def test_judges_and_failures():
+    begin(files={"j.pdl": "data: \"${ {'score': 1.0 if result == expected else 0.25, 'feedback': 'hm'} }\""})
+    code, r, err = optimize("--vary", "form=whisper,shout", "--judge", "j.pdl")
+    t.check("a judge with graded scores", code == 0 and r["verdict"]["is"] == "better" and r["verdict"]["p"] is None, r, err)
+    t.check("its feedback is kept", t.lines(r["folder"] + "/scores.jsonl")[0]["feedback"] == "hm")
+    for text in ("data: ${ 2 }", "data: good", "data: \"${ result[0].nothing.at_all }\"", "lang: python\ncode: result = float('nan')\n"):
+        begin(files={"j.pdl": text})
+        code, r, err = optimize("--vary", "form=whisper,shout", "--judge", "j.pdl")
+        t.check("a judge that gives no score: " + text, code == 2 and "no answer could be judged" in err and err.count("error:") == 1, code, err)
+        t.check("what was paid for is there", list(t.folder.glob("experiments/*/scores.jsonl")) != [])
+    begin(rule=lambda p: (400, "no") if p.startswith("shout") else rule(p))
+    code, r, err = optimize("--vary", "form=whisper,shout")
+    lost = [x for x in r["standings"] if x["values"]][0]
+    t.check("a candidate whose rows fail loses", code == 0 and r["winner"]["candidate"] == 0
+            and lost["validation"]["failed"] == lost["validation"]["rows"] and lost["first_error"], r, err)
+
+
+def test_methods_are_programs():
+    own = ("defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 3) }\"}\n"
+           "      - data: {winner: \"${ (seen.scores | sort(attribute='score') | last).candidate }\", certain: false}\n")
+    begin(files={"mine.pdl": own, "broken.pdl": own.replace("seen.scores", "nothing.scores"), "wrong.pdl": own.replace(", 3)", ", 300)"),
+                 "nobody.pdl": own.replace("winner:", "looser:")})
+    code, r, err = optimize("--vary", "form=whisper,shout", "--method", "mine.pdl")
+    t.check("a method of the user", code == 0 and r["winner"]["values"] == {"form": "shout"} and r["winner"]["validation"]["rows"] == 3, r, err)
+    for name, why in (("broken.pdl", "'nothing' is undefined"), ("wrong.pdl", "rows: expected a whole number from 0 to 30"), ("nobody.pdl", "gave no winner")):
+        code, r, err = optimize("--vary", "form=whisper,shout", "--method", name)
+        t.check("a method that fails: " + name, code == 1 and why in err and "mine.pdl" not in err, code, err)
+
+
+def test_bad_input():
+    dup = [dict(x, split=s) for x, s in zip(ROWS, ("train", "validation", "test") * 40)]
+    files = {"none.jsonl": "", "bad.jsonl": "{", "part.jsonl": jsonl(dup[:9] + [dict(ROWS[50], split="tests")]), "same.jsonl": jsonl(dup[:9] + [dict(dup[0], split="test")]),
+             "untested.jsonl": jsonl([x for x in dup if x["split"] != "test"]), "two.jsonl": jsonl(ROWS[:1]), "some.jsonl": jsonl(ROWS[:5] + dup[5:9]),
+             "empty.jsonl": jsonl([dict(ROWS[0], answer=None)]), "c.jsonl": jsonl([{"form": "a"}, {"frm": "b"}]), "lost.jsonl": jsonl([{"lastOf.0": "no word"}]),
+             "f.jsonl": jsonl([{"lastOf.0": "bad ${ form } ${ word }"}]), "twice.jsonl": jsonl([{"defs.form": "a", "form": "b"}])}
+    begin(files=files)
+    vary = ["--vary", "form=whisper,shout"]
+    for args, why in (
+            (["--vary", "fom=a,b"], "did you mean 'form'?"), (["--vary", "word=a,b"], "is a column"), (["--vary", "form"], "NAME=VALUE"),
+            (["--vary", "form=whisper"], "nothing varies"), ([], "nothing varies"), (["--tune", "lastOf.5"], "that list has 2 items"),
+            (["--vary", "lastOf.1=a,b"], "has no literal"), (["--tune", "lastOf.0"], "nothing gives texts"),
+            (["--tune", "lastOf.0", "--require", "zebra", "--candidates", "f.jsonl"], "does not have 'zebra' itself"),
+            (["--candidates", "none.jsonl"], "no candidate"), (["--candidates", "bad.jsonl"], "bad.jsonl:1"), (["--candidates", "c.jsonl"], "c.jsonl:2"),
+            (["--candidates", "lost.jsonl"], "lost the expression ${ form }"), (["--candidates", "twice.jsonl"], "varied twice"),
+            ([*vary, "--method", "rase"], "did you mean 'race'?"), ([*vary, "--method", "reflect"], "there is no method 'reflect'"),
+            ([*vary, "--method", "no.pdl"], "no file"), ([*vary, "--judge", "no.pdl"], "no file"), ([*vary, "--seed", "x"], "whole number"),
+            ([*vary, "--data", "none.jsonl"], "has no rows"), ([*vary, "--data", "part.jsonl"], "did you mean 'test'?"),
+            ([*vary, "--data", "same.jsonl"], "rows 1 (train) and 10 (test)"), ([*vary, "--data", "untested.jsonl"], "no row has 'test'"),
+            ([*vary, "--data", "two.jsonl"], "too few"), ([*vary, "--data", "some.jsonl"], "some.jsonl:6"), ([*vary, "--data", "empty.jsonl"], "no answer"),
+            ([*vary, "--expect", "anser"], "did you mean 'answer'?"), ([*vary, "-o", "no/where.pdl"], "no folder"), ([*vary, "-o", "p.pdl"], "would be overwritten"),
+            ([*vary, "--require", "x"], "belongs to --tune")):
+        code, r, err = optimize(*args)
+        t.check("refused: " + " ".join(args), code == 2 and why in err and err.count("error:") == 1, code, err)
+    t.check("nothing was asked, nothing is left", not t.service.asked and not (t.folder / "experiments").exists())
+
+
+# Rows in which the answer of each candidate is a column, so that scores have any shape and no model is needed.
+def shaped(seed, chances, n):
+    r = random.Random(seed)
+    names = ["c%d" % i for i in range(len(chances))]
+    return [{"n": i, "answer": "1", **{c: str(int(r.random() < p)) for c, p in zip(names, chances)}} for i in range(n)], names
+
+
+def race(seed, chances, n, method="race"):
+    rows, names = shaped(seed, chances, n)
+    program = "defs:\n  who: c0\ndata: \"${ {%s}[who] }\"\n" % ", ".join("'%s': %s" % (c, c) for c in names)
+    begin(program, rows)
+    code, r, err = optimize("--vary", "who=" + ",".join(names), "--method", method, "--seed", seed)
+    t.check("a search", code == 0, err)
+    return r
+
+
+def test_equal_candidates_have_no_winner(scale):
+    n = scale(200)
+    results = [race(seed, [0.5] * 4, 200) for seed in range(n)]
+    certain = sum(r["certain"] for r in results)
+    better = sum(r["verdict"]["is"] == "better" for r in results)
+    t.check("a race of equals is certain in at most 5 %", certain <= max(2, 0.05 * n), certain, n)
+    t.check("and the test finds a better one in at most 5 %", better <= max(3, 0.05 * n), better, n)
