@@ -62,10 +62,12 @@ PARTS = [
     ("Learn", ["manual/getting-started", "manual/tutorial", "manual/guide", "manual/guide-control", "manual/guide-data"]),
     ("Look up", ["manual/quick-reference", "manual/builtins", "manual/errors", "manual/messages", "manual/messages-yaml", "manual/messages-keys",
                  "manual/messages-expressions", "manual/messages-types", "manual/messages-loops", "manual/messages-code", "manual/messages-files",
-                 "manual/messages-models", "manual/messages-command", "manual/messages-other", "manual/rules", "providers", "differences", "python-compat"]),
-    ("Do", ["manual/cookbook", "manual/mock", "manual/calls", "manual/tools", "manual/patterns", "manual/evaluation", "manual/optimize", "manual/batch",
-            "manual/serve", "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from"]),
-    ("Understand", ["manual/live-document", "manual/recording", "manual/durable-runs", "manual/security", "manual/policies"]),
+                 "manual/messages-models", "manual/messages-command", "manual/messages-other", "manual/rules", "providers", "manual/glossary", "differences", "python-compat"]),
+    ("Do", ["manual/cookbook", "manual/mock", "manual/structured-output", "manual/content", "manual/tables", "manual/conversations", "manual/calls",
+            "manual/speed-and-cost", "manual/tools", "manual/patterns", "manual/evaluation", "manual/judges", "manual/optimize", "manual/batch", "manual/serve",
+            "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from",
+            "manual/coming-from-agent-framework", "manual/coming-from-replay", "manual/coming-from-prompty", "manual/coming-from-poml"]),
+    ("Understand", ["manual/context", "manual/live-document", "manual/recording", "manual/durable-runs", "manual/security", "manual/policies"]),
 ]
 INDEX = "manual/index"
 NAV = re.compile(r"\n\n---\n\n\*\[The manual\]\([^\n]*\*\n?\Z")
