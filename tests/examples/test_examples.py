@@ -50,7 +50,7 @@ def judge(title, outcome, file):
 def folders_of(journal):
     """Where the program files stood that a recording names by their full path: <folder>/lib/..."""
     with contextlib.closing(sqlite3.connect(journal)) as db:
-        found = [json.loads(reply) for (reply,) in db.execute("select reply from effects where kind = 'source' and reply like '{%'")]
+        found = [json.loads(reply.partition("\n#")[0]) for (reply,) in db.execute("select reply from effects where kind = 'source' and reply like '{%'")]
     found = [f.get("value") if f.get("$pdl") == "labelled" else f for f in found]  # with a policy
     paths = [f["path"] for f in found if isinstance(f, dict)]
     return {path.partition("/lib/")[0] for path in paths if path.startswith("/")}

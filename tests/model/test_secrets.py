@@ -77,7 +77,7 @@ def database(path):
                 text += "\n".join(str(x) for x in row) + "\n"
                 for x in row:
                     if isinstance(x, str) and x.startswith("["):
-                        text += "".join(y for y in json.loads(x) if isinstance(y, str)) + "\n"
+                        text += "".join(y for y in json.loads(x.partition("\n#")[0]) if isinstance(y, str)) + "\n"
     return text
 
 

@@ -14,6 +14,7 @@
 
 #include "base/vec.h"
 #include "io/file.h"
+#include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
@@ -123,10 +124,9 @@ void pdl_confined_free(pdl_confined *c) {
 
 /* Adds the file, and the files that SQLite has beside it while it is open. */
 static void add_own(char **files, size_t *n, pdl_str name) {
-    static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; name.n && i < sizeof beside / sizeof *beside && *n < MOST_OWN_FILES; i++) {
+    for (pdl_db_file i = 0; name.n && i < PDL_DB_FILES && *n < MOST_OWN_FILES; i++) {
         pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%.*s%s", PDL_FMT(name), beside[i]);
+        pdl_db_put_name(name, i, &b);
         files[(*n)++] = pdl_buf_take(&b);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "journal/run_lock.h"
 #include "journal/store.h"
+#include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
@@ -57,13 +58,9 @@ void pdl_ledger_close(pdl_ledger *l, bool whole) {
 }
 
 static void remove_files(pdl_str path) {
-    static const char *const parts[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        pdl_buf name = PDL_BUF;
-        pdl_buf_putf(&name, "%.*s%s", PDL_FMT(path), parts[i]);
-        unlink(pdl_buf_z(&name));
-        pdl_buf_fini(&name);
-    }
+    pdl_err ignored = {0};
+    size_t n;
+    if (!pdl_db_remove(path, &n, &ignored)) pdl_err_fini(&ignored);
 }
 
 /* Removes the file while it is locked: the next owner of the lock then finds no file of that

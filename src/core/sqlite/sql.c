@@ -17,6 +17,7 @@
 #include "base/cancel.h"
 #include "base/libraries.h"
 #include "base/utf8.h"
+#include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
@@ -121,12 +122,13 @@ static bool failed(sql *q, pdl_err *err) {
  * complete: the file is empty, or will be once its log is rolled back. */
 static bool is_unfinished(const char *name) {
     struct stat st, log;
-    char log_name[4096];
+    pdl_buf log_name = PDL_BUF;
     if (lstat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
     if (st.st_size == 0) return true;
-    int n = snprintf(log_name, sizeof log_name, "%s-journal", name);
-    return n > 0 && (size_t)n < sizeof log_name && lstat(log_name, &log) == 0 &&
-           S_ISREG(log.st_mode) && log.st_size > 0;
+    pdl_db_put_name(pdl_str_of(name), PDL_DB_ROLLBACK, &log_name);
+    bool any = lstat(pdl_buf_z(&log_name), &log) == 0 && S_ISREG(log.st_mode) && log.st_size > 0;
+    pdl_buf_fini(&log_name);
+    return any;
 }
 
 /* Returns true when the file exists, without opening it: opening a pipe would wait for its other
@@ -210,12 +212,11 @@ static bool guard(sql *q, pdl_err *err) {
 /* Checks the files beside the database, which SQLite opens as well. Opening a pipe would wait for
  * its other end. */
 static bool check_beside(const sql *q, pdl_err *err) {
-    static const char *const ends[] = {"-journal", "-wal", "-shm"};
     bool ok = true;
-    for (size_t i = 0; ok && i < sizeof ends / sizeof ends[0]; i++) {
+    for (pdl_db_file i = 0; ok && i < PDL_DB_ITSELF; i++) {
         struct stat st;
         pdl_buf name = PDL_BUF;
-        pdl_buf_putf(&name, "%s%s", q->path, ends[i]);
+        pdl_db_put_name(pdl_str_of(q->path), i, &name);
         if (stat(pdl_buf_z(&name), &st) == 0 && !S_ISREG(st.st_mode))
             ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s is not a regular file",
                              q->use->before, q->path, q->use->after, pdl_buf_z(&name));

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cancel.h"
+#include "sqlite/seal.h"
 #include "sqlite/sql.h"
 
 #include "base/banned.h"
@@ -70,6 +71,9 @@ static int64_t now_s(void) { return (int64_t)time(NULL); }
 static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s %s", pdl_sql_path(f->q).p, why);
 }
+
+#define FLIPPED                                                                                    \
+    "is damaged: a reply is not what was written: remove it, its replies will be requested again"
 
 static bool check_file(cachefile *f, pdl_err *err) {
     long id = 0, version = 0;
@@ -153,14 +157,16 @@ bool pdl_cachefile_commit(cachefile *f, pdl_err *err) {
 }
 
 struct cachefile_found {
-    bool found;
+    bool found, is_sound;
     pdl_buf *reply;
 };
 
 static bool on_found(void *user, sql *q, sql_row *row) {
     struct cachefile_found *x = user;
+    pdl_str reply = pdl_sql_text(q, row, 0);
     x->found = true;
-    pdl_buf_put(x->reply, pdl_sql_text(q, row, 0));
+    x->is_sound = pdl_unseal(&reply);
+    pdl_buf_put(x->reply, reply);
     return false;
 }
 
@@ -170,6 +176,8 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
     if (!pdl_sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err))
         return false;
     *found = x.found;
+    if (x.found && !x.is_sound)
+        return refuse(f, FLIPPED, err);
     return !x.found ||
            (begin(f, err) &&
             pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
@@ -177,15 +185,20 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
 }
 
 bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
-    sql_arg args[] = {SQL_S(row->key),   SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
-                      SQL_S(row->reply), SQL_I(now_s()),     SQL_I(now_s())};
-    return begin(f, err) &&
-           pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+    pdl_buf b;
+    pdl_str reply = pdl_seal(row->reply, &b);
+    sql_arg args[] = {SQL_S(row->key), SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
+                      SQL_S(reply),    SQL_I(now_s()),     SQL_I(now_s())};
+    bool ok = begin(f, err) &&
+              pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+    pdl_buf_fini(&b);
+    return ok;
 }
 
 struct cachefile_each {
     bool (*fn)(void *user, const pdl_cache_row *row);
     void *user;
+    bool is_damaged;
 };
 
 static bool on_row(void *user, sql *q, sql_row *row) {
@@ -200,12 +213,16 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .used = pdl_sql_int(q, row, 6),
         .hits = pdl_sql_int(q, row, 7),
     };
-    return x->fn(x->user, &r);
+    x->is_damaged = !pdl_unseal(&r.reply);
+    return !x->is_damaged && x->fn(x->user, &r);
 }
 
 bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
                         pdl_err *err) {
-    return pdl_sql_run(f->q, ST_ALL, NULL, 0, on_row, &(struct cachefile_each){fn, user}, err);
+    struct cachefile_each x = {.fn = fn, .user = user};
+    return pdl_sql_run(f->q, ST_ALL, NULL, 0, on_row, &x, err) &&
+           (!x.is_damaged ||
+            refuse(f, FLIPPED, err));
 }
 
 bool pdl_cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {

@@ -10,6 +10,7 @@
 #include "cache/cache.h"
 #include "cli/cli.h"
 #include "io/file.h"
+#include "sqlite/db_files.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -117,20 +118,6 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
     return true;
 }
 
-/* Removes the file and the files that SQLite may have beside it. */
-static bool remove_file(pdl_str file, pdl_err *err) {
-    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
-    bool ok = true;
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        pdl_buf path = PDL_BUF;
-        pdl_buf_putf(&path, "%.*s%s", PDL_FMT(file), beside[i]);
-        if (unlink(pdl_buf_z(&path)) != 0 && (errno != ENOENT || !*beside[i]))
-            ok = pdl_file_errno(err, errno, pdl_buf_z(&path));
-        pdl_buf_fini(&path);
-    }
-    return ok;
-}
-
 /* Returns what is wrong with the command line, NULL when nothing is. */
 static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export", "rm"};
@@ -178,7 +165,7 @@ int pdl_cli_cmd_cache(const arguments *a) {
     else if (ok && !removes)
         ok = pdl_cache_each(c, put_row, &p, &err);
     pdl_cache_close(c);
-    if (ok && removes) ok = remove_file(a->files.p[1], &err);
+    if (ok && removes) ok = pdl_db_remove(a->files.p[1], &(size_t){0}, &err);
     if (!ok) {
         pdl_cli_print_error(&err, NULL);
         p.code = 1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
@@ -25,7 +26,7 @@ enum {
 
 static void open_log(log_room *r, pdl_str database) {
     pdl_buf path = PDL_BUF;
-    pdl_buf_putf(&path, "%.*s-wal", PDL_FMT(database));
+    pdl_db_put_name(database, PDL_DB_LOG, &path);
     r->fd = open(pdl_buf_z(&path), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     r->is_open = r->fd >= 0;
     r->has_failed = !r->is_open; /* without a log the rollback journal is used */

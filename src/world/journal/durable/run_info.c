@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "journal/durable/durable_impl.h"
 #include "journal/run_lock.h"
+#include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
@@ -286,7 +287,7 @@ static bool may_be_journal(pdl_str path) {
 }
 
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
-    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
+    size_t n;
     char *name = pdl_str_dup(path);
     /* a missing file is reported below */
     bool ok = access(name, F_OK) != 0 || may_be_journal(path);
@@ -297,18 +298,9 @@ bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     if (is_in_use(path))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
                            PDL_FMT(path));
-    bool any = false;
-    for (size_t i = 0; ok && i < sizeof beside / sizeof *beside; i++) {
-        pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%.*s%s", PDL_FMT(path), beside[i]);
-        if (unlink(pdl_buf_z(&b)) == 0)
-            any = true;
-        else if (errno != ENOENT || (!beside[i][0] && !any)) /* a side file may be all there is */
-            ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %s: %s", pdl_buf_z(&b),
-                             strerror(errno));
-        pdl_buf_fini(&b);
-    }
-    return ok;
+    if (!pdl_db_remove(path, &n, err)) return false;
+    return n || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %.*s: %s", PDL_FMT(path),
+                            strerror(ENOENT));
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sqlite/db_files.h"
+
 #include "base/banned.h"
 
 enum { PAUSE_MS = 5, MOST_PAUSES = 1000 };
@@ -161,13 +163,9 @@ static bool is_still(const char *name, int fd) {
 }
 
 static void remove_all(const char *name) {
-    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%s%s", name, beside[i]);
-        unlink(pdl_buf_z(&b));
-        pdl_buf_fini(&b);
-    }
+    pdl_err ignored = {0};
+    size_t n;
+    if (!pdl_db_remove(pdl_str_of(name), &n, &ignored)) pdl_err_fini(&ignored);
 }
 
 /* Opens a file of another process for reading; NULL when it is empty. */

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "journal/run_lock.h"
 #include "journal/store.h"
+#include "sqlite/db_files.h"
 #include "sqlite/sql.h"
 
 #include "base/banned.h"
@@ -104,18 +105,11 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
-/* SQLite's files beside a journal. They can outlive one that is removed by hand. */
-static const char *const sides[] = {SUFFIX "-wal", SUFFIX "-shm", SUFFIX "-journal"};
-enum { SIDES = sizeof sides / sizeof *sides };
-
+/* Returns true when SQLite's files are beside a journal. They can outlive one that is removed by
+ * hand. */
 static bool has_side(const char *path) {
     bool any = false;
-    for (size_t i = 0; i < SIDES && !any; i++) {
-        pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%s%s", path, sides[i] + strlen(SUFFIX));
-        any = access(pdl_buf_z(&b), F_OK) == 0;
-        pdl_buf_fini(&b);
-    }
+    for (pdl_db_file i = 0; i < PDL_DB_ITSELF && !any; i++) any = pdl_db_has(pdl_str_of(path), i);
     return any;
 }
 
@@ -310,7 +304,7 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
     pdl_buf path = PDL_BUF, log = PDL_BUF;
     struct stat st, beside;
     pdl_buf_putf(&path, "%s/%s", folder, file);
-    pdl_buf_putf(&log, "%s-wal", pdl_buf_z(&path));
+    pdl_db_put_name(pdl_buf_str(&path), PDL_DB_LOG, &log);
     indexed *x = pdl_map_find(&l->known, name);
     bool there = stat(pdl_buf_z(&path), &st) == 0 && S_ISREG(st.st_mode);
     bool fits = there && x && x->size == st.st_size && x->changed == changed_ns(&st) &&
@@ -342,13 +336,22 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
     pdl_buf_fini(&log);
 }
 
+/* Returns the name of the journal that a file is beside; empty when it is beside none. */
+static pdl_str journal_of(pdl_str side) {
+    for (pdl_db_file i = 0; i < PDL_DB_ITSELF; i++) {
+        pdl_str ending = pdl_str_of(pdl_db_ending(i));
+        if (!pdl_str_ends(side, ending)) continue;
+        pdl_str name = pdl_str_sub(side, 0, side.n - ending.n);
+        if (pdl_str_ends(name, PDL_STR(SUFFIX))) return name;
+    }
+    return (pdl_str){0};
+}
+
 /* Lists the log or the index of a journal that is gone. They stay when a user removes the journal
  * alone, and SQLite would take them for those of a new run with this id. */
 static void list_orphan(struct index_listing *l, const char *folder, pdl_str side) {
-    size_t i = 0;
-    while (i < SIDES && !pdl_str_ends(side, pdl_str_of(sides[i]))) i++;
-    if (i == SIDES) return;
-    pdl_str name = pdl_str_sub(side, 0, side.n - strlen(sides[i]) + strlen(SUFFIX));
+    pdl_str name = journal_of(side);
+    if (!name.n) return;
     pdl_buf path = PDL_BUF, own = PDL_BUF;
     struct stat st, main_file;
     pdl_buf_putf(&path, "%s/%.*s", folder, PDL_FMT(name));

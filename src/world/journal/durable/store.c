@@ -17,6 +17,8 @@
 
 #include "base/bisect.h"
 #include "journal/durable/store_impl.h"
+#include "sqlite/db_files.h"
+#include "sqlite/seal.h"
 
 #include "base/banned.h"
 
@@ -270,7 +272,7 @@ static bool is_by_log(pdl_str path) {
 
 bool pdl_store_has_log(pdl_str path) {
     pdl_buf log = PDL_BUF;
-    pdl_buf_putf(&log, "%.*s-wal", PDL_FMT(path));
+    pdl_db_put_name(path, PDL_DB_LOG, &log);
     bool there = access(pdl_buf_z(&log), R_OK) == 0;
     pdl_buf_fini(&log);
     return there;
@@ -431,9 +433,9 @@ typedef struct sealed_texts {
 
 static store_effect sealed(const store_effect *e, sealed_texts *t) {
     store_effect out = *e;
-    out.pieces = pdl_store_seal(e->pieces, &t->pieces);
-    out.reply = pdl_store_seal(e->reply, &t->reply);
-    out.error = pdl_store_seal(e->error, &t->error);
+    out.pieces = pdl_seal(e->pieces, &t->pieces);
+    out.reply = pdl_seal(e->reply, &t->reply);
+    out.error = pdl_seal(e->error, &t->error);
     return out;
 }
 
@@ -533,8 +535,8 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
         .cost = pdl_sql_num(q, row, 20),
         .run = pdl_sql_int(q, row, 21),
     };
-    if (!pdl_store_unseal(&e.pieces) || !pdl_store_unseal(&e.reply) ||
-        !pdl_store_unseal(&e.error)) {
+    if (!pdl_unseal(&e.pieces) || !pdl_unseal(&e.reply) ||
+        !pdl_unseal(&e.error)) {
         x->damaged = true;
         pdl_buf_put(&x->place, e.place);
         return x->more = false;

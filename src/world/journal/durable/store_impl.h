@@ -79,11 +79,6 @@ struct pdl_store {
     log_room room;
 };
 
-/* seal.c. Returns the text with its checksum, in out; an empty text stays empty. */
-pdl_str pdl_store_seal(pdl_str text, pdl_buf *out);
-/* Removes the checksum. Returns false when the text is not what was written. */
-PDL_MUST bool pdl_store_unseal(pdl_str *text);
-
 /* Runs a statement that changes the file, inside a transaction. */
 PDL_MUST bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n,
                               pdl_err *err);

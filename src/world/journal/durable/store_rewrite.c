@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "journal/durable/store_impl.h"
+#include "sqlite/seal.h"
 
 #include "base/banned.h"
 
@@ -30,10 +31,10 @@ static bool on_texts(void *user, sql *q, sql_row *row) {
     bool sound = true;
     for (int i = 0; i < 4; i++) {
         pdl_str text = pdl_sql_text(q, row, i + 1);
-        if (i) sound = pdl_store_unseal(&text) && sound;
+        if (i) sound = pdl_unseal(&text) && sound;
         text = rewritten(r, text, &b[i]);
         sealed[i] = PDL_BUF;
-        args[i] = SQL_S(i ? pdl_store_seal(text, &sealed[i]) : text);
+        args[i] = SQL_S(i ? pdl_seal(text, &sealed[i]) : text);
     }
     args[4] = SQL_I(pdl_sql_int(q, row, 0));
     r->ok = sound ? pdl_store_write(r->s, ST_REWRITE, args, 5, r->err)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "journal/durable/store_impl.h"
+#include "sqlite/seal.h"
 
 #include "base/banned.h"
 
@@ -18,7 +19,7 @@ static bool on_run(void *user, sql *q, sql_row *row) {
     r->end = pdl_sql_num(q, row, 3);
     pdl_buf_put(&r->body, pdl_sql_text(q, row, 4));
     pdl_str answer = pdl_sql_text(q, row, 5);
-    r->is_damaged = !pdl_store_unseal(&answer);
+    r->is_damaged = !pdl_unseal(&answer);
     pdl_buf_put(&r->answer, answer);
     return false;
 }
@@ -42,7 +43,7 @@ bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, 
 bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double at, pdl_str answer,
                        pdl_err *err) {
     pdl_buf b;
-    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(pdl_store_seal(answer, &b)), SQL_I(id)};
+    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(pdl_seal(answer, &b)), SQL_I(id)};
     bool ok = pdl_store_write(s, ST_END_RUN, args, 4, err);
     pdl_buf_fini(&b);
     return ok;
@@ -71,7 +72,7 @@ bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err) {
 
 bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
     pdl_buf b;
-    pdl_str answer = pdl_store_seal(r->answer, &b);
+    pdl_str answer = pdl_seal(r->answer, &b);
     sql_arg args[] = {SQL_I(r->number), SQL_S(r->facts), SQL_S(r->hash), SQL_I(r->failed ? 2 : 1),
                       SQL_D(r->start),  SQL_D(r->end),   SQL_S(answer)};
     bool ok = pdl_store_write(s, ST_PUT_ROW, args, sizeof args / sizeof *args, err);
@@ -96,7 +97,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .end = pdl_sql_num(q, row, 5),
         .answer = pdl_sql_text(q, row, 6),
     };
-    if (!pdl_store_unseal(&out.answer)) {
+    if (!pdl_unseal(&out.answer)) {
         r->damaged = out.number;
         return false;
     }

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sqlite/seal.h"
 #include "sqlite/sql.h"
 
 #include "base/banned.h"
@@ -197,10 +198,21 @@ bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err
     return ok;
 }
 
-bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_D(e->seconds), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error),
+/* Writes the texts of an answer with their checksums. before: what its first column is set to. */
+static bool put_answer(db *d, statement s, sql_arg before, const db_effect *e, pdl_err *err) {
+    pdl_buf pieces, reply, error;
+    sql_arg args[] = {before, SQL_S(pdl_seal(e->pieces, &pieces)),
+                      SQL_S(pdl_seal(e->reply, &reply)), SQL_S(pdl_seal(e->error, &error)),
                       SQL_I(e->id)};
-    return put(d, ST_END, args, sizeof args / sizeof *args, err);
+    bool ok = put(d, s, args, sizeof args / sizeof *args, err);
+    pdl_buf_fini(&pieces);
+    pdl_buf_fini(&reply);
+    pdl_buf_fini(&error);
+    return ok;
+}
+
+bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err) {
+    return put_answer(d, ST_END, SQL_D(e->seconds), e, err);
 }
 
 bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
@@ -215,6 +227,7 @@ bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t st
 struct db_each {
     bool (*fn)(void *user, const db_effect *e);
     void *user;
+    char *damaged; /* place of the answer that is not what was written, owned; NULL: none is */
 };
 
 static bool on_row(void *user, sql *q, sql_row *row) {
@@ -233,26 +246,40 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .reply = pdl_sql_text(q, row, 10),
         .error = pdl_sql_text(q, row, 11),
     };
+    if (!pdl_unseal(&e.pieces) || !pdl_unseal(&e.reply) || !pdl_unseal(&e.error)) {
+        x->damaged = pdl_str_dup(e.place);
+        return false;
+    }
     return x->fn(x->user, &e);
+}
+
+/* Calls fn for the rows of a statement, up to one that is damaged. Error: replay. */
+static bool each(db *d, statement s, const sql_arg *arg, bool (*fn)(void *, const db_effect *),
+                 void *user, pdl_err *err) {
+    struct db_each x = {.fn = fn, .user = user};
+    bool ok = pdl_sql_run(d->q, s, arg, arg ? 1 : 0, on_row, &x, err);
+    if (ok && x.damaged)
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                         "replay: %.*s is damaged: the answer of %s is not what was written",
+                         PDL_FMT(pdl_sql_path(d->q)), x.damaged);
+    pdl_free(x.damaged);
+    return ok;
 }
 
 bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e),
                          void *user, pdl_err *err) {
     sql_arg arg = SQL_I(key ? *key : 0);
-    return pdl_sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row,
-                       &(struct db_each){fn, user}, err);
+    return each(d, key ? ST_FIND : ST_ALL, key ? &arg : NULL, fn, user, err);
 }
 
 bool pdl_journal_db_rewrite(db *d, const db_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_S(e->request), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error),
-                      SQL_I(e->id)};
-    return put(d, ST_REWRITE, args, sizeof args / sizeof *args, err);
+    return put_answer(d, ST_REWRITE, SQL_S(e->request), e, err);
 }
 
 bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                              pdl_err *err) {
     return pdl_sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
-           pdl_sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct db_each){fn, user}, err);
+           each(d, ST_ROWS, NULL, fn, user, err);
 }
 
 static bool on_info(void *user, sql *q, sql_row *row) {

@@ -1,13 +1,10 @@
-/* seal.c -- checksums for the answers in a journal, so that a flipped bit is detected. Disks and
- * memory flip bits now and then; SQLite notices that when it needs the bytes to find a row, but
- * not in the text of a row. Each answer is followed by a line with its checksum, which JSON
- * never has.
+/* seal.c -- writes and compares the checksums of answers; see seal.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
+#include "sqlite/seal.h"
 
-#include "journal/durable/store_impl.h"
+#include <stdio.h>
 
 #include "base/banned.h"
 
@@ -21,7 +18,7 @@ static void put_seal(pdl_str text, char out[SEAL + 1]) {
     snprintf(out, SEAL + 1, "\n#%016llx", (unsigned long long)h);
 }
 
-pdl_str pdl_store_seal(pdl_str text, pdl_buf *out) {
+pdl_str pdl_seal(pdl_str text, pdl_buf *out) {
     char seal[SEAL + 1];
     *out = PDL_BUF;
     if (!text.p) return text;
@@ -31,7 +28,7 @@ pdl_str pdl_store_seal(pdl_str text, pdl_buf *out) {
     return pdl_buf_str(out);
 }
 
-bool pdl_store_unseal(pdl_str *text) {
+bool pdl_unseal(pdl_str *text) {
     char seal[SEAL + 1];
     /* the text has no checksum */
     if (!text->p || text->n < SEAL || text->p[text->n - SEAL] != '\n') return true;

@@ -1,0 +1,20 @@
+/* seal.h -- checksums for the texts in a database, so that a flipped bit is detected.
+ *
+ * Disks and memory flip bits now and then; SQLite notices that when it needs the bytes to find a
+ * row, but not in the text of a row. A text that is an answer is followed by a line with its
+ * checksum, which JSON never has: journals, recordings and caches keep their answers so, and texts
+ * of older files, which have no such line, are read as they are.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_SQLITE_SEAL_H
+#define PDL_SQLITE_SEAL_H
+
+#include "base/buf.h"
+
+/* Returns the text with its checksum, in out, which the caller ends; no text (p NULL) stays so. */
+pdl_str pdl_seal(pdl_str text, pdl_buf *out);
+/* Takes the checksum off. Returns false when it is another one than that of the text. */
+PDL_MUST bool pdl_unseal(pdl_str *text);
+
+#endif
