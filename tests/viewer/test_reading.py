@@ -126,10 +126,52 @@ def test_served(folder):
         call = get("/api/0/call/4")
         check("a call", call["model"] == "openai/gpt-4o-mini" and call["same"] == 2 and call["same_call"] == 3 and call["messages"][-1] == {"role": "observation", "text": "21 \u00b0C and sun in Rome"}
               and call["reply"] == "It is warm and sunny in Rome." and call["tokens_in"] > 100, call)
+        check("a piece is cut where its makers change", [p.get("kind") for p in top["items"][1]["parts"]] == ["tool", None, "model", None] and top["items"][1]["parts"][2]["call"] == 6, top["items"][1])
+        origin = get("/api/0/origin/%d" % top["items"][1]["id"])
+        check("its origin in words", origin["text"] == "result of scout, in turn 1 of out; answer of call 6, in turn 2 of out" and origin["calls"] and origin["values"][0]["name"] == "out", origin)
+        check("and backwards", get("/api/0/origin/%d" % origin["from"][1])["into"] == [top["items"][1]["id"]])
+        check("calls by time", [c["took"] for c in get("/api/0/calls?sort=took")["items"]] == sorted((c["took"] for c in get("/api/0/calls")["items"]), reverse=True))
+        check("who called", [c["who"] for c in get("/api/0/calls")["items"]] == ["out", "out", "scout", "scout", "out", "out"])
+        found = get("/api/0/find?text=SUN%20in+rome")
+        check("found, with what is around it", found["total"] == 1 and len(found["items"][0]) == 4, found)
+        check("the slow ones", get("/api/0/find?slow=1&kind=model")["total"] >= 1)
         calls = get("/api/0/calls")
         check("calls in time", [c["call"] for c in calls["items"]] == [1, 2, 3, 4, 5, 6] and all(c["start"] < c["end"] for c in calls["items"]), calls)
         for path in "call/0", "call/7", "call", "inside/999999/0/9", "inside/1/0", "document/0", "document/x/1", "calls/1":
             get("/api/0/" + path, 404)
+    finally:
+        v.end()
+
+
+ROWS = """text:
+- for: {i: [3, 1, 2, 10], word: [c, a, b, Z]}
+  map: {lang: command, code: "printf '{\\"n\\": %s}' ${ i }", parser: json}
+  join: {as: array}
+"""
+
+
+def test_rows(folder):
+    """The rows of a map, sorted and filtered by the server."""
+    (folder / "rows.pdl").write_text(ROWS)
+    subprocess.run([PDL, "--trace=t.json", "rows.pdl"], cwd=folder, capture_output=True, timeout=60, check=False)
+    v = View("t.json", cwd=folder)
+    try:
+        v.open()
+        def get(path):
+            return v.ask(path)
+        items = json.loads(get("/api/0/inside/1/0/9")[2])["items"]
+        number = items[0]["id"]
+        def rows(query):
+            return json.loads(get("/api/0/rows/%d/0/9%s" % (number, query))[2])
+        all_ = rows("")
+        check("columns", [c["name"] for c in all_["columns"]] == ["i", "word", "n", "time"] and all_["total"] == all_["all"] == 4, all_)
+        check("cells", [r["cells"] for r in all_["items"]] == [["3", "c", "3"], ["1", "a", "1"], ["2", "b", "2"], ["10", "Z", "10"]], all_)
+        check("sorted as numbers", [r["number"] for r in rows("?sort=n")["items"]] == [2, 3, 1, 4])
+        check("the greatest first", [r["number"] for r in rows("?sort=-i")["items"]] == [4, 1, 3, 2])
+        check("filtered in any case", [r["number"] for r in rows("?where=z")["items"]] == [4] and rows("?where=z")["all"] == 4)
+        check("none has failed", rows("?where=failed")["items"] == [] and rows("")["failed"] == 0)
+        for path in "rows/0/0/9", "rows/%d/0" % number, "rows/999999/0/9", "origin/999999":
+            check(path, get("/api/0/" + path)[0] == 404)
     finally:
         v.end()
 

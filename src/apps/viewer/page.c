@@ -11,7 +11,10 @@
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
 #include "viewer/program_text.h"
+#include "viewer/reading/call_table.h"
+#include "viewer/reading/item_origins.h"
 #include "viewer/reading/reading_json.h"
+#include "viewer/reading/map_rows.h"
 
 #include "base/banned.h"
 
@@ -74,6 +77,40 @@ static void put_hash(pdl_str text, pdl_buf *out) {
     PDL_PUT(out, "'");
 }
 
+/* Appends where each piece came from, by its number; null for other items. */
+static void put_origins(const pdl_reading *r, pdl_buf *out) {
+    pdl_json_put_key(out, "origins");
+    pdl_json_open(out, '{');
+    for (uint32_t i = 0; i < r->items.n; i++) {
+        char name[16];
+        if (r->items.p[i].shape != PDL_SHAPE_piece || !pdl_maker_name(r->items.p[i].maker)[0])
+            continue;
+        pdl_buf key = pdl_buf_in(name, sizeof name, PDL_BUF.limit);
+        pdl_buf_putf(&key, "%u", i);
+        pdl_json_put_key(out, pdl_buf_z(&key));
+        pdl_item_origin(r, i, out);
+        pdl_buf_fini(&key);
+    }
+    pdl_buf_putc(out, '}');
+}
+
+/* Appends the rows of each map, by its number. */
+static void put_rows(const pdl_reading *r, pdl_buf *out) {
+    enum { MOST_ROWS = 10000 };
+    pdl_json_put_key(out, "rows");
+    pdl_json_open(out, '{');
+    for (uint32_t i = 0; i < r->items.n; i++) {
+        char name[16];
+        if (r->items.p[i].shape != PDL_SHAPE_map) continue;
+        pdl_buf key = pdl_buf_in(name, sizeof name, PDL_BUF.limit);
+        pdl_buf_putf(&key, "%u", i);
+        pdl_json_put_key(out, pdl_buf_z(&key));
+        pdl_rows_json(r, &(pdl_rows_query){.item = i, .n = MOST_ROWS}, out);
+        pdl_buf_fini(&key);
+    }
+    pdl_buf_putc(out, '}');
+}
+
 /* Appends the whole document, since a page of one file has no server to request parts from. */
 static void put_document(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     pdl_reading_json_head(r, s, out);
@@ -84,7 +121,9 @@ static void put_document(const pdl_reading *r, const pdl_view_source *s, pdl_buf
     for (uint32_t i = 1; i <= r->n_calls; i++) pdl_reading_json_call(r, s, i, out);
     pdl_buf_putc(out, ']');
     pdl_json_put_key(out, "spans");
-    pdl_reading_json_calls(r, r->n_calls, out);
+    pdl_call_table(r, (pdl_str){0}, r->n_calls, out);
+    put_origins(r, out);
+    put_rows(r, out);
 }
 
 static void put_data(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {

@@ -18,7 +18,11 @@
 #include "viewer/lanes.h"
 #include "viewer/live.h"
 #include "viewer/page.h"
+#include "viewer/reading/call_table.h"
+#include "viewer/reading/item_origins.h"
+#include "viewer/reading/item_search.h"
 #include "viewer/reading/reading_json.h"
+#include "viewer/reading/map_rows.h"
 #include "viewer/read_files.h"
 #include "viewer/shown_run.h"
 
@@ -34,6 +38,7 @@ enum {
     BOXES_AT_ONCE = 500,
     ITEMS_AT_ONCE = 500,
     CALLS_AT_ONCE = 20000,
+    FOUND_AT_ONCE = 1000,
     NEWEST_ITEMS = 1000, /* most items of a run in progress that a page gets */
     FRAME_MS = 33,            /* time between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
@@ -203,6 +208,46 @@ static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
+/* Answers with the rows of a map in the order, and with the filter, of the query. */
+static void put_rows(const pdl_reading *d, const pdl_exchange *x, const uint32_t *at,
+                     pdl_buf *out) {
+    pdl_buf sort = PDL_BUF, where = PDL_BUF;
+    (void)pdl_exchange_parameter(x, "sort", &sort);
+    (void)pdl_exchange_parameter(x, "where", &where);
+    pdl_rows_query q = {at[0], at[1], at[2] < ITEMS_AT_ONCE ? at[2] : ITEMS_AT_ONCE,
+                        pdl_buf_str(&sort), pdl_buf_str(&where)};
+    pdl_rows_json(d, &q, out);
+    pdl_buf_fini(&sort);
+    pdl_buf_fini(&where);
+}
+
+static void put_call_table(const pdl_reading *d, const pdl_exchange *x, pdl_buf *out) {
+    pdl_buf sort = PDL_BUF;
+    (void)pdl_exchange_parameter(x, "sort", &sort);
+    pdl_call_table(d, pdl_buf_str(&sort), CALLS_AT_ONCE, out);
+    pdl_buf_fini(&sort);
+}
+
+static bool has_flag(const pdl_exchange *x, const char *name) {
+    pdl_buf value = PDL_BUF;
+    bool on = pdl_exchange_parameter(x, name, &value) && !pdl_str_is(pdl_buf_str(&value), "0");
+    pdl_buf_fini(&value);
+    return on;
+}
+
+static void put_found(const pdl_reading *d, const pdl_exchange *x, pdl_buf *out) {
+    pdl_buf text = PDL_BUF, kind = PDL_BUF, model = PDL_BUF;
+    (void)pdl_exchange_parameter(x, "text", &text);
+    (void)pdl_exchange_parameter(x, "kind", &kind);
+    (void)pdl_exchange_parameter(x, "model", &model);
+    pdl_item_query q = {pdl_buf_str(&text),     pdl_buf_str(&kind),  pdl_buf_str(&model),
+                        has_flag(x, "failed"), has_flag(x, "slow"), has_flag(x, "costly")};
+    pdl_item_find(d, &q, FOUND_AT_ONCE, out);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&kind);
+    pdl_buf_fini(&model);
+}
+
 /* Answers with a range of the document, with the items inside of one, or with one call. */
 static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word,
                             const uint32_t *at, bool late) {
@@ -217,7 +262,14 @@ static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word
     else if (pdl_str_is(word, "call") && at[0] && at[0] <= d->n_calls)
         pdl_reading_json_call(d, r->source, at[0], &b);
     else if (pdl_str_is(word, "calls"))
-        pdl_reading_json_calls(d, CALLS_AT_ONCE, &b);
+        put_call_table(d, x, &b);
+    else if (pdl_str_is(word, "rows") && at[0] < d->items.n &&
+             d->items.p[at[0]].shape == PDL_SHAPE_map)
+        put_rows(d, x, at, &b);
+    else if (pdl_str_is(word, "origin") && at[0] < d->items.n)
+        pdl_item_origin(d, at[0], &b);
+    else if (pdl_str_is(word, "find"))
+        put_found(d, x, &b);
     else if (pdl_str_is(word, "newest"))
         pdl_reading_json_newest(d, r->source, NEWEST_ITEMS, late, &b);
     if (b.len)
@@ -233,7 +285,8 @@ static size_t numbers_of(pdl_str word) {
     static const struct {
         const char *word;
         size_t n;
-    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}, {"newest", 0}};
+    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}, {"newest", 0},
+                 {"rows", 3}, {"origin", 1}, {"find", 0}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (pdl_str_is(word, words[i].word)) return words[i].n + 1;
     return 0;
@@ -264,7 +317,7 @@ static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     bool box = r && n && at[0] < r->doc->boxes.n;
     if (r && pdl_str_is(word, "program"))
         answer_source(r, x);
-    else if (r && numbers_of(word) == n + 1)
+    else if (r && numbers_of(word) == n + 1 && !pdl_str_is(pdl_exchange_method(x), "POST"))
         answer_document(r, x, word, at, is_late(v));
     else if (v->opt.live)
         pdl_access_refuse(x, 404, "There is no such thing here yet.");

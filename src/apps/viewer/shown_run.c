@@ -31,6 +31,7 @@ bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *progr
             .source = pdl_view_source_new(doc, program),
         };
         (*out)->reading = pdl_reading_new(doc);
+        (*out)->reading->name = pdl_str_of((*out)->name);
     }
     pdl_buf_fini(&repaired);
     pdl_buf_fini(&shown);

@@ -85,7 +85,10 @@ static bool read_target(pdl_str target, pdl_http_head *h, pdl_str *host) {
         target = slash == PDL_NOT_FOUND ? PDL_STR("/") : pdl_str_sub(target, slash, target.n);
     }
     size_t query = pdl_str_find(target, PDL_STR("?"), 0);
-    if (query != PDL_NOT_FOUND) target = pdl_str_sub(target, 0, query);
+    if (query != PDL_NOT_FOUND) {
+        h->query = pdl_str_sub(target, query + 1, target.n);
+        target = pdl_str_sub(target, 0, query);
+    }
     bool whole = pdl_str_is(h->method, "OPTIONS") && pdl_str_is(target, "*");
     return (whole || pdl_str_starts(target, PDL_STR("/"))) && decode_path(target, &h->path);
 }
@@ -195,6 +198,34 @@ void pdl_http_head_fini(pdl_http_head *h) {
     pdl_free(h->path);
     pdl_vec_fini(&h->fields);
     *h = (pdl_http_head){0};
+}
+
+/* Appends s with %XX and + decoded; what is not UTF-8 then is replaced. */
+static void decode_parameter(pdl_str s, pdl_buf *out) {
+    pdl_buf bytes = PDL_BUF;
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.p[i] == '%' && i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1,
+            low = high >= 0 ? pdl_hex_digit(s.p[i + 2]) : -1;
+        if (low >= 0) i += 2;
+        pdl_buf_putc(&bytes, low >= 0 ? (char)(high * 16 + low) : s.p[i] == '+' ? ' ' : s.p[i]);
+    }
+    pdl_utf8_repair(out, pdl_buf_str(&bytes));
+    pdl_buf_fini(&bytes);
+}
+
+bool pdl_http_head_parameter(const pdl_http_head *h, const char *name, pdl_buf *out) {
+    pdl_str rest = h->query;
+    while (rest.n) {
+        size_t end = pdl_str_find(rest, PDL_STR("&"), 0);
+        pdl_str one = pdl_str_sub(rest, 0, end);
+        size_t equals = pdl_str_find(one, PDL_STR("="), 0);
+        if (pdl_str_is(pdl_str_sub(one, 0, equals), name)) {
+            if (equals != PDL_NOT_FOUND) decode_parameter(pdl_str_sub(one, equals + 1, one.n), out);
+            return true;
+        }
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+    }
+    return false;
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */

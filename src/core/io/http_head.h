@@ -27,6 +27,7 @@ typedef struct pdl_http_field {
 typedef struct pdl_http_head {
     pdl_str method;
     char *path; /* decoded, without the query, UTF-8 without control characters; owned */
+    pdl_str query; /* the part of the target after the question mark, not decoded */
     PDL_VEC(pdl_http_field) fields;
     int64_t length;  /* length of the body; -1: chunked */
     bool has_length; /* Content-Length is present */
@@ -48,6 +49,9 @@ int pdl_http_head_read(pdl_str bytes, pdl_http_head *out, const char **why);
 void pdl_http_head_fini(pdl_http_head *h);
 /* Returns the value of a field, the first one where there are several; p == NULL: absent. */
 pdl_str pdl_http_head_field(const pdl_http_head *h, const char *name);
+
+/* Appends the decoded value of a parameter of the query. Returns false without it. */
+bool pdl_http_head_parameter(const pdl_http_head *h, const char *name, pdl_buf *out);
 
 /* A chunked body. All-zero is its beginning. */
 typedef struct pdl_chunks {

@@ -420,6 +420,9 @@ static turn refuse_body(pdl_exchange *x, int status, const char *why) {
 
 pdl_str pdl_exchange_method(const pdl_exchange *x) { return x->head.method; }
 pdl_str pdl_exchange_path(const pdl_exchange *x) { return pdl_str_of(x->head.path); }
+bool pdl_exchange_parameter(const pdl_exchange *x, const char *name, pdl_buf *out) {
+    return pdl_http_head_parameter(&x->head, name, out);
+}
 pdl_str pdl_exchange_body(const pdl_exchange *x) { return pdl_buf_str(&x->body); }
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name) {
     return pdl_http_head_field(&x->head, name);

@@ -55,6 +55,8 @@ void pdl_httpd_free(pdl_httpd *h);
 pdl_str pdl_exchange_method(const pdl_exchange *x);
 pdl_str pdl_exchange_path(
     const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
+/* Appends the decoded value of a parameter of the query. Returns false without it. */
+bool pdl_exchange_parameter(const pdl_exchange *x, const char *name, pdl_buf *out);
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
 bool pdl_exchange_has_body(const pdl_exchange *x); /* a body follows or was received */

@@ -103,8 +103,22 @@ export class ServedRun {
     return askJson(`${this.base}/call/${number}`);
   }
 
-  calls() {
-    return askJson(`${this.base}/calls`);
+  calls(sort = "") {
+    return askJson(`${this.base}/calls?sort=${sort}`);
+  }
+
+  // Rows of a map. query: {sort, where}.
+  rows(id, from, n, query = {}) {
+    return askJson(`${this.base}/rows/${id}/${from}/${n}?${new URLSearchParams(query)}`);
+  }
+
+  origin(id) {
+    return askJson(`${this.base}/origin/${id}`);
+  }
+
+  // Items of the document with those around them: {items, total}.
+  findItems(query) {
+    return askJson(`${this.base}/find?${new URLSearchParams(query)}`);
   }
 }
 
@@ -221,8 +235,40 @@ export class EmbeddedRun {
     return this.summary.sent[number - 1];
   }
 
-  async calls() {
-    return this.summary.spans;
+  async calls(sort = "") {
+    const of = { tokens: (c) => (c.tokens_in ?? 0) + (c.tokens_out ?? 0) }[sort] ?? ((c) => c[sort] ?? 0);
+    const { items, ...rest } = this.summary.spans;
+    return { ...rest, items: sort ? items.toSorted((a, b) => of(b) - of(a) || a.call - b.call) : items };
+  }
+
+  async rows(id, from, n, { sort = "", where = "" } = {}) {
+    const all = this.summary.rows[id];
+    const column = all.columns.findIndex((c) => c.name === sort.replace(/^-/, ""));
+    const of = { time: (r) => r.took ?? 0, tokens: (r) => (r.tokens_in ?? 0) + (r.tokens_out ?? 0), state: (r) => (r.state ? 1 : 0) }[sort.replace(/^-/, "")] ?? ((r) => r.cells[column]);
+    const fits = (r) => !where || (where === "failed" ? r.state === "failed" : r.cells.some((c) => c.toLowerCase().includes(where.toLowerCase())));
+    const order = (a, b) => (isNaN(of(a) - of(b)) ? String(of(a)).localeCompare(String(of(b))) : of(a) - of(b)) * (sort.startsWith("-") ? -1 : 1) || a.number - b.number;
+    const items = sort ? all.items.filter(fits).toSorted(order) : all.items.filter(fits);
+    return { ...all, items: items.slice(from, from + n), total: items.length };
+  }
+
+  async origin(id) {
+    return this.summary.origins[id] ?? { from: [], into: [], calls: [], text: "", values: [] };
+  }
+
+  async findItems({ text = "", kind = "", model = "", failed, slow, costly }) {
+    const { items } = this.summary;
+    const tenth = (of) => items.filter((x) => x.call).map(of).toSorted((a, b) => b - a)[Math.ceil(this.summary.spans.total / 10) - 1] ?? 1;
+    const tokens = (x) => (x.tokens_in ?? 0) + (x.tokens_out ?? 0);
+    const [slowest, costliest] = [tenth((x) => x.took ?? 0), tenth(tokens)];
+    const has = (s, part) => (s ?? "").toLowerCase().includes(part.toLowerCase());
+    const found = items.filter((x) => (!kind || x.shape === kind || x.kind === kind) && (!failed || x.shape === "failure") && (!model || has(x.model, model)) &&
+      (!slow || (x.call && x.took >= slowest)) && (!costly || (x.call && tokens(x) >= costliest)) && (!text || has(x.text, text) || has(x.title, text)));
+    const wayOf = (x) => {
+      const way = [x.id];
+      for (let i = x.id - 1, depth = x.depth; depth > 0 && i >= 0; i--) if (items[i].depth < depth) way.push(i), (depth = items[i].depth);
+      return way;
+    };
+    return { items: found.slice(0, 1000).map(wayOf), total: found.length };
   }
 }
 

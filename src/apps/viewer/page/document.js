@@ -2,10 +2,12 @@
 // writes the items, and says what each member is. Items are asked for when they are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make } from "./dom.js";
-import { Lines } from "./margin.js";
+import { Outline } from "./outline.js";
+import { Lines, took } from "./margin.js";
 import { AT_ONCE, Rounds, arriving, piece, tookOf } from "./rounds.js";
-import { callPanel, piecePanel } from "./opened.js";
+import { callPanel, inBoxes, piecePanel } from "./opened.js";
 
+const SOURCE_LINE = 19.2; // px, of the margin
 const FEW = 12; // a work with more parts is closed at first
 
 function number(item) {
@@ -30,7 +32,7 @@ export class DocumentView extends Rounds {
     await this.lines.load();
     const { items, total } = await this.run.document(0, AT_ONCE);
     this.article = make("article", {});
-    clear(this.element).append(make("nav", { id: "outline", "aria-label": "Contents" }), this.article);
+    clear(this.element).append(make("nav", { id: "outline", "aria-label": "Contents" }, make("div", {})), this.article);
     await this.add(items);
     this.rest(items.length, total);
     this.fillOutline();
@@ -47,7 +49,11 @@ export class DocumentView extends Rounds {
       if (isAbove && !head.closest(".work").querySelector(".fault")) this.setOpen(head, false);
     }
     const isFull = last && last.getBoundingClientRect().bottom > innerHeight;
-    for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : []) row.lastElementChild.style.maxHeight = `${row.firstElementChild.offsetHeight}px`;
+    for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : [])
+      row.lastElementChild.style.maxHeight = `calc(${Math.max(2, Math.floor(row.firstElementChild.offsetHeight / SOURCE_LINE))} * ${SOURCE_LINE}px)`;
+    this.outline.mark();
+    const fault = this.article.querySelector(".fault");
+    if (fault && fault.getBoundingClientRect().bottom > innerHeight && !location.hash) fault.scrollIntoView({ block: "end" });
   }
 
   setOpen(head, on) {
@@ -95,7 +101,9 @@ export class DocumentView extends Rounds {
   }
 
   row(element, source) {
-    const row = make("div", { class: "row" }, element, source ?? make("div", { class: "source" }));
+    const isAgain = source?.textContent && source.textContent === this.margin; // as beside the row before
+    this.margin = source?.textContent || this.margin;
+    const row = make("div", { class: "row" }, element, (!isAgain && source) || make("div", { class: "source" }));
     this.article.append(row);
     return row;
   }
@@ -105,7 +113,7 @@ export class DocumentView extends Rounds {
     if (item.shape === "loop") return this.row(await this.loop(item), this.lines.of([item]));
     if (item.shape === "set-up") return this.row(this.setup(item));
     const made = await this.part(item);
-    return this.row(made, item.shape === "quiet" ? null : this.lines.of([item]));
+    return this.row(made, item.shape === "quiet" || item.shape === "failure" ? null : this.lines.of([item]));
   }
 
   typed(item) {
@@ -144,7 +152,7 @@ export class DocumentView extends Rounds {
       make("span", {}, rest[1], item.name ? make("code", {}, rest[2]) : rest[2], rest[3]), make("small", {}, rest[4] ?? ""));
     const body = make("div", { class: "work-body", hidden: !isOpen });
     if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
-    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2] }, make("h2", {}, head), body);
+    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2], "data-took": took(item.took) || null }, make("h2", {}, head), body);
     this.row(section, this.lines.of([item]));
     const fill = async () => body.childElementCount || body.append(...(await this.inside(item)));
     if (isOpen) await fill();
@@ -180,7 +188,7 @@ export class DocumentView extends Rounds {
   }
 
   text(item) {
-    return make("p", { class: "said" }, ...piece(item));
+    return make("p", { class: "said", id: `item-${item.id}` }, ...piece(item));
   }
 
   async turn(item) {
@@ -205,7 +213,7 @@ export class DocumentView extends Rounds {
       (item.args ?? []).map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text)),
       item.text && !isSaid ? make("span", { class: "gives" }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
     if (!kids.length) return use;
-    return make("div", { class: "tool", "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
+    return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
   }
 
   quiet(item) {
@@ -221,8 +229,11 @@ export class DocumentView extends Rounds {
   failure(item) {
     const handled = item.title !== "Failed";
     if (handled) return make("p", { class: "quiet" }, item.title);
-    return make("section", { class: "fault", "aria-label": "Failed" }, make("b", {}, "Failed: "), make("span", {}, item.text ?? ""),
-      this.lines.fault(item));
+    const known = (item.values ?? []).flatMap((v) => [make("dt", {}, v.name), make("dd", {}, v.text, v.cut ? " …" : "")]);
+    const way = (item.way ?? []).map((w) => make("li", {}, w));
+    return make("section", { class: "fault", id: `item-${item.id}`, "aria-label": "Failed" }, make("b", {}, "Failed: "), make("span", {}, item.text ?? ""),
+      this.lines.fault(item), known.length ? make("dl", { class: "known" }, ...known) : null, way.length ? make("ul", { class: "way" }, ...way) : null,
+      make("div", { class: "acts" }, inBoxes(item.box, this.again ? "Try again from here" : "Its box")));
   }
 
   // --- what is opened in place ---
@@ -231,6 +242,7 @@ export class DocumentView extends Rounds {
     if (!this.opened) return;
     const { button, panel, row } = this.opened;
     panel.remove();
+    this.light([], []);
     row?.classList.remove("opened");
     button.setAttribute("aria-expanded", "false");
     this.opened = null;
@@ -254,7 +266,8 @@ export class DocumentView extends Rounds {
   async open(button) {
     const call = Number(button.dataset.call);
     const item = this.items.get(Number(button.dataset.item));
-    const panel = call ? callPanel(await this.run.call(call), this) : piecePanel(item, this);
+    const origin = item ? await this.run.origin(item.id) : null;
+    const panel = call ? callPanel(await this.run.call(call), this, origin) : piecePanel(item, this, origin);
     const after = button.closest(".line") ?? button.closest(".paper, .round, .said");
     const row = button.closest(".row");
     this.close();
@@ -262,6 +275,7 @@ export class DocumentView extends Rounds {
     row?.classList.add("opened");
     button.setAttribute("aria-expanded", "true");
     this.opened = { button, panel, row, call };
+    if (origin) this.light([...origin.from, ...origin.into, ...(item.shape === "piece" ? [item.id] : [])], origin.calls, item.parts);
     this.address(call ? `call-${call}` : `item-${item.id}`);
   }
 
@@ -274,6 +288,69 @@ export class DocumentView extends Rounds {
     if (this.opened?.button !== button) await this.open(button);
     button.scrollIntoView({ block: "center" });
     button.focus({ preventScroll: true });
+  }
+
+  // Dims what had not begun at a moment; null: nothing.
+  setMoment(moment) {
+    for (const [id, item] of this.items) {
+      const isLater = moment !== null && item.start > moment;
+      for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"]`)) e.classList.toggle("later", isLater);
+    }
+  }
+
+  async goToItem(id) {
+    const way = await this.wayTo(id);
+    const found = await this.reveal(way);
+    const button = found?.matches("[role=button], button") ? found : found?.querySelector(".call, [role=button], .work-head");
+    button?.focus({ preventScroll: true });
+    found?.classList.add("lit");
+  }
+
+  // The number of an item and of those around it that are known.
+  async wayTo(id) {
+    const around = [...this.items.values()].filter((x) => x.id < id && id <= x.id + (x.inside ?? 0));
+    return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
+  }
+
+  // Marks items, the bars of calls, and the expressions in the program that are about them; marks nothing else.
+  light(items, calls, parts = []) {
+    for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
+    for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");
+    for (const call of calls) for (const e of document.querySelectorAll(`.bar[data-call="${call}"]`)) e.classList.add("lit");
+    if (!parts.length) return;
+    for (const e of this.opened?.panel.querySelectorAll(".source b") ?? []) e.classList.add("lit");
+  }
+
+  // Opens what is around an item, whose way is its number and those around it, innermost first. Returns its element, or that of what is around it.
+  async reveal(way) {
+    const find = (id) => byId(`item-${id}`) ?? this.element.querySelector(`[data-item="${id}"]`);
+    let found = null;
+    for (const id of way.toReversed()) {
+      let more = !find(id) && way.at(-1) === id && this.article.querySelector(":scope > .between");
+      for (; more && !find(id); more = this.article.querySelector(":scope > .between")) await this.pressed(more);
+      const e = find(id);
+      if (!e) break;
+      found = e;
+      if (e.matches(".fold") && id !== way[0]) e.open = true;
+      const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false]");
+      if (head && id !== way[0]) await this.pressed(head);
+    }
+    found?.scrollIntoView({ block: "center" });
+    return found;
+  }
+
+  async pressed(button) {
+    button.click();
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+
+  // The item around the one that has the focus.
+  outward() {
+    if (this.opened) return this.close();
+    const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");
+    const up = here?.parentElement?.closest("#document .work, #document .tool, #document .turn");
+    up?.querySelector("button, [role=button]")?.focus();
+    return null;
   }
 
   address(hash) {
@@ -311,18 +388,7 @@ export class DocumentView extends Rounds {
   // --- the outline ---
 
   fillOutline() {
-    const entries = [];
-    for (const e of this.article.querySelectorAll(".fold, .paper, .work, .work-body:not([hidden]) [data-title], .fault")) {
-      if (e.matches(".paper") && entries.some((x) => x.said)) continue;
-      const said = e.matches(".paper");
-      const text = said ? "What it said" : e.matches(".fold") ? "Set-up" : e.matches(".fault") ? "Failed" : e.matches(".work") ? `How ${e.dataset.title}` : e.dataset.title;
-      let depth = e.matches(".work, .fold, .paper") ? 0 : 1;
-      for (let up = e.parentElement.closest("[data-title]"); up && depth; up = up.parentElement.closest("[data-title]")) depth += up.matches(".work") ? 0 : 1;
-      entries.push({ e, text, depth: Math.min(depth, 3), said, time: e.querySelector(":scope > .took, :scope > .use .took")?.textContent });
-    }
-    const list = make("ol", {}, ...entries.slice(0, 60).map(({ e, text, depth, said, time }) => make("li", { "data-depth": depth },
-      make("a", { href: `#${e.id}`, "aria-current": said ? "true" : null, onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) },
-        make("span", { class: "what" }, text), time ? make("span", { class: "t" }, time) : null))));
-    clear(byId("outline")).append(list);
+    this.outline ??= new Outline(byId("outline").firstElementChild);
+    this.outline.fill(this.article);
   }
 }

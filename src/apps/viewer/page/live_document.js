@@ -2,16 +2,17 @@
 // what the program asks. The server is asked for the document when something has happened, at most a few times a second.
 // SPDX-License-Identifier: Apache-2.0
 import { make, say } from "./dom.js";
+import { ServedRun } from "./data.js";
 import { DocumentView } from "./document.js";
 import { question, leftOf } from "./live.js";
 
 const LEAST_MS = 120; // between two requests
 const NEAR_END = 120; // px: a person who is so near to the end follows it
 
-// The items that came last, with the answers that a run of data.js gives.
-class RunSoFar {
+// The items that came last are here; all else is asked for.
+class RunSoFar extends ServedRun {
   constructor(summary) {
-    this.summary = summary;
+    super(0, summary);
     this.items = [];
     this.from = 0;
   }
@@ -40,14 +41,6 @@ class RunSoFar {
 
   async inside(id, from, n) {
     return this.range(id + 1, id + 1 + (this.items[id - this.from].inside ?? 0), from, n);
-  }
-
-  async call(number) {
-    return (await fetch(`/api/0/call/${number}`)).json();
-  }
-
-  async calls() {
-    return (await fetch("/api/0/calls")).json();
   }
 
   async source() {
@@ -97,7 +90,7 @@ export class LiveDocument extends DocumentView {
     if (!(await this.run.refresh())) return false;
     await this.lines.load();
     this.article = make("article", {});
-    this.element.replaceChildren(make("nav", { id: "outline", "aria-label": "Contents" }), this.article, this.notes, this.below);
+    this.element.replaceChildren(make("nav", { id: "outline", "aria-label": "Contents" }, make("div", {})), this.article, this.notes, this.below);
     await this.show();
     return true;
   }

@@ -10,23 +10,27 @@ import { Tree } from "./tree.js";
 import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
+import { Seeker } from "./seek.js";
+import { callTable } from "./tables.js";
 import { DocumentView } from "./document.js";
 import { LiveDocument } from "./live_document.js";
 import { fillStrip } from "./strip.js";
 
 const KEYS = [
-  ["arrows", "walk the tree: right opens, left closes"],
+  ["j, k, arrows", "the next item of the document, the one before"],
+  ["Enter", "open the item, or close it"],
+  ["u", "out: close what is open, or go to what is around"],
+  ["], [", "the next call of a model, the one before"],
+  ["/", "find; n and N walk the hits"],
+  ["e", "the failure; the next error of boxes"],
+  ["d", "the next difference of two runs"],
+  ["t", "the strip of time tall, with the calls that the end waited for"],
+  ["c", "the margin with the program, or without"],
+  ["b", "the document, or its boxes"],
+  ["arrows", "walk the tree of boxes: right opens, left closes"],
   ["Enter", "show what is known of the box; on a line of the program, its boxes"],
   ["Page Up, Page Down", "scroll a long text of the box"],
   ["Tab", "to the program, the lanes and what is known of the box; arrows walk there, too"],
-  ["/", "find"],
-  ["e", "next error"],
-  ["d", "next difference of two runs"],
-  ["c", "program"],
-  ["t", "time"],
-  ["b", "the document, or its boxes"],
-  ["j, k", "in the document: the next item, the one before"],
-  ["], [", "in the document: the next call of a model, the one before"],
   ["?", "this help"],
   ["Escape", "close what is open"],
 ];
@@ -93,9 +97,8 @@ function onKeys(actions) {
     const typing = e.target.closest("input, textarea, select");
     if (e.ctrlKey || e.metaKey || e.altKey || (typing && e.key !== "Escape")) return;
     const action = actions[e.key];
-    if (!action) return;
+    if (!action || action(e) === false) return;
     e.preventDefault();
-    action();
   });
 }
 
@@ -157,14 +160,23 @@ async function goToPlace(run, choose) {
 }
 
 // Keys that mean one thing in the document and another among the boxes.
-function documentKeys({ switchView, view }, panes, nextError) {
+function documentKeys({ switchView, view, seek, flipStrip }, panes, nextError) {
   const both = (inDocument, inBoxes) => () => (isDocument() ? inDocument?.() : inBoxes?.());
   const fault = () => document.querySelector("#document .fault")?.scrollIntoView({ block: "center" });
+  const walk = (by) => (e) => (isDocument() && !e.target.closest("[role=treeitem], [role=grid], #outline") ? view.walk(by) : false);
+  const margin = () => document.body.classList.toggle("no-margin");
   return {
+    ArrowDown: walk(1), ArrowUp: walk(-1), u: both(() => view.outward()), n: both(() => seek.finder.step(1)), N: both(() => seek.finder.step(-1)),
     b: switchView, j: both(() => view.walk(1)), k: both(() => view.walk(-1)), "]": both(() => view.step_(1)), "[": both(() => view.step_(-1)),
-    c: both(null, panes.code.toggle), t: both(null, panes.time.toggle), e: both(fault, nextError),
-    "/": both(() => (switchView(), panes.find.set(true)), () => panes.find.set(true)),
-    Escape: () => (view.opened && isDocument() ? view.close() : Object.values(panes).forEach((p) => p.set(false))),
+    c: both(margin, panes.code.toggle), t: both(flipStrip, panes.time.toggle), e: both(fault, nextError),
+    "/": both(() => seek.set(true), () => panes.find.set(true)),
+    Escape: () => {
+      if (view.opened && isDocument()) view.close();
+      else if (isDocument() && !byId("seek").hidden) seek.set(false);
+      else Object.values(panes).forEach((p) => p.set(false));
+      clear(byId("calls"));
+      byId("outline")?.classList.remove("shown");
+    },
   };
 }
 
@@ -189,7 +201,7 @@ async function startOne(run, again) {
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
-  const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run);
+  const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run, again);
   connect(panes, nextError, doc ? documentKeys(doc, panes, nextError) : {});
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
@@ -259,6 +271,16 @@ function chooseRuns(runs) {
 
 const isDocument = () => document.body.dataset.view === "document";
 
+// By which column the table of calls is sorted that a number of the head opens; null: it opens none.
+function sortOf(fact) {
+  if (/ model calls?$/.test(fact)) return "";
+  if (/ tokens in, /.test(fact)) return "tokens";
+  if (/^\$/.test(fact)) return "cost";
+  return /^[\d.]+ (ms|s|min .*)$/.test(fact) ? "took" : null;
+}
+
+let showCalls = () => null; // set when a document is shown
+
 // What is said of the run: in the document its title, above boxes the file.
 function showHead(runs) {
   const s = runs[0].summary;
@@ -270,7 +292,11 @@ function showHead(runs) {
   }
   const kinds = { [s.ended]: { Finished: "ok", Running: "runs" }[s.ended] ?? "bad" };
   const facts = s.facts.split("\n").concat(s.live && s.failed ? [`${s.failed} failed`] : []);
-  clear(byId("totals")).append(...facts.map((f, i) => make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, f)));
+  clear(byId("totals")).append(...facts.map((f, i) => {
+    const sort = sortOf(f);
+    const text = sort === null ? f : make("button", { type: "button", onclick: () => showCalls(sort) }, f);
+    return make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, text);
+  }));
 }
 
 function setView(runs, view) {
@@ -281,14 +307,16 @@ function setView(runs, view) {
 }
 
 // A run that is over is a document first; its boxes are a key away, and where the address names one.
-async function startDocument(run) {
+async function startDocument(run, again) {
   const view = new DocumentView(byId("document"), run);
+  view.again = again && run.number === 0;
   const switchView = () => setView([run], isDocument() ? "boxes" : "document");
   await view.start();
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);
   setView([run], /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
-  await fillStrip(byId("strip"), run, (call) => view.openCall(call));
+  const parts = partsOfDocument(view);
+  await fillStrip(byId("strip"), run, (call) => view.openCall(call), view);
   view.fit();
   document.addEventListener("boxes", (e) => {
     setView([run], "boxes");
@@ -301,21 +329,46 @@ async function startDocument(run) {
   };
   window.addEventListener("hashchange", goTo);
   await goTo();
-  return { switchView, view };
+  return { switchView, view, ...parts };
+}
+
+// What belongs to a document besides its text: the table of calls, the field to find, the contents of a narrow page, the strip.
+function partsOfDocument(view) {
+  const close = () => clear(byId("calls"));
+  showCalls = async (sort) => clear(byId("calls")).append(await callTable(view.run, (call) => view.openCall(call), sort, close));
+  const finder = new Seeker(byId("seek"), view, (calls) => {
+    for (const bar of document.querySelectorAll("#strip .bar")) bar.classList.toggle("found", calls.includes(Number(bar.dataset.call)));
+  });
+  const seek = toggles("show-seek", byId("seek"), () => finder.field.focus());
+  byId("show-contents").addEventListener("click", () => {
+    const on = byId("outline").classList.toggle("shown");
+    byId("show-contents").setAttribute("aria-pressed", String(on));
+  });
+  const flipStrip = () => {
+    byId("strip").classList.toggle("tall");
+    view.setMoment(null);
+    return fillStrip(byId("strip"), view.run, (call) => view.openCall(call), view);
+  };
+  const set = (on) => {
+    seek.set(on);
+    if (!on) finder.clear();
+  };
+  return { seek: { set, finder }, flipStrip };
 }
 
 // A run in progress is a document, too; when that cannot be made, its boxes are shown.
 async function startLiveDocument(run) {
   const view = new LiveDocument(byId("document"), run.summary, async () => {
     showHead([run]);
-    await fillStrip(byId("strip"), view.run, (call) => view.openCall(call));
+    await fillStrip(byId("strip"), view.run, (call) => view.openCall(call), view);
   });
   const switchView = () => setView([run], isDocument() ? "boxes" : "document");
   if (!(await view.start())) return null;
+  const parts = partsOfDocument(view);
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);
   setView([run], /(^#|;)box/.test(location.hash) ? "boxes" : "document");
-  return { switchView, view };
+  return { switchView, view, ...parts };
 }
 
 document.addEventListener("lost", () => awaitServer(report));

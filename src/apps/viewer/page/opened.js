@@ -49,8 +49,8 @@ function panel(title, list, body, acts) {
     make("div", { class: "sent-body" }, ...body), acts);
 }
 
-function inBoxes(box) {
-  return make("button", { type: "button", class: "act", onclick: () => document.dispatchEvent(new CustomEvent("boxes", { detail: box })) }, "Its box");
+export function inBoxes(box, title = "Its box") {
+  return make("button", { type: "button", class: "act", onclick: () => document.dispatchEvent(new CustomEvent("boxes", { detail: box })) }, title);
 }
 
 function copies(name, text) {
@@ -63,17 +63,48 @@ function copies(name, text) {
   } }, name);
 }
 
-export function callPanel(call, view) {
-  const tokens = call.tokens_in || call.tokens_out ? `${call.tokens_in ?? 0} tokens in, ${call.tokens_out ?? 0} out` : null;
-  const cost = call.cost ? `$${call.cost.toPrecision(2)}` : null;
-  const tries = call.attempts > 1 ? plural(call.attempts, "attempt") : null;
-  const source = make("div", { class: "side" }, view.lines.of([call]), settings(call));
-  const acts = make("div", { class: "acts" }, copies("Exact text", () => call.reply ?? ""), copies("JSON", () => JSON.stringify(call.messages, null, 2)), inBoxes(call.box));
-  return panel(`Call ${call.call}, as it was sent`, [call.model, took(call.took), tokens, cost, tries], [chatOf(call), source], acts);
+// A shell word in single quotes.
+function word(s) {
+  return `'${s.replaceAll("'", "'\\''")}'`;
 }
 
-export function piecePanel(item, view) {
+// The same request for a server that speaks the interface of OpenAI. The key stays a variable.
+function curlOf(call) {
+  const messages = call.messages.map((m) => ({ role: m.role, content: m.text }));
+  const body = { ...call.settings, model: String(call.model ?? "model").replace(/^[^/]*\//, ""), messages };
+  return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H 'Content-Type: application/json' -d ${word(JSON.stringify(body))}\n`;
+}
+
+// Where the text came from, in words; each way leads there.
+function originOf(origin, view) {
+  if (!origin?.text || origin.text === "the program") return null;
+  const steps = origin.text.split("; ");
+  const parts = steps.map((s, i) => (origin.from[i] === undefined ? make("span", {}, s) : make("button", { type: "button", class: "act", onclick: () => view.goToItem(origin.from[i]) }, s)));
+  return make("p", { class: "origin", role: "status" }, "From: ", ...parts.flatMap((p, i) => (i ? ["; ", p] : [p])));
+}
+
+function valuesOf(origin) {
+  const list = origin?.values ?? [];
+  return list.length ? make("dl", { class: "known" }, ...list.flatMap((v) => [make("dt", {}, v.name), make("dd", {}, v.text, v.cut ? " …" : "")])) : null;
+}
+
+export function callPanel(call, view, origin = null) {
+  const tokens = call.tokens_in || call.tokens_out ? `${call.tokens_in ?? 0} tokens in, ${call.tokens_out ?? 0} out` : null;
+  const cost = call.cost ? `$${call.cost.toPrecision(2)}` : null;
+  const waited = took(call.waited) ? `waited ${took(call.waited)}` : null;
+  const first = took(call.first) ? `first token after ${took(call.first)}` : null;
+  const tries = call.attempts > 1 || call.tries?.length ? plural(call.attempts, "attempt") : null;
+  const why = call.tries?.length ? make("ol", { class: "tries" }, ...call.tries.map((t) => make("li", {}, t))) : null;
+  const source = make("div", { class: "side" }, view.lines.of([call]), settings(call), why);
+  const acts = make("div", { class: "acts" }, copies("Exact text", () => call.reply ?? ""), copies("JSON", () => JSON.stringify(call.messages, null, 2)), copies("curl", () => curlOf(call)),
+    inBoxes(call.box, view.again ? "Try again from here" : "Its box"));
+  const body = make("div", {}, chatOf(call), originOf(origin?.from.length ? origin : null, view));
+  return panel(`Call ${call.call}, as it was sent`, [call.model, took(call.took), waited, first, tokens, cost, tries], [body, source], acts);
+}
+
+export function piecePanel(item, view, origin = null) {
   const title = { expression: "Expression", code: "Code", call: "Call", person: "Read from a person", file: "Read from a file", tool: "Tool" }[item.kind] ?? "Text";
   const acts = make("div", { class: "acts" }, copies("Exact text", () => item.text ?? ""), inBoxes(item.box));
-  return panel(title, [item.name, took(item.took)], [make("pre", { class: "made" }, item.text ?? ""), view.lines.of([item])], acts);
+  const made = make("div", { class: "made-by" }, make("pre", { class: "made" }, item.text ?? ""), valuesOf(origin), originOf(origin, view));
+  return panel(title, [item.name, took(item.took)], [made, view.lines.of([item])], acts);
 }

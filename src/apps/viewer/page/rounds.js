@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { took } from "./margin.js";
+import { RowTable } from "./tables.js";
 
 export const AT_ONCE = 100; // items that are asked for at once
 const ENDS = 3; // first and last rounds of a long loop that are shown
 const FIRST_LINES = 20; // rounds of a loop whose rounds print
-const ROWS = 20; // of a map that are shown at once
+const ROWS = 20; // rounds that are shown at once
 
 export function tookOf(item) {
   const text = took(item.took);
@@ -19,14 +20,29 @@ export function arriving(item) {
     "aria-expanded": "false", "aria-label": `model, call ${item.call}, is answering` });
 }
 
+// What a screen reader says of a piece: who made it, and what it says.
+function labelOf(item, text) {
+  const made = item.parts?.filter((p) => p.kind).toSorted((x, y) => y.text.length - x.text.length)[0] ?? item;
+  const maker = [[made.kind, item.model].filter(Boolean).join(" "), made.call || item.call ? `call ${made.call ?? item.call}` : null].filter(Boolean).join(", ");
+  return `${maker}: ${text.slice(0, 200)}`;
+}
+
+// The parts of a piece in the colours of who made them; words of the author have none.
+function partsOf(item, text) {
+  if (!item.parts) return [text];
+  const parts = item.parts.map((p) => ({ ...p }));
+  parts[0].text = parts[0].text.trimStart();
+  parts.at(-1).text = parts.at(-1).text.trimEnd();
+  return parts.map((p) => (p.kind && p.text ? make("span", { class: "part", "data-maker": p.kind, "data-from": p.from ?? null }, p.text) : p.text));
+}
+
 // A piece as a button within the line, whose name begins with its maker; white space around it is not its own.
 export function piece(item) {
-  const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");
   if (item.state === "running" && item.place) return [arriving(item)];
+  const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");
   if (!item.kind || !text) return [item.text ?? ""];
-  const maker = [item.kind, item.call ? `call ${item.call}` : null].filter(Boolean).join(", ");
-  return [before, make("span", { role: "button", tabindex: "0", class: "piece", "data-maker": item.kind, "data-item": item.id,
-    "data-call": item.call ?? null, "aria-expanded": "false", "aria-label": `${maker}: ${text.slice(0, 200)}` }, text),
+  return [before, make("span", { role: "button", tabindex: "0", class: item.parts ? "piece mixed" : "piece", "data-maker": item.kind, "data-item": item.id,
+    "data-call": item.kind === "model" ? item.call ?? null : null, "aria-expanded": "false", "aria-label": labelOf(item, text) }, ...partsOf(item, text)),
   ...(item.cut ? [make("span", { class: "more" }, " …")] : []), after];
 }
 
@@ -55,9 +71,22 @@ export class Rounds {
     const { items: parts } = one?.inside ? await this.run.inside(one.id, 0, AT_ONCE) : { items: [] };
     const head = parts.every((x) => x.shape === "piece") ? FIRST_LINES : ENDS;
     const first = Math.min(n, head + ENDS >= n ? n : head);
-    const box = make("div", { class: "loop" }, ...(await this.rounds(item, 0, first)));
+    const box = make("div", { class: "loop", "data-title": item.title }, this.heights(item), ...(await this.rounds(item, 0, first)));
     if (first < n) box.append(this.between(item, first, n - ENDS), ...(await this.rounds(item, n - ENDS, ENDS)));
     return box;
+  }
+
+  // A column for each round, as high as it took. Columns without a time say nothing.
+  heights(item) {
+    const most = Math.max(...(item.heights ?? []), 0);
+    const head = make("p", { class: "loop-head" }, item.title ?? "");
+    if (most < 1000) return head;
+    const columns = item.heights.map((h) => {
+      const column = make("i");
+      column.style.height = `${Math.max(4, (100 * h) / most)}%`;
+      return column;
+    });
+    return make("div", {}, head, make("div", { class: "spark", role: "img", "aria-label": `Time of each of ${item.number} rounds, ${took(most)} at most` }, ...columns));
   }
 
   between(item, from, to) {
@@ -74,21 +103,8 @@ export class Rounds {
   }
 
   async map(item) {
-    const body = make("tbody", {});
-    const box = make("table", { class: "grid", "data-title": item.title }, make("caption", {}, item.title),
-      make("thead", {}, make("tr", {}, make("th", { class: "num" }, "row"), make("th", {}, "result"), make("th", { class: "num" }, "time"))), body);
-    const add = async (from) => {
-      const { items, total } = await this.run.inside(item.id, from, ROWS);
-      this.know(items);
-      body.append(...items.map((x) => make("tr", { id: `item-${x.id}` }, make("td", { class: "num" }, String(x.number)), make("td", {}, x.text ?? ""), make("td", { class: "num" }, took(x.took)))));
-      const next = from + items.length;
-      if (next >= total) return;
-      const button = make("button", { type: "button" }, `${(total - next).toLocaleString("en")} more`);
-      const row = make("tr", {}, make("td", {}), make("td", { colspan: 2 }, button));
-      button.addEventListener("click", () => (row.remove(), add(next)));
-      body.append(row);
-    };
-    await add(0);
-    return box;
+    const table = new RowTable(this, item);
+    await table.load();
+    return table.element;
   }
 }

@@ -1,10 +1,12 @@
-// strip.js -- the time strip: a bar for each call of a model, with its number; of many calls how many were open.
+// strip.js -- the time strip: a bar for each call of a model, with its number, in lanes named by who called it; tools are lines above
+// what ran in them; of many calls how many were open. Pressed tall, it marks the calls that the end waited for, and shows the run as it was.
 // SPDX-License-Identifier: Apache-2.0
 import { clear, make } from "./dom.js";
 import { took } from "./margin.js";
 
 const MOST_SINGLE_BARS = 200;
-const LANES = 4;
+const LANES = 4; // of a flat strip
+const LANE_PX = 20; // px
 const COLUMNS = 120;
 const TICKS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 12e7, 3e8, 6e8, 18e8, 36e8, 108e8, 864e8];
 
@@ -14,18 +16,45 @@ function place(e, left, width) {
   return e;
 }
 
-function bars(calls, whole) {
-  const ends = [];
-  return calls.map((c) => {
-    let lane = ends.findIndex((end) => end <= c.start);
-    if (lane < 0) lane = Math.min(ends.length, LANES - 1);
-    ends[lane] = c.end;
-    const time = took(c.end - c.start);
-    const bar = make("button", { type: "button", class: "bar", "data-call": c.call, "aria-label": `call ${c.call}, ${time}` }, String(c.call),
-      time ? make("small", {}, time) : null);
-    bar.style.top = `${4 + lane * 20}px`;
-    return { lane, bar: place(bar, c.start / whole, (c.end - c.start) / whole) };
-  });
+// The lane of each call: those of one agent or variable share lanes, one below the other where they overlap.
+function lanesOf_(calls, most) {
+  const names = [...new Set(calls.map((c) => c.who ?? ""))];
+  const few = names.length > 1 && names.length <= most;
+  const groups = few ? names : [names.length === 1 ? names[0] : ""];
+  const lanes = [];
+  const laneOf = new Map();
+  for (const name of groups) {
+    const first = lanes.length;
+    for (const c of calls) {
+      if (few && (c.who ?? "") !== name) continue;
+      let lane = first;
+      while (lane < lanes.length && lanes[lane].end > c.start) lane++;
+      if (lane === lanes.length && (lane < most || lane === first)) lanes.push({ name: lane === first ? name : "", end: 0 });
+      lane = Math.min(lane, lanes.length - 1);
+      lanes[lane].end = Math.max(lanes[lane].end, c.end);
+      laneOf.set(c.call, lane);
+    }
+  }
+  return { lanes, laneOf };
+}
+
+function barOf(c, lane, whole) {
+  const time = c.isOpen ? "" : took(c.took ?? c.end - c.start);
+  const waited = took(c.waited);
+  const name = [`call ${c.call}`, time, waited && `waited ${waited}`].filter(Boolean).join(", ");
+  const bar = make("button", { type: "button", class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, String(c.call), time ? make("small", {}, time) : null);
+  if (c.waited && c.end > c.start) bar.style.setProperty("--waited", `${(100 * c.waited) / (c.end - c.start)}%`);
+  bar.style.top = `${4 + lane * LANE_PX}px`;
+  return place(bar, c.start / whole, (c.end - c.start) / whole);
+}
+
+// A tool stands above the calls in it.
+function toolOf(t, calls, laneOf, whole) {
+  const inside = calls.filter((c) => c.who === t.name && c.start >= t.start && c.end <= t.end);
+  if (!inside.length || t.end === undefined) return null;
+  const line = make("span", { class: "tool-time", title: `${t.name}, ${took(t.end - t.start)}` });
+  line.style.top = `${2 + LANE_PX * Math.min(...inside.map((c) => laneOf.get(c.call)))}px`;
+  return place(line, t.start / whole, (t.end - t.start) / whole);
 }
 
 // Of many calls: how many were open in each part of the time.
@@ -44,24 +73,62 @@ function density(calls, whole) {
     }));
 }
 
+// The calls that the end waited for: the one that ended last, the one that ended last before it began, and so on.
+function critical(calls) {
+  const out = new Set();
+  for (let now = calls.toSorted((a, b) => b.end - a.end)[0]; now; ) {
+    out.add(now.call);
+    const { start, call } = now;
+    now = calls.filter((c) => c.end <= start && c.call !== call).toSorted((a, b) => b.end - a.end)[0];
+  }
+  return out;
+}
+
+// Items that had not begun at a moment are dimmed; null: the end.
+function slider(whole, view) {
+  const shown = make("output", {}, took(whole));
+  const field = make("input", { type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": took(whole), oninput: () => {
+    const moment = field.value === "1000" ? null : (whole * field.value) / 1000;
+    shown.textContent = took(moment ?? whole) || "0";
+    field.setAttribute("aria-valuetext", shown.textContent);
+    view.setMoment(moment);
+  } });
+  return make("div", { class: "slider" }, field, shown);
+}
+
 // Fills the strip. choose(number) opens a call.
-export async function fillStrip(element, run, choose) {
-  const { items } = await run.calls();
-  const begun = items.filter((c) => c.start !== undefined);
+export async function fillStrip(element, run, choose, view) {
+  const { items, tools = [] } = await run.calls();
+  const begun = items.filter((c) => c.start !== undefined).toSorted((a, b) => a.start - b.start || a.call - b.call);
   const whole = Math.max(run.summary.micros ?? 0, ...begun.map((c) => c.end ?? c.start), 1);
   const calls = begun.map((c) => ({ ...c, end: c.end ?? whole, isOpen: c.end === undefined }));
+  const isTall = element.classList.contains("tall");
   element.hidden = !calls.length || whole < 1000;
   if (element.hidden) return;
   const lanes = make("div", { class: "lanes" });
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
   for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: "tick" }, t ? took(t) : "0"), t / whole));
-  if (calls.length > MOST_SINGLE_BARS) {
+  if (calls.length > MOST_SINGLE_BARS && !isTall) {
     lanes.append(density(calls, whole));
   } else {
-    const made = bars(calls, whole);
-    lanes.style.height = `${38 + 20 * Math.max(...made.map((m) => m.lane))}px`;
-    lanes.append(...made.map((m) => m.bar));
+    const shown = calls.slice(0, isTall ? 2000 : MOST_SINGLE_BARS);
+    const made = lanesOf_(shown, isTall ? 40 : LANES);
+    const path = isTall ? critical(shown) : new Set();
+    const isNamed = made.lanes.some((l) => l.name) && made.lanes.length > 1;
+    lanes.style.height = `${18 + LANE_PX * made.lanes.length}px`;
+    lanes.classList.toggle("named", isNamed);
+    for (const [i, lane] of isNamed ? made.lanes.entries() : []) {
+      const name = make("span", { class: "lane-name" }, lane.name);
+      name.style.top = `${4 + i * LANE_PX}px`;
+      lanes.append(name);
+    }
+    lanes.append(...tools.map((t) => toolOf(t, shown, made.laneOf, whole)).filter(Boolean));
+    for (const c of shown) {
+      const bar = barOf(c, made.laneOf.get(c.call), whole);
+      bar.classList.toggle("critical", path.has(c.call));
+      lanes.append(bar);
+    }
   }
   lanes.addEventListener("click", (e) => e.target.closest(".bar") && choose(Number(e.target.closest(".bar").dataset.call)));
-  clear(element).append(lanes);
+  clear(element).append(lanes, ...(isTall && view ? [slider(whole, view)] : []));
 }

@@ -4,6 +4,8 @@
  */
 #include "viewer/reading/digest.h"
 
+#include "viewer/box_json.h"
+
 #include "base/banned.h"
 
 bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->kind, kind); }
@@ -14,6 +16,12 @@ pdl_vref pdl_box_arguments(const pdl_box *b) {
     pdl_vref made = pdl_is_dict(args) ? pdl_dict_getz(args, "pdl__result") : pdl_absent();
     if (!pdl_is_absent(made)) args = made;
     return pdl_is_dict(args) ? args : pdl_absent();
+}
+
+pdl_vref pdl_box_loop_lists(const pdl_box *b) {
+    pdl_vref all = pdl_box_get(b, "for");
+    pdl_vref made = pdl_is_dict(all) ? pdl_dict_getz(all, "pdl__result") : pdl_absent();
+    return pdl_is_dict(made) ? made : all;
 }
 
 /* Returns true for a function that every module of a tool server has. */
@@ -53,6 +61,8 @@ static void count_one(const pdl_box *b, pdl_digest *g) {
     g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n;
     g->tools += pdl_box_tool(b).n > 0;
     g->functions += pdl_box_is_kind(b, "function");
+    g->tokens_in += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "prompt_tokens");
+    g->tokens_out += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "completion_tokens");
     if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
     if (b->end > g->end) g->end = b->end;
     g->failed = g->failed || b->counts;
@@ -63,6 +73,8 @@ static void add(pdl_digest *to, const pdl_digest *g, bool is_tool) {
     to->asked += g->asked;
     to->tools += g->tools;
     to->functions += g->functions;
+    to->tokens_in += g->tokens_in;
+    to->tokens_out += g->tokens_out;
     if (!is_tool) to->models += g->models;
     if (g->start && (!to->start || g->start < to->start)) to->start = g->start;
     if (g->end > to->end) to->end = g->end;

@@ -16,6 +16,7 @@ typedef struct pdl_digest {
     uint32_t models;  /* number of model calls in it, without those inside of a tool */
     uint32_t functions; /* number of function definitions in it */
     uint32_t tools;   /* number of tool calls, with the box itself */
+    int64_t tokens_in, tokens_out; /* numbers of tokens of all model calls in it */
     int64_t start, end; /* its first and last moment in ns; 0 when unknown */
     bool failed;      /* it contains a failure that counts */
     bool recovered;   /* it contains a failure that a fallback or a retry handled */
@@ -31,6 +32,8 @@ pdl_str pdl_box_tool(const pdl_box *b);
 pdl_vref pdl_box_tool_arguments(const pdl_box *b);
 /* Returns the arguments of any call in the same form. */
 pdl_vref pdl_box_arguments(const pdl_box *b);
+/* Returns the lists of `for` by the names of its variables; absent without any. */
+pdl_vref pdl_box_loop_lists(const pdl_box *b);
 bool pdl_box_is_kind(const pdl_box *b, const char *kind);
 /* Returns true for code that leaves the run, such as Python or a command; templates and PDL do
  * not. */

@@ -61,6 +61,8 @@ typedef struct reading_walk {
     pdl_map defined;         /* names in setup, so that a definition in every round is one item */
     uint32_t n_tools;        /* number of tools' items that are open */
     pdl_uses uses;
+    bool needs;    /* what is used is needed by the item `needing` */
+    uint32_t needing;
 } walk;
 
 static const pdl_box *box_at(const walk *w, uint32_t i) { return &w->doc->boxes.p[i]; }
@@ -123,7 +125,11 @@ static void put_due(walk *w, pdl_shape shape, uint32_t box) {
     make_due(w, put_aside(w, shape, box, pdl_box_variable(box_at(w, box))));
 }
 
-static void on_use(void *user, uint32_t i) { make_due(user, i); }
+static void on_use(void *user, uint32_t i) {
+    walk *w = user;
+    if (w->needs) pdl_provenance_need(&w->r->origins, w->needing, w->asides.p[i].box);
+    make_due(w, i);
+}
 
 static void use(walk *w, uint32_t box) {
     pdl_uses_find(&w->uses, box_at(w, box)->block, on_use, w);
@@ -192,6 +198,10 @@ static bool extend(walk *w, size_t from) {
 /* Adds the text from this byte on as a piece of the box. */
 static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     if (from == w->r->text.len || extend(w, from)) return;
+    pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
+    if (maker == PDL_MADE_BY_expression)
+        pdl_provenance_cut(&w->r->origins, (uint32_t)w->r->items.n, box_at(w, box)->block, text,
+                           from);
     pdl_item *x = add_item(w, PDL_SHAPE_piece, box);
     x->maker = maker;
     x->from = from;
@@ -266,7 +276,10 @@ static void print_result(walk *w, uint32_t i) {
     pdl_box_print(w->doc, i, &w->r->text);
     add_piece(w, i, maker_of(w, i), from);
     if (pdl_box_is_kind(b, "model") && w->r->text.len == from) put_due(w, PDL_SHAPE_step, i);
+    w->needs = w->r->items.n > 0 && w->r->items.p[w->r->items.n - 1].box == i;
+    w->needing = (uint32_t)w->r->items.n - 1;
     use_parts(w, i);
+    w->needs = false;
     if (pdl_box_variable(b).n) pdl_uses_follow(&w->uses, pdl_box_variable(b), b->block);
     if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
 }
@@ -288,9 +301,16 @@ static bool is_arriving(const walk *w, uint32_t i) {
            !digest_of(w, i)->failed;
 }
 
+/* Notes who made the variable of the box. */
+static void note_name(walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    pdl_provenance_name(&w->r->origins, pdl_box_variable(b), i, (int)maker_of(w, i), b->block);
+}
+
 static void print(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     pdl_printing how = pdl_box_printing(b);
+    note_name(w, i);
     if (is_question(b)) {
         add_item(w, PDL_SHAPE_question, i);
     } else if (is_arriving(w, i)) {
@@ -325,6 +345,7 @@ static bool says_something(const pdl_box *b) {
 static void leave_out(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
+    note_name(w, i);
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
@@ -342,6 +363,7 @@ static void leave_out(walk *w, uint32_t i) {
 static void pass_by(walk *w, uint32_t i) {
     const pdl_digest *g = digest_of(w, i);
     bool is_definition = pdl_step_is_in(box_at(w, i), "defs");
+    note_name(w, i);
     if (!g->asked && !g->failed) {
         if (is_definition) keep_setup(w, i);
     } else if (is_definition) {
@@ -536,10 +558,18 @@ static void put_setup_first(walk *w) {
         x.end += n;
         *pdl_vec_push(&all) = x;
     }
+    pdl_provenance_shift(&r->origins, n);
     pdl_vec_fini(&r->items);
     r->items.p = all.p;
     r->items.n = all.n;
     r->items.cap = all.cap;
+}
+
+/* Finds the item about each box: the first one. */
+static void find_items(pdl_reading *r) {
+    r->item_of = PDL_NEW_N(uint32_t, r->doc->boxes.n);
+    for (uint32_t i = (uint32_t)r->items.n; i-- > 0;)
+        if (r->items.p[i].shape != PDL_SHAPE_note) r->item_of[r->items.p[i].box] = i + 1;
 }
 
 static void walk_all(pdl_reading *r) {
@@ -557,6 +587,7 @@ static void walk_all(pdl_reading *r) {
     run(&w, true);
     assert(!w.open.n && !w.stack.n);
     put_setup_first(&w);
+    find_items(r);
     pdl_vec_fini(&w.stack);
     pdl_vec_fini(&w.open);
     pdl_vec_fini(&w.asides);
@@ -616,6 +647,8 @@ void pdl_reading_free(pdl_reading *r) {
     pdl_free(r->digests);
     pdl_free(r->calls);
     pdl_free(r->by_number);
+    pdl_free(r->item_of);
+    pdl_provenance_fini(&r->origins);
     pdl_arena_free(r->arena);
     pdl_free(r);
 }

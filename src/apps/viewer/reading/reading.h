@@ -17,6 +17,7 @@
 #include "viewer/doc.h"
 #include "viewer/program_text.h"
 #include "viewer/reading/digest.h"
+#include "viewer/reading/provenance.h"
 
 typedef enum {
 #define SHAPE(id, name, doc) PDL_SHAPE_##id,
@@ -53,6 +54,9 @@ typedef struct pdl_reading {
     uint32_t *calls;    /* indexed by box: the number of its model call, from 1; 0 without a call */
     uint32_t n_calls;
     uint32_t *by_number; /* boxes of the calls; call n is at n - 1 */
+    pdl_provenance origins; /* where the pieces came from */
+    uint32_t *item_of; /* indexed by box: the number + 1 of the item about it; 0 without one */
+    pdl_str name;     /* how users call the run: a file or an id; may be empty. Borrowed */
     pdl_arena *arena; /* names */
 } pdl_reading;
 
@@ -77,7 +81,7 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the text that the item holds, without sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the title of the document: the description of the program, the first sentence of its
- * leading comment, or the name of its file without folders. */
+ * leading comment, or the name of its file without folders; without one that of the trace. */
 void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
 /* Appends "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out", with `between` in
  * place of the dots. */

@@ -10,6 +10,9 @@
 #include "value/json_write.h"
 #include "value/text.h"
 #include "viewer/box_json.h"
+#include "viewer/reading/call_table.h"
+#include "viewer/reading/failed.h"
+#include "viewer/reading/item_origins.h"
 #include "viewer/reading/printing.h"
 
 #include "base/banned.h"
@@ -84,14 +87,11 @@ static void put_took(const pdl_digest *g, pdl_buf *out) {
         pdl_json_put_int(out, "took", (g->end - g->start) / NANOS_PER_MICRO);
 }
 
-static void put_usage(const pdl_box *b, pdl_buf *out) {
-    pdl_vref usage = pdl_box_get(b, "pdl__usage");
-    int64_t in = pdl_usage_count(usage, "prompt_tokens"),
-            made = pdl_usage_count(usage, "completion_tokens");
-    pdl_vref cost = pdl_is_dict(usage) ? pdl_dict_getz(usage, "cost") : pdl_absent();
-    if (in) pdl_json_put_int(out, "tokens_in", in);
-    if (made) pdl_json_put_int(out, "tokens_out", made);
-    if (pdl_is(cost, PDL_V_FLOAT)) pdl_json_put_value(out, "cost", cost);
+/* Returns the value of a member, which may be an expression. */
+static pdl_vref value_of(const pdl_box *b, const char *key) {
+    pdl_vref v = pdl_box_get(b, key);
+    pdl_vref made = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__result") : pdl_absent();
+    return pdl_is_absent(made) ? v : made;
 }
 
 /* --- items ------------------------------------------------------------------------------------ */
@@ -104,6 +104,43 @@ static bool shows_source(const pdl_item *x) {
 static void put_running(const pdl_box *b, pdl_buf *out) {
     pdl_json_put_text(out, "state", PDL_STR("running"));
     if (b->place.n) pdl_json_put_text(out, "place", b->place);
+}
+
+/* Appends the name of the model without its provider. */
+static void put_model(const pdl_box *b, pdl_buf *out) {
+    pdl_vref model = value_of(b, "model");
+    pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0};
+    size_t slash = pdl_str_rfind(name, PDL_STR("/"));
+    if (slash != PDL_NOT_FOUND) name = pdl_str_sub(name, slash + 1, name.n);
+    if (name.n) pdl_json_put_text(out, "model", pdl_utf8_cut(name, 100));
+}
+
+/* Appends when the block began, in microseconds after the run did. */
+static void put_start(const pdl_reading *r, const pdl_box *b, pdl_buf *out) {
+    int64_t zero = r->digests[0].start;
+    if (zero && b->start >= zero)
+        pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
+}
+
+/* Appends how long the rounds of a loop took, in microseconds; of many rounds the longest of each
+ * group. */
+static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    enum { MOST = 200 };
+    uint32_t n = r->items.p[i].number, at = 0;
+    int64_t heights[MOST] = {0};
+    uint32_t shown = n < MOST ? n : MOST;
+    for (uint32_t k = i + 1; k < r->items.p[i].end; k = r->items.p[k].end) {
+        const pdl_digest *g = &r->digests[r->items.p[k].box];
+        uint32_t number = r->items.p[k].number;
+        if (!number || number > n || !g->start || g->end <= g->start) continue;
+        at = (uint32_t)((uint64_t)(number - 1) * shown / n);
+        if (g->end - g->start > heights[at]) heights[at] = g->end - g->start;
+    }
+    pdl_json_put_key(out, "heights");
+    pdl_json_open(out, '[');
+    for (uint32_t k = 0; k < shown; k++)
+        pdl_buf_putf(out, "%s%lld", k ? "," : "", (long long)(heights[k] / NANOS_PER_MICRO));
+    pdl_buf_putc(out, ']');
 }
 
 static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
@@ -126,6 +163,14 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     if (call) pdl_json_put_int(out, "call", call);
     if (shows_source(x)) put_source(s, x->box, out);
     if (x->shape != PDL_SHAPE_note) put_took(&r->digests[x->box], out);
+    if (call && pdl_doc_waited(r->doc, x->call_box))
+        pdl_json_put_int(out, "waited", pdl_doc_waited(r->doc, x->call_box) / NANOS_PER_MICRO);
+    if (call) put_model(&r->doc->boxes.p[x->call_box], out);
+    if (call) pdl_put_usage(&r->doc->boxes.p[x->call_box], out);
+    if (x->shape != PDL_SHAPE_note) put_start(r, b, out);
+    if (x->shape == PDL_SHAPE_failure) pdl_put_failure(r, s, x->box, out);
+    if (x->shape == PDL_SHAPE_loop) put_heights(r, i, out);
+    pdl_put_origins(r, i, out);
     if (b->state == PDL_BOX_RUNNING) put_running(b, out);
     if (x->number) pdl_json_put_int(out, "number", x->number);
     if (x->end > i + 1) pdl_json_put_int(out, "inside", x->end - i - 1);
@@ -251,11 +296,38 @@ static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_drop(sent);
 }
 
-/* Returns the value of a member, which may be an expression. */
-static pdl_vref value_of(const pdl_box *b, const char *key) {
-    pdl_vref v = pdl_box_get(b, key);
-    pdl_vref made = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__result") : pdl_absent();
-    return pdl_is_absent(made) ? v : made;
+/* Appends "took" (on the network), "waited" and "first": until the first token. */
+static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
+    const pdl_box *b = &r->doc->boxes.p[box];
+    int64_t took = pdl_call_network(r, box), waited = pdl_doc_waited(r->doc, box);
+    pdl_vref timing = pdl_box_get(b, "pdl__timing");
+    pdl_vref first =
+        pdl_is_dict(timing) ? pdl_dict_getz(timing, "first_token_nanos") : pdl_absent();
+    if (took > 0) pdl_json_put_int(out, "took", took / NANOS_PER_MICRO);
+    if (waited) pdl_json_put_int(out, "waited", waited / NANOS_PER_MICRO);
+    if (pdl_is(first, PDL_V_INT) && pdl_int_of(first) > b->start + waited &&
+        pdl_int_of(first) <= b->end)
+        pdl_json_put_int(out, "first",
+                         (pdl_int_of(first) - b->start - waited) / NANOS_PER_MICRO);
+}
+
+/* Appends why attempts failed: "tries": [text]. */
+static void put_tries(pdl_vref attempts, pdl_buf *out) {
+    enum { MOST = 20, MOST_BYTES = 500 };
+    size_t n = 0;
+    pdl_json_put_key(out, "tries");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < pdl_list_len(attempts) && i < MOST; i++) {
+        pdl_vref one = pdl_list_at(attempts, i);
+        pdl_vref why = pdl_is_dict(one) ? pdl_dict_getz(one, "message") : pdl_absent();
+        if (!pdl_is_str(why)) continue;
+        pdl_buf text = PDL_BUF;
+        pdl_put_unescaped(pdl_utf8_cut(pdl_str_get(why), MOST_BYTES), &text);
+        if (n++) pdl_buf_putc(out, ',');
+        pdl_json_quote(pdl_buf_str(&text), 0, out);
+        pdl_buf_fini(&text);
+    }
+    pdl_buf_putc(out, ']');
 }
 
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
@@ -277,36 +349,13 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
         put_running(b, out);
     else if (b->state != PDL_BOX_DONE)
         pdl_json_put_bool(out, "failed", true);
-    if (b->start && b->end > b->start)
-        pdl_json_put_int(out, "took", (b->end - b->start) / NANOS_PER_MICRO);
-    put_usage(b, out);
+    put_call_times(r, box, out);
+    pdl_put_usage(b, out);
     if (pdl_is_dict(parameters)) pdl_json_put_value(out, "settings", parameters);
     if (pdl_is_list(attempts)) pdl_json_put_int(out, "attempts", (int64_t)pdl_list_len(attempts));
+    if (pdl_is_list(attempts)) put_tries(attempts, out);
     put_source(s, box, out);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&reply);
     pdl_buf_fini(&shown);
-}
-
-void pdl_reading_json_calls(const pdl_reading *r, uint32_t n, pdl_buf *out) {
-    int64_t zero = r->digests[0].start;
-    pdl_json_open(out, '{');
-    pdl_json_put_key(out, "items");
-    pdl_json_open(out, '[');
-    for (uint32_t i = 0; i < r->n_calls && i < n; i++) {
-        const pdl_box *b = &r->doc->boxes.p[r->by_number[i]];
-        pdl_json_open(out, '{');
-        pdl_json_put_int(out, "call", i + 1);
-        if (b->state == PDL_BOX_RUNNING && zero)
-            pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
-        else if (b->start >= zero && b->end >= b->start && zero) {
-            pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
-            pdl_json_put_int(out, "end", (b->end - zero) / NANOS_PER_MICRO);
-        }
-        put_usage(b, out);
-        pdl_buf_putc(out, '}');
-    }
-    pdl_buf_putc(out, ']');
-    pdl_json_put_int(out, "total", r->n_calls);
-    pdl_buf_putc(out, '}');
 }

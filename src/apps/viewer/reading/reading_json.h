@@ -31,8 +31,5 @@ void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_bu
 /* Appends a model call with its messages. number: from 1 to r->n_calls. */
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
                            pdl_buf *out);
-/* Appends when each call began and ended: {"items": [{"call", "start", "end", "tokens", "cost"}],
- * "total"}, in microseconds after the run began; at most n. */
-void pdl_reading_json_calls(const pdl_reading *r, uint32_t n, pdl_buf *out);
 
 #endif

@@ -408,6 +408,7 @@ void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *
         pdl_put_unescaped(first_sentence(pdl_buf_str(&comment)), out);
     }
     if (out->len == start) pdl_put_unescaped(file_of(s), out);
+    if (out->len == start) pdl_put_unescaped(pdl_file_name(r->name), out);
     if (out->len == start) PDL_PUT(out, "A run");
     pdl_buf_fini(&comment);
 }

@@ -1,0 +1,53 @@
+// outline.js -- the contents of the document: a tree of its headings, turns, tools and failures, which marks where one is.
+// SPDX-License-Identifier: Apache-2.0
+import { clear, make, makeWalkable } from "./dom.js";
+
+const MOST = 200; // entries
+const SAID = ".paper, .row > .loop, .row > .rows";
+
+function entryOf(e) {
+  if (e.matches(SAID)) return ["text", "What it said"];
+  if (e.matches(".fold")) return ["set-up", "Set-up"];
+  if (e.matches(".fault")) return ["failure", "Failed"];
+  if (e.matches(".work")) return ["work", `How ${e.dataset.title}`];
+  return [e.matches(".tool") ? "tool" : e.matches(".loop, .rows") ? "loop" : "turn", e.dataset.title];
+}
+
+export class Outline {
+  constructor(element) {
+    this.element = element;
+    element.setAttribute("role", "tree");
+    makeWalkable(element, "[role=treeitem]", (item) => item.click());
+    document.addEventListener("scroll", () => (this.frame ??= requestAnimationFrame(() => this.mark())), { passive: true });
+  }
+
+  fill(article) {
+    this.entries = [];
+    for (const e of article.querySelectorAll(`.fold, ${SAID}, .work, .work-body:not([hidden]) [data-title], .fault`)) {
+      const said = e.matches(SAID);
+      if (said && this.entries.some((x) => x.said)) continue;
+      let depth = 1;
+      for (let up = e.parentElement.closest("[data-title]"); up; up = up.parentElement.closest("[data-title]")) depth++;
+      const [kind, text] = entryOf(e);
+      this.entries.push({ e, kind, text, depth: Math.min(depth, 4), said, time: e.dataset.took || e.querySelector(":scope > .took, :scope > .use .took")?.textContent });
+      if (this.entries.length >= MOST) break;
+    }
+    const items = this.entries.map(({ e, kind, text, depth, time }, i) => make("a", { role: "treeitem", "aria-level": depth, "aria-label": `${kind} ${text}${time ? `, ${time}` : ""}`, "data-depth": depth - 1, href: `#${e.id}`, tabindex: i ? "-1" : "0",
+      onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span", { class: "what" }, text), time ? make("span", { class: "t" }, time) : null));
+    clear(this.element).append(...items);
+    this.mark();
+  }
+
+  // The entry of what is at the top of the window.
+  mark() {
+    this.frame = null;
+    const top = 120;
+    const tops = (this.entries ?? []).map(({ e }) => e.getBoundingClientRect().top);
+    const first = this.entries?.findIndex((x) => x.said) ?? -1;
+    const at = Math.max(scrollY < 40 && first >= 0 ? first : 0, tops.findLastIndex((y) => y <= top));
+    for (const [i, item] of [...this.element.children].entries()) {
+      if (i === at) item.setAttribute("aria-current", "true");
+      else item.removeAttribute("aria-current");
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// seek.js -- finds in the document: one field, chips for what is looked for; hits are counted, marked, and walked with n and N.
+// SPDX-License-Identifier: Apache-2.0
+import { make, clear } from "./dom.js";
+
+const CHIPS = [["kind", "model", "Model"], ["kind", "tool", "Tool"], ["kind", "code", "Code"], ["failed", "1", "Failed"], ["slow", "1", "Slow"], ["costly", "1", "Costly"]];
+const WAIT_MS = 150; // after a key
+
+export class Seeker {
+  // view: the document; onHits(numbers of calls).
+  constructor(form, view, onHits) {
+    Object.assign(this, { form, view, onHits, hits: [], at: -1, total: 0 });
+    this.field = make("input", { type: "search", name: "text", "aria-label": "Find in the document", placeholder: "Find" });
+    this.status = make("output", { "aria-live": "polite" });
+    this.chips = CHIPS.map(([name, value, title]) => make("button", { type: "button", class: "chip", "aria-pressed": "false", "data-name": name, "data-value": value,
+      onclick: (e) => this.press(e.currentTarget) }, title));
+    clear(form).append(this.field, ...this.chips, this.status,
+      make("button", { type: "button", class: "chip", "aria-label": "previous hit", onclick: () => this.step(-1) }, "↑"), make("button", { type: "submit", class: "chip", "aria-label": "next hit" }, "↓"));
+    form.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.look(), WAIT_MS);
+    });
+    form.addEventListener("submit", (e) => (e.preventDefault(), this.step(1)));
+  }
+
+  press(chip) {
+    const on = chip.getAttribute("aria-pressed") !== "true";
+    for (const other of this.chips) if (other.dataset.name === chip.dataset.name) other.setAttribute("aria-pressed", "false");
+    chip.setAttribute("aria-pressed", String(on));
+    return this.look();
+  }
+
+  query() {
+    const query = Object.fromEntries(this.chips.filter((c) => c.getAttribute("aria-pressed") === "true").map((c) => [c.dataset.name, c.dataset.value]));
+    if (this.field.value.trim()) query.text = this.field.value.trim();
+    return query;
+  }
+
+  async look() {
+    const query = this.query();
+    const { items, total } = Object.keys(query).length ? await this.view.run.findItems(query) : { items: [], total: 0 };
+    Object.assign(this, { hits: items, total, at: -1, text: query.text ?? "" });
+    this.status.textContent = Object.keys(query).length ? (total ? `${total.toLocaleString("en")} found` : "nothing found") : "";
+    this.mark();
+    if (this.hits.length) await this.step(1);
+  }
+
+  async step(by) {
+    clearTimeout(this.timer);
+    if (this.text !== (this.query().text ?? "")) return this.look();
+    if (!this.hits.length) return null;
+    this.at = (this.at + by + this.hits.length) % this.hits.length;
+    this.status.textContent = `${this.at + 1} of ${this.total.toLocaleString("en")}`;
+    const found = await this.view.reveal(this.hits[this.at]);
+    this.mark();
+    for (const e of document.querySelectorAll(".hit")) e.classList.remove("hit");
+    found?.classList.add("hit");
+    return null;
+  }
+
+  // Marks the text in what is drawn; the rest is marked when it is.
+  mark() {
+    this.onHits(this.hits.map(([id]) => this.view.items.get(id)?.call).filter(Boolean));
+    if (!globalThis.CSS?.highlights) return;
+    const part = this.text?.toLowerCase();
+    const ranges = [];
+    const walker = document.createTreeWalker(this.view.article, NodeFilter.SHOW_TEXT);
+    for (let node = part && walker.nextNode(); node && ranges.length < 2000; node = walker.nextNode()) {
+      const text = node.data.toLowerCase();
+      for (let i = text.indexOf(part); i >= 0; i = text.indexOf(part, i + part.length)) {
+        const range = new Range();
+        range.setStart(node, i);
+        range.setEnd(node, i + part.length);
+        ranges.push(range);
+      }
+    }
+    CSS.highlights.set("found", new Highlight(...ranges));
+  }
+
+  clear() {
+    this.field.value = "";
+    for (const chip of this.chips) chip.setAttribute("aria-pressed", "false");
+    return this.look();
+  }
+}

@@ -1,0 +1,108 @@
+// tables.js -- the rows of a map, and the calls of models, as tables. The server sorts and filters; only what is shown is in the page.
+// SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
+import { took } from "./margin.js";
+
+const ROWS_AT_ONCE = 50; // rows that are in the page
+
+function tokensOf(x) {
+  return x.tokens_in || x.tokens_out ? `${x.tokens_in ?? 0} / ${x.tokens_out ?? 0}` : "";
+}
+
+// The rows of one map. view is the document that shows it.
+export class RowTable {
+  constructor(view, item) {
+    Object.assign(this, { view, item, sort: "", where: "", from: 0 });
+    this.body = make("tbody", {});
+    this.head = make("tr", { role: "row" });
+    this.said = make("output", { class: "rows-said", "aria-live": "polite" });
+    this.field = make("input", { type: "search", "aria-label": "Rows that contain", placeholder: "Rows that contain …", oninput: () => this.set({ where: this.field.value, from: 0 }) });
+    this.number = make("input", { type: "number", min: 1, max: item.number, "aria-label": `Row, 1 to ${item.number}`, placeholder: "Row", onchange: () => this.goTo(Number(this.number.value)) });
+    this.failed = make("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => this.set({ where: this.where === "failed" ? "" : "failed", from: 0 }) }, "Failed");
+    this.before = make("button", { type: "button", class: "chip", onclick: () => this.set({ from: Math.max(0, this.from - ROWS_AT_ONCE) }) }, "Before");
+    this.after = make("button", { type: "button", class: "chip", onclick: () => this.set({ from: this.from + ROWS_AT_ONCE }) }, "After");
+    this.grid = make("table", { role: "grid", class: "grid", "aria-label": item.title }, make("thead", {}, this.head), this.body);
+    this.element = make("section", { class: "rows", "data-title": item.title, "data-kind": "map" },
+      make("div", { class: "gridbar" }, make("span", {}, item.title), this.field, this.failed, this.number, this.said),
+      make("div", { class: "scroll" }, this.grid), make("div", { class: "gridbar" }, this.before, this.after));
+  }
+
+  async load() {
+    const wanted = (this.wanted = (this.wanted ?? 0) + 1);
+    const reply = await this.view.run.rows(this.item.id, this.from, ROWS_AT_ONCE, { sort: this.sort, where: this.where });
+    if (wanted !== this.wanted) return; // something else was asked for meanwhile
+    const { columns, items, total, all, failed } = reply;
+    const names = columns.filter((c) => c.kind !== "time");
+    const hasTokens = items.some((x) => x.tokens_in || x.tokens_out);
+    const times = columns.find((c) => c.kind === "time");
+    this.grid.setAttribute("aria-rowcount", String(total + 1));
+    this.head.replaceChildren(this.title("row", "", "num"), ...names.map((c) => this.title(c.name, c.name, "", this.few(c))),
+      this.title("time", "time", "num", times.most >= 1000 ? `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}` : ""), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []), this.title("", "state"));
+    this.body.replaceChildren(...items.map((x, i) => this.row(x, i, hasTokens)));
+    this.failed.hidden = !failed;
+    this.failed.textContent = `Failed ${failed.toLocaleString("en")}`;
+    this.failed.setAttribute("aria-pressed", String(this.where === "failed"));
+    this.before.hidden = this.from === 0;
+    this.after.hidden = this.from + items.length >= total;
+    this.element.lastElementChild.hidden = this.before.hidden && this.after.hidden;
+    const range = items.length < total ? `${(this.from + 1).toLocaleString("en")} to ${(this.from + items.length).toLocaleString("en")} of ` : "";
+    this.said.textContent = `${range}${total.toLocaleString("en")}${total < all ? ` of ${all.toLocaleString("en")} rows` : ""}`;
+  }
+
+  few({ values = [] }) {
+    return values.length > 1 || values[0]?.n > 1 ? values.map((v) => `${v.text} ${v.n.toLocaleString("en")}`).join(", ") : "";
+  }
+
+  title(text, sort, style = "", below = "") {
+    const is = this.sort.replace(/^-/, "") === sort && (sort || !this.sort);
+    const down = this.sort.startsWith("-");
+    const next = is && !down && sort ? `-${sort}` : sort;
+    const button = text ? make("button", { type: "button", onclick: () => this.set({ sort: next, from: 0 }) }, text, is && sort ? (down ? " ↓" : " ↑") : "") : null;
+    return make("th", { scope: "col", role: "columnheader", class: style, "aria-sort": is && sort ? (down ? "descending" : "ascending") : null }, button, below ? make("span", { class: "hist" }, below) : null);
+  }
+
+  row(x, i, hasTokens) {
+    const cells = x.cells.map((c) => make("td", { role: "gridcell" }, c));
+    const open = x.inside ? make("button", { type: "button", class: "n", "aria-expanded": "false", "aria-label": `row ${x.number}`, onclick: () => this.open(x, row, open) }, String(x.number)) : String(x.number);
+    const row = make("tr", { role: "row", id: `item-${x.id}`, "aria-rowindex": this.from + i + 2, class: x.state === "failed" ? "bad" : null }, make("td", { role: "gridcell", class: "num" }, open), ...cells,
+      make("td", { role: "gridcell", class: "num" }, took(x.took)), hasTokens ? make("td", { role: "gridcell", class: "num" }, tokensOf(x)) : null, make("td", { role: "gridcell" }, x.state ?? ""));
+    return row;
+  }
+
+  // What happened in the row, below it.
+  async open(x, row, button) {
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!isOpen));
+    if (isOpen) return row.nextElementSibling.remove();
+    row.after(make("tr", { role: "row" }, make("td", { role: "gridcell", colspan: row.childElementCount }, ...(await this.view.inside(x)))));
+    return null;
+  }
+
+  async set(what) {
+    Object.assign(this, what);
+    await this.load();
+  }
+
+  async goTo(number) {
+    if (!(number >= 1 && number <= this.item.number)) return;
+    this.field.value = "";
+    await this.set({ sort: "", where: "", from: number - 1 });
+  }
+}
+
+const CALL_COLUMNS = [["call", "", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"]];
+
+// The calls of models; choose(number) opens one. sort: the first order.
+export async function callTable(run, choose, sort, close) {
+  const { items } = await run.calls(sort);
+  const used = CALL_COLUMNS.filter(([, of]) => !["waited", "cost"].includes(of) || items.some((c) => c[of]));
+  const value = { call: (c) => make("button", { type: "button", class: "call", "aria-label": `call ${c.call}, ${c.text.slice(0, 80)}`, onclick: () => choose(c.call) }, String(c.call)),
+    who: (c) => c.who ?? "", model: (c) => c.model ?? "", answer: (c) => make("span", { class: "short" }, c.state ?? c.text.trim()), time: (c) => took(c.took), waited: (c) => took(c.waited),
+    in: (c) => c.tokens_in ?? "", out: (c) => c.tokens_out ?? "", cost: (c) => (c.cost ? `$${c.cost.toPrecision(2)}` : "") };
+  const heads = used.map(([title, of, style]) => make("th", { scope: "col", class: style, "aria-sort": of && (of === sort || (of === "tokens_in" && sort === "tokens")) ? "descending" : null },
+    of || title === "call" ? make("button", { type: "button", onclick: async (e) => e.target.closest("section").replaceWith(await callTable(run, choose, of, close)) }, title) : title));
+  return make("section", { class: "calls", "aria-label": "Calls of models" },
+    make("div", { class: "gridbar" }, make("b", {}, "Calls of models"), make("button", { type: "button", class: "close", onclick: close }, "Close")),
+    make("div", { class: "scroll" }, make("table", { class: "grid" }, make("thead", {}, make("tr", {}, ...heads)),
+      make("tbody", {}, ...items.slice(0, 1000).map((c) => make("tr", {}, ...used.map(([title, , style]) => make("td", { class: style }, value[title](c)))))))));
+}

@@ -1,0 +1,220 @@
+/* item_origins.c -- see item_origins.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/reading/item_origins.h"
+
+#include "value/json_put.h"
+#include "viewer/reading/failed.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_FROM = 32,
+    MOST_INSIDE = 2000, /* items of a work that are compared with a value */
+    LEAST_FOUND = 3,    /* bytes of a value that is looked for inside of an answer */
+    MOST_TEXT = 4096    /* bytes of a piece that is cut into parts */
+};
+
+/* Where a part of a piece came from. */
+typedef struct item_source {
+    uint32_t item; /* its number + 1; 0: unknown */
+    pdl_maker maker;
+} item_source;
+
+/* Returns the item in a work that has this text as its result, or the last answer that contains it;
+ * the work itself without one. */
+static uint32_t sayer_in(const pdl_reading *r, uint32_t work, pdl_str text) {
+    uint32_t found = work, end = r->items.p[work].end;
+    text = pdl_str_trim(text);
+    for (uint32_t k = work + 1; k < end && k - work < MOST_INSIDE; k++) {
+        const pdl_item *x = &r->items.p[k];
+        if (x->shape != PDL_SHAPE_tool && x->shape != PDL_SHAPE_step) continue;
+        pdl_buf said = PDL_BUF;
+        pdl_item_text(r, k, &said);
+        pdl_str s = pdl_str_trim(pdl_buf_str(&said));
+        bool same = pdl_str_eq(s, text),
+             inside = text.n >= LEAST_FOUND && pdl_str_find(s, text, 0) != PDL_NOT_FOUND;
+        pdl_buf_fini(&said);
+        if (same) return k;
+        if (inside) found = k;
+    }
+    return found;
+}
+
+static item_source source_of(const pdl_reading *r, const pdl_text_part *p) {
+    item_source s = {r->item_of[p->box], (pdl_maker)p->maker};
+    if (!s.item) return s;
+    pdl_str text = pdl_str_sub(pdl_buf_str(&r->text), p->from, p->to);
+    uint32_t said = sayer_in(r, s.item - 1, text);
+    if (said != s.item - 1) {
+        const pdl_item *x = &r->items.p[said];
+        s.maker = x->shape == PDL_SHAPE_tool ? PDL_MADE_BY_tool : x->maker;
+        s.item = said + 1;
+    }
+    return s;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+typedef struct item_list {
+    uint32_t p[MOST_FROM];
+    size_t n;
+} item_list;
+
+static void add_item(item_list *l, uint32_t item) {
+    for (size_t i = 0; i < l->n; i++)
+        if (l->p[i] == item) return;
+    if (l->n < MOST_FROM) l->p[l->n++] = item;
+}
+
+static void list_origins(const pdl_reading *r, uint32_t i, item_list *l) {
+    const pdl_provenance *o = &r->origins;
+    for (size_t k = pdl_provenance_parts_at(o, i); k < o->parts.n && o->parts.p[k].item == i; k++) {
+        item_source s = source_of(r, &o->parts.p[k]);
+        if (s.item && s.item - 1 != i) add_item(l, s.item - 1);
+    }
+    if (l->n) return; /* parts say more than names do */
+    for (size_t k = pdl_provenance_needs_at(o, i); k < o->needs.n && o->needs.p[k].item == i; k++) {
+        uint32_t item = r->item_of[o->needs.p[k].box];
+        if (item && item - 1 != i) add_item(l, item - 1);
+    }
+}
+
+static void put_list(const char *name, const item_list *l, pdl_buf *out) {
+    pdl_json_put_key(out, name);
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < l->n; i++) pdl_buf_putf(out, "%s%u", i ? "," : "", l->p[i]);
+    pdl_buf_putc(out, ']');
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static void put_part(const pdl_reading *r, size_t from, size_t to, const pdl_text_part *p,
+                     pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    if (to == from) return;
+    pdl_put_unescaped(pdl_str_sub(pdl_buf_str(&r->text), from, to), &text);
+    pdl_json_open(out, '{');
+    pdl_json_put_text(out, "text", pdl_buf_str(&text));
+    if (p) {
+        item_source s = source_of(r, p);
+        uint32_t call = s.item ? r->calls[r->items.p[s.item - 1].call_box] : 0;
+        pdl_json_put_text(out, "kind", pdl_str_of(pdl_maker_name(s.maker)));
+        if (call) pdl_json_put_int(out, "call", call);
+        if (s.item) pdl_json_put_int(out, "from", s.item - 1);
+    }
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&text);
+}
+
+void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_provenance *o = &r->origins;
+    const pdl_item *x = &r->items.p[i];
+    size_t first = pdl_provenance_parts_at(o, i), at = x->from;
+    item_list from = {.n = 0};
+    if (x->shape != PDL_SHAPE_piece) return;
+    list_origins(r, i, &from);
+    if (from.n) put_list("from", &from, out);
+    if (first == o->parts.n || o->parts.p[first].item != i || x->to - x->from > MOST_TEXT) return;
+    pdl_json_put_key(out, "parts");
+    pdl_json_open(out, '[');
+    for (size_t k = first; k < o->parts.n && o->parts.p[k].item == i; k++) {
+        put_part(r, at, o->parts.p[k].from, NULL, out);
+        put_part(r, o->parts.p[k].from, o->parts.p[k].to, &o->parts.p[k], out);
+        at = o->parts.p[k].to;
+    }
+    put_part(r, at, x->to, NULL, out);
+    pdl_buf_putc(out, ']');
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* Appends "turn 2 of out" for what is inside of such items. */
+static void put_inside(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    pdl_str before = PDL_STR(", in ");
+    while (r->items.p[i].depth) {
+        i = r->items.p[i].parent;
+        const pdl_item *x = &r->items.p[i];
+        bool named = (x->shape == PDL_SHAPE_work || x->shape == PDL_SHAPE_tool) && x->name.n;
+        if (x->shape != PDL_SHAPE_turn && x->shape != PDL_SHAPE_row && !named) continue;
+        pdl_buf_put(out, before);
+        before = PDL_STR(" of ");
+        if (named)
+            pdl_put_unescaped(x->name, out);
+        else
+            pdl_buf_putf(out, "%s %u", x->shape == PDL_SHAPE_row ? "row" : "turn", x->number);
+    }
+}
+
+/* Appends what an item is to a reader: "answer of call 6, in turn 2 of out". */
+static void put_words(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    uint32_t call = r->calls[x->call_box];
+    if (x->shape == PDL_SHAPE_tool) {
+        PDL_PUT(out, "result of ");
+        pdl_put_unescaped(x->name, out);
+    } else if (call) {
+        pdl_buf_putf(out, "answer of call %u", call);
+    } else if (x->shape == PDL_SHAPE_typed) {
+        PDL_PUT(out, "what you typed");
+    } else if (x->shape == PDL_SHAPE_work) {
+        PDL_PUT(out, "work for ");
+        pdl_put_unescaped(x->name.n ? x->name : PDL_STR("this"), out);
+    } else if (x->maker == PDL_MADE_BY_code) {
+        PDL_PUT(out, "result of code");
+    } else if (x->maker == PDL_MADE_BY_file) {
+        PDL_PUT(out, "a file");
+    } else if (x->maker == PDL_MADE_BY_person) {
+        PDL_PUT(out, "what you typed");
+    } else {
+        PDL_PUT(out, "the program");
+    }
+    put_inside(r, i, out);
+}
+
+static void list_goals(const pdl_reading *r, uint32_t i, item_list *l) {
+    const pdl_provenance *o = &r->origins;
+    uint32_t box = r->items.p[i].box;
+    for (size_t k = 0; k < o->parts.n && l->n < MOST_FROM; k++)
+        if (source_of(r, &o->parts.p[k]).item == i + 1 || o->parts.p[k].box == box)
+            add_item(l, o->parts.p[k].item);
+    for (size_t k = 0; k < o->needs.n && l->n < MOST_FROM; k++)
+        if (o->needs.p[k].box == box) add_item(l, o->needs.p[k].item);
+}
+
+static void put_calls(const pdl_reading *r, const item_list *l, uint32_t own, pdl_buf *out) {
+    size_t n = 0;
+    pdl_json_put_key(out, "calls");
+    pdl_json_open(out, '[');
+    if (own) pdl_buf_putf(out, "%s%u", n++ ? "," : "", own);
+    for (size_t i = 0; i < l->n; i++) {
+        uint32_t end = r->items.p[l->p[i]].end;
+        for (uint32_t k = l->p[i]; k < end && n < MOST_FROM; k++) {
+            uint32_t call = r->calls[r->items.p[k].call_box];
+            bool again = k > l->p[i] && call == r->calls[r->items.p[k - 1].call_box];
+            if (call && call != own && !again) pdl_buf_putf(out, "%s%u", n++ ? "," : "", call);
+        }
+    }
+    pdl_buf_putc(out, ']');
+}
+
+void pdl_item_origin(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    item_list from = {.n = 0}, into = {.n = 0};
+    pdl_buf text = PDL_BUF;
+    list_origins(r, i, &from);
+    list_goals(r, i, &into);
+    if (!from.n) put_words(r, i, &text);
+    for (size_t k = 0; k < from.n; k++) {
+        if (k) PDL_PUT(&text, "; ");
+        put_words(r, from.p[k], &text);
+    }
+    pdl_json_open(out, '{');
+    put_list("from", &from, out);
+    put_list("into", &into, out);
+    put_calls(r, &from, r->calls[r->items.p[i].call_box], out);
+    pdl_json_put_text(out, "text", pdl_buf_str(&text));
+    pdl_put_values(r, r->items.p[i].box, out);
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&text);
+}

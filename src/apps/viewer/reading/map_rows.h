@@ -1,0 +1,23 @@
+/* map_rows.h -- private to viewer: the rows of a map as a table that the server sorts and filters.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_MAP_ROWS_H
+#define PDL_VIEWER_MAP_ROWS_H
+
+#include "viewer/reading/reading.h"
+
+/* The rows of a map that a page requests. */
+typedef struct pdl_rows_query {
+    uint32_t item; /* the map */
+    uint32_t from, n;
+    pdl_str sort;  /* a column; "-" before it: the greatest first; empty: by number */
+    pdl_str where; /* "failed", or a text that a cell contains; empty: all rows */
+} pdl_rows_query;
+
+/* Appends {"columns": [{"name", "kind", "values", "median", "most"}], "items": [{"id", "number",
+ * "cells": [text], "took", "tokens_in", "tokens_out", "state"}], "total", "all", "failed"}. Columns
+ * are the variables of `for` and the result, of objects one for each field. took: microseconds. */
+void pdl_rows_json(const pdl_reading *r, const pdl_rows_query *q, pdl_buf *out);
+
+#endif

@@ -1,0 +1,178 @@
+/* provenance.c -- see provenance.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/reading/provenance.h"
+
+#include "base/utf8.h"
+#include "viewer/reading/reading.h"
+
+#include "base/banned.h"
+
+/* Returns the value of the first name in an expression that means one; NULL without one. */
+static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
+    const char *p = expr.p, *end = expr.p + expr.n, *start = NULL;
+    for (;;) {
+        const char *here = p;
+        uint32_t c = p < end ? pdl_utf8_next(&p) : ' ';
+        if (start ? pdl_cp_is_id_continue(c) : pdl_cp_is_id_start(c)) {
+            if (!start) start = here;
+        } else if (start) {
+            pdl_str word = {start, (size_t)(here - start)};
+            uintptr_t found = (uintptr_t)pdl_map_find(&o->names, word);
+            if (found) return &o->values.p[found - 1];
+            start = NULL;
+        }
+        if (here >= end) return NULL;
+    }
+}
+
+/* Returns the text of the expression that makes the block's value; p NULL without one. */
+static pdl_str expression_of(pdl_vref block) {
+    static const char *const members[] = {"data", "text"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        pdl_vref v = pdl_dict_getz(block, members[i]);
+        if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");
+        if (pdl_is_str(v)) return pdl_str_get(v);
+    }
+    return (pdl_str){0};
+}
+
+void pdl_provenance_name(pdl_provenance *o, pdl_str name, uint32_t box, int maker, pdl_vref block) {
+    const pdl_named_value *from = NULL;
+    pdl_named_value value = {box, maker};
+    if (!name.n) return;
+    if (maker == PDL_MADE_BY_expression) from = value_in(o, expression_of(block));
+    if (from) value = *from;
+    bool is_made = from || (maker != PDL_MADE_BY_expression && maker != PDL_MADE_BY_literal);
+    if (is_made) *pdl_vec_push(&o->values) = value;
+    pdl_map_put(&o->names, name, (void *)(uintptr_t)(is_made ? o->values.n : 0));
+}
+
+/* --- cutting ---------------------------------------------------------------------------------- */
+
+/* Returns where the expression that begins at i ends, after its brace; 0 when it does not end.
+ * Braces in quotes do not count. */
+static size_t expression_end(pdl_str s, size_t i) {
+    size_t depth = 0;
+    char quote = 0;
+    for (i += 1; i < s.n; i++) {
+        char c = s.p[i];
+        if (quote) {
+            if (c == '\\') i++;
+            if (c == quote) quote = 0;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (c == '{') {
+            depth++;
+        } else if (c == '}' && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Returns the words of the author from i on, up to the next expression. */
+static pdl_str words_at(pdl_str s, size_t i) {
+    return pdl_str_sub(s, i, pdl_str_find(s, PDL_STR("${"), i));
+}
+
+static size_t count(pdl_str s, pdl_str part) {
+    size_t n = 0;
+    for (size_t at = 0; (at = pdl_str_find(s, part, at)) != PDL_NOT_FOUND; at += part.n) n++;
+    return n;
+}
+
+/* Returns how often the words are among the author's words from i of the expression on. */
+static size_t count_written(pdl_str s, size_t i, pdl_str words) {
+    size_t n = 0;
+    while (i < s.n) {
+        pdl_str some = words_at(s, i);
+        size_t next = i + some.n < s.n ? expression_end(s, i + some.n) : s.n;
+        n += count(some, words);
+        if (!next) return n;
+        i = next;
+    }
+    return n;
+}
+
+/* Returns where the value that begins at `at` of the text ends, which words from i of s follow;
+ * PDL_NOT_FOUND when that is not certain, because values contain the words, too. */
+static size_t value_end(pdl_str text, size_t at, pdl_str s, size_t i) {
+    pdl_str words = words_at(s, i);
+    if (i + words.n == s.n) {
+        pdl_str rest = pdl_str_sub(text, at, text.n);
+        return pdl_str_ends(rest, words) ? text.n - words.n : PDL_NOT_FOUND;
+    }
+    if (!words.n) return PDL_NOT_FOUND;
+    pdl_str rest = pdl_str_sub(text, at, text.n);
+    bool is_certain = count(rest, words) == count_written(s, i, words);
+    return is_certain ? pdl_str_find(text, words, at) : PDL_NOT_FOUND;
+}
+
+static void add_part(pdl_provenance *o, uint32_t item, pdl_str expr, size_t from, size_t to) {
+    const pdl_named_value *v = value_in(o, expr);
+    if (v && to > from)
+        *pdl_vec_push(&o->parts) = (pdl_text_part){item, v->box, v->maker, from, to, expr};
+}
+
+void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_str text,
+                        size_t from) {
+    pdl_str s = expression_of(block), words = words_at(s, 0);
+    size_t i = words.n, at = words.n, before = o->parts.n;
+    bool has_statements = pdl_str_find(s, PDL_STR("{%"), 0) != PDL_NOT_FOUND;
+    if (!o->values.n || has_statements || !pdl_str_starts(text, words)) return;
+    while (i < s.n) {
+        size_t next = expression_end(s, i);
+        if (!next) break;
+        words = words_at(s, next);
+        size_t end = value_end(text, at, s, next);
+        if (end == PDL_NOT_FOUND) break;
+        add_part(o, item, pdl_str_sub(s, i, next), from + at, from + end);
+        at = end + words.n;
+        i = next + words.n;
+    }
+    if (i < s.n) o->parts.n = before; /* it cannot be cut with certainty */
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+void pdl_provenance_need(pdl_provenance *o, uint32_t item, uint32_t box) {
+    *pdl_vec_push(&o->needs) = (pdl_need){item, box};
+}
+
+void pdl_provenance_shift(pdl_provenance *o, uint32_t n) {
+    for (size_t i = 0; i < o->parts.n; i++) o->parts.p[i].item += n;
+    for (size_t i = 0; i < o->needs.n; i++) o->needs.p[i].item += n;
+}
+
+size_t pdl_provenance_parts_at(const pdl_provenance *o, uint32_t item) {
+    size_t low = 0, high = o->parts.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->parts.p[middle].item < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t pdl_provenance_needs_at(const pdl_provenance *o, uint32_t item) {
+    size_t low = 0, high = o->needs.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->needs.p[middle].item < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void pdl_provenance_fini(pdl_provenance *o) {
+    pdl_map_fini(&o->names);
+    pdl_vec_fini(&o->values);
+    pdl_vec_fini(&o->parts);
+    pdl_vec_fini(&o->needs);
+}
