@@ -155,6 +155,15 @@ coverage: ## lines of the core that the tests run, by room and file; fails below
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers
 
+check-platforms: ## only the files of a platform ask which platform it is
+	@$(PY) tools/check-platforms
+
+check-targets: ## every source is read by a compiler for five targets: Linux with glibc and musl on two processors, macOS; skipped without zig
+	@$(PY) tools/check-targets $(ARGS)
+
+check-version: ## what names the version names that of meson.build
+	@$(PY) tools/check-version
+
 check-sizes: ## files, headers and functions are short enough to be read at once
 	@$(PY) tools/check-sizes
 

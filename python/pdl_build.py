@@ -86,7 +86,7 @@ def run(argv, **env):
 
 def build_native(settings):
     """-> {name in the package: file}: the extension, the command, and what they open. settings: {} for the libraries of the system, or
-    third-party, the folder that packaging/wheel/third-party made, and cc."""
+    third-party, the folder that packaging/parts/third-party made, and cc."""
     third = settings.get("third-party")
     place = ROOT / ("build-wheel" if third else "build-pip")
     place.mkdir(exist_ok=True)

@@ -28,7 +28,7 @@ def run(*argv):
     return text
 
 
-@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-spec"])
+@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-spec", "check-platforms", "check-version"])
 def test_sources(name):
     run(sys.executable, "tools/" + name)
 
@@ -205,3 +205,43 @@ def test_version(pdl):
     checks.same(subprocess.run([pdl, "--version"], capture_output=True, text=True, check=True).stdout, "PDL %s\n" % version, "pdl --version")
     found = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "src").rglob("*.[ch]")) if re.search(r"define PDL_VERSION\b|\"%s\"" % re.escape(version), p.read_text("utf-8"))]
     checks.same(found, [], "files with a version of their own")
+
+
+# a line of a source in C, and whether check-platforms refuses it outside of the files of a platform
+PLATFORM_LINES = [
+    ("#ifdef __linux__", True), ("#if defined(__APPLE__) && 1", True), ("# ifdef __GLIBC__", True), ("#elif defined(_WIN32)", True), ("#ifdef __wasi__", True),
+    ("#include <sys/epoll.h>", True), ("#include <linux/seccomp.h>", True), ("#include <malloc.h>", True), ("#include <sys/random.h>", True),
+    ("#ifdef __SSE2__", False), ("#ifdef __cplusplus", False), ("#ifdef PDL_INSIDE", False), ("#include <sys/stat.h>", False), ("#include <sys/time.h>", False),
+    ("/* as on __linux__ */", False),
+]
+
+
+def test_platforms(tmp_path):
+    tool = load("check-platforms")
+    tool.ROOT = tmp_path
+    (tmp_path / "src" / "linux").mkdir(parents=True)
+    for line, refused in PLATFORM_LINES:
+        (tmp_path / "src" / "x.c").write_text("int a;\n%s\n" % line)
+        said = list(tool.problems_of(tmp_path / "src" / "x.c"))
+        check(line, bool(said) == refused, said)
+    for name, of_one in (("x.c", False), ("os_linux.c", True), ("linux/x.c", True), ("os_darwin.c", True), ("linuxes.c", False)):
+        check(name, tool.is_of_a_platform(tmp_path / "src" / name) == of_one, name)
+
+
+def test_version(tmp_path):
+    tool = load("check-version")
+    (tmp_path / "editors" / "zed").mkdir(parents=True)
+    (tmp_path / "meson.build").write_text("project('x', 'c',\n  version: '1.2.3',\n)\n")
+    (tmp_path / "editors" / "zed" / "Cargo.toml").write_text('[package]\nversion = "1.2.3"\n')
+    checks.same(tool.problems(tmp_path), (1, []), "the same version")
+    (tmp_path / "editors" / "zed" / "Cargo.toml").write_text('[package]\nversion = "1.2.4"\n')
+    check("another version", "1.2.4" in tool.problems(tmp_path)[1][0], tool.problems(tmp_path))
+
+
+def test_sources_of_a_platform():
+    """Each platform gets its own files and those of all; none those of another."""
+    def of(system):
+        return set(subprocess.run(["sh", "tools/sources", "--for", system, "c"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    linux, darwin = of("linux"), of("darwin")
+    check("Linux", {"src/core/base/system/os_linux.c", "src/world/sandbox/linux/probe.c"} <= linux and not any("darwin" in f for f in linux), sorted(linux ^ darwin))
+    check("macOS", {"src/core/base/system/os_darwin.c", "src/world/sandbox/darwin/seatbelt.c"} <= darwin and not any("linux" in f for f in darwin), sorted(linux ^ darwin))

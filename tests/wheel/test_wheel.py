@@ -61,7 +61,7 @@ def wheel_of(name):
 
 def is_current(wheel):
     """Nothing that it is made from is newer."""
-    sources = (p for folder in ("src", "include", "lib", "python", "packaging/wheel") for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".h", ".def", ".py", ".pdl", ".txt"))
+    sources = (p for folder in ("src", "include", "lib", "python", "packaging/wheel", "packaging/parts") for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".h", ".def", ".py", ".pdl", ".txt"))
     return wheel is not None and max(p.stat().st_mtime for p in sources) <= wheel.stat().st_mtime
 
 
@@ -73,11 +73,13 @@ def check_files(wheel):
     for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
                    "libpdl/_pdl.pyi", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
         check("the wheel has " + wanted, wanted in names, "it has not")
-    for part in [line.split()[0] for line in (ROOT / "packaging/wheel/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]:
+    for part in [line.split()[0] for line in (ROOT / "packaging/parts/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]:
         check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")
     tag = re.fullmatch(r"libpdl-[^-]+-cp310-abi3-(manylinux_2_\d+_x86_64)\.whl", wheel.name)
     check("its tag", tag, wheel.name)
-    tool = next(iter((ROOT / "build-wheel" / "tools" / "bin").glob("auditwheel")), None)
+    sys.path.insert(0, str(ROOT / "packaging" / "parts"))
+    import kit
+    tool = next(iter((kit.place() / "tools" / "bin").glob("auditwheel")), None)
     if tool is None or not tag:
         skip("what the wheels link", "there is no auditwheel of `make wheel`")
         return

@@ -14,6 +14,7 @@
 
 #include "api/policy.h"
 #include "api/session/session_impl.h"
+#include "base/os.h"
 #include "io/file.h"
 #include "lang/walk.h"
 #include "yaml/yaml.h"
@@ -187,7 +188,8 @@ bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err
     bool other = true;
     int fd = -1;
     if (s->rules.confined)
-        fd = pdl_confined_open(s->rules.confined, NULL, path, O_PATH | O_CLOEXEC, 0, &other);
+        fd = pdl_confined_open(s->rules.confined, NULL, path, pdl_os_only_found | O_CLOEXEC, 0,
+                               &other);
     bool leads_out = !other && fd < 0 && errno == EXDEV;
     if (fd >= 0) close(fd);
     return !leads_out || pdl_err_set(err, PDL_E_policy, (pdl_loc){0},

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "batch/output_impl.h"
 #include "io/file.h"
 #include "value/json_read.h"
@@ -134,7 +135,7 @@ static bool put(pdl_batch_output *base, pdl_str json, pdl_err *err) {
 static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     output_file *s = (output_file *)(void *)base;
     if (!write_out(s, err)) return false;
-    return !sync || base->table.stream || fdatasync(s->fd) == 0 || errno == EINVAL ||
+    return !sync || base->table.stream || pdl_os_sync(s->fd) || errno == EINVAL ||
            pdl_file_errno(err, errno, base->path);
 }
 

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/debug.h"
+#include "base/os.h"
 #include "base/pool.h"
 #include "base/version.h"
 #include "cli/cli.h"
@@ -60,16 +60,6 @@ static void hold_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
-/* Keeps large blocks of memory. A conversation that grows is copied into a request at every turn:
- * blocks of some megabytes are kept for the next turn instead of being returned to the system and
- * requested again page by page (half of the time of a long agent loop). */
-static void keep_large_blocks(void) {
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-#endif
-}
-
 static int run_command(const arguments *a) {
     char why[PDL_DEBUG_WHY];
     if (!pdl_debug_init_process(getenv("PDL_STRESS"), why)) return pdl_cli_refuse(a, why);
@@ -81,7 +71,7 @@ int main(int argc, char **argv) {
     const char *word;
     char *message = NULL;
     hold_descriptors();
-    keep_large_blocks();
+    pdl_os_keep_large_blocks();
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_http_use_alloc();

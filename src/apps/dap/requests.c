@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "dap/debugger.h"
 #include "io/file.h"
 
@@ -360,7 +361,7 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
 static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
-    int unread = 0, most = fcntl(g->input, F_GETPIPE_SZ) / 2;
+    int unread = 0, most = pdl_os_pipe_size(g->input) / 2;
     if (most > MOST_INPUT) most = MOST_INPUT;
     pdl_buf_putf(&line, "%.*s\n", PDL_FMT(text));
     bool ok = ioctl(g->input, FIONREAD, &unread) == 0 && unread <= most &&

@@ -491,8 +491,8 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     pdl_val row, why, place;
     if (!data_row(e, i / e->o->samples, &row, err)) return false;
     reason(t, i, said, &why, &place);
-    pdl_buf_putf(&name, "row %zu", e->order.p[i / e->o->samples] + 1);
-    if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", i % e->o->samples + 1);
+    pdl_buf_putf(&name, "row %zu", (size_t)e->order.p[i / e->o->samples] + 1);
+    if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", (size_t)(i % e->o->samples) + 1);
     note_first(t->s, pdl_buf_str(&name), why, place);
     if (pdl_is_str(why))
         pdl_buf_put(&problem, pdl_str_get(why));

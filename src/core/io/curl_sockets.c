@@ -7,7 +7,7 @@
  * an idle connection; therefore it opens and closes sockets through the functions here. Other
  * descriptors, such as those of a resolver's thread, do not rest.
  *
- * The loop watches one epoll that contains the sockets, and takes a few ready ones from it at a
+ * The loop watches one poller that contains the sockets, and takes a few ready ones from it at a
  * time. libuv would report a thousand in one turn: each answer is read, reaches its run, and makes
  * the run send the next request. When each of these steps passed over all calls, the memory of a
  * call had left the processor's cache before its next step. The memory of a waiting call leaves the
@@ -18,9 +18,10 @@
 #include "io/curl_sockets.h"
 
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/os.h"
 
 #include "base/banned.h"
 
@@ -33,8 +34,8 @@ struct pdl_curl_socket {
     pdl_curl_sockets *all;
     void *user;
     curl_socket_t fd;
-    uint32_t events; /* events that libcurl waits for */
-    uint32_t polled; /* events that the kernel polls: more while the socket rests */
+    unsigned events; /* events that libcurl waits for */
+    unsigned polled; /* events that the kernel polls: more while the socket rests */
     bool is_ours;    /* opened by pdl_curl_socket_open */
     pdl_curl_near near[PDL_CURL_NEAR];
 };
@@ -60,17 +61,16 @@ static pdl_curl_socket *add(pdl_curl_sockets *s, curl_socket_t fd) {
 
 /* --- the poller ------------------------------------------------------------------------------- */
 
-static bool poll_for(pdl_curl_socket *one, uint32_t events) {
-    struct epoll_event e = {.events = events, .data = {.ptr = one}};
-    int how = !events ? EPOLL_CTL_DEL : one->polled ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+static bool poll_for(pdl_curl_socket *one, unsigned events) {
     if (events == one->polled) return true;
-    if (epoll_ctl(one->all->poller, how, one->fd, &e) != 0 && events) return false;
+    if (!pdl_os_poller_set(one->all->poller, one->fd, one->polled, events, one) && events)
+        return false;
     one->polled = events;
     return true;
 }
 
 /* Changes the events of a socket. The loop is open while one of them is watched. */
-static void set_events(pdl_curl_socket *one, uint32_t events) {
+static void set_events(pdl_curl_socket *one, unsigned events) {
     pdl_curl_sockets *s = one->all;
     bool before = s->n_watched > 0;
     s->n_watched += (size_t)(events && !one->events);
@@ -80,13 +80,14 @@ static void set_events(pdl_curl_socket *one, uint32_t events) {
     if (before && !s->n_watched) pdl_watch_rest(s->watch);
 }
 
-static void report(pdl_curl_socket *one, uint32_t events) {
+static void report(pdl_curl_socket *one, unsigned events) {
     if (!one->events) { /* the watch rests: without this the report would be repeated */
         (void)poll_for(one, 0);
         return;
     }
-    uint32_t got = events & (EPOLLERR | EPOLLHUP) ? one->events : events & one->events;
-    int mask = (got & EPOLLIN ? CURL_CSELECT_IN : 0) | (got & EPOLLOUT ? CURL_CSELECT_OUT : 0);
+    unsigned got = events & PDL_OS_FAILED ? one->events : events & one->events;
+    int mask =
+        (got & PDL_OS_READ ? CURL_CSELECT_IN : 0) | (got & PDL_OS_WRITE ? CURL_CSELECT_OUT : 0);
     if (mask) one->all->ready(one->user, one->fd, mask);
 }
 
@@ -99,10 +100,11 @@ static void prefetch(const struct pdl_curl_batch *batch) {
 
 static void on_ready(void *user, int ignored) {
     pdl_curl_sockets *s = user;
-    struct epoll_event got[AT_ONCE];
-    struct pdl_curl_batch batch = {.n = epoll_wait(s->poller, got, AT_ONCE, 0), .outer = s->batch};
+    pdl_os_ready got[AT_ONCE];
+    struct pdl_curl_batch batch = {.n = pdl_os_poller_take(s->poller, got, AT_ONCE),
+                                   .outer = s->batch};
     (void)ignored;
-    for (int i = 0; i < batch.n; i++) batch.p[i] = got[i].data.ptr;
+    for (int i = 0; i < batch.n; i++) batch.p[i] = got[i].what;
     if (s->n_watched > MANY) prefetch(&batch);
     s->batch = &batch;
     for (int i = 0; i < batch.n; i++)
@@ -112,7 +114,7 @@ static void on_ready(void *user, int ignored) {
 
 static bool open_poller(pdl_curl_sockets *s) {
     if (s->watch) return true;
-    s->poller = epoll_create1(EPOLL_CLOEXEC);
+    s->poller = pdl_os_poller();
     if (s->poller < 0) return false;
     s->watch = pdl_watch_start(s->loop, s->poller, 0, on_ready, s);
     if (!s->watch) close(s->poller);
@@ -140,13 +142,13 @@ static void forget(pdl_curl_socket *one) {
         return;
     }
     set_events(one, 0);
-    if (one->polled != EPOLLIN) (void)poll_for(one, 0);
+    if (one->polled != PDL_OS_READ) (void)poll_for(one, 0);
 }
 
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user) {
     pdl_curl_socket *one = find(s, fd);
-    uint32_t events =
-        (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+    unsigned events =
+        (what & CURL_POLL_IN ? PDL_OS_READ : 0u) | (what & CURL_POLL_OUT ? PDL_OS_WRITE : 0u);
     if (what == CURL_POLL_REMOVE) {
         forget(one);
         return 0;
@@ -168,7 +170,7 @@ void pdl_curl_socket_near(pdl_curl_sockets *s, curl_socket_t fd,
 }
 
 curl_socket_t pdl_curl_socket_open(void *user, curlsocktype purpose, struct curl_sockaddr *a) {
-    curl_socket_t fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    curl_socket_t fd = pdl_os_socket(a->family, a->socktype, a->protocol, false);
     (void)purpose;
     if (fd < 0) return CURL_SOCKET_BAD;
     drop(find(user, fd)); /* libcurl has closed the descriptor by itself */

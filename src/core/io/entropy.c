@@ -4,16 +4,15 @@
  */
 #include "io/entropy.h"
 
-#include <sys/random.h>
-
+#include "base/os.h"
 #include "io/clock.h"
 
 #include "base/banned.h"
 
 uint64_t pdl_rand_fresh_seed(void) {
     uint64_t seed;
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
+    if (pdl_os_random(&seed, sizeof seed, false)) return seed;
     return pdl_clock_ns() ^ (uint64_t)pdl_clock_wall_ns() << 20;
 }
 
-bool pdl_rand_secret(void *out, size_t n) { return getrandom(out, n, 0) == (ssize_t)n; }
+bool pdl_rand_secret(void *out, size_t n) { return pdl_os_random(out, n, true); }

@@ -17,6 +17,7 @@
 
 #include "base/cancel.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/clock.h"
@@ -311,8 +312,7 @@ static void out_free(pdl_file_out *f) {
 static int open_nameless(const char *path, mode_t mode) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
-    int fd =
-        access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode) : -1;
+    int fd = pdl_os_open_nameless(z, mode);
     pdl_free(z);
     return fd;
 }
@@ -398,11 +398,8 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
 
 /* Names a file that has no name with its temporary one. */
 static bool name_it(pdl_file_out *f, pdl_err *err) {
-    char from[64];
-    snprintf(from, sizeof from, "/proc/self/fd/%d", f->fd);
     unlink(f->tmp);
-    return linkat(AT_FDCWD, from, AT_FDCWD, f->tmp, AT_SYMLINK_FOLLOW) == 0 ||
-           pdl_file_errno(err, errno, f->tmp);
+    return pdl_os_name(f->fd, f->tmp) || pdl_file_errno(err, errno, f->tmp);
 }
 
 static bool out_flush(pdl_file_out *f, pdl_err *err) {
@@ -503,10 +500,9 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
 
 bool pdl_file_put_self(pdl_buf *out) {
     char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    if (n <= 0 || (size_t)n == sizeof path) return false; /* the path may be cut */
-    pdl_buf_put(out, (pdl_str){path, (size_t)n});
-    return true;
+    size_t n = pdl_os_self(path, sizeof path);
+    pdl_buf_put(out, (pdl_str){path, n});
+    return n > 0;
 }
 
 pdl_file_kind pdl_file_kind_of(const char *path) {

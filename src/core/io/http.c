@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/vec.h"
 #include "io/certificates.h"
 #include "io/clock.h"
@@ -144,7 +145,7 @@ static void leave_table(transfer *t) {
 
 /* Erases the setup, which contains a key. */
 static void clear_setup(transfer *t) {
-    if (t->setup.p) explicit_bzero(t->setup.p, t->setup.cap);
+    if (t->setup.p) pdl_os_wipe(t->setup.p, t->setup.cap);
     pdl_buf_clear(&t->setup);
     t->http->curl.slist_free_all(t->headers);
     t->headers = NULL;
@@ -748,7 +749,7 @@ void pdl_http_free(pdl_http *h) {
         destroy(t);
     }
     for (size_t i = 0; i < h->spare.n; i++) destroy(h->spare.p[i]);
-    if (h->setup.p) explicit_bzero(h->setup.p, h->setup.cap);
+    if (h->setup.p) pdl_os_wipe(h->setup.p, h->setup.cap);
     pdl_buf_fini(&h->setup);
     for (size_t i = 0; i < h->lanes.n; i++) {
         h->curl.multi_cleanup(h->lanes.p[i]->multi); /* closes idle connections */

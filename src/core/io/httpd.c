@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/os.h"
 #include "base/pace.h"
 #include "io/clock.h"
 #include "io/http_head.h"
@@ -636,10 +637,10 @@ static void add_client(pdl_httpd *h, int fd) {
 }
 
 static int accept_one(pdl_httpd *h) {
-    int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = pdl_os_accept(h->fd);
     bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
                 make_room(h); /* no descriptor is free: this frees one */
-    return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
+    return none ? pdl_os_accept(h->fd) : fd;
 }
 
 /* Stops accepting until a descriptor may be free: there is no connection to accept, or no
@@ -687,8 +688,7 @@ static void time_out(client *c) {
 /* Returns true when the client is gone. A connection whose buffer is full is not read, so its end
  * must be polled for. */
 static bool has_gone(const client *c) {
-    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
-    return is_full(c) && !c->no_more && poll(&p, 1, 0) == 1;
+    return is_full(c) && !c->no_more && pdl_os_is_left(c->fd);
 }
 
 static void sweep_list(clients *l, uint64_t now) {
@@ -730,7 +730,7 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
     if (e != 0) return listen_failed(o->host, o->port, gai_strerror(e), err);
     e = 0;
     for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = pdl_os_socket(a->ai_family, SOCK_STREAM, 0, true);
         if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         if (fd >= 0 && bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) break;
         e = errno;

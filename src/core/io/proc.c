@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "io/children.h"
 #include "io/loop_uv.h"
 
@@ -370,7 +371,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     int e = spawn(p, &uo);
     if (e != 0) return start_failed(p, opt->argv[0], e, err);
     if (opt->max_memory)
-        prlimit(p->pid, RLIMIT_AS, &(struct rlimit){opt->max_memory, opt->max_memory}, NULL);
+        (void)pdl_os_limit_memory(p->pid, opt->max_memory);
     set_hold(p, true);
     begin_reading(p);
     if (!opt->inherit_stdin) write_to(&p->pipes[0], opt->input);

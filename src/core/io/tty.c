@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,8 +69,6 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
 static struct {
     volatile sig_atomic_t *flag;
     void (*next)(int sig); /* libuv's */
-    timer_t timer;
-    bool has_timer;
 } noted;
 
 static struct {
@@ -108,9 +107,9 @@ enum { UNBLOCK_MS = 50 };
 static void unblock(int sig) { (void)sig; }
 
 static void start_unblocking(void) {
-    enum { NS = UNBLOCK_MS * 1000000 };
-    const struct itimerspec often = {.it_interval = {.tv_nsec = NS}, .it_value = {.tv_nsec = NS}};
-    if (noted.has_timer) (void)timer_settime(noted.timer, 0, &often, NULL);
+    enum { US = UNBLOCK_MS * 1000 };
+    const struct itimerval often = {.it_interval = {.tv_usec = US}, .it_value = {.tv_usec = US}};
+    (void)setitimer(ITIMER_REAL, &often, NULL);
 }
 
 static void note_signal(int sig) {
@@ -135,10 +134,7 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
         noted.next = a.sa_handler; /* all signals have the same */
         handle(s->uv[i].signum, note_signal);
     }
-    struct sigevent alarm = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
     handle(SIGALRM, unblock);
-    if (!noted.has_timer)
-        noted.has_timer = timer_create(CLOCK_MONOTONIC, &alarm, &noted.timer) == 0;
     s->flagged = true;
     handle(SIGQUIT, quit_at_once);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "value/memo.h"
@@ -54,7 +55,7 @@ pdl_secrets *pdl_secrets_new(void) {
 
 void pdl_secrets_free(pdl_secrets *s) {
     if (!s) return;
-    if (s->edges) explicit_bzero(s->edges, s->cap * sizeof *s->edges);
+    if (s->edges) pdl_os_wipe(s->edges, s->cap * sizeof *s->edges);
     pdl_free(s->edges);
     pdl_vec_fini(&s->nodes);
     pdl_free(s);
@@ -89,7 +90,7 @@ static void grow(pdl_secrets *s) {
     s->edges = PDL_NEW_N(edge, s->cap);
     for (size_t i = 0; i < n; i++)
         if (old[i].key) *slot_of(s, old[i].key) = old[i];
-    if (old) explicit_bzero(old, n * sizeof *old);
+    if (old) pdl_os_wipe(old, n * sizeof *old);
     pdl_free(old);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "model/model.h"
 
+#include "base/os.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "model/call/embed.h"
@@ -60,7 +61,7 @@ static void close(pdl_world *w) {
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
     pdl_json_keys_fini(&calls->keys);
-    if (calls->limited_key.p) explicit_bzero(calls->limited_key.p, calls->limited_key.cap);
+    if (calls->limited_key.p) pdl_os_wipe(calls->limited_key.p, calls->limited_key.cap);
     pdl_buf_fini(&calls->limited_host);
     pdl_buf_fini(&calls->limited_key);
     pdl_buf_fini(&calls->bucket);

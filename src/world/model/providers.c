@@ -5,6 +5,7 @@
  */
 #include "model/providers.h"
 
+#include "base/os.h"
 #include "model/wire/dialect.h"
 
 #include "base/banned.h"
@@ -434,7 +435,7 @@ bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err 
 
 void pdl_route_fini(pdl_route *r) {
     pdl_buf_fini(&r->base);
-    if (r->key.p) explicit_bzero(r->key.p, r->key.cap);
+    if (r->key.p) pdl_os_wipe(r->key.p, r->key.cap);
     pdl_buf_fini(&r->key);
     *r = (pdl_route){0};
 }

@@ -230,7 +230,7 @@ struct policy_front {
     pdl_val servers;  /* name -> true: tool servers that were examined */
     pdl_val written;  /* full path -> null with the labels of what was written there */
     pdl_label in_files, from_files;
-    struct timespec began;
+    int64_t began_ns;
     uint32_t n_questions, most_questions, next_id;
 };
 

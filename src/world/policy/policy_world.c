@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/os.h"
 #include "policy/policy_impl.h"
 #include "value/member.h"
 
@@ -58,8 +59,7 @@ static bool has_changed(const policy_front *r, pdl_str path) {
     char *z = pdl_str_dup(path);
     bool ok = stat(z, &st) == 0;
     pdl_free(z);
-    return !ok || st.st_ctim.tv_sec > r->began.tv_sec ||
-           (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
+    return !ok || pdl_os_changed_ns(&st) >= r->began_ns;
 }
 
 /* --- labels in processes and files ------------------------------------------------------------ */
@@ -423,7 +423,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
-    clock_gettime(CLOCK_REALTIME_COARSE, &r->began); /* the clock that the times of files use */
+    r->began_ns = pdl_os_file_clock_ns();
     r->most_questions = MOST_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;

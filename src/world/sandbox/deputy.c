@@ -15,13 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/str.h"
 #include "sandbox/sandbox_impl.h"
 
@@ -99,10 +98,7 @@ int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags,
         errno = EACCES;
         return -1;
     }
-    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
-                           .mode = flags & O_CREAT ? mode : 0,
-                           .resolve = RESOLVE_NO_SYMLINKS};
-    return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof how);
+    return pdl_os_open_exactly(real, flags, mode);
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -133,7 +129,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-enum { MOST_LINKS = 40, MOST_TRIES = 10000 };
+enum { MOST_LINKS = 40 };
 
 /* A path while it is resolved: the part that is done, and the rest. */
 typedef struct link_walk {
@@ -208,22 +204,13 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
     size_t n = strlen(folder);
     const char *below = w.at[n] == '/' ? w.at + n + 1 : "";
     snprintf(inner, sizeof inner, "%s/%s", *below ? below : ".", w.left + strspn(w.left, "/"));
-    int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(folder, pdl_os_only_found | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0) { /* the profile grants a single file */
         *other = errno == ENOTDIR;
         return -1;
     }
-    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
-                           .mode = flags & O_CREAT ? mode : 0,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    long fd = -1;
-    /* the kernel may not know whether a path stays below while a rename or mount is in progress */
-    for (int i = 0; i < MOST_TRIES && fd < 0; i++) {
-        fd = syscall(SYS_openat2, dir, inner, &how, sizeof how);
-        if (fd < 0 && errno != EAGAIN) break;
-    }
-    int e = errno;
+    int fd = pdl_os_open_beneath(dir, inner, flags, mode), e = errno;
     close(dir);
     errno = e;
-    return (int)fd;
+    return fd;
 }

@@ -9,24 +9,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <signal.h>
-
 #include "base/str.h"
 #include "sandbox/sandbox_impl.h"
 
 #include "base/banned.h"
-
-/* The ends are numbered down from the last signal, since the C libraries use the first ones. */
-int pdl_sandbox_signal_of(pdl_sandbox_end end) {
-    return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
-}
-
-pdl_sandbox_end pdl_sandbox_end_of(int signal) {
-    int below = SIGRTMAX - signal;
-    return signal && below >= 0 && below <= PDL_SANDBOX_SETUP - PDL_SANDBOX_BUSY
-               ? (pdl_sandbox_end)(PDL_SANDBOX_SETUP - below)
-               : PDL_SANDBOX_ENDED;
-}
 
 static const struct {
     pdl_sandbox_end end;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/os.h"
 #include "sandbox/sandbox_impl.h"
 
 #include "base/banned.h"
@@ -32,7 +33,8 @@ static int by_path(const void *a, const void *b) {
 static bool make_mark(char *path, start_mark *out) {
     struct stat st;
     if (lstat(path, &st) != 0) return false;
-    *out = (start_mark){path, st.st_dev, st.st_ino, S_ISLNK(st.st_mode), st.st_ctim};
+    *out = (start_mark){path, st.st_dev, st.st_ino, S_ISLNK(st.st_mode),
+                          pdl_os_changed_ns(&st)};
     return true;
 }
 
@@ -61,8 +63,7 @@ static bool was_there(const pdl_sandbox *s, char *path) {
     if (!s->marks.n || !make_mark(path, &now)) return false;
     const start_mark *m = bsearch(&now, s->marks.p, s->marks.n, sizeof *s->marks.p, by_path);
     return m && now.dev == m->dev && now.ino == m->ino && now.is_link == m->is_link &&
-           (!m->is_link || (now.changed.tv_sec == m->changed.tv_sec &&
-                            now.changed.tv_nsec == m->changed.tv_nsec));
+           (!m->is_link || now.changed_ns == m->changed_ns);
 }
 
 static void add_name(findings *f, const char *path) {

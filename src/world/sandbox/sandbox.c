@@ -205,7 +205,7 @@ static void show_python(path_list *l, const char *python, const char *home) {
     char real[PATH_MAX], cfg[PATH_MAX + 16];
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
-    char *slash = strrchr(python, '/');
+    const char *slash = strrchr(python, '/');
     if (!slash || slash == python) return;
     pdl_str bin = {python, (size_t)(slash - python)};
     size_t up = pdl_str_rfind(bin, PDL_STR("/"));
@@ -403,12 +403,9 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
          * security modules let only bubblewrap make namespaces. */
     if (!m.namespaces && !native_only) pdl_machine_probe(&m, without, true);
     s->spec.backend = m.bwrap ? BACKEND_BWRAP : BACKEND_NATIVE;
-    const char *missing = !m.seccomp    ? "the kernel has no seccomp"
-                          : !m.landlock ? "the kernel has no Landlock, or it is not enabled (lsm=)"
-                                        : NULL;
-    if (missing)
+    if (m.lacks)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0}, "this machine cannot confine code: %s",
-                           missing);
+                           m.lacks);
     char both[sizeof m.why_namespaces + sizeof m.why_bwrap + 8];
     bool is_same = native_only || strcmp(m.why_bwrap, m.why_namespaces) == 0;
     snprintf(both, sizeof both, "%s%s%s", m.why_namespaces, is_same ? "" : ", and ",

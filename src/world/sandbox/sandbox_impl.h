@@ -5,11 +5,14 @@
  *   planted.c          start files that are new after a run
  *   sandbox.c          profile and machine -> the instructions of the helper
  *   deputy.c           actions of the engine for confined code, or in folders that it may write
+ *   net_items.c        the items of `net:`
+ *   end.c              messages of the ends that are not the command's
+ *   variables.c        the environment of the command, passed through the helper
+ *
+ * in linux/:
  *   probe.c            the abilities of the machine
  *   confine.c          the helper: outside, waits, answers signals, limits processes
  *   processes.c        the processes of a sandbox
- *   end.c              ends that are not the command's
- *   variables.c        the environment of the command, passed through the helper
  *   namespaces.c       namespaces and mounts with direct system calls
  *   bwrap.c            namespaces and mounts by bubblewrap
  *   restrict.c         the helper: limits, Landlock, seccomp, then the command
@@ -18,13 +21,15 @@
  *   pair.c             messages between the processes of the helper
  *   proxy.c            the network of a profile with `net:`
  *
+ * in darwin/:
+ *   seatbelt.c         the abilities of macOS, and the helper, by sandbox-exec
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_SANDBOX_SANDBOX_IMPL_H
 #define PDL_SANDBOX_SANDBOX_IMPL_H
 
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/vec.h"
 #include "sandbox/sandbox.h"
@@ -93,7 +98,7 @@ typedef struct start_mark {
     ino_t ino;
     /* a link cannot be mounted over, and another one may get its number */
     bool is_link;
-    struct timespec changed; /* time of the change of a link */
+    int64_t changed_ns; /* time of the change of a link */
 } start_mark;
 
 struct pdl_sandbox {
@@ -113,11 +118,12 @@ struct pdl_sandbox {
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
-/* probe.c. The ABIs that guard truncate(), and signals. */
+/* The platform's file. The ABIs of Landlock that guard truncate(), and signals. */
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 };
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
-    int landlock; /* ABI; 0 when there is none */
+    int landlock;         /* ABI; 0 when there is none */
+    const char *lacks; /* what it takes to confine at all and is not there; NULL: nothing */
     char why_namespaces[160], why_bwrap[240];
 } sandbox_machine;
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
@@ -131,7 +137,7 @@ extern const sandbox_weakness pdl_weaknesses[];
 extern const size_t pdl_n_weaknesses;
 bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 
-/* end.c. Returns the signal by which the helper ends. */
+/* The platform's file. Returns the signal by which the helper ends. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
 /* variables.c. Makes the environment of this process that of the command. */
 void pdl_unwrap_env(void);
@@ -147,7 +153,10 @@ bool pdl_native_root(const sandbox_spec *s, const char **what);
 /* restrict.c. Drops rights. *calls: descriptor on which the monitor answers calls, or -1. Returns
  * false with errno and *what on failure. */
 bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
-/* proxy.c. Returns true when one of the items of `net:` names this host and port (0: the item has
+/* net_items.c. Splits HOST or HOST:PORT; an address of version 6 is in brackets. port 0: any. */
+enum { PDL_NET_MOST_HOST = 256 };
+void pdl_net_split(const char *item, char *host, int *port);
+/* Returns true when one of the items of `net:` names this host and port (0: the item has
  * none). */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* true for a host, with or without a port, and for a domain */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/os.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -116,8 +117,7 @@ bool pdl_batch_bytes_unchanged(const bytes *b, pdl_err *err) {
     struct stat now;
     if (!b->regular || fstat(b->fd, &now) != 0) return true;
     bool same = now.st_size == b->opened.st_size &&
-                now.st_mtim.tv_sec == b->opened.st_mtim.tv_sec &&
-                now.st_mtim.tv_nsec == b->opened.st_mtim.tv_nsec;
+                pdl_os_modified_ns(&now) == pdl_os_modified_ns(&b->opened);
     if (same) return true;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0},
                 "%s was changed while it was read: some rows may be from before and some from "

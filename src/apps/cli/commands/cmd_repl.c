@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/termsafe.h"
 #include "cli/cli.h"
 #include "cli/repl.h"
@@ -40,7 +41,7 @@ static void on_interrupt(int sig) {
 }
 
 static bool open_wake(void) {
-    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0) return true;
+    if (pdl_os_pipe(wake, true)) return true;
     pdl_cli_note("pdl: no pipe can be opened: %s", strerror(errno));
     return false;
 }

@@ -13,6 +13,7 @@
 
 #include "api/find.h"
 #include "api/session.h"
+#include "base/os.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
 #include "cli/run_again.h"
@@ -257,7 +258,7 @@ static void remove_opener(shower *s) {
  * errno, or 0 when it was started. */
 static int run_browser(const char *program, const char *file) {
     int why = 0, report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return errno;
+    if (!pdl_os_pipe(report, false)) return errno;
     pid_t child = fork();
     if (child == 0) {
         if (setsid() < 0 || fork() != 0) _exit(0);

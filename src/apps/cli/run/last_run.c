@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/os.h"
 #include "cli/cli.h"
 #include "io/file.h"
 #include "journal/journal.h"
@@ -33,7 +34,7 @@ typedef struct newest_run {
 static int64_t changed_at(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) return 0;
-    return (int64_t)st.st_mtim.tv_sec * SECOND + st.st_mtim.tv_nsec;
+    return pdl_os_modified_ns(&st);
 }
 
 /* Returns true when a name that was given in a folder means the program. folder.p NULL: the folder

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/termsafe.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
@@ -59,12 +59,12 @@ enum { PART = 2048 };
 static bool is_ready(term *t, size_t n) {
     enum { LOOK_MS = 20 };
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
-    if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout)))
+    if (!t->may_block || (!t->tty && pdl_os_pending(stdout) + n < pdl_os_buffer_size(stdout)))
         return true; /* the bytes stay in the buffer */
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (!*pdl_cli_signal_received()) continue;
         t->interrupted = true;
-        __fpurge(stdout); /* exit would wait for the reader */
+        pdl_os_purge(stdout); /* exit would wait for the reader */
         return false;
     }
     return true;
@@ -157,7 +157,7 @@ void pdl_cli_term_end_line(term *t) {
 
 void pdl_cli_term_flush(term *t) {
     if (t->holds && !t->writing) return;
-    if (!__fpending(stdout)) return; /* most turns of a run print nothing */
+    if (!pdl_os_pending(stdout)) return; /* most turns of a run print nothing */
     if (t->broken || t->error || t->interrupted || !is_ready(t, SIZE_MAX / 2)) return;
     check(t, fflush(stdout) == 0);
 }

@@ -12,6 +12,7 @@
 #include "value/json_read.h"
 #include "value/json_write.h"
 
+#include "base/os.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -74,7 +75,7 @@ static int64_t trace_beside(pdl_str program, pdl_buf *path) {
     struct stat st;
     pdl_buf_putf(path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(program, 0, program.n - 4)));
     if (stat(pdl_buf_z(path), &st) != 0 || !S_ISREG(st.st_mode)) return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return pdl_os_modified_ns(&st);
 }
 
 bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out) {

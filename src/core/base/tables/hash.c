@@ -6,10 +6,10 @@
 #include "base/hash.h"
 
 #include <stdatomic.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/os.h"
 
 #include "base/banned.h"
 
@@ -23,7 +23,7 @@ static _Atomic uint64_t drawn;
 
 PDL_COLD static uint64_t draw_seed(void) {
     uint64_t fresh = 0, s = 0;
-    if (getrandom(&fresh, sizeof fresh, GRND_NONBLOCK) != (ssize_t)sizeof fresh)
+    if (!pdl_os_random(&fresh, sizeof fresh, false))
         fresh = (uint64_t)time(NULL) * MIX_A ^ (uint64_t)(uintptr_t)&drawn;
     fresh |= 1;
     /* Two threads may draw at once; the first to store wins. */
@@ -96,7 +96,9 @@ static const uint32_t round_constants[64] = {
 static uint32_t rotr(uint32_t x, int k) { return x >> k | x << (32 - k); }
 
 static uint32_t choose(uint32_t e, uint32_t f, uint32_t g) { return (e & f) ^ (~e & g); }
-static uint32_t major(uint32_t a, uint32_t b, uint32_t c) { return (a & b) ^ (a & c) ^ (b & c); }
+static uint32_t most_of(uint32_t a, uint32_t b, uint32_t c) {
+    return (a & b) ^ (a & c) ^ (b & c);
+}
 
 static void schedule(const unsigned char block[64], uint32_t w[64]) {
     for (size_t i = 0; i < 16; i++)
@@ -120,7 +122,7 @@ static void compress(uint32_t state[8], const unsigned char block[64]) {
         uint32_t t = (h) + (rotr((e), 6) ^ rotr((e), 11) ^ rotr((e), 25)) +                        \
                      choose((e), (f), (g)) + round_constants[i] + w[i];                            \
         (d) += t;                                                                                  \
-        (h) = t + (rotr((a), 2) ^ rotr((a), 13) ^ rotr((a), 22)) + major((a), (b), (c));           \
+        (h) = t + (rotr((a), 2) ^ rotr((a), 13) ^ rotr((a), 22)) + most_of((a), (b), (c));         \
     } while (0)
     for (size_t i = 0; i < 64; i += 8) {
         ROUND(a, b, c, d, e, f, g, h, i);

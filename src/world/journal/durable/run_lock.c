@@ -20,32 +20,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "sqlite/db_files.h"
 
 #include "base/banned.h"
 
 enum { PAUSE_MS = 5, MOST_PAUSES = 1000 };
 
-/* Returns true when a process has ended, also for a zombie, which has released everything. */
-static bool has_ended(long pid) {
-    char path[40], line[256], *at;
-    if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
-    if (f) fclose(f);
-    line[n] = 0;
-    at = strrchr(line, ')'); /* after the name of the program, which may hold any character */
-    return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
-}
-
 /* --- the owner -------------------------------------------------------------------------------- */
 
 static void put_boot(pdl_buf *out) {
-    char text[64] = "";
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (f && fgets(text, sizeof text, f)) text[strcspn(text, "\n")] = 0;
-    if (f) fclose(f);
+    char text[64];
+    pdl_os_boot_name(text, sizeof text);
     pdl_buf_put(out, pdl_str_of(text));
 }
 
@@ -73,26 +59,11 @@ bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     return ok;
 }
 
-/* Returns the process that has a lock on the file with this number, as the kernel lists it; 0 when
- * it is unknown. The row of an owner is written after the lock was taken. */
-static long holder_of(unsigned long long inode) {
-    char line[256];
-    FILE *f = fopen("/proc/locks", "re");
-    long found = 0;
-    while (f && !found && fgets(line, sizeof line, f)) {
-        long pid = 0;
-        unsigned long long i = 0;
-        bool is_flock = sscanf(line, "%*s FLOCK %*s %*s %ld %*x:%*x:%llu", &pid, &i) == 2;
-        if (is_flock && pid > 0 && i == inode) found = pid;
-    }
-    if (f) fclose(f);
-    return found;
-}
-
+/* The row of an owner is written after the lock was taken. */
 static long holder(pdl_str path) {
     struct stat st;
     char *name = pdl_str_dup(path);
-    long pid = stat(name, &st) == 0 ? holder_of((unsigned long long)st.st_ino) : 0;
+    long pid = stat(name, &st) == 0 ? (long)pdl_os_lock_holder(st.st_ino) : 0;
     pdl_free(name);
     return pid;
 }
@@ -108,7 +79,7 @@ bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s) {
                    pdl_store_get(s, "owner", &owner, &ignored) &&
                    sscanf(pdl_buf_z(&row), "%llu", &inode) == 1 &&
                    sscanf(pdl_buf_z(&owner), "%ld", &pid) == 1 &&
-                   inode != (unsigned long long)st.st_ino && holder_of(inode) == pid;
+                   inode != (unsigned long long)st.st_ino && (long)pdl_os_lock_holder(inode) == pid;
     pdl_free(name);
     pdl_buf_fini(&row);
     pdl_buf_fini(&owner);
@@ -147,7 +118,8 @@ bool pdl_lock_owner_is_gone(pdl_store *s) {
     bool ok = pdl_store_get(s, "owner", &row, &ignored);
     int n = ok ? sscanf(pdl_buf_z(&row), "%ld %*s %*s %127s", &pid, host) : 0;
     bool elsewhere = n == 2 && uname(&here) == 0 && strcmp(host, here.nodename) != 0;
-    bool gone = ok && (!row.len || (n >= 1 && pid > 0 && !elsewhere && has_ended(pid)));
+    bool gone =
+        ok && (!row.len || (n >= 1 && pid > 0 && !elsewhere && pdl_os_has_ended((pid_t)pid)));
     pdl_err_fini(&ignored);
     pdl_buf_fini(&row);
     return gone;
@@ -180,7 +152,7 @@ static pdl_store *peek(pdl_str path) {
 /* Returns true when a child that was about to start has the lock (see the head of this file). */
 static bool will_be_free(pdl_str path) {
     long pid = holder(path);
-    if (pid) return has_ended(pid);
+    if (pid) return pdl_os_has_ended((pid_t)pid);
     pdl_store *s = peek(path);
     bool gone = s && pdl_lock_owner_is_gone(s);
     pdl_store_close(s, false);

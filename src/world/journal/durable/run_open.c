@@ -4,12 +4,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/os.h"
 #include "base/plain.h"
 #include "base/version.h"
 #include "journal/durable/durable_impl.h"
@@ -160,7 +160,7 @@ pdl_durable *pdl_durable_new(pdl_durable_use use, bool full) {
 
 static bool make_salt(pdl_durable *d, pdl_err *err) {
     unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+    if (!pdl_os_random(bytes, sizeof bytes, true))
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++) snprintf(d->file.salt + 2 * i, 3, "%02x", bytes[i]);
     return pdl_store_put(d->file.store, "salt", pdl_str_of(d->file.salt), err);

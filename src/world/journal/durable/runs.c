@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/os.h"
 #include "journal/run_lock.h"
 #include "journal/store.h"
 #include "sqlite/db_files.h"
@@ -93,7 +93,7 @@ void pdl_runs_make_id(char out[40]) {
     time_t now = time(NULL);
     char when[24] = "run";
     if (gmtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
-    (void)!getrandom(chance, sizeof chance, 0);
+    if (!pdl_os_random(chance, sizeof chance, true)) memset(chance, 0, sizeof chance);
     snprintf(out, 40, "%s-%02x%02x%02x", when, chance[0], chance[1], chance[2]);
 }
 
@@ -251,7 +251,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
 }
 
 static int64_t changed_ns(const struct stat *st) {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    return pdl_os_modified_ns(st);
 }
 
 static void put_row(sql *q, pdl_str name, const struct stat *st, const pdl_durable_summary *s) {
@@ -287,7 +287,7 @@ static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str 
     *x = (indexed){.s = {.state = pdl_lock_is_held(path) ? PDL_RUN_RUNNING : PDL_RUN_KILLED,
                          .id = keep(l->arena, PDL_STR("")),
                          .file = keep(l->arena, PDL_STR("?"))}};
-    x->s.started = (double)st->st_mtim.tv_sec;
+    x->s.started = (double)st->st_mtime;
     return x;
 }
 
@@ -324,7 +324,7 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
         } else if (l->use->unreadable) {
             l->use->unreadable(l->use->user, pdl_buf_str(&path), err.msg);
         }
-        if (x && x->s.started <= 0) x->s.started = (double)st.st_mtim.tv_sec;
+        if (x && x->s.started <= 0) x->s.started = (double)st.st_mtime;
         pdl_err_fini(&err);
     }
     if (there && x) {

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/bisect.h"
+#include "base/os.h"
 #include "journal/durable/store_impl.h"
 #include "sqlite/db_files.h"
 #include "sqlite/seal.h"
@@ -134,34 +134,16 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Returns true on a network file system, where a log that is shared through memory does not
- * work. */
-static bool is_far(const char *path, const char **what) {
-    static const struct {
-        uint32_t magic;
-        const char *name;
-    } far[] = {{0x6969, "NFS"},     {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB2"},
-               {0x517B, "SMB"},     {0x01021997, "9P"},    {0x00C36400, "Ceph"},
-               {0x5346414F, "AFS"}, {0x0BD00BD0, "Lustre"}};
-    struct statfs st;
-    if (statfs(path, &st) != 0) return false;
-    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
-        *what = far[i].name;
-        if ((uint32_t)st.f_type == far[i].magic) return true;
-    }
-    return false;
-}
-
 /* The length of the log, in pages, before it is copied into the file and written again from its
  * beginning. Overwriting costs a sync less than growing, so it is short: four megabytes. */
 #define MOST_PAGES "1000"
 
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
-    const char *what = "";
-    bool far = is_far(pdl_sql_path(s->q).p, &what);
+    /* there a log that is shared through memory does not work */
+    const char *far = pdl_os_network_files(pdl_sql_path(s->q).p);
     if (far && note)
         pdl_buf_putf(note, "%.*s is on a network file system (%s): the journal is slower there",
-                     PDL_FMT(pdl_sql_path(s->q)), what);
+                     PDL_FMT(pdl_sql_path(s->q)), far);
     s->level = 1;
     s->next_level = s->full ? 2 : 1;
     return pdl_sql_exec(s->q,

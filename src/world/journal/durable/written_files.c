@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "journal/durable/durable_impl.h"
 
 #include "base/banned.h"
@@ -17,7 +18,7 @@ static pdl_str path_of(const pdl_effect *e) {
 }
 
 static int64_t changed_ns(const struct stat *st) {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    return pdl_os_modified_ns(st);
 }
 
 struct known_file {

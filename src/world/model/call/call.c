@@ -26,6 +26,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/os.h"
 #include "io/clock.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
@@ -235,7 +236,7 @@ static pdl_str bucket_of(const pdl_call *c) {
     char hex[65];
     pdl_hash_hex(key, hex);
     k->limited_by = c->route.provider;
-    if (k->limited_key.p) explicit_bzero(k->limited_key.p, k->limited_key.cap);
+    if (k->limited_key.p) pdl_os_wipe(k->limited_key.p, k->limited_key.cap);
     put(&k->limited_host, host);
     put(&k->limited_key, key);
     pdl_buf_clear(&k->bucket);

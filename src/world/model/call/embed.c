@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "model/wire/parts.h"
 #include "value/json_write.h"
 
@@ -62,7 +63,7 @@ static void hash_settings(pdl_embedding *m) {
         !pdl_json_write(params, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &err))
         pdl_err_fini(&err);
     pdl_hash_hex(pdl_buf_str(&text), m->settings);
-    if (text.p) explicit_bzero(text.p, text.cap);
+    if (text.p) pdl_os_wipe(text.p, text.cap);
     pdl_buf_fini(&text);
 }
 

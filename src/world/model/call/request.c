@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/os.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
@@ -272,7 +273,7 @@ void pdl_call_reset(pdl_call *c) {
     c->is_named = false;
     pdl_buf_fini(&c->token_url);
     pdl_buf_fini(&c->token_id);
-    if (c->token_request.p) explicit_bzero(c->token_request.p, c->token_request.cap);
+    if (c->token_request.p) pdl_os_wipe(c->token_request.p, c->token_request.cap);
     pdl_buf_fini(&c->token_request);
     pdl_route_fini(&c->route);
 }

@@ -13,6 +13,7 @@
  */
 #include "model/call/token.h"
 
+#include "base/os.h"
 #include "io/clock.h"
 #include "value/json_read.h"
 
@@ -36,7 +37,7 @@ static pdl_access_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
 }
 
 static void wipe(pdl_buf *b) {
-    if (b->p) explicit_bzero(b->p, b->cap);
+    if (b->p) pdl_os_wipe(b->p, b->cap);
     pdl_buf_fini(b);
 }
 

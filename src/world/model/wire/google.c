@@ -7,6 +7,7 @@
 #include "model/wire/google.h"
 
 #include "base/base64.h"
+#include "base/os.h"
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/rsa.h"
@@ -39,7 +40,7 @@ static bool read_path(const char *path, pdl_val *out, pdl_err *err) {
     bool ok = pdl_file_read(path, &text, err);
     if (!ok) err->kind = PDL_E_config;
     ok = ok && read_json(pdl_buf_str(&text), path, out, err);
-    if (text.p) explicit_bzero(text.p, text.cap);
+    if (text.p) pdl_os_wipe(text.p, text.cap);
     pdl_buf_fini(&text);
     return ok;
 }

@@ -5,6 +5,8 @@
  */
 #include "model/wire/headers.h"
 
+#include "base/os.h"
+
 #include "base/banned.h"
 
 void pdl_headers_add(pdl_headers *h, const char *fmt, ...) {
@@ -93,7 +95,7 @@ bool pdl_headers_check(const pdl_headers *h, pdl_err *err) {
 
 void pdl_headers_fini(pdl_headers *h) {
     for (size_t i = 0; i < h->n; i++) {
-        explicit_bzero(h->p[i], strlen(h->p[i]));
+        pdl_os_wipe(h->p[i], strlen(h->p[i]));
         pdl_free(h->p[i]);
     }
     pdl_vec_fini(h);

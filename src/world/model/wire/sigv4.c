@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/os.h"
 #include "model/wire/headers.h"
 
 #include "base/banned.h"
@@ -34,8 +35,8 @@ static void hmac(pdl_str key, pdl_str data, unsigned char out[DIGEST]) {
     pdl_sha256_add(&h, (pdl_str){(const char *)pad, BLOCK});
     pdl_sha256_add(&h, (pdl_str){(const char *)inner, DIGEST});
     pdl_sha256_done(&h, out);
-    explicit_bzero(pad, sizeof pad);
-    explicit_bzero(inner, sizeof inner);
+    pdl_os_wipe(pad, sizeof pad);
+    pdl_os_wipe(inner, sizeof inner);
 }
 
 static void put_hash(pdl_str bytes, pdl_buf *out) {
@@ -76,7 +77,7 @@ static void derive_key(const pdl_sigv4 *s, unsigned char key[DIGEST]) {
     hmac(as_text, s->region, key);
     hmac(as_text, s->service, key);
     hmac(as_text, PDL_STR("aws4_request"), key);
-    explicit_bzero(first.p, first.cap);
+    pdl_os_wipe(first.p, first.cap);
     pdl_buf_fini(&first);
 }
 
@@ -100,7 +101,7 @@ void pdl_sigv4_write(const pdl_sigv4 *s, pdl_buf *out) {
         pdl_buf_putc(out, digits[signature[i] >> 4]);
         pdl_buf_putc(out, digits[signature[i] & 15]);
     }
-    explicit_bzero(key, sizeof key);
+    pdl_os_wipe(key, sizeof key);
     pdl_buf_fini(&canonical);
     pdl_buf_fini(&text);
 }

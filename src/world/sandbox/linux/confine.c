@@ -32,6 +32,18 @@
 
 #include "base/banned.h"
 
+/* The ends are numbered down from the last signal, since the C libraries use the first ones. */
+int pdl_sandbox_signal_of(pdl_sandbox_end end) {
+    return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
+}
+
+pdl_sandbox_end pdl_sandbox_end_of(int signal) {
+    int below = SIGRTMAX - signal;
+    return signal && below >= 0 && below <= PDL_SANDBOX_SETUP - PDL_SANDBOX_BUSY
+               ? (pdl_sandbox_end)(PDL_SANDBOX_SETUP - below)
+               : PDL_SANDBOX_ENDED;
+}
+
 /* Reports why there is no sandbox, by errno. Returns the signal to end by: a resource that the
  * machine lacks at this moment is worth another try, other reasons are not. */
 static int complain(const char *what) {

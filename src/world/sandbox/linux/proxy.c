@@ -29,7 +29,6 @@
 
 enum {
     MOST_HEAD = 16384,
-    MOST_HOST = 256,
     MOST_OPEN = 64,
     HEAD_SECONDS = 30, /* an idle connection would occupy the place of another */
     IDLE_MS = 300000,
@@ -47,59 +46,7 @@ int pdl_proxy_listen(int *port) {
     return fd;
 }
 
-/* --- granted hosts ---------------------------------------------------------------------------- */
-
-/* Returns the port, 0 without one, or -1 for text that is not a port. */
-static int port_of(const char *text) {
-    char *end;
-    long n = strtol(text, &end, 10);
-    return !*text ? 0 : *end || text[0] < '0' || text[0] > '9' || n < 1 || n > 65535 ? -1 : (int)n;
-}
-
-/* Splits HOST or HOST:PORT; an address of version 6 is in brackets. port 0: any. */
-static void split(const char *item, char *host, int *port) {
-    const char *colon = strrchr(item, ':'), *bracket = strchr(item, ']');
-    bool has_port = colon && (bracket ? colon > bracket : strchr(item, ':') == colon);
-    size_t n = has_port ? (size_t)(colon - item) : strlen(item);
-    if (item[0] == '[' && bracket) {
-        item++;
-        n = (size_t)(bracket - item);
-    }
-    if (n >= MOST_HOST) n = MOST_HOST - 1;
-    memcpy(host, item, n);
-    host[n] = 0;
-    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot is the root of the same name */
-    *port = has_port ? port_of(colon + 1) : 0;
-}
-
-static bool host_fits(const char *pattern, const char *host) {
-    if (pattern[0] == '*' && pattern[1] == '.') {
-        size_t n = strlen(pattern) - 1, k = strlen(host);
-        return k > n && strcasecmp(host + k - n, pattern + 1) == 0;
-    }
-    return strcasecmp(pattern, host) == 0;
-}
-
-bool pdl_net_grants(const path_list *net, const char *host, int port) {
-    for (size_t i = 0; i < net->n; i++) {
-        char pattern[MOST_HOST];
-        int only;
-        split(net->p[i], pattern, &only);
-        if (host_fits(pattern, host) && (!only || only == port)) return true;
-    }
-    return false;
-}
-
-bool pdl_net_is_item(const char *item) {
-    char host[MOST_HOST];
-    int port;
-    split(item, host, &port);
-    const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
-    /* a name that ends in a digit is an address, which has no domain */
-    if (!*name || (name != host && strchr("0123456789", name[strlen(name) - 1]))) return false;
-    return port >= 0 && strlen(item) < MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
-           (item[0] == '[' || !strchr(name, ':') || inet_pton(AF_INET6, name, (char[16]){0}) == 1);
-}
+/* --- addresses that a domain does not grant --------------------------------------------------- */
 
 static bool is_private4(uint32_t a) {
     return a >> 24 == 10 || a >> 24 == 127 || a >> 24 == 0 || a >> 20 == 0xac1 ||
@@ -307,7 +254,7 @@ static bool forward(int out, const http_request *r, pdl_str place, pdl_str path)
 static void serve_http(int fd, char first, const path_list *net) {
     static char head[MOST_HEAD];
     static const char scheme[] = "http://";
-    char host[MOST_HOST], place[MOST_HOST + 8];
+    char host[PDL_NET_MOST_HOST], place[PDL_NET_MOST_HOST + 8];
     http_request r;
     head[0] = first;
     size_t n = read_head(fd, head, 1);
@@ -331,7 +278,7 @@ static void serve_http(int fd, char first, const path_list *net) {
     memcpy(place, rest.p, k);
     place[k] = 0;
     int port = 0;
-    split(place, host, &port);
+    pdl_net_split(place, host, &port);
     if (!port) port = tunnel ? 443 : 80;
     int out = connect_to(net, host, port);
     if (out < 0) {
@@ -349,7 +296,7 @@ static void serve_http(int fd, char first, const path_list *net) {
 
 static void serve_socks(int fd, const path_list *net) {
     unsigned char b[300], port[2];
-    char host[MOST_HOST];
+    char host[PDL_NET_MOST_HOST];
     if (!get_all(fd, b, 1) || !get_all(fd, b + 1, b[0])) return;
     put_all(fd, "\x05\x00", 2);
     if (!get_all(fd, b, 4) || b[0] != 5 || b[1] != 1) return;

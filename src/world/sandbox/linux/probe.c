@@ -131,6 +131,9 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
     *m = (sandbox_machine){0};
     m->seccomp = !has_word(without, "seccomp") && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     m->landlock = ask_landlock(without);
+    m->lacks = !m->seccomp    ? "the kernel has no seccomp"
+               : !m->landlock ? "the kernel has no Landlock, or it is not enabled (lsm=)"
+                              : NULL;
     bool no_users = has_word(without, "userns");
     if (has_word(without, "bwrap"))
         snprintf(m->why_bwrap, sizeof m->why_bwrap,
@@ -165,7 +168,7 @@ bool pdl_weakness_holds(size_t i, const sandbox_machine *m) {
 }
 
 static const char *strength_of(const sandbox_machine *m, const char *helper) {
-    bool locks = m->landlock && m->seccomp && helper;
+    bool locks = !m->lacks && helper;
     return locks && m->namespaces ? "full" : locks ? "process" : "none";
 }
 

@@ -23,12 +23,13 @@
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
+/* The type of what is int or an enumeration; prlimit takes either. */
 static bool limit(int what, int64_t n) {
     struct rlimit now;
     rlim_t want = (rlim_t)n;
-    if (getrlimit((__rlimit_resource_t)what, &now) != 0) return false;
+    if (syscall(SYS_prlimit64, 0, what, NULL, &now) != 0) return false;
     if (now.rlim_max != RLIM_INFINITY && now.rlim_max < want) want = now.rlim_max;
-    return setrlimit((__rlimit_resource_t)what, &(struct rlimit){want, want}) == 0;
+    return syscall(SYS_prlimit64, 0, what, &(struct rlimit){want, want}, NULL) == 0;
 }
 
 static bool set_limits(const sandbox_spec *s) {

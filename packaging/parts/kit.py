@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where what is compiled once lies, and the compiler for other systems: for everything below packaging/ that cross-compiles.
+
+All of it is in one folder outside of the tree, so that a new clone and a second worktree have it: PDL_PARTS, else libpdl in the folder of
+caches. `tools/` is a Python environment with what tools.txt names; `TARGET/` has the libraries for a target, which third-party builds.
+"""
+import fcntl
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ABSENT = 77  # exit status where something cannot be fetched
+GLIBC = "2.28"
+
+
+def place():
+    named = os.environ.get("PDL_PARTS")
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(named or os.path.join(caches, "libpdl")).resolve()
+
+
+def of_tools(folder):
+    return next(iter(folder.glob("lib/python*/site-packages/ziglang/zig")), None)
+
+
+def zig_that_is_there():
+    """-> the path of zig's program, or None: the one that was fetched, or that of a Python on PATH."""
+    found = of_tools(place() / "tools")
+    if found:
+        return str(found)
+    for python in (sys.executable, "python3"):
+        try:
+            said = subprocess.run([python, "-c", "import ziglang, os; print(os.path.dirname(ziglang.__file__))"], capture_output=True, text=True,
+                                  check=False)
+        except OSError:
+            continue
+        if said.returncode == 0:
+            return os.path.join(said.stdout.strip(), "zig")
+    return None
+
+
+class alone:
+    """Two builds at the same time would write the same files: the second one waits."""
+
+    def __enter__(self):
+        place().mkdir(parents=True, exist_ok=True)
+        self.file = open(place() / ".lock", "w", encoding="utf-8")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        self.file.close()
+
+
+def tools():
+    """A Python environment with the compiler and auditwheel, fetched on first use. -> its folder"""
+    folder, wanted = place() / "tools", (HERE / "tools.txt").read_bytes()
+    stamp = folder / "tools.txt"
+    if not stamp.is_file() or stamp.read_bytes() != wanted:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        if subprocess.run([folder / "bin" / "pip", "install", "-q", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r",
+                           HERE / "tools.txt"], check=False).returncode:
+            print("what packaging/parts/tools.txt names cannot be fetched", file=sys.stderr)
+            sys.exit(ABSENT)
+        stamp.write_bytes(wanted)
+    return folder
+
+
+def libraries(target):
+    """Builds the libraries for a target where they are missing. -> (their folder, the compiler for it)"""
+    folder = tools()
+    family = target.split(".")[0]
+    os.environ.update(PDL_ZIG=str(of_tools(folder)), PDL_TARGET=target, ZIG_GLOBAL_CACHE_DIR=str(place() / "zig"),
+                      ZIG_LOCAL_CACHE_DIR=str(place() / "zig"))
+    third = place() / target
+    status = subprocess.run([sys.executable, HERE / "third-party", third, HERE / "compiler", family], check=False).returncode
+    if status:
+        sys.exit(status)
+    return third, HERE / "compiler"

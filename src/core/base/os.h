@@ -1,0 +1,101 @@
+/* os.h -- what operating systems do differently, one function for each difference.
+ *
+ * Everything else is written once, with POSIX and libuv. A platform is one file that implements
+ * this header (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in
+ * world/sandbox; the build takes those of its host by their names. Nothing outside of them asks
+ * which platform it is: tools/check-platforms refuses such a question.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BASE_OS_H
+#define PDL_BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/alloc.h"
+
+/* Fills out with random bytes that cannot be guessed. may_wait: until the system has collected
+ * enough, early after its start; otherwise that is a failure. */
+PDL_MUST bool pdl_os_random(void *out, size_t n, bool may_wait);
+/* Clears memory that held a secret; a compiler may not leave this out. */
+void pdl_os_wipe(void *p, size_t n);
+
+/* --- memory and processes --- */
+
+/* Returns the bytes that all processes together may still take; UINT64_MAX: unknown. */
+uint64_t pdl_os_memory_left(void);
+/* Lets the allocator keep large blocks that are freed. A conversation that grows is copied into a
+ * request at every turn: blocks of some megabytes serve the next turn, instead of being returned to
+ * the system and requested again page by page (half of the time of a long agent loop). */
+void pdl_os_keep_large_blocks(void);
+/* Limits the address space of a child. Returns false where the system has no such limit. */
+bool pdl_os_limit_memory(pid_t child, uint64_t bytes);
+/* Returns true when a process is gone, or is a zombie, which has released everything. */
+bool pdl_os_has_ended(pid_t process);
+/* Writes a name of this start of the machine, without blanks; empty when it has none. */
+void pdl_os_boot_name(char *out, size_t size);
+/* Writes the path of the program that runs. Returns its length, 0 when it is unknown or longer. */
+size_t pdl_os_self(char *out, size_t size);
+
+/* --- files --- */
+
+/* The times of the last change of a file's content, and of its entry, in nanoseconds. */
+int64_t pdl_os_modified_ns(const struct stat *st);
+int64_t pdl_os_changed_ns(const struct stat *st);
+/* Returns the time as the clock shows it that stamps files. */
+int64_t pdl_os_file_clock_ns(void);
+/* Writes the content of a file to the disk. Returns false with errno. */
+PDL_MUST bool pdl_os_sync(int fd);
+/* Opens a new file that has no name yet, in a folder. Returns -1 where there are none, or where
+ * pdl_os_name could not name it later. */
+int pdl_os_open_nameless(const char *folder, mode_t mode);
+PDL_MUST bool pdl_os_name(int fd, const char *path);
+/* The flag of open() for a file that is only to be found, without a right to read it. */
+extern const int pdl_os_only_found;
+/* Opens a path that has no links. Returns -1 with errno. */
+int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
+/* Opens a path below the folder dir, which no link in it may leave. Returns -1 with errno. */
+int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode);
+/* Returns the kind of a network file system on which the path lies, or NULL. */
+const char *pdl_os_network_files(const char *path);
+/* Returns the process that has an flock on the file with this number; 0: unknown. */
+pid_t pdl_os_lock_holder(uint64_t inode);
+
+/* --- streams, pipes, sockets --- */
+
+/* Bytes that wait in the buffer of a stream, the size of that buffer; discarding them. */
+size_t pdl_os_pending(FILE *f);
+size_t pdl_os_buffer_size(FILE *f);
+void pdl_os_purge(FILE *f);
+/* Opens a pipe that is not inherited. Returns false with errno. */
+PDL_MUST bool pdl_os_pipe(int ends[2], bool nonblocking);
+/* Returns the bytes that a pipe holds. */
+int pdl_os_pipe_size(int fd);
+/* Opens a socket that is not inherited. Returns -1 with errno. */
+int pdl_os_socket(int family, int type, int protocol, bool nonblocking);
+/* Accepts a connection: not inherited, nonblocking. Returns -1 with errno. */
+int pdl_os_accept(int listener);
+/* Returns true when the other side has closed the connection or its half of it. */
+bool pdl_os_is_left(int socket);
+
+/* --- one descriptor for many sockets, which is readable when one of them is ready --- */
+
+enum { PDL_OS_READ = 1, PDL_OS_WRITE = 2, PDL_OS_FAILED = 4 };
+typedef struct pdl_os_ready {
+    void *what;
+    unsigned events;
+} pdl_os_ready;
+/* Returns -1 with errno. It is closed with close(). */
+int pdl_os_poller(void);
+/* Waits for other events of a socket than before (0: for none). Returns false with errno. */
+bool pdl_os_poller_set(int poller, int fd, unsigned before, unsigned events, void *what);
+/* Takes sockets that are ready now. Returns their number. */
+int pdl_os_poller_take(int poller, pdl_os_ready *out, int most);
+
+#endif
