@@ -96,6 +96,9 @@ check-assertions: debug ## unit tests where assertions are on, without sanitizer
 check-prose: ## doors of rooms explain themselves, comments are sentences, lines have one width; ARGS=--write lowers tools/offenders.txt
 	@$(PY) tools/check-prose $(ARGS)
 
+check-sentences: ## no sentence of a page for users is too long; ARGS=--write lowers tools/offenders.txt
+	@$(PY) tools/check-sentences $(ARGS)
+
 check-spec: ## citations of the specification lead to a section; ARGS=--cases counts the cases of each section
 	@$(PY) tools/check-spec $(ARGS)
 

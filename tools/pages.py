@@ -57,6 +57,37 @@ def installed(path):
     return None
 
 
+
+MARK = re.compile(r"\s*(?:[-*]|\d+\.) ")
+
+
+def blocks(text):
+    """[(line, words)] of the paragraphs, items of lists and cells of tables; without code that is a block."""
+    out, now, start = [], [], 1
+    text = re.sub(r"<!--.*?-->", "", without_code(without_nav(text)), flags=re.S)
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        ends = not line.strip() or line.startswith(("#", "|", "![")) or MARK.match(line)
+        if now and ends:
+            out.append((start, " ".join(now)))
+            now = []
+        if line.startswith("|"):
+            out += [(number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line.strip("| "))]
+        elif line.strip() and not line.startswith(("#", "![")) and (now or not line.startswith("    ")):
+            start = start if now else number
+            now.append(MARK.sub("", line, count=1).strip())
+    return out
+
+
+def sentences(text):
+    """[(line, number of words, sentence)]; inline code is one word, a link has the words of its text."""
+    out = []
+    for line, words in blocks(text):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "`code`", words))
+        for sentence in re.split(r"(?<=[.!?])[)\"']*\s+(?=[A-Z`(\"*])", plain):
+            out.append((line, sum(bool(re.search(r"\w", w)) for w in sentence.split()), sentence))
+    return out
+
+
 # The manual, in reading order: the parts, and the pages of each, below docs/. A page is here once, or `tools/manual-pages` fails.
 PARTS = [
     ("Learn", ["manual/getting-started", "manual/tutorial", "manual/guide", "manual/guide-control", "manual/guide-data"]),

@@ -52,8 +52,8 @@ class Offenders:
         for (name, rule), n in sorted(counts.items()):
             if n:
                 rows[name].append("%s=%d" % (rule, n))
-        LIST.write_text("# SPDX-License-Identifier: Apache-2.0\n# What tools/check-prose and tools/check-names find today, by file and rule (a file of src by its base name). Counts only become smaller:\n"
-                        "# `tools/check-prose --write` and `tools/check-names build --write` lower them. The line of a file that gets another name is renamed by hand.\n"
+        LIST.write_text("# SPDX-License-Identifier: Apache-2.0\n# What tools/check-prose, tools/check-sentences and tools/check-names find today, by file and rule (a file of src by its base name). Counts only become smaller:\n"
+                        "# `tools/check-prose --write`, `tools/check-sentences --write` and `tools/check-names build --write` lower them. The line of a file that gets another name is renamed by hand.\n"
                         + "".join("%s %s\n" % (name, " ".join(r)) for name, r in rows.items()), "utf-8")
 
     def judge(self, argv):

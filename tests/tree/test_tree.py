@@ -28,7 +28,7 @@ def run(*argv):
     return text
 
 
-@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-spec", "check-platforms", "check-version"])
+@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-sentences", "check-spec", "check-platforms", "check-version"])
 def test_sources(name):
     run(sys.executable, "tools/" + name)
 
