@@ -66,8 +66,25 @@ static int run_command(const arguments *a) {
     return a->command->run(a);
 }
 
+/* Returns the arguments of `pdl optimize ...` when the command was called as pdl-optimize, the name
+ * of the reference's command; else argv. */
+static char **named_arguments(int *argc, char **argv, bool *renamed) {
+    static char word[] = "optimize";
+    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL,
+               *name = slash ? slash + 1 : argv[0];
+    *renamed = name && strcmp(name, "pdl-optimize") == 0;
+    if (!*renamed) return argv;
+    char **more = PDL_NEW_N(char *, (size_t)*argc + 2); /* used for the life of the process */
+    more[0] = argv[0];
+    more[1] = word;
+    for (int i = 1; i < *argc; i++) more[i + 1] = argv[i];
+    ++*argc;
+    return more;
+}
+
 int main(int argc, char **argv) {
     arguments a;
+    bool renamed;
     const char *word;
     char *message = NULL;
     hold_descriptors();
@@ -82,9 +99,11 @@ int main(int argc, char **argv) {
         return pdl_sandbox_confine(argc - 2, argv + 2, false);
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, true);
+    argv = named_arguments(&argc, argv, &renamed);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
               pdl_cli_find_program(&a, word, &message) &&
               pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
+    a.is_reference = renamed;
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)
                                    : run_command(&a);

@@ -138,6 +138,10 @@ typedef enum {
     OPT_candidates,
     OPT_method,
     OPT_experiments,
+    OPT_config,
+    OPT_init,
+    OPT_yield_output,
+    OPT_no_yield_output,
     OPT_show_machine,
     OPT_net,
     OPT_repl_model,
@@ -182,6 +186,7 @@ typedef struct arguments {
     PDL_VEC(pdl_str) policies; /* values of --policy */
     PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
     PDL_VEC(char *) owned;     /* texts that members point to */
+    bool is_reference;         /* called by the name of a command of the reference */
 } arguments;
 
 typedef struct command {
@@ -216,35 +221,6 @@ static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL
 
 void pdl_cli_help_write(const command *c, pdl_buf *out);
 
-int pdl_cli_cmd_run(const arguments *a);
-int pdl_cli_cmd_check(const arguments *a);
-int pdl_cli_cmd_dump(const arguments *a);
-int pdl_cli_cmd_fmt(const arguments *a);
-int pdl_cli_cmd_explain(const arguments *a);
-int pdl_cli_cmd_cache(const arguments *a);
-int pdl_cli_cmd_resume(const arguments *a);
-int pdl_cli_cmd_runs(const arguments *a);
-int pdl_cli_cmd_answer(const arguments *a);
-int pdl_cli_cmd_trace(const arguments *a);
-int pdl_cli_cmd_policy(const arguments *a);
-int pdl_cli_cmd_sandbox(const arguments *a);
-int pdl_cli_cmd_serve(const arguments *a);
-int pdl_cli_cmd_view(const arguments *a);
-int pdl_cli_cmd_new(const arguments *a);
-int pdl_cli_cmd_batch(const arguments *a);
-int pdl_cli_cmd_doctor(const arguments *a);
-int pdl_cli_cmd_test(const arguments *a);
-int pdl_cli_cmd_eval(const arguments *a);
-int pdl_cli_cmd_optimize(const arguments *a);
-int pdl_cli_cmd_repl(const arguments *a);
-int pdl_cli_cmd_mock(const arguments *a);
-int pdl_cli_cmd_lsp(const arguments *a);
-int pdl_cli_cmd_dap(const arguments *a);
-int pdl_cli_cmd_schema(const arguments *a);
-int pdl_cli_cmd_builtins(const arguments *a);
-int pdl_cli_cmd_help(const arguments *a);
-int pdl_cli_cmd_version(const arguments *a);
-int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */
-int pdl_cli_cmd_complete(const arguments *a);
+#include "cli/commands.h"
 
 #endif

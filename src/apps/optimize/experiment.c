@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "io/file.h"
+#include "optimize/configuration.h"
 #include "optimize/search.h"
 #include "value/json_write.h"
-#include "yaml/yaml.h"
 
 #include "base/banned.h"
 
@@ -42,7 +42,8 @@ static bool make_folder(opt_search *z, pdl_err *err) {
     bool ok = pdl_file_mkdir(parent, err);
     for (int i = 1; ok && i < TRIES; i++) {
         pdl_buf id = PDL_BUF, path = PDL_BUF;
-        pdl_buf_putf(&id, "%.*s-%s", PDL_FMT(name), when);
+        pdl_str prefix = z->o->reference ? z->o->reference->prefix : (pdl_str){0};
+        pdl_buf_putf(&id, "%.*s%.*s-%s", PDL_FMT(prefix), PDL_FMT(name), when);
         if (i > 1) pdl_buf_putf(&id, "-%d", i);
         pdl_buf_putf(&path, "%s/%s", parent, pdl_buf_z(&id));
         z->id = pdl_buf_take(&id);
@@ -57,38 +58,6 @@ static bool make_folder(opt_search *z, pdl_err *err) {
     }
     pdl_free(parent);
     return ok;
-}
-
-/* --- the configuration ------------------------------------------------------------------------ */
-
-static pdl_val with_text(pdl_val d, const char *key, pdl_str s) {
-    return s.n ? pdl_dict_putz(d, key, pdl_text(s)) : d;
-}
-
-static pdl_val texts_of(const pdl_str *p, size_t n) {
-    pdl_val list = pdl_list_new(n);
-    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, pdl_text(p[i]));
-    return list;
-}
-
-void pdl_search_put_config(const pdl_optimize_options *o, pdl_buf *out) {
-    pdl_err ignored = {0};
-    pdl_val d = pdl_dict_putz(pdl_dict_new(16), "program", pdl_text(o->program));
-    d = pdl_dict_putz(d, "data", pdl_text(o->data.name));
-    d = with_text(d, "expect", o->expect);
-    d = with_text(d, "judge", o->judge);
-    if (!o->judge.n) d = with_text(d, "metric", o->metric);
-    if (pdl_is_dict(o->space) && pdl_dict_len(o->space))
-        d = pdl_dict_putz(d, "vary", pdl_keep(o->space));
-    if (o->n_tuned) d = pdl_dict_putz(d, "tune", texts_of(o->tuned, o->n_tuned));
-    if (o->n_required) d = pdl_dict_putz(d, "require", texts_of(o->required, o->n_required));
-    d = with_text(d, "candidates", o->candidates);
-    d = with_text(d, "method", o->method);
-    d = pdl_dict_putz(d, "seed", pdl_int((int64_t)o->seed));
-    if (pdl_is_dict(o->variables) && pdl_dict_len(o->variables))
-        d = pdl_dict_putz(d, "variables", pdl_keep(o->variables));
-    if (!pdl_yaml_write(d, out, &ignored)) pdl_err_fini(&ignored);
-    pdl_drop(d);
 }
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -119,7 +88,10 @@ static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *e
 bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
     pdl_buf config = PDL_BUF;
     if (!make_folder(z, err)) return false;
-    pdl_search_put_config(z->o, &config);
+    if (z->o->config_text.n)
+        pdl_buf_put(&config, z->o->config_text);
+    else
+        pdl_optimize_put_config(z->o, &config);
     char *scores = path_in(z, "scores.jsonl");
     bool ok = write_file(z, "config.yaml", pdl_buf_str(&config), err) &&
               write_candidates(z, pdl_null(), err);

@@ -142,6 +142,15 @@ bool pdl_literal_find_def(const pdl_ytree *t, pdl_str name, bool *there, opt_lit
                        PDL_FMT(name));
 }
 
+void pdl_literal_find_node(const pdl_ytree *t, pdl_str name, bool *there, opt_literal *out) {
+    pdl_ytree_id defs = under(t, resolved(t, t->root), "defs"),
+                 at = defs == PDL_YTREE_NONE || node_of(t, defs)->kind != PDL_YTREE_MAP
+                          ? PDL_YTREE_NONE
+                          : pdl_ytree_find(t, defs, name);
+    *there = at != PDL_YTREE_NONE;
+    *out = (opt_literal){.node = at, .is_block = true};
+}
+
 /* Reads the text of a node as if it were a whole document. */
 pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l) {
     const pdl_ytree_node *n = node_of(t, l->node);

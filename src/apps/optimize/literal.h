@@ -25,6 +25,8 @@ PDL_MUST bool pdl_literal_find(const pdl_ytree *t, pdl_str place, opt_literal *o
  * Error: usage, when its definition is no literal. */
 PDL_MUST bool pdl_literal_find_def(const pdl_ytree *t, pdl_str name, bool *there, opt_literal *out,
                                    pdl_err *err);
+/* Finds the definition of a variable in `defs`, whatever it is. */
+void pdl_literal_find_node(const pdl_ytree *t, pdl_str name, bool *there, opt_literal *out);
 /* Returns the value that is written there; owned. */
 pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l);
 

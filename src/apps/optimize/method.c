@@ -7,11 +7,13 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/handles.h"
-#include "io/file.h"
+#include "io/clock.h"
 #include "optimize/search.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
+
+enum { FIRST_ROWS = 10 }; /* a method begins with so many */
 
 typedef struct opt_method {
     opt_search *z;
@@ -132,6 +134,13 @@ static void on_worse(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
+/* is_late(): the time for rounds is over. */
+static void on_late(void *user, pdl_request *r) {
+    const opt_search *z = ((method *)user)->z;
+    double most = z->o->reference ? z->o->reference->seconds : 0;
+    answer(r, pdl_bool(most > 0 && (double)(pdl_clock_ns() - z->begun_ns) / 1e9 > most));
+}
+
 /* --- the program ------------------------------------------------------------------------------ */
 
 static pdl_val with_function(pdl_val d, method *m, const char *name, pdl_handler_fn *fn) {
@@ -144,9 +153,16 @@ static pdl_val with_function(pdl_val d, method *m, const char *name, pdl_handler
 static pdl_val engine_of(method *m) {
     const opt_search *z = m->z;
     pdl_val all = pdl_list_new(z->candidates.n);
-    for (size_t i = 0; i < z->candidates.n; i++) all = pdl_list_push(all, pdl_int((int64_t)i));
-    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "candidates", all);
+    const pdl_optimize_reference *r = z->o->reference;
+    /* Where the reference describes the search, the program as it was takes no part. */
+    for (size_t i = r ? 1 : 0; i < z->candidates.n; i++)
+        all = pdl_list_push(all, pdl_int((int64_t)i));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "candidates", all);
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)z->part[OPT_VALIDATION].n));
+    d = pdl_dict_putz(d, "first", pdl_int(r ? (int64_t)r->first_rows : FIRST_ROWS));
+    d = pdl_dict_putz(d, "growth", r ? pdl_float(pdl_search_growth(z)) : pdl_int(2));
+    d = pdl_dict_putz(d, "rounds", r && r->rounds ? pdl_int((int64_t)r->rounds) : pdl_null());
+    d = with_function(d, m, "is_late", on_late);
     d = with_function(d, m, "evaluate", on_evaluate);
     return with_function(d, m, "certainly_worse", on_worse);
 }

@@ -87,7 +87,7 @@ static bool test(opt_search *z, size_t winner, pdl_err *err) {
     PDL_VEC(opt_pair) pairs = {0};
     for (size_t i = 0; i < z->part[OPT_TEST].n; i++) {
         size_t row = z->part[OPT_TEST].p[i];
-        *pdl_vec_push(&pairs) = (opt_pair){0, row};
+        if (!z->o->reference) *pdl_vec_push(&pairs) = (opt_pair){0, row};
         if (winner) *pdl_vec_push(&pairs) = (opt_pair){winner, row};
     }
     bool spent = z->spent;
@@ -97,6 +97,22 @@ static bool test(opt_search *z, size_t winner, pdl_err *err) {
     bool ok = pdl_search_evaluate(z, pairs.p, pairs.n, err);
     z->spent = z->spent || spent;
     pdl_vec_fini(&pairs);
+    return ok;
+}
+
+/* Writes a value for a variable into `defs`, in the place of the one that is there. */
+static bool define_one(const pdl_ytree *t, pdl_str name, pdl_vref v, bool *done, pdl_buf *out,
+                       pdl_err *err) {
+    opt_edit e = {.value = pdl_absent()};
+    pdl_buf text = PDL_BUF;
+    pdl_literal_find_node(t, name, done, &e.literal);
+    if (!*done) return pdl_literal_define(t, name, v, done, out, err);
+    bool ok = !pdl_is_str(v) || pdl_literal_encode((pdl_str){0}, pdl_str_get(v), &text, err);
+    pdl_val written = pdl_is_str(v) ? pdl_text(pdl_buf_str(&text)) : pdl_keep(v);
+    e.value = written;
+    ok = ok && pdl_literal_replace(t, &e, 1, out, err);
+    pdl_drop(written);
+    pdl_buf_fini(&text);
     return ok;
 }
 
@@ -115,8 +131,7 @@ static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl
         bool done = false;
         pdl_source *src;
         ok = pdl_yaml_source(arena, z->o->program, pdl_buf_str(text), &src, err) &&
-             pdl_literal_define(pdl_ytree_read(arena, src), pdl_str_of(p->name), v, &done, &next,
-                                err);
+             define_one(pdl_ytree_read(arena, src), pdl_str_of(p->name), v, &done, &next, err);
         if (ok && done) {
             pdl_buf_clear(text);
             pdl_buf_put(text, pdl_buf_str(&next));
@@ -134,7 +149,7 @@ static bool put_kept(const opt_search *z, pdl_val *result, pdl_buf *out, pdl_err
     pdl_vref verdict = pdl_dict_getz(*result, "verdict"), winner = pdl_dict_getz(*result, "winner");
     size_t number = (size_t)pdl_int_of(pdl_dict_getz(winner, "candidate"));
     const opt_candidate *c = &z->candidates.p[number];
-    bool better = pdl_text_is(pdl_dict_getz(verdict, "is"), "better");
+    bool better = z->o->reference || pdl_text_is(pdl_dict_getz(verdict, "is"), "better");
     if (!better) {
         pdl_buf_put(out, pdl_buf_str(&z->text));
         return true;

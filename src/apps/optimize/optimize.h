@@ -45,9 +45,14 @@ typedef struct pdl_optimize_options {
     pdl_str output;      /* file of the program that was found */
     pdl_str experiments; /* folder of the records of searches */
     bool dry_run, diff;  /* nothing is asked; the program is shown and not written */
+    /* a search that the reference's configuration describes; NULL: it is another one */
+    const struct pdl_optimize_reference *reference;
+    pdl_str config_text; /* the configuration that is kept with it; empty: it is made */
     uint32_t jobs;
     pdl_session_options session; /* its members are used as those of pdl_eval_options */
     const double *budget;        /* candidates and the judge share it; NULL: none */
+    void (*answered)(void *user, pdl_str text); /* gets each answer of a candidate; may be NULL */
+    void (*note)(void *user, const char *text); /* messages for the user; may be NULL */
     void (*tick)(void *user, const pdl_optimize_progress *p);
     uint32_t tick_ms;
     void *user;

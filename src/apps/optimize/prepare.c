@@ -13,14 +13,14 @@
 #include "base/banned.h"
 
 /* The metrics of the pattern library, for many answers at once: the library is read once. */
-static const char metric_program[] =
-    "defs:\n"
-    "  eval: {import: lib/eval}\n"
-    "for: {item: \"${ items }\"}\n"
-    "repeat:\n"
-    "  data: \"${ eval.fits(metric, '', eval.text_of(item.said.answer if item.said is mapping and "
-    "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"
-    "join: {as: array}\n";
+#define METRIC_PROGRAM                                                                             \
+    "defs:\n"                                                                                      \
+    "  eval: {import: lib/eval}\n"                                                                 \
+    "for: {item: \"${ items }\"}\n"                                                                \
+    "repeat:\n"                                                                                    \
+    "  data: \"${ eval.fits(metric, '', eval.text_of(item.said.answer if item.said is mapping and "\
+    "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"                   \
+    "join: {as: array}\n"
 
 /* The variables that a judge gets, under names of columns that no output has itself. */
 static const pdl_batch_map judged[] = {
@@ -98,7 +98,8 @@ static bool load_candidate(opt_search *z, size_t i, pdl_err *err) {
 }
 
 static bool load_all(opt_search *z, pdl_err *err) {
-    if (!check_one(z, &z->candidates.p[0], err)) return false;
+    /* The reference checks nothing before, and its variables may be set by the program. */
+    if (!z->o->reference && !check_one(z, &z->candidates.p[0], err)) return false;
     for (size_t i = 1; i < z->candidates.n; i++)
         if (!load_candidate(z, i, err)) return in_candidate(i, err);
     return true;
@@ -139,6 +140,7 @@ static bool check_judge(const opt_search *z, pdl_err *err) {
 static bool open_judge(opt_search *z, pdl_err *err) {
     bool own = z->o->judge.n, loads;
     pdl_str file = own ? z->o->judge : PDL_STR("metric.pdl");
+    pdl_buf built_in = PDL_BUF;
     pdl_session_options so = options_for(z, file);
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     char *path = pdl_str_dup(file);
@@ -147,12 +149,16 @@ static bool open_judge(opt_search *z, pdl_err *err) {
     ok = ok && pdl_session_new(&so, &z->judges, err);
     if (ok) {
         z->judge = pdl_program_new();
-        pdl_program_load(z->judge, file, own ? pdl_buf_str(&text) : pdl_str_of(metric_program),
-                         &loads);
+        if (z->o->reference)
+            pdl_search_put_scorer(z, &built_in);
+        else
+            PDL_PUT(&built_in, METRIC_PROGRAM);
+        pdl_program_load(z->judge, file, pdl_buf_str(own ? &text : &built_in), &loads);
         ok = loads || pdl_program_refuse(z->judge, err);
     }
     ok = ok && (!own || check_judge(z, err));
     pdl_buf_fini(&text);
+    pdl_buf_fini(&built_in);
     return ok;
 }
 
@@ -316,10 +322,11 @@ static bool explain_pair(const opt_search *z, const opt_candidate *c, size_t row
 bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err) {
     enum { LOOKED_AT = 20 };
     size_t n = z->part[OPT_VALIDATION].n < LOOKED_AT ? z->part[OPT_VALIDATION].n : LOOKED_AT;
+    size_t first = z->o->reference != NULL;
     *out = (opt_estimate){0};
     for (size_t i = 0; i < n; i++) /* each row is explained with another candidate */
-        if (!explain_pair(z, &z->candidates.p[i % z->candidates.n], z->part[OPT_VALIDATION].p[i],
-                          out, err))
+        if (!explain_pair(z, &z->candidates.p[first + i % (z->candidates.n - first)],
+                          z->part[OPT_VALIDATION].p[i], out, err))
             return false;
     out->calls /= (double)n;
     out->prompt_tokens /= (double)n;

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "base/num.h"
 #include "io/clock.h"
 #include "optimize/search.h"
 #include "value/int.h"
@@ -40,12 +41,12 @@ typedef struct opt_asking {
 
 bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row) {
     const float *s = z->candidates.p[candidate].scores;
-    return s && s[row] > (OPT_UNKNOWN + OPT_FAILED) / 2;
+    return s && (isnan(s[row]) || !isinf(s[row]));
 }
 
 double pdl_search_score(const opt_search *z, size_t candidate, size_t row) {
     float s = z->candidates.p[candidate].scores[row];
-    return s < 0 ? 0 : (double)s;
+    return isnan(s) ? 0 : (double)s;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -113,6 +114,8 @@ static void end_answer(void *user, size_t i, const opt_end *how) {
         return;
     }
     x->result = plain(how->result);
+    if (a->z->o->answered && pdl_is_str(x->result))
+        a->z->o->answered(a->z->o->user, pdl_str_get(x->result));
     if (pdl_is_absent(x->result))
         x->error = pdl_str_dup(PDL_STR("the result cannot be written as JSON"));
 }
@@ -155,10 +158,19 @@ static void no_score(asking *a, answer *x, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
+/* The scores of the reference's form are any numbers, also as texts. */
+static double free_score_of(pdl_vref v) {
+    double d;
+    if (pdl_is_bool(v)) return pdl_bool_of(v);
+    if (pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT)) return pdl_num_to_double(v);
+    return pdl_is_str(v) && pdl_num_read_double(pdl_str_trim(pdl_str_get(v)), &d) ? d : NAN;
+}
+
 static void take_score(asking *a, answer *x, pdl_vref v) {
     pdl_str feedback = {0};
-    double d = score_of(v, &feedback);
-    if (d < 0) {
+    bool is_free = a->z->o->reference != NULL;
+    double d = is_free ? free_score_of(v) : score_of(v, &feedback);
+    if (is_free ? !isfinite(d) : d < 0) {
         no_score(a, x, v);
         return;
     }
@@ -260,7 +272,7 @@ static bool judge_answers(asking *a, void (*tick)(void *user), bool *spent, pdl_
     judging j = {.a = a, .of = PDL_NEW_N(answer *, a->n + 1)};
     for (size_t k = 0; k < a->n; k++)
         if (to_judge(&a->answers[k])) j.of[a->judged++] = &a->answers[k];
-    bool own = z->o->judge.n, ok = true;
+    bool own = z->o->judge.n || z->o->reference, ok = true;
     opt_pool p = pool_of(z, z->judges, z->o->judge, tick);
     opt_series s = {.n = own          ? a->judged
                          : a->judged ? 1
@@ -290,8 +302,9 @@ static bool any_judged(const asking *a, pdl_err *err) {
     size_t row = 0;
     for (size_t k = 0; k < a->n && !x; k++)
         if (a->answers[k].error == a->fault) row = a->answers[k].of.row;
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s, row %zu: no answer could be judged: %s",
-                PDL_FMT(a->z->o->data.name), row + 1, a->fault);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s, row %llu: no answer could be judged: %s",
+                PDL_FMT(a->z->o->data.name), (unsigned long long)a->z->rows.p[row].number,
+                a->fault);
     return false;
 }
 
@@ -305,7 +318,7 @@ static bool write_line(opt_search *z, const answer *x, pdl_err *err) {
     pdl_val row = pdl_keep(z->rows.p[x->of.row].columns);
     row = pdl_dict_putz(row, "program", pdl_text(z->o->program));
     row = pdl_dict_putz(row, "candidate", pdl_int((int64_t)x->of.candidate));
-    row = pdl_dict_putz(row, "row", pdl_int((int64_t)x->of.row + 1));
+    row = pdl_dict_putz(row, "row", pdl_int((int64_t)z->rows.p[x->of.row].number));
     row = pdl_dict_putz(row, "part",
                         pdl_textz(pdl_search_part_name(z->rows.p[x->of.row].part)));
     row = pdl_dict_putz(row, "result",
@@ -326,11 +339,11 @@ static bool write_line(opt_search *z, const answer *x, pdl_err *err) {
     return ok;
 }
 
-static void note_first(opt_candidate *c, const answer *x) {
+static void note_first(opt_candidate *c, uint64_t number, const answer *x) {
     pdl_buf b = PDL_BUF;
     c->failed++;
     if (c->first_error) return;
-    pdl_buf_putf(&b, "row %zu: %s", x->of.row + 1, x->error);
+    pdl_buf_putf(&b, "row %llu: %s", (unsigned long long)number, x->error);
     if (x->place) pdl_buf_putf(&b, ", at %s", x->place);
     c->first_error = pdl_buf_take(&b);
 }
@@ -349,7 +362,7 @@ static bool keep_scores(asking *a, pdl_err *err) {
         c->scores[x->of.row] = x->error ? OPT_FAILED : (float)x->score;
         c->evaluated++;
         z->evaluations++;
-        if (x->error) note_first(c, x);
+        if (x->error) note_first(c, z->rows.p[x->of.row].number, x);
         if (ok && z->scores) ok = write_line(z, x, err);
     }
     return ok;

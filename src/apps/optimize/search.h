@@ -9,10 +9,12 @@
 #ifndef PDL_OPTIMIZE_SEARCH_H
 #define PDL_OPTIMIZE_SEARCH_H
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/vec.h"
 #include "effect/budget.h"
+#include "optimize/configuration.h"
 #include "optimize/literal.h"
 #include "optimize/optimize.h"
 #include "optimize/run_pool.h"
@@ -23,6 +25,7 @@ const char *pdl_search_part_name(opt_part p);
 typedef struct opt_row {
     pdl_val columns; /* all of them; owned */
     opt_part part;
+    uint64_t number; /* in its file, from 1 */
 } opt_row;
 
 /* Something that varies. */
@@ -34,9 +37,10 @@ typedef struct opt_place {
     bool is_tuned; /* its texts keep the words of --require */
 } opt_place;
 
-/* A score that is not known yet, and that of an answer that failed. */
-#define OPT_UNKNOWN (-2.0F)
-#define OPT_FAILED  (-1.0F)
+/* A score that is not known yet, and that of an answer that failed. Scores of the reference's form
+ * may be any other number. */
+#define OPT_UNKNOWN (-INFINITY)
+#define OPT_FAILED  NAN
 
 typedef struct opt_candidate {
     pdl_val values;       /* dict from names of places; other places are as they were; owned */
@@ -78,7 +82,18 @@ typedef struct opt_search {
     uint64_t begun_ns, ticked_ns;
 } opt_search;
 
-/* split.c. Reads the table and splits it. Errors: usage, io. */
+/* reference_form.c. What is different in a search that the reference describes: three files of
+ * rows, and candidates with demonstrations. Errors: usage. */
+PDL_MUST bool pdl_search_read_sets(opt_search *z, pdl_err *err);
+PDL_MUST bool pdl_search_draw_as_reference(opt_search *z, pdl_err *err);
+/* Appends the program that scores an answer by the user's `score`. */
+void pdl_search_put_scorer(const opt_search *z, pdl_buf *out);
+/* Returns the factor by which the rows of a round grow. */
+double pdl_search_growth(const opt_search *z);
+
+/* split.c. Puts numbers into a random order. */
+void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed);
+/* Reads the table and splits it. Errors: usage, io. */
 PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
 /* Returns the row without the right answer and without the name of its part; owned. */
 pdl_val pdl_search_question(const opt_search *z, size_t row);
@@ -141,9 +156,7 @@ PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain
 
 /* Returns true when the method is the name of a file, not a word. */
 bool pdl_search_method_is_file(pdl_str name);
-/* experiment.c. Appends the configuration of a search as YAML. */
-void pdl_search_put_config(const pdl_optimize_options *o, pdl_buf *out);
-/* Makes the folder of the search. Errors: io. */
+/* experiment.c. Makes the folder of the search. Errors: io. */
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 

@@ -74,9 +74,10 @@ static void put_standings(pdl_vref r, pdl_buf *out) {
 static void put_test(pdl_vref r, pdl_buf *out) {
     static const char *const keys[] = {"before", "winner"},
                              *const names[] = {"as it was", "winner"};
+    bool compared = pdl_is_dict(pdl_dict_getz(r, "before"));
     bool differs = number(pdl_dict_getz(r, "winner"), "candidate") > 0;
     PDL_PUT(out, "| program | score | 95 % interval | rows |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < 1 + (size_t)differs; i++) {
+    for (size_t i = compared ? 0 : 1; i < 1 + (size_t)differs; i++) {
         pdl_buf_putf(out, "| %s |", names[i]);
         put_score(pdl_dict_getz(pdl_dict_getz(r, keys[i]), "test"), out);
         PDL_PUT(out, "|\n");
@@ -84,7 +85,8 @@ static void put_test(pdl_vref r, pdl_buf *out) {
 }
 
 static void put_errors(pdl_vref r, pdl_buf *out) {
-    pdl_str why = text(pdl_dict_getz(r, "before"), "first_error");
+    pdl_vref before = pdl_dict_getz(r, "before");
+    pdl_str why = pdl_is_dict(before) ? text(before, "first_error") : (pdl_str){0};
     if (!why.n) why = text(pdl_dict_getz(r, "winner"), "first_error");
     if (why.n) pdl_buf_putf(out, "\nAnswers that failed count as wrong; %.*s\n", PDL_FMT(why));
 }
@@ -145,11 +147,12 @@ void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
     put_standings(r, out);
     if (pdl_bool_of(pdl_dict_getz(r, "certain")))
         PDL_PUT(out, "\nAll others are certainly worse than the winner on rows like these.\n");
-    PDL_PUT(out, "\n## Test\n\n");
-    put_test(r, out);
+    bool tested = number(pdl_dict_getz(r, "rows"), "test") > 0;
+    if (tested) PDL_PUT(out, "\n## Test\n\n");
+    if (tested) put_test(r, out);
     put_errors(r, out);
     PDL_PUT(out, "\n");
-    put_verdict(r, out);
+    if (pdl_is_dict(pdl_dict_getz(r, "verdict"))) put_verdict(r, out);
     pdl_vref left = pdl_dict_getz(r, "not_written");
     if (pdl_is_dict(left)) {
         PDL_PUT(out, "\nThe program has no defs, so that these values have to be given to it: ");

@@ -17,6 +17,9 @@ static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
+/* Returns true for a score that says right or wrong. */
+static bool is_whole_score(double s) { return (s >= 0 && s <= 0) || (s >= 1 && s <= 1); }
+
 static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part) {
     size_t one[] = {candidate}, n = pdl_search_common(z, one, 1, part), failed = 0;
     double mean, low, high;
@@ -25,8 +28,8 @@ static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part)
     pdl_search_interval(z, candidate, part, n, &low, &high);
     for (size_t i = 0; i < n; i++) {
         float score = z->candidates.p[candidate].scores[z->part[part].p[i]];
-        failed += score < 0;
-        binary = binary && (score <= 0 || score >= 1);
+        failed += isnan(score) != 0;
+        binary = binary && (isnan(score) || is_whole_score(score));
     }
     /* The rows for the test are asked once, whatever they say. */
     if (part == OPT_TEST && binary) pdl_eval_wilson(mean, (double)n, &low, &high);
@@ -64,7 +67,7 @@ static pairs compare(const opt_search *z, size_t winner) {
         p.d[i] = a - b;
         p.up += a > b;
         p.down += a < b;
-        p.binary = p.binary && (a <= 0 || a >= 1) && (b <= 0 || b >= 1);
+        p.binary = p.binary && is_whole_score(a) && is_whole_score(b);
     }
     return p;
 }
@@ -142,7 +145,7 @@ static int by_ranking(const void *a, const void *b) {
 }
 
 static pdl_val standings(const opt_search *z) {
-    size_t n = z->candidates.n;
+    size_t n = z->candidates.n, first = z->o->reference != NULL;
     ranking *s = PDL_NEW_N(ranking, n);
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++) {
@@ -151,7 +154,9 @@ static pdl_val standings(const opt_search *z) {
         (void)pdl_search_mean(z, i, OPT_VALIDATION, s[i].rows, &s[i].score);
     }
     qsort(s, n, sizeof *s, by_ranking);
-    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, candidate_result(z, s[i].candidate));
+    for (size_t i = 0; i < n; i++)
+        if (s[i].candidate >= first)
+            list = pdl_list_push(list, candidate_result(z, s[i].candidate));
     pdl_free(s);
     return list;
 }
@@ -168,16 +173,17 @@ pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
                       z->combinations && z->combinations <= INT64_MAX
                           ? pdl_int((int64_t)z->combinations)
                           : pdl_null());
-    d = pdl_dict_putz(d, "candidates", pdl_int((int64_t)z->candidates.n));
+    d = pdl_dict_putz(d, "candidates",
+                      pdl_int((int64_t)z->candidates.n - (z->o->reference != NULL)));
     d = pdl_dict_putz(d, "evaluations", pdl_int((int64_t)z->evaluations));
     d = pdl_dict_putz(d, "calls", pdl_int(z->calls));
     d = pdl_dict_putz(d, "tokens", pdl_int(z->tokens));
     d = pdl_dict_putz(d, "cost", z->cost > 0 ? pdl_float(z->cost) : pdl_null());
     d = pdl_dict_putz(d, "seconds", pdl_float((double)(pdl_clock_ns() - z->begun_ns) / 1e9));
     d = pdl_dict_putz(d, "budget_spent", pdl_bool(z->spent));
-    d = pdl_dict_putz(d, "before", candidate_result(z, 0));
+    d = pdl_dict_putz(d, "before", o->reference ? pdl_null() : candidate_result(z, 0));
     d = pdl_dict_putz(d, "winner", candidate_result(z, winner));
     d = pdl_dict_putz(d, "certain", pdl_bool(certain && winner));
-    d = pdl_dict_putz(d, "verdict", verdict_of(z, winner));
+    d = pdl_dict_putz(d, "verdict", o->reference ? pdl_null() : verdict_of(z, winner));
     return pdl_dict_putz(d, "standings", standings(z));
 }

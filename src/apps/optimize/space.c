@@ -379,6 +379,7 @@ static bool read_candidates(opt_search *z, const inputs *in, pdl_err *err) {
 
 bool pdl_search_make_candidates(opt_search *z, pdl_err *err) {
     inputs in = {0};
+    if (z->o->reference) return pdl_search_draw_as_reference(z, err);
     find_inputs(z, &in);
     if (!find_given(z, &in, err)) return false;
     if (z->o->candidates.n) return read_candidates(z, &in, err);

@@ -30,8 +30,12 @@ pdl_vref pdl_search_right(const opt_search *z, size_t row) {
 }
 
 static bool is_hidden(const opt_search *z, pdl_str column) {
-    return (z->has_splits && pdl_str_is(column, split_column)) ||
-           (z->o->expect.n && pdl_str_eq(column, z->o->expect));
+    pdl_vref shown = z->o->reference ? z->o->reference->instance_columns : pdl_absent();
+    bool is_shown = !z->o->reference;
+    for (size_t i = 0; pdl_is_list(shown) && i < pdl_list_len(shown); i++)
+        is_shown = is_shown || pdl_str_eq(column, pdl_str_get(pdl_list_at(shown, i)));
+    return !is_shown || (z->has_splits && pdl_str_is(column, split_column)) ||
+           (!z->o->reference && z->o->expect.n && pdl_str_eq(column, z->o->expect));
 }
 
 pdl_val pdl_search_question(const opt_search *z, size_t row) {
@@ -124,7 +128,7 @@ static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_er
     if (!has_column(z, r, row, err) || !has_answer(z, r, row, err) ||
         !read_part(z, r, row, &part, err))
         return false;
-    *pdl_vec_push(&z->rows) = (opt_row){pdl_keep(row->columns), part};
+    *pdl_vec_push(&z->rows) = (opt_row){pdl_keep(row->columns), part, row->number};
     return true;
 }
 
@@ -180,7 +184,7 @@ static bool are_disjoint(const opt_search *z, pdl_err *err) {
     return ok;
 }
 
-static void shuffle(size_t *p, size_t n, uint64_t seed) {
+void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed) {
     pdl_rand r;
     pdl_rand_seed(&r, seed);
     for (size_t i = n; i > 1; i--) {
@@ -199,7 +203,7 @@ static void split_at_random(opt_search *z) {
         *pdl_vec_push(&like) = first;
         if (first == i) *pdl_vec_push(&firsts) = i;
     }
-    shuffle(firsts.p, firsts.n, z->o->seed);
+    pdl_search_shuffle(firsts.p, firsts.n, z->o->seed);
     size_t train = (firsts.n * shares[OPT_TRAIN] + 50) / 100,
            validation = (firsts.n * shares[OPT_VALIDATION] + 50) / 100;
     for (size_t i = 0; i < firsts.n; i++)
@@ -233,6 +237,7 @@ static bool none_is_empty(const opt_search *z, pdl_err *err) {
 }
 
 bool pdl_search_read_rows(opt_search *z, pdl_err *err) {
+    if (z->o->reference) return pdl_search_read_sets(z, err);
     if (!pdl_rows_each(&z->o->data, z->o->types, 0, take_row, z, err)) return false;
     if (!z->rows.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s has no rows",
@@ -241,6 +246,7 @@ bool pdl_search_read_rows(opt_search *z, pdl_err *err) {
     if (!z->has_splits) split_at_random(z);
     for (size_t i = 0; i < z->rows.n; i++) *pdl_vec_push(&z->part[z->rows.p[i].part]) = i;
     /* Verdicts that hold at any moment need a random order. */
-    for (size_t i = 0; i < OPT_PARTS; i++) shuffle(z->part[i].p, z->part[i].n, z->o->seed + i + 1);
+    for (size_t i = 0; i < OPT_PARTS; i++)
+        pdl_search_shuffle(z->part[i].p, z->part[i].n, z->o->seed + i + 1);
     return none_is_empty(z, err);
 }

@@ -26,7 +26,7 @@ void pdl_search_interval(const opt_search *z, size_t candidate, opt_part part, s
                          double *low, double *high) {
     double *d = PDL_NEW_N(double, n + 1);
     for (size_t i = 0; i < n; i++)
-        d[i] = 2 * pdl_search_score(z, candidate, z->part[part].p[i]) - 1;
+        d[i] = fmin(1, fmax(-1, 2 * pdl_search_score(z, candidate, z->part[part].p[i]) - 1));
     pdl_eval_verdict_interval(d, n, low, high);
     *low = (*low + 1) / 2;
     *high = (*high + 1) / 2;
@@ -49,8 +49,8 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
     for (size_t i = 0; i < n; i++) {
         size_t row = z->part[OPT_VALIDATION].p[i];
-        pdl_eval_bet_take(&b, pdl_search_score(z, candidate, row) -
-                                  pdl_search_score(z, than, row));
+        double d = pdl_search_score(z, candidate, row) - pdl_search_score(z, than, row);
+        pdl_eval_bet_take(&b, fmin(1, fmax(-1, d)));
         if (pdl_eval_bet_gain(&b) >= enough) return true;
     }
     return false;

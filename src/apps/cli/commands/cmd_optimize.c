@@ -9,6 +9,7 @@
 #include "cli/rows_line.h"
 #include "fmt/diff.h"
 #include "io/file.h"
+#include "optimize/configuration.h"
 #include "optimize/optimize.h"
 #include "value/int.h"
 #include "value/json_write.h"
@@ -22,11 +23,29 @@ typedef struct optimizer {
     const arguments *a;
     pdl_optimize_options o;
     rows_line line;
+    pdl_optimize_config config;
+    pdl_buf config_text;
     char *output; /* owned */
     PDL_VEC(pdl_batch_map) map;
     PDL_VEC(pdl_str) tuned, required;
     pdl_val space;
 } optimizer;
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static void on_note(void *user, const char *text) {
+    (void)user;
+    pdl_cli_note("pdl: warning: %s", text);
+}
+
+static void on_answer(void *user, pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    optimizer *z = user;
+    pdl_cli_rows_line_clear(&z->line);
+    pdl_buf_putf(&b, "%.*s\n", PDL_FMT(text));
+    (void)pdl_cli_put_stdout(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -104,6 +123,7 @@ static bool read_lists(optimizer *z) {
         if (id == OPT_tune) *pdl_vec_push(&z->tuned) = v;
         if (id == OPT_require) *pdl_vec_push(&z->required) = v;
     }
+    if (z->a->given[OPT_config]) return true;
     z->o.space = z->space;
     z->o.map = z->map.p;
     z->o.n_map = z->map.n;
@@ -115,7 +135,7 @@ static bool read_lists(optimizer *z) {
 }
 
 static bool read_numbers(optimizer *z) {
-    int64_t jobs = DEFAULT_JOBS, seed = 0;
+    int64_t jobs = z->config.jobs ? z->config.jobs : DEFAULT_JOBS, seed = (int64_t)z->o.seed;
     if (!pdl_cli_read_whole(z->a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
         !pdl_cli_read_whole(z->a, OPT_seed, 0, INT64_MAX, &seed))
         return false;
@@ -126,6 +146,7 @@ static bool read_numbers(optimizer *z) {
 
 static bool read_table(optimizer *z) {
     pdl_err err = {0};
+    if (z->a->given[OPT_config]) return true;
     bool ok = pdl_table_of(z->a->value[OPT_data_rows], z->a->value[OPT_rows_form], &z->o.data,
                            &err);
     if (!ok) pdl_cli_print_option_error(z->a, &err, NULL);
@@ -142,7 +163,25 @@ static char *default_output(pdl_str program) {
     return pdl_buf_take(&b);
 }
 
+/* Returns why the options that a configuration says itself cannot be given beside it. */
+static const char *said_twice(const arguments *a) {
+    static const opt_id said[] = {OPT_data_rows, OPT_expect,  OPT_judge,      OPT_metric,
+                                  OPT_vary,      OPT_tune,    OPT_require,    OPT_candidates,
+                                  OPT_method,    OPT_map,     OPT_rows_form,  OPT_separator,
+                                  OPT_types,     OPT_variable, OPT_data_file, OPT_init};
+    if (a->files.n) return "--config says which program it is: leave FILE out";
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (a->given[said[i]])
+            return "--config describes the whole search: only -o, --diff, --dry-run, --jobs, "
+                   "--seed and what limits the calls of models are given beside it";
+    if (a->given[OPT_yield_output] && a->given[OPT_no_yield_output])
+        return "--yield_output and --no-yield_output exclude each other";
+    return NULL;
+}
+
 static const char *missing(const arguments *a) {
+    if (a->given[OPT_config]) return said_twice(a);
+    if (a->is_reference) return "the following arguments are required: --config/-c";
     if (!a->files.n) return "the following arguments are required: PROGRAM";
     if (!a->given[OPT_data_rows]) return "the following arguments are required: --data ROWS";
     if (!a->given[OPT_expect] && !a->given[OPT_judge])
@@ -154,22 +193,42 @@ static const char *missing(const arguments *a) {
     return NULL;
 }
 
-static void read_words(optimizer *z) {
+static void read_output(optimizer *z) {
     const arguments *a = z->a;
     z->output = a->given[OPT_output] ? pdl_str_dup(pdl_cli_written(a->value[OPT_output]))
-                                     : default_output(a->files.p[0]);
-    z->o.program = a->files.p[0];
+                                     : default_output(z->o.program);
     z->o.output = pdl_str_of(z->output);
+    z->o.experiments = a->given[OPT_experiments] ? a->value[OPT_experiments]
+                                                 : PDL_STR("experiments");
+    z->o.dry_run = a->given[OPT_dry_run];
+    z->o.diff = a->given[OPT_diff];
+    z->o.answered = a->given[OPT_yield_output] ? on_answer : NULL;
+    z->o.note = on_note;
+}
+
+static void read_words(optimizer *z) {
+    const arguments *a = z->a;
+    z->o.program = a->files.p[0];
     z->o.expect = a->value[OPT_expect];
     z->o.judge = a->value[OPT_judge];
     z->o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
     z->o.method = a->given[OPT_method] ? a->value[OPT_method] : PDL_STR("race");
     z->o.candidates = a->value[OPT_candidates];
-    z->o.experiments = a->given[OPT_experiments] ? a->value[OPT_experiments]
-                                                 : PDL_STR("experiments");
     z->o.types = a->given[OPT_types];
-    z->o.dry_run = a->given[OPT_dry_run];
-    z->o.diff = a->given[OPT_diff];
+}
+
+/* Reads the configuration. Returns the exit code, or 0. */
+static int read_config(optimizer *z) {
+    pdl_err err = {0};
+    char *path = pdl_str_dup(z->a->value[OPT_config]);
+    z->config_text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    bool ok = pdl_optimize_read_config(z->a->value[OPT_config], &z->config, &z->o, &err) &&
+              pdl_file_read(path, &z->config_text, &err);
+    z->o.config_text = pdl_buf_str(&z->config_text);
+    if (!ok) pdl_cli_print_option_error(z->a, &err, NULL);
+    pdl_err_fini(&err);
+    pdl_free(path);
+    return ok ? 0 : z->a->is_reference ? 1 : 2;
 }
 
 /* --- progress --------------------------------------------------------------------------------- */
@@ -251,9 +310,9 @@ static int run(optimizer *z) {
     z->o.budget = so->run.budget;
     so->run.budget = NULL; /* the budget is one for all runs */
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
+    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(z->o.program, &config, &err);
     pdl_config_use(&config, so);
-    z->o.variables = vars;
+    if (!a->given[OPT_config]) z->o.variables = vars;
     ok = ok && pdl_optimize_run(&z->o, &result, &err);
     pdl_cli_rows_line_clear(&z->line);
     if (!pdl_is_absent(result)) code = put_result(z, result);
@@ -269,17 +328,50 @@ static int run(optimizer *z) {
     return code;
 }
 
+/* Writes the configuration of the search instead of searching. */
+static int init(optimizer *z) {
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val vars;
+    if (!pdl_cli_read_data(z->a, &vars, &err)) {
+        pdl_cli_print_option_error(z->a, &err, NULL);
+        pdl_err_fini(&err);
+        return 2;
+    }
+    z->o.variables = vars;
+    pdl_optimize_put_config(&z->o, &out);
+    int code = 0;
+    if (!z->a->given[OPT_output]) {
+        code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    } else if (!pdl_file_write(z->output, pdl_buf_str(&out), PDL_FILE_SHARED, &err)) {
+        pdl_cli_print_error(&err, NULL);
+        code = 1;
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&out);
+    pdl_drop(vars);
+    return code;
+}
+
 int pdl_cli_cmd_optimize(const arguments *a) {
-    optimizer z = {.a = a, .space = pdl_dict_new(4)};
+    optimizer z = {.a = a, .space = pdl_dict_new(4), .config.yaml = pdl_absent()};
     const char *why = missing(a);
     int code = why ? pdl_cli_refuse(a, why) : 0;
-    if (!code) {
+    z.o.variables = z.o.space = pdl_absent();
+    if (!code && a->given[OPT_config])
+        code = read_config(&z);
+    else if (!code)
         read_words(&z);
+    if (!code) {
+        read_output(&z);
         z.o.tick_ms = pdl_cli_rows_line_init(&z.line, a);
         z.o.tick = z.o.tick_ms ? on_tick : NULL;
         z.o.user = &z;
-        code = read_lists(&z) && read_numbers(&z) && read_table(&z) ? run(&z) : 2;
+        bool ok = read_lists(&z) && read_numbers(&z) && read_table(&z);
+        code = !ok ? 2 : a->given[OPT_init] ? init(&z) : run(&z);
     }
+    pdl_optimize_config_fini(&z.config);
+    pdl_buf_fini(&z.config_text);
     pdl_drop(z.space);
     pdl_free(z.output);
     pdl_vec_fini(&z.map);

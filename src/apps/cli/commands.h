@@ -1,0 +1,42 @@
+/* commands.h -- the functions of the commands, one for each. Each returns the exit code. Private to
+ * cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_COMMANDS_H
+#define PDL_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+int pdl_cli_cmd_run(const arguments *a);
+int pdl_cli_cmd_check(const arguments *a);
+int pdl_cli_cmd_dump(const arguments *a);
+int pdl_cli_cmd_fmt(const arguments *a);
+int pdl_cli_cmd_explain(const arguments *a);
+int pdl_cli_cmd_cache(const arguments *a);
+int pdl_cli_cmd_resume(const arguments *a);
+int pdl_cli_cmd_runs(const arguments *a);
+int pdl_cli_cmd_answer(const arguments *a);
+int pdl_cli_cmd_trace(const arguments *a);
+int pdl_cli_cmd_policy(const arguments *a);
+int pdl_cli_cmd_sandbox(const arguments *a);
+int pdl_cli_cmd_serve(const arguments *a);
+int pdl_cli_cmd_view(const arguments *a);
+int pdl_cli_cmd_new(const arguments *a);
+int pdl_cli_cmd_batch(const arguments *a);
+int pdl_cli_cmd_doctor(const arguments *a);
+int pdl_cli_cmd_test(const arguments *a);
+int pdl_cli_cmd_eval(const arguments *a);
+int pdl_cli_cmd_optimize(const arguments *a);
+int pdl_cli_cmd_repl(const arguments *a);
+int pdl_cli_cmd_mock(const arguments *a);
+int pdl_cli_cmd_lsp(const arguments *a);
+int pdl_cli_cmd_dap(const arguments *a);
+int pdl_cli_cmd_schema(const arguments *a);
+int pdl_cli_cmd_builtins(const arguments *a);
+int pdl_cli_cmd_help(const arguments *a);
+int pdl_cli_cmd_version(const arguments *a);
+int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */
+int pdl_cli_cmd_complete(const arguments *a);
+
+#endif
