@@ -18,7 +18,7 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --data-file --data --eval --allow --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
+        words='--help --prefix --data-file --data --eval --allow --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
         case $prev in
         --stream) values='result context none' ;;
         --sandbox-min) values='full process' ;;
@@ -82,7 +82,7 @@ _pdl() {
         case $prev in
         esac ;;
     trace)
-        words='--help --format --whole '
+        words='--help --format --prefix --json --prices --whole '
         case $prev in
         --format) values='json html perfetto' ;;
         esac ;;

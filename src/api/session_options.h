@@ -96,6 +96,8 @@ typedef struct pdl_session_report_options {
     bool all_blocks;  /* the sink gets plain values, too, as blocks */
     bool labels;      /* values have labels of their origin even without policies */
     bool trace;       /* makes a trace: pdl_session_trace */
+    /* Gets the calls of models, to compare their beginnings; NULL: nothing is compared. */
+    struct pdl_prefix *prefix;
     bool trace_whole; /* it has only what the reference writes, and lists of messages whole */
     bool trace_later; /* it is made when it is requested, so the run takes no time for it */
     /* Gets the lines of .env that set nothing, and what the sandbox lacks; may be NULL. */

@@ -145,7 +145,8 @@ class TestProgress:
         r = self.piped(CALLS, "--verbose")
         lines = r.stderr.splitlines()
         check("a step for each call",
-                   len(lines) == 3 and all(re.fullmatch(r"pdl: line 2: model openai/m, [0-9.]+ s, [0-9]+ tokens in, [0-9]+ out", x) for x in lines), r.stderr)
+                   len(lines) == 3 and all(re.fullmatch(r"pdl: line 2: model openai/m, [0-9.]+ s, [0-9]+ tokens in, [0-9]+ out(, prefix [0-9]+ %)?", x) for x in lines) and
+                   sum(", prefix " in x for x in lines) == 2, r.stderr)
         check("the output stays", r.stdout == '["hi 1", "hi 2", "hi 3"]\n', r.stdout)
         r = self.piped(TOOLS, "--verbose")
         for want in (r"line 2: model openai/m, ", r"line 3: python, [0-9.]+ s$", r"line 4: command printf, ", r"line 5: command false, [0-9.]+ s, exit status 1$"):

@@ -5,7 +5,9 @@
  */
 #include "api/session/session_impl.h"
 
+#include "api/prefix.h"
 #include "api/report/call_log.h"
+#include "api/session/compose.h"
 #include "value/label.h"
 
 #include "base/banned.h"
@@ -37,6 +39,13 @@ static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
 
+/* A replay has no world that answers, so it gets one that only writes requests. */
+static pdl_sink prefix_sink(pdl_session *s) {
+    pdl_world *answer = s->chain.rows[PDL_CHAIN_answer];
+    if (!answer) answer = s->reports.previews = pdl_session_answer_world(s);
+    return pdl_prefix_sink(s->opt.reports.prefix, pdl_compose_model(answer), s->around.prices);
+}
+
 void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->reports.times ? pdl_times_of : pdl_session_wall;
     sinks->now_user = s->reports.times;
@@ -52,6 +61,7 @@ void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks) {
         pdl_sinks_add(sinks, pdl_journal_sink(s->files.journal));
     if (s->files.durable && pdl_durable_asks(s->files.durable))
         pdl_sinks_add(sinks, pdl_durable_sink(s->files.durable));
+    if (s->opt.reports.prefix) pdl_sinks_add(sinks, prefix_sink(s));
     pdl_session_add_spans(s, sinks);
     if (s->opt.reports.trace) add_fold(s, sinks);
 }
@@ -79,6 +89,7 @@ void pdl_reports_end(pdl_reports *r) {
     pdl_fold_free(r->fold);
     pdl_times_free(r->times);
     pdl_reached_free(r->reached);
+    if (r->previews) r->previews->ops->close(r->previews);
 }
 
 bool pdl_reports_ok(const pdl_reports *r) { return !r->later || r->fold; }

@@ -114,6 +114,7 @@ typedef struct pdl_reports {
     pdl_times *times;           /* the clock of a replay that is traced, or NULL */
     struct pdl_otlp_run *spans; /* may be NULL */
     pdl_reached *reached;       /* NULL when nothing is explained */
+    pdl_world *previews;        /* writes requests for a comparison of prefixes, or NULL */
     unsigned allowed;           /* PDL_ALLOW_...: explain really executes these */
 } pdl_reports;
 void pdl_reports_end(pdl_reports *r);

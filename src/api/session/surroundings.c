@@ -33,7 +33,8 @@ static void find_path(pdl_session *s) {
 static bool read_prices(pdl_session *s, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
     pdl_str path = s->opt.models.prices.n ? s->opt.models.prices : pdl_str_of(named ? named : "");
-    if (!path.n || s->opt.files.replay.n) return true;
+    bool replays = s->opt.files.replay.n && !s->opt.reports.prefix;
+    if (!path.n || replays) return true;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     char *name = pdl_str_dup(path);
     bool ok = pdl_file_read(name, &text, err) &&

@@ -48,6 +48,7 @@ typedef enum {
     OPT_redact,
     OPT_at,
     OPT_trace_form,
+    OPT_prefix,
     OPT_jobs,
     OPT_timeout,
     OPT_budget,
@@ -218,7 +219,6 @@ bool pdl_cli_spares_files(const arguments *a, char **message);
 void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word as messages show it: an empty one as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
-
 void pdl_cli_help_write(const command *c, pdl_buf *out);
 
 #include "cli/commands.h"

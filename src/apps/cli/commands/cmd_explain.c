@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "cli/prefix_report.h"
 #include "value/json_write.h"
 #include "value/member.h"
 #include "value/text.h"
@@ -202,11 +203,31 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     put_budget(pdl_dict_getz(notes, "budget"), out);
 }
 
+/* Appends how much the calls share that are known before the run, and what is not known yet. */
+static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
+    static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
+    pdl_val r = pdl_prefix_report(prefix);
+    if (a->given[OPT_json]) {
+        for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+            r = pdl_dict_putz(r, unknown[i], pdl_keep(pdl_dict_getz(notes, unknown[i])));
+        put_json(r, out);
+        PDL_PUT(out, "\n");
+    } else {
+        pdl_cli_put_prefixes(r, out);
+        put_unknown(pdl_dict_getz(notes, "not_known"), out);
+        put_unreached(pdl_dict_getz(notes, "not_reached"), out);
+    }
+    pdl_drop(r);
+}
+
 /* Prints the notes, then the error that ended the run, if one did. */
-static int report(const arguments *a, pdl_session *s, pdl_step step, pdl_vref problems) {
+static int report(const arguments *a, pdl_session *s, pdl_prefix *prefix, pdl_step step,
+                  pdl_vref problems) {
     pdl_val notes = pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
-    if (a->given[OPT_json]) {
+    if (a->given[OPT_prefix]) {
+        put_prefixes(a, prefix, notes, &out);
+    } else if (a->given[OPT_json]) {
         if (!pdl_is_absent(problems)) notes = pdl_dict_putz(notes, "problems", pdl_keep(problems));
         put_json(notes, &out);
         PDL_PUT(&out, "\n");
@@ -222,7 +243,7 @@ static int report(const arguments *a, pdl_session *s, pdl_step step, pdl_vref pr
     return pdl_err_exit_code(e);
 }
 
-static int run(const arguments *a, pdl_session *s) {
+static int run(const arguments *a, pdl_session *s, pdl_prefix *prefix) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     const pdl_program *p;
@@ -239,7 +260,7 @@ static int run(const arguments *a, pdl_session *s) {
         if (a->given[OPT_json]) problems = pdl_cli_list_problems(a, s, p);
     }
     pdl_buf_fini(&text);
-    int code = ok ? report(a, s, pdl_session_run(s), problems) : 1;
+    int code = ok ? report(a, s, prefix, pdl_session_run(s), problems) : 1;
     if (!pdl_is_absent(problems)) pdl_drop(problems);
     return code;
 }
@@ -265,11 +286,15 @@ int pdl_cli_cmd_explain(const arguments *a) {
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     o.program.variables = vars;
+    pdl_prefix *prefix = a->given[OPT_prefix] ? pdl_prefix_new(true) : NULL;
+    o.reports.prefix = prefix;
+    o.reports.all_blocks = o.reports.labels = prefix != NULL;
     ok = ok && pdl_session_new(&o, &s, &err);
-    int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
+    int code = ok ? run(a, s, prefix) : err.kind == PDL_E_usage ? 2 : 1;
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(s);
+    pdl_prefix_free(prefix);
     pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_shared_options_fini(&limits);

@@ -460,6 +460,7 @@ static void add_shows(runner *r, pdl_session_options *o) {
     o->reports.sink =
         pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->reports.sink);
     if (r->progress.has_line) o->run.shares_loop = true;
+    o->reports.prefix = r->progress.prefix;
     o->run.reports_tools = r->progress.has_steps;
 }
 

@@ -11,6 +11,7 @@
 
 #include "api/session.h"
 #include "cli/cli.h"
+#include "cli/prefix_report.h"
 #include "journal/journal.h"
 #include "value/json_write.h"
 #include "viewer/viewer.h"
@@ -177,6 +178,9 @@ int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
+    if (a->given[OPT_prefix]) return pdl_cli_trace_prefix(a);
+    if (a->files.n > 1 || a->given[OPT_json] || a->given[OPT_prices])
+        return pdl_cli_refuse(a, "OTHER, --json and --prices are for --prefix");
     bool ok = pdl_cli_durable_path(a->files.p[0], &path, &err) && show(a, pdl_str_of(path), &err);
     int code = ok ? fflush(stdout) != 0 : 1;
     if (code && has_no_reader()) {

@@ -68,6 +68,9 @@ static const option options[] = {
     {OPT_at, "at", 0, OPT_VALUE, "PLACE", NULL, "which question, when several are open"},
     {OPT_trace_form, "format", 0, OPT_VALUE, "FORM", "{json,html,perfetto}",
      "form of the trace; json when absent"},
+    {OPT_prefix, "prefix", 0, OPT_FLAG, NULL, NULL,
+     "how much of its beginning each call of a model shares with an earlier one, which prompt "
+     "caches charge less for, and what broke it"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL,
      "model calls open at a time, of batch and eval rows; 64 when absent"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
@@ -368,6 +371,7 @@ static const opt_id cache_options[] = {
 };
 static const opt_id explain_options[] = {
     OPT_help,
+    OPT_prefix,
     OPT_data_file,
     OPT_data,
     OPT_eval,
@@ -623,6 +627,9 @@ static const opt_id answer_options[] = {
 static const opt_id trace_options[] = {
     OPT_help,
     OPT_trace_form,
+    OPT_prefix,
+    OPT_json,
+    OPT_prices,
     OPT_whole,
     OPT_COUNT,
 };

@@ -94,6 +94,9 @@ static void report_step(const progress *p, const pdl_event *e) {
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
         pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));
     pdl_progress_describe_end(&p->numbers, e, &line);
+    bool sent = p->prefix && e->effect->kind == PDL_EFFECT_model && !e->err;
+    int share = sent ? pdl_prefix_share(p->prefix, e->effect->id) : -1;
+    if (share >= 0) pdl_buf_putf(&line, ", prefix %d %%", share);
     pdl_buf_putc(&line, '\n');
     pdl_cli_put_stderr(pdl_buf_str(&line), *p->session);
     pdl_buf_fini(&line);
@@ -120,6 +123,7 @@ pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
     p->numbers.shown = shown;
     p->numbers.shown_user = p;
     p->has_steps = a->given[OPT_verbose];
+    if (p->has_steps) p->prefix = pdl_prefix_new(false);
     if (a->files.n) p->program = a->files.p[0];
     p->has_line = !pdl_str_is(how, "none") && can_draw();
     p->delay_ns = pdl_str_is(how, "line") ? 0 : pdl_pace_ms(AFTER_MS) * NS_PER_MS;
@@ -138,6 +142,7 @@ pdl_step pdl_cli_progress_run(progress *p, pdl_session *s) {
 }
 
 void pdl_cli_progress_fini(progress *p) {
+    pdl_prefix_free(p->prefix);
     pdl_progress_fini(&p->numbers);
     pdl_buf_fini(&p->drawn);
 }

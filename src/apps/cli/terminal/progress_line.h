@@ -6,6 +6,7 @@
 #ifndef PDL_CLI_PROGRESS_LINE_H
 #define PDL_CLI_PROGRESS_LINE_H
 
+#include "api/prefix.h"
 #include "api/session.h"
 #include "cli/options.h"
 #include "cli/term.h"
@@ -18,6 +19,7 @@ typedef struct progress {
     const term *term;            /* borrowed */
     pdl_str program;             /* file; empty when it is unknown */
     bool has_line, has_steps;    /* shows a line, or steps; without both it does nothing */
+    pdl_prefix *prefix;          /* compares the calls of steps; NULL without them */
     pdl_buf drawn;               /* the text of the line */
     uint64_t start_ns, delay_ns; /* the line appears after this delay */
 } progress;

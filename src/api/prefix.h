@@ -1,0 +1,35 @@
+/* prefix.h -- why prompt caches miss: for each call of a model the earlier call with which it
+ * shares the longest beginning, the first place that differs, and the value of the program that put
+ * it there (spec know 1).
+ *
+ * It listens to a run that is replayed or explained. An ordinary run does nothing of it, but for
+ * the share of each call that --verbose prints.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_PREFIX_H
+#define PDL_API_PREFIX_H
+
+#include "effect/effect.h"
+#include "model/prices.h"
+#include "trace/sink.h"
+
+typedef struct pdl_prefix pdl_prefix;
+
+/* causes: what made a difference will be asked; otherwise no texts of blocks are kept. */
+pdl_prefix *pdl_prefix_new(bool causes);
+void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
+
+/* Returns the sink of the next run. model: a world of pdl_model_world_new, which writes the
+ * requests; it and prices (may be NULL) are borrowed until the report. */
+pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
+
+/* Returns how many percent of a call's request an earlier call shares at the beginning; -1 when no
+ * earlier call is like it. */
+int pdl_prefix_share(const pdl_prefix *p, uint32_t effect);
+
+/* Returns the report of the last run, {calls, total} (docs/manual/calls.md), before its session is
+ * freed. Calls of earlier runs only count as what is shared. Owned. */
+pdl_val pdl_prefix_report(pdl_prefix *p);
+
+#endif

@@ -1,0 +1,33 @@
+/* prefix_impl.h -- what the files of the prefix report share. Private to api.
+ *
+ *   prefix_report.c calls as units in the order of the provider; the longest shared beginning
+ *   prefix_cause.c  which value of the program made a piece of text
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_PREFIX_IMPL_H
+#define PDL_API_PREFIX_IMPL_H
+
+#include "api/prefix.h"
+#include "base/vec.h"
+
+/* A text that a block made. */
+typedef struct made_text {
+    pdl_val value; /* a text, or a promise of one */
+    const pdl_block *block;
+    char *place;
+    bool is_reply; /* the answer of a model */
+} made_text;
+
+typedef struct made_texts {
+    PDL_VEC(made_text) all;
+    PDL_VEC(const pdl_block *) loops; /* loops and maps that were entered */
+} made_texts;
+void pdl_made_texts_take(made_texts *m, const pdl_event *e);
+void pdl_made_texts_clear(made_texts *m);
+
+/* Finds what made the bytes from `at` on of a text of a request. Returns {block, variable, file,
+ * line, used, origin}; owned; absent when it is unknown. *end: where the value ends in the text. */
+pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end);
+
+#endif

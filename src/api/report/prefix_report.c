@@ -1,0 +1,402 @@
+/* prefix_report.c -- compares the beginnings of the calls of a run; see prefix.h.
+ *
+ * A call is a list of units: the members of its request in the order in which the provider reads
+ * them, a list of messages as one unit for each. Calls with the same first units are found by a
+ * chained hash, so that a long chat costs no more than its text. Where two calls differ inside a
+ * unit, the differing value is what is neither in its common beginning nor in its common end;
+ * whatever is equal after that is what the difference has cost.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/report/prefix_impl.h"
+
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "model/prefix.h"
+#include "model/preview.h"
+#include "value/int.h"
+#include "value/json_write.h"
+#include "value/member.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+typedef struct unit {
+    pdl_val json;    /* the bytes that are compared */
+    pdl_val content; /* the text of a message, or absent */
+    bool is_message;
+    uintptr_t chain; /* hash of this and all units before it */
+} unit;
+
+typedef struct prefix_call {
+    PDL_VEC(unit) units;
+    char *place, *file;
+    uint32_t line, id;
+    pdl_val model, parameters, provider;
+    int64_t cached; /* tokens that the service found; -1: it does not say */
+    bool is_earlier; /* an earlier run made it */
+    size_t with;     /* the call that begins most like it, from 1; 0: there is none */
+} prefix_call;
+
+struct pdl_prefix {
+    PDL_VEC(prefix_call) calls;
+    pdl_idmap ends; /* chain -> the last call with these first units, from 1 */
+    pdl_idmap by_id;
+    size_t first; /* the first call of the last run */
+    bool causes;
+    pdl_world *model;
+    const pdl_prices *prices;
+    made_texts made;
+};
+
+pdl_prefix *pdl_prefix_new(bool causes) {
+    pdl_prefix *p = PDL_NEW(pdl_prefix);
+    p->causes = causes;
+    return p;
+}
+
+static void call_fini(prefix_call *c) {
+    for (size_t i = 0; i < c->units.n; i++) {
+        pdl_drop(c->units.p[i].json);
+        pdl_drop(c->units.p[i].content);
+    }
+    pdl_vec_fini(&c->units);
+    pdl_free(c->place);
+    pdl_free(c->file);
+    pdl_drop(c->model);
+    pdl_drop(c->parameters);
+    pdl_drop(c->provider);
+}
+
+void pdl_prefix_free(pdl_prefix *p) {
+    if (!p) return;
+    for (size_t i = 0; i < p->calls.n; i++) call_fini(&p->calls.p[i]);
+    pdl_vec_fini(&p->calls);
+    pdl_idmap_fini(&p->ends);
+    pdl_idmap_fini(&p->by_id);
+    pdl_made_texts_clear(&p->made);
+    pdl_free(p);
+}
+
+/* --- calls as units --------------------------------------------------------------------------- */
+
+/* Returns the text of a message, or of its parts together. Owned; absent when it has none. */
+static pdl_val text_of(pdl_vref v) {
+    static const char *const names[] = {"content", "parts", "text"};
+    pdl_vref in = v;
+    for (size_t i = 0; pdl_is_dict(in) && i < sizeof names / sizeof *names; i++) {
+        pdl_vref inner = pdl_dict_getz(in, names[i]);
+        if (!pdl_is_absent(inner)) in = inner;
+    }
+    if (pdl_is_str(in)) return pdl_keep(in);
+    pdl_buf all = PDL_BUF;
+    for (size_t i = 0; pdl_is_list(in) && i < pdl_list_len(in); i++)
+        pdl_buf_put(&all, pdl_member_str(pdl_list_at(in, i), "text"));
+    if (all.len) return pdl_text_of_buf(&all);
+    pdl_buf_fini(&all);
+    return pdl_absent();
+}
+
+static void add_unit(prefix_call *c, pdl_vref v, bool is_message) {
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    if (!pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &ignored)) pdl_err_fini(&ignored);
+    uint64_t before =
+        c->units.n ? c->units.p[c->units.n - 1].chain : pdl_hash_str(pdl_str_get(c->model));
+    uint64_t own = pdl_hash_str(pdl_buf_str(&b));
+    *pdl_vec_push(&c->units) = (unit){
+        .content = text_of(v),
+        .is_message = is_message,
+        .chain = (uintptr_t)pdl_hash_u64(before << 32 ^ own ^ b.len << 17) << 16 |
+                 (own & 0xffff) | 1,
+    };
+    c->units.p[c->units.n - 1].json = pdl_text_of_buf(&b);
+}
+
+static void add_member(prefix_call *c, pdl_vref body, pdl_str name) {
+    pdl_vref v = pdl_dict_gets(body, name);
+    if (pdl_is_absent(v) || pdl_is_null(v)) return;
+    bool messages = pdl_str_is(name, "messages") || pdl_str_is(name, "contents");
+    if (messages && pdl_is_list(v))
+        for (size_t i = 0; i < pdl_list_len(v); i++) add_unit(c, pdl_list_at(v, i), true);
+    else
+        add_unit(c, v, false);
+}
+
+static void add_units(prefix_call *c, pdl_vref body) {
+    pdl_str order = pdl_str_of(pdl_prefix_facts_of(pdl_str_get(c->provider))->order);
+    for (size_t from = 0; from < order.n;) {
+        size_t blank = pdl_str_find(order, PDL_STR(" "), from),
+               to = blank == PDL_NOT_FOUND ? order.n : blank;
+        add_member(c, body, pdl_str_sub(order, from, to));
+        from = to + 1;
+    }
+}
+
+/* Returns the body that would be sent; the provider's name is set. Owned; absent for a call that
+ * sends nothing. */
+static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
+    pdl_val shown = pdl_absent(), body;
+    pdl_err ignored = {0};
+    if (!pdl_model_preview(p->model, e, &shown, &ignored)) {
+        pdl_err_fini(&ignored); /* it cannot be written, so what the program gives is compared */
+        c->provider = pdl_textz("");
+        return pdl_keep(e->request);
+    }
+    pdl_vref provider = pdl_dict_getz(shown, "provider");
+    c->provider = pdl_is_str(provider) ? pdl_keep(provider) : pdl_textz("");
+    pdl_vref in = pdl_dict_getz(shown, "body");
+    body = pdl_is_dict(in) ? pdl_keep(in) : pdl_absent();
+    pdl_drop(shown);
+    return body;
+}
+
+static uintptr_t model_key(const prefix_call *c) {
+    return (uintptr_t)pdl_hash_str(pdl_str_get(c->model)) << 1 | 1;
+}
+
+/* Finds the last earlier call with the most equal units at its beginning; from 1. */
+static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
+    for (size_t n = c->units.n; n > 0; n--) {
+        void *at = pdl_idmap_find(&p->ends, c->units.p[n - 1].chain);
+        if (at) return (size_t)(uintptr_t)at;
+    }
+    return (size_t)(uintptr_t)pdl_idmap_find(&p->ends, model_key(c));
+}
+
+static void note_ends(pdl_prefix *p, size_t at) {
+    const prefix_call *c = &p->calls.p[at];
+    void *number = (void *)(uintptr_t)(at + 1);
+    for (size_t i = 0; i < c->units.n; i++) pdl_idmap_put(&p->ends, c->units.p[i].chain, number);
+    pdl_idmap_put(&p->ends, model_key(c), number);
+}
+
+static void take_call(pdl_prefix *p, const pdl_effect *e) {
+    pdl_buf place = PDL_BUF;
+    pdl_vref model = pdl_dict_getz(e->request, "model"),
+             parameters = pdl_dict_getz(e->request, "parameters");
+    prefix_call c = {.id = e->id, .cached = -1, .provider = pdl_absent()};
+    if (!pdl_is_str(model)) return;
+    c.model = pdl_keep(model);
+    c.parameters = pdl_is_absent(parameters) ? pdl_null() : pdl_keep(parameters);
+    pdl_val body = body_of(p, e, &c);
+    if (pdl_is_absent(body)) {
+        call_fini(&c);
+        return;
+    }
+    add_units(&c, body);
+    pdl_drop(body);
+    pdl_path_text(e->place, &place);
+    c.place = pdl_buf_take(&place);
+    c.file = e->loc.src ? pdl_str_dup(e->loc.src->name) : NULL;
+    c.line = e->loc.src ? pdl_loc_line(e->loc) : 0;
+    c.with = find_earlier(p, &c);
+    *pdl_vec_push(&p->calls) = c;
+    pdl_idmap_put(&p->by_id, e->id, (void *)(uintptr_t)p->calls.n);
+    note_ends(p, p->calls.n - 1);
+}
+
+static void take_reply(pdl_prefix *p, const pdl_event *e) {
+    size_t at = (size_t)(uintptr_t)pdl_idmap_find(&p->by_id, e->effect->id);
+    pdl_vref v = e->reply->value, usage = pdl_is_dict(v) ? pdl_dict_getz(v, "usage") : pdl_absent(),
+             details = pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details")
+                                          : pdl_absent();
+    int64_t n;
+    if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
+        p->calls.p[at - 1].cached = n;
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_prefix *p = user;
+    if (p->causes) pdl_made_texts_take(&p->made, e);
+    if (e->kind == PDL_EVENT_effect && e->effect->kind == PDL_EFFECT_model)
+        take_call(p, e->effect);
+    else if (e->kind == PDL_EVENT_reply && e->effect->kind == PDL_EFFECT_model)
+        take_reply(p, e);
+}
+
+pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices) {
+    p->model = model;
+    p->prices = prices;
+    p->first = p->calls.n;
+    for (size_t i = 0; i < p->calls.n; i++) p->calls.p[i].is_earlier = true;
+    pdl_idmap_fini(&p->by_id);
+    p->by_id = (pdl_idmap){0};
+    pdl_made_texts_clear(&p->made);
+    return (pdl_sink){p, on_event, p->causes};
+}
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+typedef struct compared {
+    const prefix_call *with; /* NULL: no call begins as this one does */
+    size_t units, messages, bytes; /* shared ones; bytes: also those of a part of a unit */
+    bool differs;                  /* both have a unit after the shared ones */
+    size_t in_unit, tail, after;   /* equal bytes of that unit: first, last; of units after it */
+} compared;
+
+static size_t common_start(pdl_str a, pdl_str b) {
+    size_t n = 0, most = a.n < b.n ? a.n : b.n;
+    while (n < most && a.p[n] == b.p[n]) n++;
+    while (n > 0 && n < a.n && ((unsigned char)a.p[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+static size_t common_end(pdl_str a, pdl_str b, size_t start) {
+    size_t n = 0, most = (a.n < b.n ? a.n : b.n) - start;
+    while (n < most && a.p[a.n - 1 - n] == b.p[b.n - 1 - n]) n++;
+    return n;
+}
+
+static pdl_str json_of(const prefix_call *c, size_t i) { return pdl_str_get(c->units.p[i].json); }
+
+static compared compare(const prefix_call *c, const prefix_call *with) {
+    compared r = {.with = with};
+    if (!with) return r;
+    size_t most = c->units.n < with->units.n ? c->units.n : with->units.n, i = 0;
+    for (; i < most && pdl_str_eq(json_of(c, i), json_of(with, i)); i++) {
+        r.bytes += json_of(c, i).n;
+        r.messages += c->units.p[i].is_message;
+    }
+    r.units = i;
+    r.differs = i < most;
+    if (!r.differs) return r;
+    r.in_unit = common_start(json_of(c, i), json_of(with, i));
+    r.tail = common_end(json_of(c, i), json_of(with, i), r.in_unit);
+    r.bytes += r.in_unit;
+    for (size_t k = i + 1; k < most && pdl_str_eq(json_of(c, k), json_of(with, k)); k++)
+        r.after += json_of(c, k).n;
+    return r;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+enum { BYTES_OF_TOKEN = 4 };
+
+typedef struct sums {
+    size_t calls, bytes, shared;
+    int64_t cached, lost;
+    double cost;
+    bool knows_cached, knows_cost;
+    pdl_val by_origin; /* {origin: tokens} */
+} sums;
+
+static size_t length_of(const prefix_call *c) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->units.n; i++) n += json_of(c, i).n;
+    return n;
+}
+
+/* Returns how many tokens the provider would have found in addition, without the difference. */
+static int64_t lost_tokens(const prefix_call *c, const compared *r) {
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
+    enum { LEAST_BYTES = 16 }; /* quotes, braces and words that any two messages have */
+    size_t more = r->tail + r->after;
+    if (!r->differs || more < LEAST_BYTES) return 0;
+    return pdl_prefix_found(f, (int64_t)((r->bytes + more) / BYTES_OF_TOKEN)) -
+           pdl_prefix_found(f, (int64_t)(r->bytes / BYTES_OF_TOKEN));
+}
+
+static const char *remedy_for(pdl_str origin) {
+    if (pdl_str_is(origin, "order")) return "sort the keys or the items";
+    if (pdl_str_is(origin, "counter") || pdl_str_is(origin, "program"))
+        return "move it below what stays the same, or drop it";
+    return "move it below what stays the same";
+}
+
+/* Describes the first difference: where it is in the request, and what made it. Owned. */
+static pdl_val difference(const pdl_prefix *p, const prefix_call *c, const compared *r) {
+    const unit *u = &c->units.p[r->units], *other = &r->with->units.p[r->units];
+    bool texts = pdl_is_str(u->content) && pdl_is_str(other->content);
+    pdl_str text = texts ? pdl_str_get(u->content) : pdl_str_get(u->json);
+    size_t at = texts ? common_start(text, pdl_str_get(other->content)) : r->in_unit, end = 0;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "message",
+                              u->is_message ? pdl_int((int64_t)r->messages) : pdl_null());
+    d = pdl_dict_putz(d, "byte", pdl_int((int64_t)at));
+    pdl_val made = pdl_made_by(&p->made, text, at < text.n ? at : text.n - (text.n > 0), &end);
+    static const char *const names[] = {"block", "variable", "file", "line", "used", "origin"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pdl_vref v = pdl_is_dict(made) ? pdl_dict_getz(made, names[i]) : pdl_absent();
+        d = pdl_dict_putz(d, names[i], pdl_is_absent(v) ? pdl_null() : pdl_keep(v));
+    }
+    if (!pdl_is_dict(made)) d = pdl_dict_putz(d, "origin", pdl_textz("program"));
+    pdl_drop(made);
+    return d;
+}
+
+static pdl_val lost_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, sums *all) {
+    pdl_price price;
+    bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);
+    double cost = known ? (double)tokens * (price.input - price.cached_input) : 0;
+    all->lost += tokens;
+    all->cost += cost;
+    all->knows_cost = all->knows_cost || known;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "tokens", pdl_int(tokens));
+    return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
+}
+
+static void count_origin(sums *all, pdl_str origin, int64_t tokens) {
+    int64_t before = 0;
+    if (!pdl_int_get(pdl_dict_gets(all->by_origin, origin), &before)) before = 0;
+    all->by_origin = pdl_dict_puts(all->by_origin, origin, pdl_int(before + tokens));
+}
+
+static pdl_val shared_of(const pdl_prefix *p, const compared *r) {
+    pdl_val d = pdl_dict_new(3);
+    int64_t number = r->with ? (int64_t)(r->with - p->calls.p) - (int64_t)p->first + 1 : 0;
+    d = pdl_dict_putz(d, "call", !r->with             ? pdl_null()
+                                 : r->with->is_earlier ? pdl_textz("earlier run")
+                                                       : pdl_int(number));
+    d = pdl_dict_putz(d, "bytes", pdl_int((int64_t)r->bytes));
+    return pdl_dict_putz(d, "messages", pdl_int((int64_t)r->messages));
+}
+
+static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
+    const prefix_call *c = &p->calls.p[at];
+    compared r = compare(c, c->with ? &p->calls.p[c->with - 1] : NULL);
+    int64_t lost = lost_tokens(c, &r);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(10), "call", pdl_int((int64_t)(at - p->first) + 1));
+    d = pdl_dict_putz(d, "place", pdl_textz(c->place));
+    d = pdl_dict_putz(d, "file", c->file ? pdl_textz(c->file) : pdl_null());
+    d = pdl_dict_putz(d, "line", c->line ? pdl_int(c->line) : pdl_null());
+    d = pdl_dict_putz(d, "bytes", pdl_int((int64_t)length_of(c)));
+    d = pdl_dict_putz(d, "shared", shared_of(p, &r));
+    d = pdl_dict_putz(d, "cached_tokens", c->cached < 0 ? pdl_null() : pdl_int(c->cached));
+    pdl_val differs = r.differs ? difference(p, c, &r) : pdl_null();
+    pdl_str origin = r.differs ? pdl_member_str(differs, "origin") : (pdl_str){0};
+    d = pdl_dict_putz(d, "remedy", lost ? pdl_textz(remedy_for(origin)) : pdl_null());
+    if (lost) count_origin(all, origin, lost);
+    d = pdl_dict_putz(d, "differs", differs);
+    d = pdl_dict_putz(d, "lost", lost_of(p, c, lost, all));
+    all->calls++;
+    all->bytes += length_of(c);
+    all->shared += r.bytes;
+    all->cached += c->cached > 0 ? c->cached : 0;
+    all->knows_cached = all->knows_cached || c->cached >= 0;
+    return d;
+}
+
+int pdl_prefix_share(const pdl_prefix *p, uint32_t effect) {
+    size_t at = (size_t)(uintptr_t)pdl_idmap_find(&p->by_id, effect);
+    const prefix_call *c = at ? &p->calls.p[at - 1] : NULL;
+    if (!c || !c->with) return -1;
+    size_t n = length_of(c), shared = compare(c, &p->calls.p[c->with - 1]).bytes;
+    return n ? (int)(shared * 100 / n) : 0;
+}
+
+pdl_val pdl_prefix_report(pdl_prefix *p) {
+    pdl_val calls = pdl_list_new(p->calls.n);
+    sums all = {.by_origin = pdl_dict_new(4)};
+    for (size_t i = p->first; i < p->calls.n; i++)
+        calls = pdl_list_push(calls, report_call(p, i, &all));
+    pdl_val t = pdl_dict_putz(pdl_dict_new(6), "calls", pdl_int((int64_t)all.calls));
+    t = pdl_dict_putz(t, "bytes", pdl_int((int64_t)all.bytes));
+    t = pdl_dict_putz(t, "shared_bytes", pdl_int((int64_t)all.shared));
+    t = pdl_dict_putz(t, "cached_tokens", all.knows_cached ? pdl_int(all.cached) : pdl_null());
+    pdl_val lost = pdl_dict_putz(pdl_dict_new(3), "tokens", pdl_int(all.lost));
+    lost = pdl_dict_putz(lost, "cost", all.knows_cost ? pdl_float(all.cost) : pdl_null());
+    lost = pdl_dict_putz(lost, "by_origin", all.by_origin);
+    t = pdl_dict_putz(t, "lost", lost);
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "calls", calls);
+    return pdl_dict_putz(out, "total", t);
+}

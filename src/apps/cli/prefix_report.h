@@ -1,0 +1,17 @@
+/* prefix_report.h -- what calls of models share at their beginnings, for the commands trace and
+ * explain. Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_PREFIX_REPORT_H
+#define PDL_CLI_PREFIX_REPORT_H
+
+#include "api/prefix.h"
+#include "cli/cli.h"
+
+/* Appends a report of pdl_prefix_report as text. */
+void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out);
+/* pdl trace --prefix RUN [OTHER]. Returns the exit code. */
+int pdl_cli_trace_prefix(const arguments *a);
+
+#endif

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_prefix.py -- why a prompt cache misses: planted faults are named, and stable programs raise no alarm (spec know 1).
+
+Runs are recorded with `pdl mock` and their beginnings compared, or the program is explained.
+"""
+import contextlib
+import itertools
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from ..checks import check
+from ..harness.choice import sample
+
+RULES = "  rules: \"${ 'You are careful and kind, and answer in one word. ' * 120 }\"\n"  # about 1 500 tokens
+
+
+def program(head, *items):
+    return "defs:\n" + RULES + head + "text:\n" + "".join("- " + i.replace("\n", "\n  ") + "\n" for i in items)
+
+
+def ask(text, model="openai/m", more=""):
+    return "model: %s\ninput: %s%s" % (model, text, more)
+
+
+def code(name, text):
+    return "lang: python\ndef: %s\ncode: |\n  %s\ncontribute: []" % (name, text.replace("\n", "\n  "))
+
+
+def loop(*items, word="repeat"):
+    return "for: {i: [1, 2, 3]}\n%s:\n  text:\n" % word + "\n".join("  - " + i.replace("\n", "\n    ") for i in items)
+
+
+MAKERS = {
+    "clock": code("v", "import datetime\nresult = datetime.datetime.now().isoformat()"),
+    "random": code("v", "import uuid\nresult = str(uuid.uuid4())"),
+    "reply": "model: openai/upper\ninput: \"${ i } seven eight\"\ndef: v\ncontribute: []",
+    "file": "read: f${ i }.txt\ndef: v\ncontribute: []",
+}
+MODELS = ("openai/m", "anthropic/m")
+FAULTS = []  # (name, program, origin, the line of the value)
+
+
+def line_of(text, word):
+    return next(n for n, row in enumerate(text.splitlines(), 1) if word in row)
+
+
+for model, (origin, maker), where in itertools.product(MODELS, MAKERS.items(), ("first", "middle")):
+    if origin == "reply" and model.startswith("anthropic"):  # it is explained, so there are no replies
+        continue
+    text = "\"${ v } ${ rules }\"" if where == "first" else "\"Hello. ${ v } ${ rules } Go.\""
+    p = program("", loop(maker, ask(text, model), word="map" if model.startswith("anthropic") else "repeat"))
+    FAULTS.append(("%s, %s, %s" % (origin, where, model), p, origin, line_of(p, maker.split("\n")[0].split("{")[0])))
+for model, (word, origin) in itertools.product(MODELS, (("repeat", "loop"), ("map", "row"))):
+    p = program("", loop(ask("\"On ${ i } ${ rules }\"", model), word=word))
+    FAULTS.append(("a variable of %s, %s" % (word, model), p, origin, line_of(p, "On ${ i }")))
+for model in MODELS:
+    p = program("", loop(ask("\"${ range(1000000) | random } ${ rules }\"", model)))
+    FAULTS.append(("an expression, %s" % model, p, "random", line_of(p, "| random")))
+
+STABLE = {
+    "a chat": program("", "text: \"${ rules }\"\nrole: system\ncontribute: [context]", loop("text: \"question ${ i }\"\nrole: user", "model: openai/m")),
+    "the question behind": program("", loop(ask("\"${ rules } ${ i }\""), word="map")),
+    "two prompts": program("", ask("\"${ rules } one\""), ask("\"two ${ rules[10:] }\"", "openai/other")),
+    "one call": program("", ask("\"${ rules }\"")),
+    "short": "text:\n- for: {i: [1, 2, 3]}\n  repeat: {model: openai/m, input: \"On ${ i }, in short\"}\n",
+    "the same again": program("", loop(ask("\"${ rules }\""))),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for i in range(1, 4):
+        (tmp_path / ("f%d.txt" % i)).write_text("%d is the text of a file" % i)
+    return tmp_path
+
+
+def run(pdl, folder, env, *args):
+    p = subprocess.run([pdl, *args], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    return p.returncode, p.stdout, p.stderr
+
+
+@contextlib.contextmanager
+def mock(pdl):
+    """The environment of programs that `pdl mock` answers."""
+    p = subprocess.Popen([pdl, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        base = re.search(r"http://[^ ]+/v1", p.stdout.readline())[0]
+        yield {**os.environ, "OPENAI_API_KEY": "mock", "ANTHROPIC_API_KEY": "mock", "OPENAI_BASE_URL": base, "OPENAI_API_BASE": base}
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def report(pdl, folder, text, *more):
+    (folder / "p.pdl").write_text(text)
+    (folder / "j.journal").unlink(missing_ok=True)
+    with mock(pdl) as env:
+        if "anthropic/" in text:
+            code_, out, err = run(pdl, folder, env, "explain", "--prefix", "--json", "--allow", "code,read", "p.pdl")
+        else:
+            code_, _, err = run(pdl, folder, env, "--record", "j.journal", "p.pdl")
+            check("it runs", code_ == 0, err)
+            code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal", "--json", *more)
+    check("it is reported", code_ == 0 and not err, out, err)
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("name, text, origin, line", sample(FAULTS, 5))
+def test_fault(pdl, folder, name, text, origin, line):
+    r = report(pdl, folder, text)
+    lost = [c for c in r["calls"] if c["lost"]["tokens"]]
+    check("two calls have lost", len(lost) == 2, r)
+    for c in lost:
+        d = c["differs"]
+        check("its origin and line", (d["origin"], d["line"]) == (origin, line), d, text)
+        check("what would mend it", c["remedy"] and c["shared"]["call"], c)
+        check("the tokens", 1100 <= c["lost"]["tokens"] <= 1900, c)
+    check("the sum", r["total"]["lost"]["tokens"] == sum(c["lost"]["tokens"] for c in lost) == r["total"]["lost"]["by_origin"][origin], r["total"])
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_stable(pdl, folder, name):
+    r = report(pdl, folder, STABLE[name])
+    check("no alarm", r["total"]["lost"] == {"tokens": 0, "cost": None, "by_origin": {}} and all(c["remedy"] is None for c in r["calls"]), r)
+
+
+def test_text(pdl, folder):
+    text = FAULTS[0][1]
+    (folder / "prices.json").write_text(json.dumps({"openai/m": {"input": 1e-6, "output": 2e-6, "cached_input": 1e-7}}))
+    r = report(pdl, folder, text, "--prices", "prices.json")
+    tokens = r["calls"][1]["lost"]["tokens"]
+    check("the price of what is lost", abs(r["calls"][1]["lost"]["cost"] - tokens * 9e-7) < 1e-12, r["calls"][1])
+    with mock(pdl) as env:
+        code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal")
+        check("as text", code_ == 0 and out.count("clock, `v`, made in p.pdl:") == 2 and "\ntotal: 3 calls, " in out and "(clock %d)" % (2 * tokens) in out, out, err)
+        code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal", "j.journal", "--json")
+        check("with itself nothing is lost", code_ == 0 and json.loads(out)["total"]["lost"]["tokens"] == 0 and
+              all(c["shared"]["call"] == "earlier run" for c in json.loads(out)["calls"]), out, err)
+        for args in (["trace", "j.journal", "j.journal"], ["trace", "j.journal", "--json"], ["trace", "--prefix"], ["trace", "--prefix", "nothing"]):
+            code_, out, err = run(pdl, folder, env, *args)
+            check("refused: %s" % args, code_ == 2 and not out and err.startswith("pdl: error: "), code_, out, err)
+
+
+def test_explain(pdl, folder):
+    """Before the run what waits for a reply or for code is not known, and is said to be so."""
+    with mock(pdl) as env:
+        (folder / "p.pdl").write_text(program("", loop(ask("\"On ${ i } ${ rules }\""), word="map")))
+        code_, out, err = run(pdl, folder, env, "explain", "--prefix", "--json", "p.pdl")
+        r = json.loads(out)
+        check("a map is known", code_ == 0 and r["total"]["calls"] == 3 and set(r["total"]["lost"]["by_origin"]) == {"row"} and not r["not_known"], out, err)
+        (folder / "p.pdl").write_text(FAULTS[0][1])
+        code_, out, err = run(pdl, folder, env, "explain", "--prefix", "p.pdl")
+        check("code is not", code_ == 0 and out.startswith("no call of a model is known\nnot known:\n  p.pdl:"), out, err)
+
+
+def test_verbose(pdl, folder):
+    (folder / "p.pdl").write_text(STABLE["the same again"])
+    with mock(pdl) as env:
+        code_, _, err = run(pdl, folder, env, "--verbose", "p.pdl")
+    lines = [row for row in err.splitlines() if "model openai/m" in row]
+    check("one word a call", code_ == 0 and "prefix" not in lines[0] and all(row.endswith(", prefix 100 %") for row in lines[1:]) and len(lines) == 3, err)
