@@ -136,6 +136,34 @@ class TestProgress:
             after = t.bytes[t.bytes.find(b"name?"):]
             check("a question", status == 0 and b"pdl:" not in after, t.bytes)
 
+    @pytest.mark.parametrize("command", [["--progress", "line"], ["batch", "-i", "rows.csv", "-o", "out.csv", "--overwrite"], ["--verbose"]])
+    def test_a_policy_asks(self, command):
+        """What is drawn is removed before the question of a policy, and nothing is drawn over it while other calls are open."""
+        program = """
+policy: {policy: 1, rules: [{sink: command, allow: [user], otherwise: approve}], otherwise: allow}
+defs: {note: {read: note.txt}}
+text:
+- {lang: command, args: [sleep, "1.2"]}
+- for: {i: [1, 2]}
+  map:
+    if: ${ i == 1 }
+    then: {lang: command, args: [sleep, "1"]}
+    else: {lang: command, args: [echo, "${ note }"], fallback: refused}
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "note.txt").write_text("from a file")
+            pathlib.Path(folder, "rows.csv").write_text("x\n1\n")
+            t = self.terminal(folder, program, *command)
+            t.wait_for("everything else: no. ")
+            t.wait_for("never", 2)
+            screen = t.screen()
+            asked = re.search("The policy asks: may this be done\\?\n  command echo\n.*everything else: no. ", screen, re.S)
+            rest = asked and screen[asked.end():].strip()
+            check("the question is whole", asked and not re.search("^pdl:", asked.group(0), re.M), screen)
+            check("only the end of a step comes after it, on a row of its own", not rest or (command == ["--verbose"] and re.fullmatch("pdl: line [0-9]+: command sleep, .*", rest)), screen)
+            t.type("y\n")
+            check("it continues", t.end() == 0, t.screen())
+
     def piped(self, program, *options):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "p.pdl").write_text(program)

@@ -4,6 +4,7 @@
  */
 #include "io/tty.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
@@ -16,6 +17,27 @@
 #include "io/loop_uv.h"
 
 #include "base/banned.h"
+
+/* The process has one terminal, and the thread that draws is the one that asks; a library's threads
+ * may ask at the same time. */
+static struct {
+    void (*clear)(void *user);
+    void *user;
+} drawn;
+static _Atomic int questions;
+
+void pdl_tty_before_question(void (*clear)(void *user), void *user) {
+    drawn.clear = clear;
+    drawn.user = user;
+}
+
+void pdl_tty_question_begin(void) {
+    questions++;
+    if (drawn.clear) drawn.clear(drawn.user);
+}
+
+void pdl_tty_question_end(void) { questions--; }
+bool pdl_tty_is_asked(void) { return questions > 0; }
 
 bool pdl_tty_is(int fd) { return isatty(fd) == 1; }
 

@@ -29,6 +29,15 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env);
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
+/* A question that waits for its answer on the terminal of the process. A line of progress, which is
+ * drawn again and again, would be drawn over it: who draws one says how it is removed before the
+ * question is written (clear; one for the process; NULL: nothing is drawn), and draws none while a
+ * question is open. */
+void pdl_tty_before_question(void (*clear)(void *user), void *user);
+void pdl_tty_question_begin(void);
+void pdl_tty_question_end(void);
+bool pdl_tty_is_asked(void);
+
 /* Returns the exit status of a command that a signal ended: 130 after Ctrl-C, else 143. A closed
  * terminal (SIGHUP) counts as an ordinary request to end. */
 int pdl_signal_exit_status(int sig);

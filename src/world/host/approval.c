@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "host/host_impl.h"
+#include "io/tty.h"
 
 #include "base/banned.h"
 
@@ -37,7 +38,10 @@ static void put(int fd, pdl_str s) {
 static void stop(host *h) {
     if (h->tty_watch) pdl_watch_stop(h->tty_watch);
     h->tty_watch = NULL;
-    if (h->tty >= 0) close(h->tty);
+    if (h->tty >= 0) {
+        close(h->tty);
+        pdl_tty_question_end();
+    }
     h->tty = -1;
     h->asking = 0;
 }
@@ -88,6 +92,7 @@ static void ask_next(host *h) {
             refuse(s);
             continue;
         }
+        pdl_tty_question_begin();
         pdl_host_input_pause(h);
         h->asking = s->e->id;
         tcflush(h->tty, TCIFLUSH);

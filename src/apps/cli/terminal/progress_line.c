@@ -34,6 +34,11 @@ void pdl_cli_progress_clear(void) {
     fflush(stderr);
 }
 
+static void clear(void *user) {
+    (void)user;
+    pdl_cli_progress_clear();
+}
+
 /* Returns true when the terminal can remove a line again. */
 static bool can_draw(void) {
     const char *kind = getenv("TERM");
@@ -74,7 +79,8 @@ static void put_line(const progress *p, uint64_t now_ns, pdl_buf *out) {
 
 static void draw(progress *p) {
     uint64_t now = pdl_clock_ns();
-    bool is_free = !p->numbers.asking && !pdl_cli_term_is_inside_line(p->term);
+    bool is_asked = p->numbers.asking || pdl_tty_is_asked(); /* by the program, by a policy */
+    bool is_free = !is_asked && !pdl_cli_term_is_inside_line(p->term);
     if (!p->has_line || !is_free || now - p->start_ns < p->delay_ns) return;
     pdl_buf line = PDL_BUF;
     put_line(p, now, &line);
@@ -89,6 +95,7 @@ static void draw(progress *p) {
 
 static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
+    if (pdl_tty_is_asked()) pdl_buf_putc(&line, '\n'); /* the cursor is after the question */
     PDL_PUT(&line, "pdl: ");
     pdl_loc loc = e->effect->loc; /* a line of a library would be searched in the program */
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
@@ -128,6 +135,7 @@ pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
     p->has_line = !pdl_str_is(how, "none") && can_draw();
     p->delay_ns = pdl_str_is(how, "line") ? 0 : pdl_pace_ms(AFTER_MS) * NS_PER_MS;
     if (!p->has_line && !p->has_steps) return next;
+    pdl_tty_before_question(clear, NULL);
     return (pdl_sink){p, on_event, next.wants_blocks};
 }
 

@@ -62,9 +62,15 @@ void pdl_cli_rows_line_clear(rows_line *l) {
     l->is_shown = false;
 }
 
+static void clear(void *user) {
+    pdl_cli_rows_line_clear(user);
+    fflush(stderr);
+}
+
 void pdl_cli_rows_line_put(rows_line *l, pdl_str text, double seconds) {
     pdl_buf line = PDL_BUF;
-    if (l->on_terminal && seconds * 1e3 < (double)pdl_pace_ms(AFTER_MS)) return;
+    bool is_early = seconds * 1e3 < (double)pdl_pace_ms(AFTER_MS);
+    if (l->on_terminal && (is_early || pdl_tty_is_asked())) return;
     pdl_cli_rows_line_clear(l);
     pdl_buf_put(&line, text);
     if (!l->on_terminal) pdl_buf_putc(&line, '\n');
@@ -84,6 +90,7 @@ uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a) {
     pdl_str how = a->given[OPT_progress] ? a->value[OPT_progress] : PDL_STR("auto");
     bool lines = pdl_str_is(how, "line");
     *l = (rows_line){.on_terminal = pdl_str_is(how, "auto") && pdl_tty_is(STDERR_FILENO)};
+    pdl_tty_before_question(clear, l);
     if (lines) return (uint32_t)pdl_pace_ms(LINES_MS);
     return l->on_terminal ? (uint32_t)pdl_pace_ms(TICK_MS) : 0;
 }
