@@ -181,3 +181,25 @@ def test_guarded(model):
     check("a refused tool is not offered again", "That is not allowed" in asked and "The call failed" in asked, asked)
     out, err = model.run(GUARDED, ['{"tool": "no_such", "arguments": {}}', '{"tool": "read_result", "arguments": {"name": "result_9"}}', "just text"])
     check("bad replies", isinstance(out, dict) and out["answer"] == "just text", (out, err))
+
+
+def test_places_are_those_of_the_user(pdl, folder):
+    """What an agent of the library asked is said to come from the line that called the agent: nobody knows the lines of the library."""
+    program = """policy: {policy: 1, rules: [{sink: command, allow: [user], otherwise: %s}], otherwise: allow}
+defs:
+  agent: {import: lib/toolcall/prompted}
+  remove:
+    description: Removes a file
+    function: {path: string}
+    return: {args: [echo, "${ path }"]}
+  out:
+    call: ${ agent.run }
+    args: {model: openai/m, query: q, tools: ["${ remove }"], parameters: {mock_response: '{"tool": "remove", "parameters": {"path": "a"}}'}}
+text: ${ out.answer }
+"""
+    for verdict in ("deny", "approve"):
+        (folder / "p.pdl").write_text(program % verdict)
+        r = subprocess.run([str(pdl), "p.pdl"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, start_new_session=True)
+        check("%s: at the user's lines" % verdict, r.returncode == 1 and "lib/toolcall" not in r.stderr and "\np.pdl:8 - policy" in "\n" + r.stderr.replace("  in remove", "\n  in remove"), r.stderr)
+        if verdict == "deny":
+            check("the origin, too", "it comes from model openai/m (p.pdl:8)" in r.stderr, r.stderr)

@@ -18,7 +18,7 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, u
     e->id = id;
     e->place = place ? pdl_path_keep(place) : NULL;
     e->seq = seq;
-    e->loc = loc;
+    e->loc = e->user_loc = loc;
     e->request = request;
     e->sink = sink;
     e->sandbox = pdl_absent();

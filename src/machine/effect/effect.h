@@ -92,7 +92,10 @@ struct pdl_effect {
     uint32_t id;     /* unique in the run, from 1; names the effect in cancel and late replies */
     pdl_path *place; /* owned: block id with iterations; journal key */
     uint32_t seq;    /* number of the effect at this place, from 0 */
-    pdl_loc loc;     /* place of the block in the program */
+    pdl_loc loc;     /* place of the block */
+    /* The line of the program for a person: that of the call of the library function which requests
+     * it, else loc. */
+    pdl_loc user_loc;
     pdl_val request; /* owned dict, see effects.def */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */

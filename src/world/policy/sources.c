@@ -26,12 +26,12 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) 
     pdl_buf_putf(&b, "%s", pdl_effect_kind_name(e->kind));
     if (subject.n)
         pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MOST_SUBJECT)));
-    if (e->loc.src && e->loc.src->name.n)
-        pdl_buf_putf(&b, " (%.*s:%u)",
-                     PDL_FMT(pdl_effect_path_from(e->loc.src->name, s->folder)),
-                     pdl_loc_line(e->loc));
-    else if (e->loc.src)
-        pdl_buf_putf(&b, " (line %u)", pdl_loc_line(e->loc));
+    const pdl_loc *loc = &e->user_loc;
+    if (loc->src && loc->src->name.n)
+        pdl_buf_putf(&b, " (%.*s:%u)", PDL_FMT(pdl_effect_path_from(loc->src->name, s->folder)),
+                     pdl_loc_line(*loc));
+    else if (loc->src)
+        pdl_buf_putf(&b, " (line %u)", pdl_loc_line(*loc));
     pdl_free(at->text);
     *at = (source_entry){bit, origin, pdl_label_of_subject(e), pdl_buf_take(&b)};
     pdl_arena_free(arena);
