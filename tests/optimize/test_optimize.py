@@ -127,6 +127,64 @@ def test_judges_and_failures():
             and lost["validation"]["failed"] == lost["validation"]["rows"] and lost["first_error"], r, err)
 
 
+SHOTS = """defs:
+  shots: {data: []}   # examples
+lastOf:
+- "${ shots | length } ${ word }"
+- model: openai/m
+"""
+
+
+def test_demonstrations():
+    # The model is right on every third word, and on all of them when it has seen three of them.
+    def shown(prompt):
+        n, word = prompt.split()
+        return 200, word.upper() if int(n) >= 3 or int(word[1:]) % 3 == 0 else "?"
+    begin(SHOTS, rule=shown)
+    code, r, err = optimize("--demos", "shots", "--cache", "c.db")
+    t.check("demonstrations help", code == 0 and r["method"] == "demos" and r["verdict"]["is"] == "better", r, err)
+    shots = r["winner"]["values"]["shots"]
+    t.check("they are right answers to rows for training", len(shots) >= 3 and all(set(x) == {"word", "answer"} and int(x["word"][1:]) % 3 == 0 for x in shots), shots)
+    rows = {x["row"]: x["part"] for x in t.lines(r["folder"] + "/scores.jsonl")}
+    t.check("of rows for training alone", all(rows[int(x["word"][1:]) + 1] == "train" for x in shots))
+    text = (t.folder / "optimized_p.pdl").read_text()
+    t.check("they are written in place", text == SHOTS.replace("[]", json.dumps(shots)), text)
+    asked = sum(t.service.asked.values())
+    again = optimize("--demos", "shots", "--cache", "c.db", "--jobs", 2)[1]
+    t.check("the same again, from the cache", again["standings"] == r["standings"] and sum(t.service.asked.values()) == asked)
+    begin(SHOTS.replace("defs:\n  shots: {data: []}   # examples\n", ""), rule=shown)
+    code, r, err = optimize("--demos", "shots")
+    t.check("a free variable", code == 0 and r["verdict"]["is"] == "better", r, err)
+    # A trace of several calls; texts in rows that look like expressions.
+    rows = [{"word": "${ w%d }" % i, "answer": "${ W%d }" % i} for i in range(60)]
+    agent = """defs:
+  shots: {data: []}
+lastOf:
+- {lastOf: ["${ shots | length } think ${ word }", {model: openai/m}], def: thought}
+- "${ shots | length } say ${ word }"
+- model: openai/m
+"""
+
+    def agent_rule(prompt):
+        n, what, word = prompt.split(" ", 2)
+        return 200, "hm" if what == "think" else word.upper() if int(n) > 0 or int(word[4:-2]) % 2 else "?"
+    begin(agent, rows, rule=agent_rule)
+    code, r, err = optimize("--demos", "shots")
+    shot = r["winner"]["values"]["shots"][0]
+    t.check("the trace of an agent", code == 0 and [x["answer"] for x in shot["trace"]] == ["hm", shot["answer"]]
+            and shot["trace"][0]["messages"][-1]["content"] == "0 think " + shot["word"], shot, err)
+    (t.folder / "show.pdl").write_text((t.folder / "optimized_p.pdl").read_text().split("lastOf")[0] + "data: ${ shots }")
+    code, out, err = t.run("show.pdl", word="run")
+    t.check("texts of rows stay data", code == 0 and json.loads(out) == r["winner"]["values"]["shots"], out, err)
+    begin(SHOTS, rule=lambda p: (200, "?"))
+    code, r, err = optimize("--demos", "shots")
+    t.check("no right answer, no demonstration", code == 0 and r["candidates"] == 1 and r["verdict"]["is"] == "same", r, err)
+    begin(SHOTS, [dict(x, split="test" if i % 2 else "validation") for i, x in enumerate(ROWS)])
+    for args, why in ((["--demos", "shots"], "is for training"), (["--demos", "shot"], "did you mean 'shots'?"), (["--method", "demos", "--vary", "shots=[1]"], "--demos NAME")):
+        code, r, err = optimize(*args)
+        t.check("refused: %s" % args, code == 2 and why in err and err.count("error:") == 1, code, err)
+
+
 def test_methods_are_programs():
     own = ("defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 3) }\"}\n"
            "      - data: {winner: \"${ (seen.scores | sort(attribute='score') | last).candidate }\", certain: false}\n")

@@ -138,6 +138,7 @@ typedef enum {
     OPT_require,
     OPT_candidates,
     OPT_method,
+    OPT_demos,
     OPT_experiments,
     OPT_config,
     OPT_init,

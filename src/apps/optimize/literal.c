@@ -84,10 +84,18 @@ static pdl_ytree_id under(const pdl_ytree *t, pdl_ytree_id map, const char *key)
     return resolved(t, pdl_ytree_find(t, map, pdl_str_of(key)));
 }
 
+static bool is_raw(const pdl_ytree *t, pdl_ytree_id block) {
+    const pdl_ytree_node *n = node_of(t, under(t, block, "raw"));
+    return n && n->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "true");
+}
+
 /* Returns true when the node is inside of `data` of a block: there nothing is a block. */
-static bool inside_data(const pdl_ytree *t, pdl_ytree_id at) {
+static bool inside_data(const pdl_ytree *t, pdl_ytree_id at, bool *raw) {
     for (pdl_ytree_id up; (up = node_of(t, at)->parent) != PDL_YTREE_NONE; at = up)
-        if (under(t, up, "data") == at || under(t, up, "parameters") == at) return true;
+        if (under(t, up, "data") == at || under(t, up, "parameters") == at) {
+            *raw = under(t, up, "data") == at && is_raw(t, up);
+            return true;
+        }
     return false;
 }
 
@@ -113,8 +121,8 @@ bool pdl_literal_find(const pdl_ytree *t, pdl_str place, opt_literal *out, pdl_e
                            at == PDL_YTREE_NONE ? (pdl_loc){0} : loc_of(t, node_of(t, at)),
                            "the place '%.*s' has no literal: a list or a mapping is there",
                            PDL_FMT(place));
-    bool data = inside_data(t, at);
-    *out = (opt_literal){.node = at, .is_data = data, .is_block = !data};
+    bool raw = false, data = inside_data(t, at, &raw);
+    *out = (opt_literal){.node = at, .is_data = data, .is_raw = raw, .is_block = !data};
     return true;
 }
 
@@ -133,7 +141,7 @@ bool pdl_literal_find_def(const pdl_ytree *t, pdl_str name, bool *there, opt_lit
     pdl_ytree_id data = under(t, at, "data"), text = under(t, at, "text");
     bool is_text = text != PDL_YTREE_NONE && is_literal(node_of(t, text));
     if (data != PDL_YTREE_NONE)
-        *out = (opt_literal){.node = data, .is_data = true};
+        *out = (opt_literal){.node = data, .is_data = true, .is_raw = is_raw(t, at)};
     else if (is_text)
         *out = (opt_literal){.node = text, .is_block = true};
     return data != PDL_YTREE_NONE || is_text ||
@@ -351,13 +359,26 @@ static bool put_text(const pdl_ytree *t, pdl_ytree_id at, pdl_str s, pdl_buf *ou
     return true;
 }
 
+/* Appends a value as JSON. Openings of expressions are in its texts alone, where they become data;
+ * what is written for them needs no escapes. */
+static bool put_json(pdl_vref v, bool raw, pdl_buf *out, pdl_err *err) {
+    pdl_buf json = PDL_BUF;
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &json, err);
+    if (ok && raw)
+        pdl_buf_put(out, pdl_buf_str(&json));
+    else if (ok)
+        put_data(pdl_buf_str(&json), out);
+    pdl_buf_fini(&json);
+    return ok;
+}
+
 static bool put_value(const pdl_ytree *t, const opt_edit *e, pdl_buf *out, pdl_err *err) {
     const pdl_ytree_node *n = node_of(t, e->literal.node);
     if (pdl_is_str(e->value))
         return put_text(t, e->literal.node, pdl_str_get(e->value), out, err);
     bool wrap = e->literal.is_block && (pdl_is_list(e->value) || pdl_is_dict(e->value));
     if (wrap) PDL_PUT(out, "{data: ");
-    bool ok = pdl_json_write(e->value, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
+    bool ok = put_json(e->value, e->literal.is_raw, out, err);
     if (wrap) pdl_buf_putc(out, '}');
     if (is_block_scalar(n) && n->end > n->start && t->src->text.p[n->end - 1] == '\n')
         pdl_buf_putc(out, '\n');
@@ -409,7 +430,7 @@ static bool put_entry(pdl_str name, pdl_vref value, bool flow, pdl_buf *out, pdl
         put_data(pdl_str_get(value), &text);
         ok = put_line(pdl_buf_str(&text), flow, out, err);
     } else {
-        ok = pdl_json_write(value, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
+        ok = put_json(value, false, out, err);
     }
     if (wrap) pdl_buf_putc(out, '}');
     pdl_buf_fini(&text);

@@ -15,6 +15,7 @@
 typedef struct opt_literal {
     pdl_ytree_id node;
     bool is_data; /* a block of values: anything can be written there as it is */
+    bool is_raw;   /* data whose texts are never expressions */
     bool is_block; /* elsewhere a list or a mapping is put into a block of data */
 } opt_literal;
 
@@ -37,7 +38,7 @@ PDL_MUST bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pd
 
 typedef struct opt_edit {
     opt_literal literal;
-    pdl_vref value; /* texts are encoded already */
+    pdl_vref value; /* a text is encoded already, the texts in a list or mapping are not */
 } opt_edit;
 /* Appends the text of the program with the literals replaced; they are in any order. Error: usage,
  * when a value cannot be written at its place. */

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/handles.h"
+#include "base/rand.h"
 #include "io/clock.h"
 #include "optimize/search.h"
 #include "value/json_write.h"
@@ -17,6 +18,7 @@ enum { FIRST_ROWS = 10 }; /* a method begins with so many */
 
 typedef struct opt_method {
     opt_search *z;
+    pdl_rand rand;
     pdl_err failed; /* why a function could not be answered: it ends the search */
 } method;
 
@@ -134,6 +136,77 @@ static void on_worse(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
+/* demonstrations(candidate): its right answers to the rows for training. */
+static void on_demonstrations(void *user, pdl_request *r) {
+    method *m = user;
+    opt_search *z = m->z;
+    size_t of = 0;
+    PDL_VEC(opt_pair) pairs = {0};
+    if (!read_number(r, 0, "candidate", z->candidates.n - 1, &of)) return;
+    for (size_t i = 0; i < z->part[OPT_TRAIN].n; i++)
+        *pdl_vec_push(&pairs) = (opt_pair){of, z->part[OPT_TRAIN].p[i]};
+    z->captures = true;
+    z->alive = 1;
+    bool ok = pdl_search_evaluate(z, pairs.p, pairs.n, &m->failed);
+    z->captures = false;
+    pdl_vec_fini(&pairs);
+    if (!ok) {
+        pdl_request_refuse(r, "runtime", "the search has ended");
+        return;
+    }
+    pdl_val list = pdl_list_new(z->demos.n);
+    for (size_t i = 0; i < z->demos.n; i++)
+        if (z->demos.p[i].candidate == of)
+            list = pdl_list_push(list, pdl_keep(z->demos.p[i].shown));
+    answer(r, list);
+}
+
+/* sample(items, n): so many of them in random order. */
+static void on_sample(void *user, pdl_request *r) {
+    method *m = user;
+    size_t n = 0;
+    pdl_vref items = argument(r, 0, "items");
+    if (!pdl_is_list(items)) {
+        refuse(r, "items: expected a list");
+        return;
+    }
+    if (!read_number(r, 1, "n", pdl_list_len(items), &n)) return;
+    size_t left = pdl_list_len(items), *at = PDL_NEW_N(size_t, left + 1);
+    pdl_val list = pdl_list_new(n);
+    for (size_t i = 0; i < left; i++) at[i] = i;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = (size_t)(pdl_rand_u64(&m->rand) % left);
+        list = pdl_list_push(list, pdl_keep(pdl_list_at(items, at[k])));
+        at[k] = at[--left];
+    }
+    pdl_free(at);
+    answer(r, list);
+}
+
+/* add(values, to): a candidate with these values, the others as that one has them;
+ * {candidate, error}. */
+static void on_add(void *user, pdl_request *r) {
+    method *m = user;
+    opt_search *z = m->z;
+    size_t to = 0, number = 0;
+    pdl_err err = {0};
+    pdl_vref values = argument(r, 0, "values");
+    if (!pdl_is_dict(values)) {
+        refuse(r, "values: expected {NAME: value}");
+        return;
+    }
+    if (!read_number(r, 1, "to", z->candidates.n - 1, &to)) return;
+    size_t before = z->candidates.n;
+    pdl_val all = pdl_dict_merge(pdl_keep(z->candidates.p[to].values), values);
+    bool ok = pdl_search_add(z, all, &number, &err) &&
+              (number < before || pdl_search_load(z, number, &err));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate",
+                              ok ? pdl_int((int64_t)number) : pdl_null());
+    answer(r, pdl_dict_putz(d, "error", ok ? pdl_null() : pdl_textz(err.msg)));
+    if (!ok && z->candidates.n > before) pdl_search_drop_last(z);
+    pdl_err_fini(&err);
+}
+
 /* is_late(): the time for rounds is over. */
 static void on_late(void *user, pdl_request *r) {
     const opt_search *z = ((method *)user)->z;
@@ -162,6 +235,10 @@ static pdl_val engine_of(method *m) {
     d = pdl_dict_putz(d, "first", pdl_int(r ? (int64_t)r->first_rows : FIRST_ROWS));
     d = pdl_dict_putz(d, "growth", r ? pdl_float(pdl_search_growth(z)) : pdl_int(2));
     d = pdl_dict_putz(d, "rounds", r && r->rounds ? pdl_int((int64_t)r->rounds) : pdl_null());
+    if (z->o->demos.n) d = pdl_dict_putz(d, "variable", pdl_text(z->o->demos));
+    d = with_function(d, m, "demonstrations", on_demonstrations);
+    d = with_function(d, m, "sample", on_sample);
+    d = with_function(d, m, "add", on_add);
     d = with_function(d, m, "is_late", on_late);
     d = with_function(d, m, "evaluate", on_evaluate);
     return with_function(d, m, "certainly_worse", on_worse);
@@ -222,6 +299,7 @@ static bool run_program(method *m, pdl_session *s, pdl_str text, size_t *winner,
 
 bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
     method m = {.z = z};
+    pdl_rand_seed(&m.rand, z->o->seed);
     pdl_buf text = PDL_BUF;
     pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "engine", engine_of(&m));
     pdl_session *s;

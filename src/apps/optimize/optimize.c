@@ -11,10 +11,11 @@
 #include "base/banned.h"
 
 /* The methods of the pattern library. */
-static const char *const methods[] = {"race", "halving"};
+static const char *const methods[] = {"race", "halving", "demos"};
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-static bool check_method(pdl_str method, pdl_err *err) {
+static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
+    pdl_str method = o->method;
     pdl_str names[N_METHODS];
     for (size_t i = 0; i < N_METHODS; i++) names[i] = pdl_str_of(methods[i]);
     if (pdl_search_method_is_file(method)) {
@@ -25,10 +26,13 @@ static bool check_method(pdl_str method, pdl_err *err) {
                                     "--method: there is no file '%.*s'", PDL_FMT(method));
     }
     for (size_t i = 0; i < N_METHODS; i++)
-        if (pdl_str_eq(method, names[i])) return true;
+        if (pdl_str_eq(method, names[i]))
+            return i != 2 || o->demos.n ||
+                   pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "--method demos: --demos NAME says which variable gets them");
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "--method: there is no method '%.*s' (there are race and halving, or a file with "
-                "a method, FILE.pdl)",
+                "--method: there is no method '%.*s' (there are race, halving and demos, or a file "
+                "with a method, FILE.pdl)",
                 PDL_FMT(method));
     pdl_str near = pdl_str_nearest(method, names, N_METHODS);
     if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
@@ -203,7 +207,7 @@ bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err)
     opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent()};
     opt_estimate e;
     *out = pdl_absent();
-    bool ok = check_method(o->method, err) && can_write(o, err) && pdl_search_prepare(&z, err) &&
+    bool ok = check_method(o, err) && can_write(o, err) && pdl_search_prepare(&z, err) &&
               pdl_search_estimate(&z, &e, err) && budget_suffices(&z, &e, err);
     if (ok && o->dry_run) {
         *out = dry_result(&z, &e);

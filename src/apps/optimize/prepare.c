@@ -85,7 +85,7 @@ static bool in_candidate(size_t i, pdl_err *err) {
     return false;
 }
 
-static bool load_candidate(opt_search *z, size_t i, pdl_err *err) {
+bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
     opt_candidate *c = &z->candidates.p[i];
     bool loads = true;
     if (!c->text) {
@@ -101,7 +101,7 @@ static bool load_all(opt_search *z, pdl_err *err) {
     /* The reference checks nothing before, and its variables may be set by the program. */
     if (!z->o->reference && !check_one(z, &z->candidates.p[0], err)) return false;
     for (size_t i = 1; i < z->candidates.n; i++)
-        if (!load_candidate(z, i, err)) return in_candidate(i, err);
+        if (!pdl_search_load(z, i, err)) return in_candidate(i, err);
     return true;
 }
 
@@ -228,6 +228,12 @@ static void candidate_fini(opt_candidate *c) {
     pdl_free(c->first_error);
 }
 
+void pdl_search_drop_last(opt_search *z) {
+    opt_candidate *c = &z->candidates.p[--z->candidates.n];
+    candidate_fini(c);
+    pdl_program_drop(c->program);
+}
+
 void pdl_search_close(opt_search *z) {
     pdl_session_free(z->session);
     pdl_session_free(z->judges);
@@ -242,6 +248,8 @@ void pdl_search_close(opt_search *z) {
         pdl_drop(z->places.p[i].first);
     }
     pdl_vec_fini(&z->places);
+    for (size_t i = 0; i < z->demos.n; i++) pdl_drop(z->demos.p[i].shown);
+    pdl_vec_fini(&z->demos);
     for (size_t i = 0; i < z->rows.n; i++) pdl_drop(z->rows.p[i].columns);
     pdl_vec_fini(&z->rows);
     for (size_t i = 0; i < OPT_PARTS; i++) pdl_vec_fini(&z->part[i]);

@@ -35,6 +35,11 @@ static void on_ready(void *user) {
     *pdl_vec_push(&f->in->ready) = (uint32_t)(f - f->in->slots);
 }
 
+static void on_event(void *user, const pdl_event *e) {
+    slot *f = user;
+    f->in->s->event(f->in->s->user, f->work, e);
+}
+
 static void begin(running *r, slot *f) {
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
     uint32_t at = (uint32_t)(f - r->slots);
@@ -43,10 +48,12 @@ static void begin(running *r, slot *f) {
     r->s->begin(r->s->user, f->work, &start);
     f->budget = pdl_budget_new(unlimited, r->p->budget, (pdl_loc){0});
     f->fresh = true;
+    pdl_sink sink = {f, r->s->event ? on_event : NULL, false};
     f->run = pdl_session_spawn(r->p->session, &(pdl_spawn){.code = start.code,
                                                            .dir = r->p->dir,
                                                            .stream = PDL_STREAM_NONE,
                                                            .variables = start.variables,
+                                                           .sink = sink,
                                                            .waker = {on_ready, f},
                                                            .slot = at,
                                                            .group = at,

@@ -29,6 +29,8 @@ typedef struct opt_series {
     void *user;
     void (*begin)(void *user, size_t i, opt_start *out);
     void (*end)(void *user, size_t i, const opt_end *how);
+    /* Gets the events of a run; NULL: they are not needed. */
+    void (*event)(void *user, size_t i, const pdl_event *e);
 } opt_series;
 
 typedef struct opt_pool {

@@ -29,6 +29,7 @@ typedef struct opt_answer {
     char *error, *place; /* owned; NULL when it did not fail, or the place is unknown */
     double score;   /* negative: failed */
     char *feedback; /* owned or NULL */
+    pdl_val trace;  /* the calls of models; owned; absent: they are not captured */
 } answer;
 
 typedef struct opt_asking {
@@ -118,6 +119,11 @@ static void end_answer(void *user, size_t i, const opt_end *how) {
         a->z->o->answered(a->z->o->user, pdl_str_get(x->result));
     if (pdl_is_absent(x->result))
         x->error = pdl_str_dup(PDL_STR("the result cannot be written as JSON"));
+}
+
+static void take_event(void *user, size_t i, const pdl_event *e) {
+    asking *a = user;
+    pdl_demo_take_event(&a->answers[i].trace, e);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -362,6 +368,8 @@ static bool keep_scores(asking *a, pdl_err *err) {
         c->scores[x->of.row] = x->error ? OPT_FAILED : (float)x->score;
         c->evaluated++;
         z->evaluations++;
+        if (z->captures && !x->error && x->score >= 0.5)
+            pdl_demo_keep(z, x->of.candidate, x->of.row, x->result, x->trace);
         if (x->error) note_first(c, z->rows.p[x->of.row].number, x);
         if (ok && z->scores) ok = write_line(z, x, err);
     }
@@ -399,16 +407,20 @@ static size_t allowed(const opt_search *z, size_t n) {
 static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err) {
     asking a = {.z = z, .answers = PDL_NEW_N(answer, n + 1), .n = n};
     bool spent = false, judge_spent = false, ok = true;
-    for (size_t i = 0; i < n; i++) a.answers[i] = (answer){.of = pairs[i], .result = pdl_absent()};
+    for (size_t i = 0; i < n; i++)
+        a.answers[i] = (answer){.of = pairs[i],
+                                .result = pdl_absent(),
+                                .trace = z->captures ? pdl_list_new(2) : pdl_absent()};
     for (size_t i = 0; i < n && ok; i++)
         ok = pdl_search_compile(z, &z->candidates.p[pairs[i].candidate], err);
     opt_pool p = pool_of(z, z->session, z->o->program, tick);
-    opt_series s = {n, &a, begin_answer, end_answer};
+    opt_series s = {n, &a, begin_answer, end_answer, z->captures ? take_event : NULL};
     ok = ok && pdl_pool_run(&p, &s, &spent, err) && judge_answers(&a, tick, &judge_spent, err);
     z->spent = z->spent || spent || judge_spent;
     ok = ok && keep_scores(&a, err) && any_judged(&a, err);
     for (size_t i = 0; i < n; i++) {
         if (!pdl_is_absent(a.answers[i].result)) pdl_drop(a.answers[i].result);
+        if (!pdl_is_absent(a.answers[i].trace)) pdl_drop(a.answers[i].trace);
         pdl_free(a.answers[i].error);
         pdl_free(a.answers[i].place);
         pdl_free(a.answers[i].feedback);

@@ -53,6 +53,12 @@ typedef struct opt_candidate {
     char *first_error; /* place and reason; owned; NULL when no answer failed */
 } opt_candidate;
 
+/* An answer to a row for training that was right, as the variable of demonstrations has it. */
+typedef struct opt_demo {
+    size_t candidate;
+    pdl_val shown; /* owned */
+} opt_demo;
+
 typedef struct opt_search {
     const pdl_optimize_options *o;
     pdl_buf text; /* the program as it was, byte for byte */
@@ -69,6 +75,8 @@ typedef struct opt_search {
     pdl_code *judge_code;
     pdl_val judge_variables;
     pdl_budget *budget; /* NULL: none */
+    bool captures;      /* right answers are kept as demonstrations, with their traces */
+    PDL_VEC(opt_demo) demos;
     double reserved;    /* share of the budget that is left for the test */
     bool spent;
     uint64_t evaluations;
@@ -115,6 +123,9 @@ PDL_MUST bool pdl_search_prepare(opt_search *z, pdl_err *err);
  * candidates then share answers. */
 PDL_MUST bool pdl_search_open(opt_search *z, pdl_err *err);
 void pdl_search_close(opt_search *z);
+void pdl_search_drop_last(opt_search *z); /* releases the last candidate, which was refused */
+/* Loads and checks a candidate that a method has added. Error: usage. */
+PDL_MUST bool pdl_search_load(opt_search *z, size_t candidate, pdl_err *err);
 /* Makes the code of a candidate. */
 PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
 /* Estimates the use of one evaluation from some rows; sends nothing. */
@@ -123,6 +134,12 @@ typedef struct opt_estimate {
     bool is_least; /* some calls depend on answers */
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
+
+/* demos.c. Adds what a model was asked and said in a run to its trace, a list of {id, messages,
+ * answer}. */
+void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
+/* Keeps an answer that was right, with its trace, as a demonstration. */
+void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
 
 /* scoring.c */
 typedef struct opt_pair {

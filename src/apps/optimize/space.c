@@ -174,6 +174,15 @@ static bool find_given(opt_search *z, const inputs *in, pdl_err *err) {
                                PDL_FMT(name));
         if (!find_name(z, in, name, values, "--vary", err)) return false;
     }
+    if (z->o->demos.n && !place_named(z, z->o->demos)) {
+        pdl_val none = pdl_list_push(pdl_list_new(1), pdl_list_new(0));
+        bool ok = find_name(z, in, z->o->demos, none, "--demos", err);
+        pdl_drop(none);
+        if (!ok) return false;
+    }
+    if (z->o->demos.n && !z->part[OPT_TRAIN].n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--demos: no row of %.*s is for training", PDL_FMT(z->o->data.name));
     for (size_t i = 0; i < z->o->n_tuned; i++)
         if (!find_tuned(z, z->o->tuned[i], err)) return false;
     return true;
@@ -192,9 +201,9 @@ static bool keeps_words(const opt_search *z, const opt_place *p, pdl_str text, p
 /* Returns the value as it is written into the program: in texts only the old expressions live. */
 static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val *out,
                     pdl_err *err) {
-    if (!pdl_is_str(v)) {
+    if (!pdl_is_str(v) || p->literal.is_raw) {
         *out = pdl_keep(v);
-        return true;
+        return !pdl_is_str(v) || keeps_words(z, p, pdl_str_get(v), err);
     }
     pdl_buf b = PDL_BUF;
     pdl_str old = pdl_is_str(p->first) ? pdl_str_get(p->first) : (pdl_str){0};
@@ -295,6 +304,7 @@ static bool draw(opt_search *z, pdl_err *err) {
     enum { TRIES = 20 };
     pdl_vref space = z->o->space;
     bool any = pdl_is_dict(space) && pdl_dict_len(space);
+    if (!any && z->o->demos.n) return true; /* the method makes them */
     if (!any && z->o->n_tuned) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "--tune %.*s: nothing gives texts for that place", PDL_FMT(z->o->tuned[0]));
@@ -384,7 +394,7 @@ bool pdl_search_make_candidates(opt_search *z, pdl_err *err) {
     if (!find_given(z, &in, err)) return false;
     if (z->o->candidates.n) return read_candidates(z, &in, err);
     return draw(z, err) &&
-           (z->candidates.n > 1 ||
+           (z->candidates.n > 1 || z->o->demos.n ||
             pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                         "nothing varies: every value is that of the program as it was"));
 }

@@ -42,6 +42,8 @@ static const struct {
     {"parameters: {stop: a}\n", "parameters.stop", "[\"a\", \"b\"]",
      "parameters: {stop: [\"a\", \"b\"]}\n"},
     {"text: a\n", "text", "[1, 2]", "text: {data: [1, 2]}\n"},
+    {"data: [a, b]\nraw: true\n", "data.0", "{\"a\": \"${ x }\"}",
+     "data: [{\"a\": \"${ x }\"}, b]\nraw: true\n"},
 };
 
 static void values_are_written_in_place(void **state) {

@@ -165,10 +165,11 @@ static char *default_output(pdl_str program) {
 
 /* Returns why the options that a configuration says itself cannot be given beside it. */
 static const char *said_twice(const arguments *a) {
-    static const opt_id said[] = {OPT_data_rows, OPT_expect,  OPT_judge,      OPT_metric,
-                                  OPT_vary,      OPT_tune,    OPT_require,    OPT_candidates,
-                                  OPT_method,    OPT_map,     OPT_rows_form,  OPT_separator,
-                                  OPT_types,     OPT_variable, OPT_data_file, OPT_init};
+    static const opt_id said[] = {OPT_demos,     OPT_data_rows, OPT_expect,    OPT_judge,
+                                  OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
+                                  OPT_candidates, OPT_method,   OPT_map,       OPT_rows_form,
+                                  OPT_separator, OPT_types,     OPT_variable,  OPT_data_file,
+                                  OPT_init};
     if (a->files.n) return "--config says which program it is: leave FILE out";
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (a->given[said[i]])
@@ -212,7 +213,10 @@ static void read_words(optimizer *z) {
     z->o.expect = a->value[OPT_expect];
     z->o.judge = a->value[OPT_judge];
     z->o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
-    z->o.method = a->given[OPT_method] ? a->value[OPT_method] : PDL_STR("race");
+    z->o.method = a->given[OPT_method]  ? a->value[OPT_method]
+                  : a->given[OPT_demos] ? PDL_STR("demos")
+                                            : PDL_STR("race");
+    z->o.demos = a->value[OPT_demos];
     z->o.candidates = a->value[OPT_candidates];
     z->o.types = a->given[OPT_types];
 }
