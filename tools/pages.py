@@ -13,7 +13,7 @@ HEADING = re.compile(r"^(#{1,6}) +(.*?) *$", re.M)
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]\[]*\])*)\]\(([^)\s]+)\)")
 
 # Folders and pages of the sources, and where `make install` puts them below share/. The first that fits counts.
-INSTALLED = [("docs/internals", None), ("docs", "doc/libpdl"), ("examples", "doc/libpdl/examples"), ("lib", "pdl/lib"),
+INSTALLED = [("docs/internals", None), ("docs/home.md", None), ("docs", "doc/libpdl"), ("examples", "doc/libpdl/examples"), ("lib", "pdl/lib"),
              ("README.md", "doc/libpdl/README.md"), ("CHANGELOG.md", "doc/libpdl/CHANGELOG.md"), ("LICENSE", "doc/libpdl/LICENSE")]
 
 

@@ -55,6 +55,16 @@ def test_commands_are_shown():
         check("%s: samples show their commands" % page.relative_to(ROOT), not hidden, hidden)
 
 
+def test_numbers():
+    """The numbers of the home page are those of the benchmarks."""
+    home, measured = ((ROOT / "docs" / n).read_text("utf-8") for n in ("home.md", "benchmarks.md"))
+    numbers = re.findall(r"\*\*([\d.]+ \w+)\*\*", home)
+    check("three numbers", len(numbers) == 3, numbers)
+    for number in numbers:
+        value, unit = number.split()
+        check("%s is measured" % number, re.search(r"\b%s (?:to [\d.]+ )?%s\b" % (re.escape(value), unit), measured))
+
+
 def test_demo():
     """README says how many programs `make demo` runs."""
     shown = len(re.findall(r"^show ", (ROOT / "examples" / "demo.sh").read_text("utf-8"), re.M))

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 const { modules, chromium: executablePath, site, pages, pictures } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-const out = { asked: [], errors: [], background: {}, contrast: {}, found: {} };
+const out = { asked: [], errors: [], background: {}, contrast: {}, found: {}, phone: [], print: [] };
 
 for (const scheme of ["light", "dark"]) {
   const page = await browser.newPage({ viewport: { width: 1300, height: 900 }, colorScheme: scheme });
@@ -25,5 +25,26 @@ for (const scheme of ["light", "dark"]) {
   out.found[scheme] = await page.locator(".md-search-result__item").count();
   await page.close();
 }
+// On a phone no page is wider than the screen; what is too wide scrolls inside of its frame.
+const phone = await browser.newPage({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+for (const name of pages) {
+  await phone.goto(`file://${site}/${name}.html`);
+  await phone.screenshot({ path: `${pictures}/site-${name.replace("/", "-")}-phone.png` });
+  const wide = await phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  if (wide > 1) out.phone.push(`${name}: ${wide} pixels too wide`);
+}
+await phone.close();
+
+// On paper there are the words of the page, and no menus.
+const paper = await browser.newPage({ viewport: { width: 794, height: 1123 } });
+await paper.emulateMedia({ media: "print" });
+for (const name of pages) {
+  await paper.goto(`file://${site}/${name}.html`);
+  await paper.screenshot({ path: `${pictures}/site-${name.replace("/", "-")}-print.png` });
+  for (const part of [".md-header", ".md-tabs", ".md-sidebar", ".md-footer"]) {
+    if (await paper.locator(part).evaluateAll((all) => all.some((e) => e.offsetHeight > 0))) out.print.push(`${name}: ${part}`);
+  }
+}
+await paper.close();
 await browser.close();
 console.log(JSON.stringify(out));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_site.py -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
-searched, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent."""
+searched, fit on a phone and on paper, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent."""
 import html.parser
 import json
 import re
@@ -16,7 +16,7 @@ from ..harness.choice import Choice, ROOT
 
 BUILD = Choice.build
 SITE = BUILD / "site"
-PAGES = ["index", "manual/guide", "manual/quick-reference", "messages"]
+PAGES = ["index", "manual/index", "manual/messages-yaml", "manual/quick-reference", "manual/policies", "manual/guide"]
 
 
 class Links(html.parser.HTMLParser):
@@ -32,7 +32,7 @@ class Links(html.parser.HTMLParser):
 
 
 def pages():
-    docs = [p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) != "manual/index.md"]
+    docs = [p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if p.name != "home.md"]
     docs = [p.with_name("index.html") if p.stem == "README" else p for p in docs]
     absent = [str(p) for p in docs if not (SITE / p).is_file()]
     check("every page of docs/ is a page of the site", not absent, absent)
@@ -76,6 +76,8 @@ def browser():
     check("light and dark", out["background"]["light"] != out["background"]["dark"], out["background"])
     light, dark = (sum(int(x) for x in re.findall(r"\d+", out["contrast"][k])[:3]) for k in ("light", "dark"))
     check("links are seen on both", light < 384 < dark, out["contrast"])
+    check("nothing is wider than a phone", not out["phone"], out["phone"])
+    check("no menus on paper", not out["print"], out["print"])
     check("the search finds", all(n > 0 for n in out["found"].values()), out["found"])
 
 
