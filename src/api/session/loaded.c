@@ -29,6 +29,12 @@ void pdl_session_use(pdl_session *s, pdl_program *program) {
 void pdl_session_use_code(pdl_session *s, pdl_code *code) { s->loaded.code = pdl_code_keep(code); }
 pdl_code *pdl_session_code(const pdl_session *s) { return s->loaded.code; }
 
+void pdl_loaded_keep_checked(pdl_loaded *l, pdl_program *checked) {
+    pdl_program_keep(checked);
+    pdl_program_drop(l->checked);
+    l->checked = checked;
+}
+
 void pdl_loaded_end(pdl_loaded *l) {
     pdl_program_drop(l->program);
     pdl_program_drop(l->checked);

@@ -6,8 +6,9 @@
  * meets ends the run instead of the request. So a program without calls costs nothing, replays and
  * answers of a cache are not examined, and earlier output of the program is printed.
  *
- * The check works on a second program: the one that runs is shared and never written. The result is
- * remembered with the program, for runs with as many variables of the same names.
+ * The check writes into a copy that has the same blocks: the program that runs is shared and never
+ * written. The result is remembered with the program, for runs with as many variables of the same
+ * names, and so is the copy: it has the modules that the run will import, which are loaded once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,15 +65,11 @@ static uint64_t key_of(const name_list *names) {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
     pdl_finder finder = {.file = file, .only_files = true};
-    bool ok;
     if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
-    pdl_program *own = pdl_program_new();
-    pdl_program_load(own, p->source->name, p->source->text, &ok);
-    pdl_program_set_from_tree(own, p->source->from_tree);
+    pdl_program *own = pdl_program_copy((pdl_program *)(uintptr_t)p);
     finder.path = pdl_session_path(s, &finder.n_path);
     const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
-    if (ok)
-        pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
+    pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
                                                     .stdlib = pdl_session_library_text(),
                                                     .models = asks_services(s) ? &models : NULL,
                                                     .user = &finder,
@@ -95,6 +92,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     /* a check before the run answers for the one before the first request, too */
     if (p == s->loaded.program && (!own || !pdl_program_certain_error(own)))
         s->loaded.program->checked = key_of(&names);
+    if (p == s->loaded.program && own)
+        pdl_loaded_keep_checked((pdl_loaded *)(uintptr_t)&s->loaded, own);
     pdl_vec_fini(&names);
     return own;
 }
@@ -128,7 +127,7 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
                      "%.*s%sfound before the first request went out (%s); --check=off asks "
                      "nevertheless",
                      PDL_FMT(d->hint), d->hint.n ? "; " : "", d->code);
-        s->loaded.checked = pdl_program_keep(own); /* the error's places point into it */
+        /* the error's places point into the copy, which is kept with the program */
     } else {
         s->loaded.program->checked = key;
     }

@@ -53,12 +53,22 @@ static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, p
     pdl_buf_fini(&text);
 }
 
+/* Loads a module, which a check may have done. Owned. */
+static pdl_program *load(pdl_session *s, pdl_str name, pdl_str text, bool *ok) {
+    pdl_program *p =
+        s->loaded.checked ? pdl_program_checked_module(s->loaded.checked, name, text) : NULL;
+    *ok = p != NULL;
+    if (p) return pdl_program_keep(p);
+    p = pdl_program_new();
+    pdl_program_load(p, name, text, ok);
+    return p;
+}
+
 static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
                   pdl_val *errors, pdl_err *err) {
     pdl_session *s = user;
-    pdl_program *p = pdl_program_new();
     bool ok;
-    pdl_program_load(p, name, text, &ok);
+    pdl_program *p = load(s, name, text, &ok);
     pdl_api_note_program(s->around.secrets, p);
     pdl_api_debug_program(s->opt.reports.debug, p);
     if (ok) {

@@ -76,10 +76,11 @@ typedef struct pdl_loaded {
     pdl_arena *arena;
     pdl_interner *names;
     pdl_program *program;
-    pdl_program *checked; /* a copy in which precheck found an error, or NULL */
+    pdl_program *checked; /* the copy that was checked last, with its modules; may be NULL */
     pdl_val inputs;       /* the variables that the run began with, for precheck, or absent */
     pdl_code *code;       /* NULL until start, unless it was given */
 } pdl_loaded;
+void pdl_loaded_keep_checked(pdl_loaded *l, pdl_program *checked);
 void pdl_loaded_end(pdl_loaded *l);
 bool pdl_loaded_ok(const pdl_loaded *l);
 

@@ -173,6 +173,14 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 /* Applies levels and comments to diagnostics that were added after the check. */
 void pdl_program_settle(pdl_program *p, const uint8_t *levels);
 
+/* Makes a program of the blocks of p, which is kept and not written: a check writes what it finds
+ * into the copy, so that a program is checked that runs, or is shared, without loading it again. */
+pdl_program *pdl_program_copy(pdl_program *p);
+
+/* Returns the program of a module that a check of p has loaded, with this name and text; NULL when
+ * there is none. Borrowed. */
+pdl_program *pdl_program_checked_module(const pdl_program *p, pdl_str name, pdl_str text);
+
 /* Returns the first error that every path through the checked program meets, or NULL. */
 const pdl_diag *pdl_program_certain_error(const pdl_program *p);
 

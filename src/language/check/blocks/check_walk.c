@@ -308,6 +308,28 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     pdl_program_sort_diags(p);
 }
 
+pdl_program *pdl_program_copy(pdl_program *p) {
+    pdl_program *own = pdl_program_new();
+    own->source = p->source;
+    own->root = p->root;
+    own->main = p->main;
+    own->has_profiles = p->has_profiles;
+    own->yaml_failed = p->yaml_failed;
+    for (size_t i = 0; i < p->diags.n; i++) *pdl_vec_push(&own->diags) = p->diags.p[i];
+    *pdl_vec_push(&own->others) = pdl_program_keep(p);
+    return own;
+}
+
+pdl_program *pdl_program_checked_module(const pdl_program *p, pdl_str name, pdl_str text) {
+    for (size_t i = 0; i < p->others.n; i++) {
+        pdl_program *m = p->others.p[i];
+        if (m->main && m->source && pdl_str_eq(m->source->name, name) &&
+            pdl_str_eq(m->source->text, text))
+            return m;
+    }
+    return NULL;
+}
+
 const pdl_diag *pdl_program_certain_error(const pdl_program *p) {
     for (size_t i = 0; i < p->diags.n; i++)
         if (p->diags.p[i].certain && p->diags.p[i].severity == PDL_DIAG_ERROR)
