@@ -46,6 +46,14 @@ _pdl() {
         --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
+    infer)
+        words='--help --version --data-file --data --algo --particles --workers --verbose --by --sure --on-error --ess --resample --align --max-score --tries --seed --json --record --replay --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        case $prev in
+        --algo) values='maj is smc rejection parallel-maj parallel-is parallel-smc parallel-rejection' ;;
+        --on-error) values='fail drop zero' ;;
+        --resample) values='systematic multinomial' ;;
+        --sandbox-min) values='full process' ;;
+        esac ;;
     optimize)
         words='--help --config --init --data --expect --judge --metric --vary --tune --require --demos --candidates --method --seed --dry-run --output --diff --experiments-path --yield_output --no-yield_output --json --map --data-file --variable --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
@@ -153,7 +161,7 @@ _pdl() {
     if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

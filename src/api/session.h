@@ -114,8 +114,10 @@ typedef struct pdl_spawn {
     pdl_run_waker waker; /* fn may be NULL */
     /* The budget that the run is charged to; kept. NULL: it has the budget of the options alone. */
     struct pdl_budget *budget;
+    pdl_path *place; /* before the places of its effects; kept; NULL: none */
+    pdl_particle particle;
 } pdl_spawn;
-enum { PDL_SPAWN_SLOTS = 7168, PDL_MEMBER_SLOTS = 7168 };
+enum { PDL_SPAWN_SLOTS = 14336, PDL_MEMBER_SLOTS = 7168 };
 
 /* Puts in force the policy of a program that runs beside others: for all runs of the session, since
  * one process of code may answer all of them. Called before the first run. */
@@ -131,6 +133,12 @@ bool pdl_session_poll(pdl_session *s, int timeout_ms);
 /* Starts a run beside others; the caller steps and releases it, and polls. Repetitions of requests
  * to the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
+/* Starts a copy of a held run, as pdl_run_copy; code and variables of the spawn are not used. */
+pdl_run *pdl_session_copy(pdl_session *s, const pdl_spawn *spawn, const pdl_run *of,
+                          const char **why, pdl_loc *loc);
+/* Makes a held run another particle: its effects and its replies in the cache have other names from
+ * now on. */
+void pdl_session_rename(pdl_session *s, pdl_run *run, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 

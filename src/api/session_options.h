@@ -39,6 +39,7 @@ typedef struct pdl_session_run_options {
     pdl_session_purpose purpose;
     pdl_stream stream;
     uint32_t jobs; /* maximum of model calls in flight; 0: the default */
+    bool counts_all_jobs; /* ... over all runs that are spawned together, not in each */
     /* The limit of the run for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: no budget. */
     const double *budget;
     const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */

@@ -28,6 +28,7 @@ SUITES = [
     Suite("terminal", "tests/terminal", "check", False),
     Suite("eval", "tests/eval", "check", True),
     Suite("optimize", "tests/optimize", "test", True),
+    Suite("infer", "tests/infer", "check", True),
     Suite("mock", "tests/mock", "check", True),
     Suite("examples", "tests/examples", "test", False),
     Suite("mcp", "tests/mcp", "test", True),

@@ -58,7 +58,9 @@ static pdl_world *open_precheck(pdl_session *s, const pdl_spawn *run, pdl_world 
 
 static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_jobs_world_new(s->group.shared->group.jobs, next);
+    pdl_group *g = s->group.shared ? &s->group.shared->group : &s->group;
+    if (!g->jobs) g->jobs = pdl_jobs_new(s->opt.run.jobs);
+    return pdl_jobs_world_new(g->jobs, next);
 }
 
 static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

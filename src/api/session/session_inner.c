@@ -261,8 +261,9 @@ static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
     s->running.beside.views[spawn->slot] = s->running.beside.group_views[spawn->group];
 }
 
-pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
-    static_assert((PDL_SUB_RANGES + PDL_MEMBER_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
+/* Returns the options of a run beside others. The caller drops the budget. */
+static pdl_run_options options_beside(pdl_session *s, const pdl_spawn *spawn) {
+    static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
                   "ids of inputs follow");
     pdl_world *answer = pdl_session_chain(s)->rows[PDL_CHAIN_answer];
     pdl_run_options o = pdl_session_machine_options(s);
@@ -287,10 +288,30 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
     pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
     if (o.budget && spawn->durable) pdl_budget_set_earlier(o.budget, o.earlier_ns);
+    o.place = spawn->place;
+    o.particle = spawn->particle;
+    return o;
+}
+
+pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
+    pdl_run_options o = options_beside(s, spawn);
     pdl_run *r = pdl_run_new(&o);
     pdl_budget_drop(o.budget);
     pdl_run_start(r, spawn->code, spawn->variables);
     return r;
+}
+
+pdl_run *pdl_session_copy(pdl_session *s, const pdl_spawn *spawn, const pdl_run *of,
+                          const char **why, pdl_loc *loc) {
+    pdl_run_options o = options_beside(s, spawn);
+    pdl_run *r = pdl_run_copy(of, &o, why, loc);
+    pdl_budget_drop(o.budget);
+    return r;
+}
+
+void pdl_session_rename(pdl_session *s, pdl_run *run, const pdl_spawn *spawn) {
+    choose_view(s, spawn);
+    pdl_run_become(run, &spawn->particle, spawn->place);
 }
 
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {

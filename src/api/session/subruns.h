@@ -10,7 +10,7 @@
 /* The ranges of effect ids: all runs of a session use the same worlds, and each has a range. Range
  * 0 is that of the main run, those below PDL_SUB_RANGES belong to programs inside others, those
  * after it to runs beside each other (pdl_session_spawn). */
-enum { PDL_RANGE_IDS = 1 << 18, PDL_SUB_RANGES = 1024 };
+enum { PDL_RANGE_IDS = 1 << 17, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
 pdl_subruns *pdl_subruns_new(void);

@@ -26,6 +26,7 @@ int pdl_cli_cmd_new(const arguments *a);
 int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_doctor(const arguments *a);
 int pdl_cli_cmd_test(const arguments *a);
+int pdl_cli_cmd_infer(const arguments *a);
 int pdl_cli_cmd_eval(const arguments *a);
 int pdl_cli_cmd_optimize(const arguments *a);
 int pdl_cli_cmd_repl(const arguments *a);

@@ -119,7 +119,8 @@ typedef enum {
     X(pdl_field_info)                                                                              \
     X(pdl_fors_info)                                                                               \
     X(pdl_map_info)                                                                                \
-    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
+    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model)                                   \
+    X(pdl_b_factor) X(pdl_b_code) X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)

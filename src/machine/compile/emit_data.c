@@ -105,10 +105,17 @@ static void emit_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_blockinf
     emit_EMIT(e, false);
 }
 
+/* A run that ignores factors does not evaluate them (spec execution 11.2). */
 static void emit_factor(pdl_emit *e, const pdl_b_factor *b) {
+    emit_FACTOR_COUNTS(e);
+    uint32_t skipped = emit_JUMP_FALSE(e, PDL_LATER);
     pdl_emit_tree(e, b->factor);
     pdl_emit_trace_field(e, "factor");
-    emit_FACTOR(e);
+    emit_FACTOR(e, b);
+    uint32_t end = emit_JUMP(e, PDL_LATER);
+    pdl_emit_patch(e, skipped);
+    emit_FACTOR_SKIPPED(e);
+    pdl_emit_patch(e, end);
 }
 
 static void emit_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_blockinfo *info) {

@@ -134,7 +134,8 @@ typedef enum {
     PDL_EFFECT_ACTS = 1,
     PDL_EFFECT_WAITS = 2,
     PDL_EFFECT_KEPT = 4,
-    PDL_EFFECT_LATE = 8
+    PDL_EFFECT_LATE = 8,
+    PDL_EFFECT_CHANCE = 16
 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);

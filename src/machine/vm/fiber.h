@@ -131,8 +131,8 @@ typedef enum {
     FIBER_WAIT_CALLS,
     FIBER_WAIT_MAP,
     FIBER_WAIT_SLOT,
-    FIBER_DONE,
-    FIBER_FAILED
+    FIBER_HELD, /* by the engine of an inference: particle.h */
+    FIBER_DONE, FIBER_FAILED
 } pdl_fiber_state;
 
 /* A call of a fiber that is open, or whose failure the fiber has not noticed yet. */
@@ -203,8 +203,9 @@ struct pdl_fiber {
     bool queued, cancelled;
     bool woken; /* a slot is reserved for it and it has not run since: counted in the run */
     pdl_slot woken_for;
-    bool is_new; /* an iteration of a map that has not run yet */
-    bool waits;  /* an iteration of a map with maxWorkers: open until its calls have ended */
+    bool is_new;     /* an iteration of a map that has not run yet */
+    bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
+    bool is_weighed; /* held at a factor whose number is in the score */
     /* called at the end of a call from outside */
     void (*done)(void *user, pdl_val result, const pdl_err *err);
     void *done_user;
@@ -238,7 +239,6 @@ void pdl_vm_frame_pop(pdl_fiber *f);
 pdl_path *pdl_vm_block_path(pdl_fiber *f);
 /* Returns the id of a part that has no record, owned. */
 pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_blockinfo *info);
-/* Returns an owned scope of the keys of d that are text. */
 pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d);
 /* Ends a block's record; its budget ends with it. */
 void pdl_vm_block_fini(pdl_fiber *f, pdl_vm_block *b);

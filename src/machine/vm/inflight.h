@@ -65,6 +65,8 @@ void pdl_inflight_free(pdl_inflight *c);
 bool pdl_inflight_ok(const pdl_inflight *c);
 /* Sends the request, or queues it when too many model calls are open. Takes request. */
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
+/* Returns true when a block around the fiber is `idempotent`. */
+bool pdl_inflight_is_repeatable(const pdl_fiber *f);
 /* Returns the bits of the modules around the fiber that have a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
 /* Works as pdl_inflight_start, with the caller's key in recordings. */

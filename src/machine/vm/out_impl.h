@@ -34,6 +34,7 @@ struct pdl_outq {
     pdl_outitem *first, *last;
     size_t n_added;
     bool ended;
+    pdl_outq *twin; /* while the run is copied: its copy */
 };
 
 #endif

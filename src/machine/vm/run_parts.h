@@ -37,6 +37,9 @@ typedef struct pdl_run_fibers {
     bool yielded;     /* the step ends after this turn */
     bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle; /* state of PDL_STRESS=sched */
+    pdl_held held;    /* says where fibers are held; NOT: none is held */
+    bool missed_chance; /* an effect of chance was asked for in a run that is held before it */
+    pdl_loc not_copied; /* block that left something that no copy can have; all-zero: none */
 } pdl_run_fibers;
 /* Takes the next runnable fiber from the queue; NULL: all wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);
@@ -82,6 +85,7 @@ typedef struct pdl_run_outcome {
     pdl_val answer; /* the model's answer whose text is the result, if it is kept; or absent */
     pdl_err err;
     double score;
+    pdl_loc impossible; /* the factor that made the score -infinity; all-zero: none */
 } pdl_run_outcome;
 /* The main fiber has run its program: waits for what is open, then takes the result. */
 pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);

@@ -45,6 +45,19 @@ typedef struct pdl_run_waker {
     void *user;
 } pdl_run_waker;
 
+/* Says how a run is one of many that an inference weighs. All-zero: it is not. */
+typedef struct pdl_particle {
+    bool is_one;
+    bool ignores_factors; /* they are not evaluated */
+    bool holds_factors;   /* parks at each factor, unless that says `resample: false` */
+    bool aligned;         /* ... and only at those that every run of the program comes to */
+    bool holds_chance;    /* parks before the first effect of chance: a column of effects.def */
+    int64_t number;       /* pdl_particle_id */
+    uint64_t seed;        /* seeds its random numbers; no effect asks for a seed */
+} pdl_particle;
+/* Why a run is parked for its engine. */
+typedef enum { PDL_HELD_NOT, PDL_HELD_FACTOR, PDL_HELD_CHANCE } pdl_held;
+
 typedef struct pdl_run_options {
     pdl_interner *names; /* borrowed; must outlive the run */
     pdl_world *world;    /* borrowed */
@@ -98,6 +111,7 @@ typedef struct pdl_run_options {
     /* shared by runs that one thread steps; kept; NULL: the run makes one */
     pdl_reserve *reserve;
     pdl_run_waker waker; /* fn NULL: none */
+    pdl_particle particle;
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
@@ -118,6 +132,23 @@ void pdl_run_yield(pdl_run *r);
 bool pdl_run_is_ready(const pdl_run *r);
 /* Steps and polls until the run is done or has failed. */
 pdl_step pdl_run_wait(pdl_run *r);
+
+/* After WAIT: returns why nothing of the run can continue before pdl_run_release; NOT when it only
+ * waits for replies. */
+pdl_held pdl_run_held(const pdl_run *r);
+/* Returns the place where it is held, owned, and in *loc the block. */
+pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
+void pdl_run_release(pdl_run *r);
+/* Returns true when a run that parks before chance met it where it cannot park: it must be freed,
+ * and nothing of chance was sent. */
+bool pdl_run_missed_chance(const pdl_run *r);
+/* Makes a held run with these options that is at the same place with the same state; r stays as it
+ * is. NULL when that cannot be: *why has the reason (static) and *loc the block, when it is known.
+ */
+pdl_run *pdl_run_copy(const pdl_run *r, const pdl_run_options *o, const char **why, pdl_loc *loc);
+/* Makes a held run another particle: its effects are at this place from now on, and it draws other
+ * random numbers. */
+void pdl_run_become(pdl_run *r, const pdl_particle *p, pdl_path *place);
 
 /* Returns the state that cancels the run, for work on its values after its last step. Lives as long
  * as the run. */
@@ -160,6 +191,8 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
+/* Returns the place of the factor that made the score -infinity; all-zero: it is not. */
+pdl_loc pdl_run_impossible(const pdl_run *r);
 /* Returns {model_calls, completion_tokens, prompt_tokens}. */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);
 /* Called after FAIL. Borrowed. */

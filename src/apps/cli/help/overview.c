@@ -14,6 +14,7 @@ const char pdl_cli_overview[] =
     "  explain FILE    show what would be sent to models, without sending it\n"
     "  batch FILE      run a program for each row of a table\n"
     "  eval FILE       run a program over questions with known answers\n"
+    "  infer FILE      run a program many times and weigh the results\n"
     "  optimize FILE   find the texts and parameters of a program that score best\n"
     "  test [FILE]...  run the tests beside programs\n"
     "  cache ACTION FILE  list, prune, export or remove a file of --cache\n"

@@ -162,6 +162,12 @@ static size_t most_operands(const command *c) {
     return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
 }
 
+/* Returns true when the process was started by this name. */
+static bool is_called(const char *path, const char *name) {
+    const char *last = path ? strrchr(path, '/') : NULL;
+    return path && strcmp(last ? last + 1 : path, name) == 0;
+}
+
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message) {
     size_t n;
@@ -175,6 +181,13 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
         *word = argv[1];
         i = 2;
     }
+    if (is_called(argv[0], "pdl-infer"))
+        for (size_t k = 0; k < n; k++)
+            if (table[k].run == pdl_cli_cmd_infer) {
+                out->command = &table[k];
+                *word = NULL;
+                i = 1;
+            }
     bool only_files = false;
     for (; i < argc; i++) {
         bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];

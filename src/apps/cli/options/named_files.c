@@ -24,7 +24,8 @@ static const struct {
 } programs[] = {{pdl_cli_cmd_run, false},   {pdl_cli_cmd_explain, false},
                 {pdl_cli_cmd_dump, false},  {pdl_cli_cmd_fmt, true},
                 {pdl_cli_cmd_serve, true},  {pdl_cli_cmd_batch, false},
-                {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false}};
+                {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false},
+                {pdl_cli_cmd_infer, false}};
 
 static bool is_there(pdl_str name) {
     char *path = pdl_str_dup(name);

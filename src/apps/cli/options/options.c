@@ -234,6 +234,35 @@ static const option options[] = {
      "with --until decided: also stop when the mean scores certainly differ by less than D"},
     {OPT_seed, "seed", 0, OPT_VALUE, "N", NULL,
      "another random order of the rows; 0 when absent. Of eval with --until decided"},
+    {OPT_algo, "algo", 0, OPT_VALUE, "NAME",
+     "{maj,is,smc,rejection,parallel-maj,parallel-is,parallel-smc,parallel-rejection}",
+     "majority vote, importance sampling, sequential Monte Carlo (the default) or rejection; "
+     "parallel- means the same, with -w"},
+    {OPT_particles, "particles", 'n', OPT_VALUE, "N", NULL, "runs of the program; 5 when absent"},
+    {OPT_workers, "workers", 'w', OPT_VALUE, "N", NULL,
+     "with parallel-: model calls open at a time, as --jobs"},
+    {OPT_bars, "verbose", 'v', OPT_FLAG, NULL, NULL,
+     "the distribution as bars on standard error"},
+    {OPT_by, "by", 0, OPT_VALUE, "EXPR", NULL,
+     "what of a result is counted, as 'result.answer'; the result when absent"},
+    {OPT_sure, "sure", 0, OPT_VALUE, "P", NULL,
+     "with maj: also stop when the leading answer stays so with this probability"},
+    {OPT_particle_error, "on-error", 0, OPT_VALUE, "WHAT", "{fail,drop,zero}",
+     "a run that fails ends the inference (fail, the default), is left out (drop), or has weight "
+     "0"},
+    {OPT_ess, "ess", 0, OPT_VALUE, "PART", NULL,
+     "with smc: resample when the effective number of runs is below this part of N; 0.5 when "
+     "absent, 1 is at each factor"},
+    {OPT_resample, "resample", 0, OPT_VALUE, "HOW", "{systematic,multinomial}",
+     "with smc: how copies are drawn; systematic when absent"},
+    {OPT_align, "align", 0, OPT_FLAG, NULL, NULL,
+     "with smc: resample only at factors that every run comes to, when all are at the same"},
+    {OPT_max_score, "max-score", 0, OPT_VALUE, "X", NULL,
+     "with rejection: the greatest score that a run can have; 0 when absent"},
+    {OPT_tries, "tries", 0, OPT_VALUE, "N", NULL,
+     "with rejection: the most runs for one sample; 1000 when absent"},
+    {OPT_infer_seed, "seed", 0, OPT_VALUE, "N", NULL,
+     "makes everything but the models repeatable; drawn and reported when absent"},
     {OPT_junit, "junit", 0, OPT_VALUE, "FILE", NULL, "write the results as JUnit's XML"},
     {OPT_data_rows, "data", 0, OPT_VALUE, "ROWS", NULL,
      "the table, as for eval; split by its column split, else 30:30:40 at random"},
@@ -683,12 +712,43 @@ static const opt_id dap_options[] = {
     OPT_stdio,
     OPT_COUNT,
 };
+static const opt_id infer_options[] = {
+    OPT_help,
+    OPT_version,
+    OPT_data_file,
+    OPT_data,
+    OPT_algo,
+    OPT_particles,
+    OPT_workers,
+    OPT_bars,
+    OPT_by,
+    OPT_sure,
+    OPT_particle_error,
+    OPT_ess,
+    OPT_resample,
+    OPT_align,
+    OPT_max_score,
+    OPT_tries,
+    OPT_infer_seed,
+    OPT_json,
+    OPT_record,
+    OPT_replay,
+    OPT_cache,
+    OPT_jobs,
+    LIMITS_OF_RUNS,
+    CONFINED_CODE,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_otlp_all,
+    OPT_COUNT,
+};
 static const opt_id plain_options[] = {
     OPT_help,
     OPT_COUNT,
 };
 /* clang-format on */
 
+/* The commands with their help: commands.def. */
 static const command table[] = {
 #include "cli/options/commands.def"
 };

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/bisect.h"
+#include "base/ident.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/handle.h"
@@ -17,7 +18,9 @@
 #include "vm/effects/result_check.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
+#include "vm/ops/object.h"
 #include "vm/out.h"
+#include "vm/particle.h"
 #include "vm/run.h"
 #include "vm/slots.h"
 #include "vm/stacks.h"
@@ -133,7 +136,7 @@ static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
 }
 
 /* Returns the next id. Ids of a run with a range are reused once the range is used up. LIMIT: when
- * all are in use at the same time, which takes a million open calls, ids of the next range
+ * all are in use at the same time, which takes a hundred thousand open calls, ids of the next range
  * follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
@@ -250,7 +253,7 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
 
 /* Returns true when a block around the effect says so, or one around the map of which the fiber is
  * an iteration. */
-static bool is_repeatable(const pdl_fiber *f) {
+bool pdl_inflight_is_repeatable(const pdl_fiber *f) {
     for (; f; f = f->parent)
         for (size_t i = f->blocks.n; i-- > 0;)
             if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->idempotent) return true;
@@ -331,9 +334,11 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->call_in = &r->effects.call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
     confine(f, c->effect);
-    if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS)) c->effect->repeatable = is_repeatable(f);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS))
+        c->effect->repeatable = pdl_inflight_is_repeatable(f);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
     if (is_owned(c->kind)) own(f, c, request);
+    if (pdl_run_misses_chance(r, c->kind, c->effect->repeatable)) return;
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;
@@ -513,6 +518,13 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
+/* Returns true when code keeps something in its process that later code may use. */
+static bool leaves_state(const pdl_effect *e, const pdl_reply *reply) {
+    pdl_vref text = pdl_dict_getz(e->request, "code");
+    if (!pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value)) return true;
+    return pdl_is_str(text) && pdl_ident_is_in(pdl_str_get(text), PDL_STR("PDL_SESSION"));
+}
+
 void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = c->run;
     assert(pdl_inflight_ok(c) && !c->done);
@@ -529,6 +541,8 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
         fill_model(c, reply->value);
     else
         fill_value(c, e, reply->value);
+    if (c->kind == PDL_EFFECT_code && leaves_state(e, reply))
+        pdl_run_cannot_copy(r, c->loc);
     pdl_val failed = !c->failed                    ? pdl_absent()
                      : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
                                                    : pdl_keep(c->value);

@@ -515,19 +515,3 @@ pdl_step pdl_op_JOIN_LIST(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_er
     }
     PDL_BUG("join %d", (int)kind);
 }
-
-pdl_step pdl_op_FACTOR(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = pdl_vm_force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    pdl_vref v = *top(f);
-    if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
-        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                    "factor is expected to be a number but got a value of type %s",
-                    pdl_type_name(v));
-        return PDL_STEP_FAIL;
-    }
-    f->run->outcome.score += pdl_num_to_double(v);
-    set_top(f, pdl_textz(""));
-    set_val(&f->background, pdl_absent());
-    return PDL_STEP_DONE;
-}

@@ -22,6 +22,7 @@
 #include "vm/ops.h"
 #include "vm/ops/object.h"
 #include "vm/out.h"
+#include "vm/particle.h"
 #include "vm/run.h"
 #include "vm/slots.h"
 #include "vm/stacks.h"
@@ -246,6 +247,11 @@ pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_step st = pdl_vm_force(f, under(f, n), err);
     if (st != PDL_STEP_DONE) return st;
+    if (pdl_is(*under(f, n), PDL_V_NATIVE)) {
+        uint8_t flags = pdl_native_row(*under(f, n))->flags;
+        if (flags & PDL_N_IMPURE) st = pdl_await_chance(f, (flags & PDL_N_EFFECT) != 0);
+        if (st != PDL_STEP_DONE) return st;
+    }
     if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function accepts promises unchanged */
         st = pdl_vm_force_n(f, n, err);
         if (st != PDL_STEP_DONE) return st;
@@ -384,6 +390,10 @@ static pdl_step filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool nega
         pdl_step st = pdl_vm_force_n(f, n + 1, err);
         if (st != PDL_STEP_DONE) return st;
     }
+    if (sh->row->flags & PDL_N_IMPURE) {
+        pdl_step st = pdl_await_chance(f, false);
+        if (st != PDL_STEP_DONE) return st;
+    }
     if (test && pdl_object_test(f, sh, negated)) return PDL_STEP_DONE;
     bool objects = !test && pdl_vm_any_object(f, n + 1), done;
     if (objects) {
@@ -429,6 +439,7 @@ pdl_step pdl_op_OUT_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = (size_t)sh->n_pos + 1;
     if (!pdl_is_absent(f->filtered)) return out_filtered(f, err);
     pdl_step s = pdl_vm_force_n(f, n, err);
+    if (s == PDL_STEP_DONE && (sh->row->flags & PDL_N_IMPURE)) s = pdl_await_chance(f, false);
     if (s != PDL_STEP_DONE) return s;
     if (f->autoescape || pdl_vm_any_object(f, n)) {
         s = filter(f, sh, false, false, err);

@@ -12,6 +12,7 @@
 #include "vm/inflight.h"
 #include "vm/ops.h"
 #include "vm/out.h"
+#include "vm/particle.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -65,6 +66,8 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     pdl_scope_each(f->scope, pick_variable, &p);
     if (p.all || p.has_function || pdl_ident_is_in(text, PDL_STR("pdl_context")))
         p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
+    if (f->run->opt.particle.is_one && (p.all || pdl_ident_is_in(text, PDL_STR("pdl_particle_id"))))
+        p.vars = pdl_dict_putz(p.vars, "pdl_particle_id", pdl_int(f->run->opt.particle.number));
     if (p.all || pdl_ident_is_in(text, PDL_STR("pdl_usage")))
         p.vars = pdl_dict_putz(p.vars, "pdl_usage", pdl_vm_usage_value(f->run));
     return p.vars;
@@ -90,6 +93,7 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
     s = pdl_vm_force(f, &vars, err); /* everything that the code may read */
+    if (s == PDL_STEP_DONE) s = pdl_await_chance(f, true);
     if (s != PDL_STEP_DONE) {
         pdl_drop(vars);
         return s;
@@ -188,6 +192,7 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
 pdl_step pdl_op_COMMAND(pdl_fiber *f, bool vector, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
+    if (s == PDL_STEP_DONE) s = pdl_await_chance(f, true);
     if (s != PDL_STEP_DONE) return s;
     pdl_val argv;
     bool ok = words_of(*top(f), vector, &argv, err);

@@ -11,6 +11,7 @@
 #include "vm/inflight.h"
 #include "vm/ops.h"
 #include "vm/out.h"
+#include "vm/particle.h"
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/slots.h"
@@ -204,6 +205,7 @@ static bool gives_result(const pdl_fiber *f) {
 pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s == PDL_STEP_DONE) s = pdl_await_model_slot(f);
+    if (s == PDL_STEP_DONE) s = pdl_await_chance(f, false);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
     pdl_val params, messages, traced;

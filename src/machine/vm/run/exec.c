@@ -14,6 +14,7 @@
 #include "vm/loop.h"
 #include "vm/ops.h"
 #include "vm/out.h"
+#include "vm/particle.h"
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/slots.h"
@@ -206,6 +207,12 @@ static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_vref v = pdl_scope_find(f->scope, i->c);
     if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->code.names.stdlib && f->run->opt.stdlib.n)
         return pdl_op_STDLIB(f, err);
+    if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->code.names.particle &&
+        f->run->opt.particle.is_one) {
+        pdl_step s = pdl_await_chance(f, false);
+        if (s == PDL_STEP_DONE) push(f, pdl_int(f->run->opt.particle.number));
+        return s;
+    }
     push(f, PDL_LIKELY(!pdl_is_absent(v)) ? pdl_keep(v) : pdl_vm_name_value(f, i->c));
     return PDL_STEP_DONE;
 }

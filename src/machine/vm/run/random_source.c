@@ -13,6 +13,11 @@
 
 double pdl_run_random(void *user) {
     pdl_run *r = user;
+    if (!r->random.is_seeded && r->opt.particle.is_one) {
+        if (r->opt.particle.holds_chance) r->fibers.missed_chance = true;
+        pdl_rand_seed(&r->random.numbers, r->opt.particle.seed);
+        r->random.is_seeded = true;
+    }
     if (!r->random.is_seeded) { /* answered at once by every world */
         pdl_inflight *c = pdl_inflight_new(r->fibers.main, PDL_EFFECT_random, (pdl_loc){0});
         pdl_val v = pdl_promise_new(c->id);

@@ -172,6 +172,7 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
     case FIBER_WAIT_CALLS: return "waits for the calls it made";
     case FIBER_WAIT_MAP: return "waits for iterations";
     case FIBER_WAIT_SLOT: return "waits until fewer calls are in flight";
+    case FIBER_HELD: return "is held for the inference";
     case FIBER_DONE:
     case FIBER_FAILED: break;
     }

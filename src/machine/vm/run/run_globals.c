@@ -35,7 +35,8 @@ void pdl_run_code_open(pdl_run *r) {
     pdl_run_code *c = &r->code;
     know_names(c, r->opt.names);
     pdl_scope *s = NULL;
-    s = pdl_scope_put(s, c->names.particle, pdl_int(0));
+    /* The number of a particle changes when it is copied, so it is in no scope (op_name). */
+    if (!r->opt.particle.is_one) s = pdl_scope_put(s, c->names.particle, pdl_int(0));
     s = pdl_scope_put(s, c->names.judge, pdl_textz("watsonx/openai/gpt-oss-120b"));
     s = pdl_scope_put(s, c->names.transformer, pdl_textz("watsonx/openai/gpt-oss-120b"));
     c->globals = s;

@@ -1,0 +1,35 @@
+/* algorithms.h -- an inference in progress, and the algorithms. Private to infer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_INFER_ALGORITHMS_H
+#define PDL_INFER_ALGORITHMS_H
+
+#include "base/rand.h"
+#include "infer/distribution.h"
+
+typedef struct inference {
+    const pdl_infer_options *o;
+    population p;
+    distribution d;
+    PDL_VEC(double) ess; /* effective number of particles in each round with finite weights */
+    double log_evidence;
+    uint64_t runs; /* runs of the program that were begun, copies not counted */
+} inference;
+
+/* Each fills the distribution. */
+PDL_MUST bool pdl_infer_maj(inference *f, pdl_err *err);
+PDL_MUST bool pdl_infer_is(inference *f, pdl_err *err);
+PDL_MUST bool pdl_infer_smc(inference *f, pdl_err *err);
+PDL_MUST bool pdl_infer_rejection(inference *f, pdl_err *err);
+
+/* Adds the results of the first n particles that have ended well, with their weights. */
+PDL_MUST bool pdl_infer_collect(inference *f, uint32_t n, pdl_err *err);
+/* Stores the log weights of the particles that count, at most p.n. Returns how many. */
+uint32_t pdl_infer_weights(const inference *f, double *out);
+/* Returns the effective number of particles with these log weights; 0 when all weigh nothing. */
+double pdl_infer_ess(const double *w, size_t n);
+/* Fills err: all weights are zero. Always false. */
+bool pdl_infer_impossible(const inference *f, pdl_err *err);
+
+#endif

@@ -1,0 +1,500 @@
+/* particles.c -- see particles.h: what particles share runs once, then each gets a copy and runs
+ * beside the others on one loop until it parks or ends.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "infer/particles.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "io/file.h"
+#include "lang/load.h"
+
+#include "base/banned.h"
+
+static bool is_cancelled(const population *p, pdl_err *err) {
+    const pdl_cancel_flag *flag = p->o->session.run.cancel;
+    if (!flag || !*flag) return false;
+    (void)pdl_err_signal(err, *flag);
+    return true;
+}
+
+/* --- lineage ---------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,
+                             uint64_t try) {
+    return mix(mix(mix(mix(p->seed) ^ generation) ^ number) ^ try);
+}
+
+void pdl_particle_put_name(const particle *q, pdl_buf *out) {
+    pdl_buf_putf(out, "particle %u", q->number);
+    if (q->generation) pdl_buf_putf(out, " of round %u", q->generation);
+    if (q->try) pdl_buf_putf(out, ", try %u", q->try + 1);
+}
+
+/* Returns the first segments of the places of its effects, owned. */
+static pdl_path *place_of(const particle *q) {
+    pdl_path *up = NULL, *path;
+    if (q->generation) up = pdl_path_numbered(NULL, "round", q->generation);
+    path = pdl_path_numbered(up, "particle", q->number);
+    pdl_path_drop(up);
+    if (!q->try) return path;
+    up = path;
+    path = pdl_path_numbered(up, "try", q->try);
+    pdl_path_drop(up);
+    return path;
+}
+
+static void put_draw(const particle *q, pdl_buf *out) {
+    pdl_buf_putf(out, "particle:%u:%u", q->generation, q->number);
+    if (q->try) pdl_buf_putf(out, ":%u", q->try);
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static void on_ready(void *user) {
+    particle *q = user;
+    if (q->listed) return;
+    q->listed = true;
+    *pdl_vec_push(&q->of->ready) = (uint32_t)(q - q->of->all);
+}
+
+/* The members with which a run of a particle is started; spawn_fini releases place and draw. */
+typedef struct spawning {
+    pdl_spawn spawn;
+    pdl_buf draw;
+} spawning;
+
+static void spawn_init(population *p, particle *q, spawning *s) {
+    s->draw = PDL_BUF;
+    put_draw(q, &s->draw);
+    s->spawn = (pdl_spawn){.code = p->code,
+                           .dir = pdl_file_folder(p->o->file),
+                           .stream = PDL_STREAM_NONE,
+                           .variables = p->variables,
+                           .waker = {on_ready, q},
+                           .slot = q->slot,
+                           .group = q->slot,
+                           .draw = pdl_buf_str(&s->draw),
+                           .budget = p->budget,
+                           .place = place_of(q),
+                           .particle = p->options};
+    s->spawn.particle.number = (int64_t)q->number;
+    s->spawn.particle.seed = pdl_population_seed(p, q->generation, q->number, q->try);
+}
+
+static void spawn_fini(spawning *s) {
+    pdl_path_drop(s->spawn.place);
+    pdl_buf_fini(&s->draw);
+}
+
+/* Counts what the run has used since it was counted last. */
+static void count_use(particle *q) {
+    int64_t calls, completion, prompt;
+    pdl_run_usage(q->run, &calls, &completion, &prompt);
+    q->of->calls += calls - q->calls;
+    q->of->completion += completion - q->completion;
+    q->of->prompt += prompt - q->prompt;
+    q->calls = calls;
+    q->completion = completion;
+    q->prompt = prompt;
+}
+
+/* Adds to its weight what its run has scored since. */
+static void take_score(particle *q) {
+    double score = pdl_run_score(q->run);
+    pdl_loc at = pdl_run_impossible(q->run);
+    if (at.src && !q->of->impossible.src) q->of->impossible = at;
+    /* A run that is impossible stays so: the difference of two infinite scores is no number. */
+    q->weight = isinf(score) ? score : q->weight + (score - q->taken);
+    q->taken = score;
+}
+
+static void release(population *p, particle *q) {
+    if (!q->run) return;
+    count_use(q);
+    pdl_session_release(p->session, q->run, q->slot);
+    q->run = NULL;
+    p->slots[p->n_free++] = q->slot;
+}
+
+static void forget(particle *q) {
+    pdl_drop(q->result);
+    q->result = pdl_absent();
+    if (q->err) pdl_err_fini(q->err);
+    pdl_free(q->err);
+    q->err = NULL;
+}
+
+void pdl_population_reset(population *p, uint32_t i) {
+    particle *q = &p->all[i];
+    release(p, q);
+    forget(q);
+    q->state = PARTICLE_NEW;
+    q->taken = q->weight = 0;
+    q->calls = q->completion = q->prompt = 0;
+}
+
+/* A program that ended before any chance has the same result in all particles. */
+static void end_as_shared(population *p, particle *q) {
+    q->state = PARTICLE_DONE;
+    q->weight = pdl_run_score(p->shared);
+    p->impossible = pdl_run_impossible(p->shared);
+    q->result = pdl_keep(pdl_run_result(p->shared));
+}
+
+/* Begins a particle. A shared part that cannot be copied is run again in each. */
+static void begin(population *p, particle *q) {
+    spawning s;
+    const char *why;
+    pdl_loc loc;
+    if (p->is_shared_ended) {
+        end_as_shared(p, q);
+        return;
+    }
+    assert(p->n_free && !q->run);
+    q->slot = p->slots[--p->n_free];
+    spawn_init(p, q, &s);
+    if (p->shared) q->run = pdl_session_copy(p->session, &s.spawn, p->shared, &why, &loc);
+    if (q->run) {
+        int64_t *used[] = {&q->calls, &q->completion, &q->prompt};
+        pdl_run_usage(q->run, used[0], used[1], used[2]);
+        pdl_run_release(q->run);
+    } else {
+        q->run = pdl_session_spawn(p->session, &s.spawn);
+    }
+    spawn_fini(&s);
+    q->state = PARTICLE_RUNS;
+    q->fresh = true;
+    p->open++;
+}
+
+/* Returns true when a signal, the common budget or an exit ended the run: then all end. */
+static bool is_over(const pdl_err *err) {
+    return pdl_err_is_cancel(err) || err->kind == PDL_E_exit;
+}
+
+static void fail(population *p, particle *q) {
+    q->err = PDL_NEW(pdl_err);
+    pdl_err_copy(q->err, pdl_run_error(q->run));
+    pdl_err_detach(q->err); /* it outlives the run */
+    q->state = PARTICLE_FAILED;
+    q->weight = -INFINITY;
+    p->failures++;
+}
+
+/* Steps a particle that can continue. Returns true when it has ended or is held. */
+static bool step(population *p, particle *q) {
+    q->fresh = false;
+    pdl_step s = pdl_run_step(q->run);
+    if (s == PDL_STEP_WAIT && pdl_run_held(q->run) == PDL_HELD_NOT) return false;
+    p->open--;
+    if (s == PDL_STEP_FAIL) {
+        fail(p, q);
+    } else {
+        take_score(q);
+        q->state = s == PDL_STEP_WAIT ? PARTICLE_HELD : PARTICLE_DONE;
+        if (s == PDL_STEP_DONE) q->result = pdl_keep(pdl_run_result(q->run));
+    }
+    if (q->state != PARTICLE_HELD) release(p, q);
+    return true;
+}
+
+/* --- many at a time --------------------------------------------------------------------------- */
+
+/* A call of pdl_population_run. */
+typedef struct batch_of_particles {
+    population *p;
+    uint32_t next, to;
+    uint32_t failed; /* the first that failed, if failures are errors; else p->n */
+    bool (*decided)(void *user);
+    void *user;
+    bool is_decided;
+} work;
+
+static bool can_continue(const particle *q) {
+    return q->run && q->state == PARTICLE_RUNS && (q->fresh || pdl_run_is_ready(q->run));
+}
+
+/* Ends the particles after the first failure, which cannot change it. */
+static void end_later(work *w) {
+    for (uint32_t i = w->failed + 1; i < w->p->n; i++) {
+        particle *q = &w->p->all[i];
+        if (q->state != PARTICLE_RUNS) continue;
+        release(w->p, q);
+        q->state = PARTICLE_NEW;
+        w->p->open--;
+    }
+}
+
+static bool ended(work *w, particle *q, pdl_err *err) {
+    uint32_t i = (uint32_t)(q - w->p->all);
+    if (q->state == PARTICLE_FAILED) {
+        if (is_over(q->err)) {
+            pdl_err_copy(err, q->err);
+            return false;
+        }
+        if (w->p->o->on_error == PDL_INFER_FAIL && i < w->failed) {
+            w->failed = i;
+            end_later(w);
+        }
+    }
+    if (q->state != PARTICLE_HELD && w->decided && w->decided(w->user)) w->is_decided = true;
+    return true;
+}
+
+static bool step_all(work *w, pdl_err *err) {
+    population *p = w->p;
+    size_t n = p->ready.n;
+    for (size_t i = 0; i < n && !w->is_decided; i++) {
+        particle *q = &p->all[p->ready.p[i]];
+        q->listed = false;
+        if (!can_continue(q)) continue;
+        if (!step(p, q)) {
+            if (can_continue(q)) on_ready(q);
+        } else if (!ended(w, q, err)) {
+            return false;
+        }
+    }
+    p->ready.n -= n;
+    if (p->ready.n) memmove(p->ready.p, p->ready.p + n, p->ready.n * sizeof *p->ready.p);
+    return true;
+}
+
+/* Returns true when a particle is to be begun; it is then all[next]. */
+static bool has_next(work *w) {
+    while (w->next < w->to && w->p->all[w->next].state != PARTICLE_NEW) w->next++;
+    return w->next < w->to && w->next < w->failed && !w->is_decided;
+}
+
+/* Begins the next ones while there are slots. Each is stepped at once: a program without calls ends
+ * there, and its slot is free again. */
+static bool begin_more(work *w, pdl_err *err) {
+    population *p = w->p;
+    enum { A_TURN = 256 };
+    for (uint32_t k = 0; k < A_TURN && p->n_free && has_next(w); k++) {
+        particle *q = &p->all[w->next++];
+        begin(p, q);
+        bool is_out = q->state != PARTICLE_RUNS || step(p, q);
+        if (!is_out && can_continue(q)) on_ready(q);
+        if (is_out && !ended(w, q, err)) return false;
+    }
+    return true;
+}
+
+static bool any_ready(const population *p) {
+    for (size_t i = 0; i < p->ready.n; i++)
+        if (can_continue(&p->all[p->ready.p[i]])) return true;
+    return false;
+}
+
+static bool wait_for_replies(work *w, pdl_err *err) {
+    enum { LOOK_MS = 1000 };
+    population *p = w->p;
+    bool more = p->n_free && has_next(w);
+    (void)pdl_session_turn_inner(p->session);
+    bool open = pdl_session_poll(p->session, more || any_ready(p) ? 0 : LOOK_MS);
+    if (open || more || any_ready(p) || !p->open) return true;
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                       "a particle waits for an answer that cannot come");
+}
+
+static void release_held(work *w, uint32_t from) {
+    for (uint32_t i = from; i < w->to; i++) {
+        particle *q = &w->p->all[i];
+        if (q->state != PARTICLE_HELD) continue;
+        q->state = PARTICLE_RUNS;
+        w->p->open++;
+        pdl_run_release(q->run);
+        on_ready(q);
+    }
+}
+
+static void end_all(population *p) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        particle *q = &p->all[i];
+        if (q->state != PARTICLE_RUNS) continue;
+        release(p, q);
+        q->state = PARTICLE_NEW;
+        p->open--;
+    }
+}
+
+static bool report_failure(const work *w, pdl_err *err) {
+    const particle *q = &w->p->all[w->failed];
+    pdl_buf name = PDL_BUF;
+    pdl_err_copy(err, q->err);
+    pdl_particle_put_name(q, &name);
+    if (!err->hint)
+        pdl_err_hint(err, "this was %s of %u: --on-error drop leaves failed ones out",
+                     pdl_buf_z(&name), w->p->n);
+    pdl_buf_fini(&name);
+    return false;
+}
+
+bool pdl_population_run(population *p, uint32_t from, uint32_t to, bool (*decided)(void *user),
+                    void *user, pdl_err *err) {
+    work w = {p, from, to, p->n, decided, user, false};
+    release_held(&w, from);
+    while (!w.is_decided && (p->open || has_next(&w))) {
+        if (is_cancelled(p, err) || !begin_more(&w, err) || !step_all(&w, err)) return false;
+        if (!w.is_decided && p->open && !wait_for_replies(&w, err)) return false;
+    }
+    if (w.is_decided) end_all(p);
+    return w.failed == p->n || report_failure(&w, err);
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static bool cannot_copy(const particle *q, const char *why, pdl_loc loc, pdl_err *err) {
+    pdl_buf name = PDL_BUF;
+    pdl_particle_put_name(q, &name);
+    pdl_err_set(err, PDL_E_runtime, loc, "resampling cannot copy %s: %s", pdl_buf_z(&name), why);
+    pdl_err_hint(err, "--algo is weighs runs without copying them; code that returns plain data "
+                      "and keeps nothing in PDL_SESSION can be copied");
+    pdl_buf_fini(&name);
+    return false;
+}
+
+bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
+                         pdl_err *err) {
+    particle *f = &p->all[from], *t = &p->all[to];
+    const char *why = NULL;
+    pdl_loc loc = {0};
+    spawning s;
+    if (from != to) pdl_population_reset(p, to);
+    t->generation = generation;
+    t->number = to;
+    t->state = f->state;
+    t->weight = 0;
+    t->taken = f->taken;
+    if (from != to) t->result = pdl_keep(f->result);
+    if (!f->run) return true;
+    if (from != to) t->slot = p->slots[--p->n_free];
+    spawn_init(p, t, &s);
+    if (from == to) {
+        pdl_session_rename(p->session, t->run, &s.spawn);
+    } else {
+        t->run = pdl_session_copy(p->session, &s.spawn, f->run, &why, &loc);
+        if (t->run)
+            pdl_run_usage(t->run, &t->calls, &t->completion, &t->prompt);
+        else
+            p->slots[p->n_free++] = t->slot;
+    }
+    spawn_fini(&s);
+    return t->run || cannot_copy(f, why, loc, err);
+}
+
+/* --- what is shared --------------------------------------------------------------------------- */
+
+/* Input is for what the particles share: later each would ask for it. */
+static void on_input(void *user, pdl_request *r) {
+    const population *p = user;
+    if (p->sharing)
+        pdl_request_decline(r);
+    else
+        pdl_request_refuse(r, "io", "a particle has no standard input: ask before the first call "
+                                    "of a model, code or random number");
+}
+
+static bool open_session(population *p, pdl_err *err) {
+    const pdl_infer_options *o = p->o;
+    pdl_session_options so = o->session;
+    bool loads;
+    so.program.file = o->file;
+    so.program.dir = pdl_file_folder(o->file);
+    so.run.stream = PDL_STREAM_NONE;
+    so.run.counts_all_jobs = true;
+    p->on_input = (pdl_hook){PDL_EFFECT_input, {"", 0}, on_input, p};
+    so.host.hooks = &p->on_input;
+    so.host.n_hooks = 1;
+    if (!pdl_session_new(&so, &p->session, err)) return false;
+    if (o->opened) o->opened(o->user, p->session);
+    p->program = pdl_program_new();
+    pdl_program_load(p->program, o->file, o->text, &loads);
+    if (!loads) {
+        bool refused = !pdl_program_refuse(p->program, err);
+        err->kind = PDL_E_schema; /* the command line is right */
+        return !refused;
+    }
+    if (!pdl_session_take_policy(p->session, p->program, err)) return false;
+    p->code = pdl_session_compile(p->session, p->program);
+    return pdl_session_variables(o->variables, &p->variables, err);
+}
+
+/* Runs the shared part to its end or to the first effect of chance. */
+static bool run_shared(population *p, pdl_err *err) {
+    pdl_spawn spawn = {.code = p->code,
+                       .dir = pdl_file_folder(p->o->file),
+                       .variables = p->variables,
+                       .slot = p->n_slots,
+                       .group = p->n_slots,
+                       .budget = p->budget,
+                       .particle = p->options};
+    spawn.particle.holds_chance = true;
+    spawn.particle.holds_factors = false;
+    spawn.particle.seed = pdl_population_seed(p, UINT64_MAX, 0, 0);
+    p->sharing = true;
+    p->shared = pdl_session_spawn(p->session, &spawn);
+    for (;;) {
+        if (is_cancelled(p, err)) return false;
+        pdl_step s = pdl_run_step(p->shared);
+        p->is_shared_ended = s == PDL_STEP_DONE;
+        if (s == PDL_STEP_FAIL) {
+            pdl_err_copy(err, pdl_run_error(p->shared));
+            return false;
+        }
+        if (pdl_run_missed_chance(p->shared) || s == PDL_STEP_DONE || pdl_run_held(p->shared))
+            break;
+        (void)pdl_session_turn_inner(p->session);
+        if (!pdl_session_poll(p->session, pdl_run_is_ready(p->shared) ? 0 : 1000) &&
+            !pdl_run_is_ready(p->shared))
+            break;
+    }
+    p->sharing = false;
+    if (p->is_shared_ended || pdl_run_held(p->shared)) return true;
+    pdl_session_release(p->session, p->shared, p->n_slots);
+    p->shared = NULL;
+    return true;
+}
+
+bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err) {
+    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
+    *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
+    p->n_slots = p->n < PDL_INFER_MOST_SMC ? p->n : PDL_INFER_MOST_SMC;
+    p->all = PDL_NEW_N(particle, p->n);
+    p->slots = PDL_NEW_N(uint32_t, p->n_slots);
+    for (uint32_t i = 0; i < p->n; i++)
+        p->all[i] = (particle){.of = p, .number = i, .result = pdl_absent()};
+    for (; p->n_free < p->n_slots; p->n_free++) p->slots[p->n_free] = p->n_slots - 1 - p->n_free;
+    p->budget = pdl_budget_new(o->budget ? o->budget : unlimited, NULL, (pdl_loc){0});
+    p->options = (pdl_particle){.is_one = true,
+                                .ignores_factors = o->algorithm == PDL_INFER_MAJ,
+                                .holds_factors = o->algorithm == PDL_INFER_SMC,
+                                .aligned = o->aligned};
+    return open_session(p, err) && run_shared(p, err);
+}
+
+void pdl_population_fini(population *p) {
+    for (uint32_t i = 0; p->all && i < p->n; i++) {
+        release(p, &p->all[i]);
+        forget(&p->all[i]);
+    }
+    if (p->shared) pdl_session_release(p->session, p->shared, p->n_slots);
+    pdl_vec_fini(&p->ready);
+    pdl_free(p->all);
+    pdl_free(p->slots);
+    pdl_drop(p->variables);
+    pdl_budget_drop(p->budget);
+    pdl_code_drop(p->code);
+    pdl_session_free(p->session);
+    pdl_program_drop(p->program);
+}

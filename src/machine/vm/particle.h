@@ -1,0 +1,31 @@
+/* particle.h -- a run as one of many that an inference weighs: where it parks for its engine.
+ * Private to vm.
+ *
+ * An engine of inference (apps/infer) steps many runs of one program. It needs them parked at two
+ * kinds of places: at a factor, where it may replace some by copies of others, and before the first
+ * effect of chance, up to which all would do the same. A parked fiber is HELD until
+ * pdl_run_release.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_PARTICLE_H
+#define PDL_VM_PARTICLE_H
+
+#include "vm/run.h"
+
+/* The rest of pdl_await_chance, for a run that is held at chance. */
+pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts);
+/* Called before an instruction of chance has changed anything. acts: a block that is `idempotent`
+ * is not of chance. Returns WAIT when the fiber is held. */
+static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
+    return PDL_LIKELY(!f->run->opt.particle.holds_chance) ? PDL_STEP_DONE
+                                                          : pdl_hold_at_chance(f, acts);
+}
+/* Returns true when an effect must not be sent, because the run is held at chance and this effect
+ * was not foreseen by pdl_await_chance. The run is then useless: pdl_run_missed_chance. */
+bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable);
+/* Reports that code left something outside of the run, which a copy would share: an object, or a
+ * session. */
+void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc);
+
+#endif
