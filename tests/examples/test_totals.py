@@ -12,7 +12,7 @@ from ..telemetry.kit import Collector, facts
 from ..viewer.test_view import View
 from .test_examples import EXAMPLES, FOLDERS, NAMES, quiet
 
-STEP = re.compile(r"^pdl: .*model \S+(, failed after|, -?[\d.]+ s(?:, waited [\d.]+ s)?(?:, (\d+) tokens in, (\d+) out)?$)")
+STEP = re.compile(r"^pdl: .*model \S+(, failed after|, -?[\d.]+ s(?:, waited [\d.]+ s)?(?:, (\d+) tokens in, (\d+) out)?(?:, prefix [\d.]+ %)?$)")
 
 
 def of_verbose(lines):

@@ -278,6 +278,44 @@ def test_live_document(b, folder):
     check("then the run is over", out[over][0] == "document" and "The end." in out[over][1] and "<b>Ada</b>" in out[over][1] and out[problems] == [] and code == 0, (out[over], out[problems], code, out[failed]))
 
 
+def test_two_documents(b, folder):
+    """Two runs are two documents: words that changed, the first difference in view, what was sent in both calls."""
+    program = "text:\n- |\n  A beginning that both have.\n- def: who\n  lang: command\n  code: printf '%s'\n  contribute: []\n- \"The capital is ${ who } today.\\n\"\n- {model: openai/echo, input: \"Tell me of ${ who }\", parameters: {temperature: %s}}\n"
+    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env = {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", mock.stdout.readline()).group(0)}
+    for name, city, heat in ("a", "London", 0), ("b", "Paris", 1):
+        (folder / (name + ".pdl")).write_text(program % (city, heat))
+        subprocess.run([PDL, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    mock.terminate()
+    mock.wait(20)
+    v = View("a.json", "b.json", folder=folder)
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    gone, come = b.texts("#document .paper del"), b.texts("#document .paper ins")
+    chosen = b.evaluate("document.querySelector('.chosen')?.getBoundingClientRect().top")
+    b.shot(picture("document-two"))
+    b.press("d")
+    second = b.text(".chosen")
+    b.click("#document .pair-row .call, #document .paper")
+    said = b.text("#said")
+    b.press("b")
+    boxes = b.evaluate("[document.body.dataset.view, !!document.querySelector('#tree .pair').offsetParent]")
+    b.press("b")
+    axe = b.axe()
+    problems = b.problems()
+    narrow = View("a.json", "b.json", folder=folder)
+    b.read(narrow.address, {"viewport": {"width": 390, "height": 844}})
+    stacked = b.evaluate("(() => { const [x, y] = document.querySelector('.pair-row.differs').children; return y.getBoundingClientRect().top >= x.getBoundingClientRect().bottom && document.documentElement.scrollWidth <= innerWidth; })()")
+    out = b.run()
+    v.end()
+    narrow.end()
+    check("words that changed", "London" in out[gone] and "Paris" in out[come], (out[gone], out[come]))
+    check("the first difference is in view", out[chosen] is not None and 0 <= out[chosen] < 800, out[chosen])
+    check("d goes on", bool(out[second]) and "of" in out[said], (out[second], out[said]))
+    check("boxes behind b", out[boxes] == ["boxes", True], out[boxes])
+    check("one below the other on a phone", out[stacked] is True)
+    check("nothing is wrong", out[problems] == [] and out[axe] == [], (out[problems], out[axe]))
+
+
 def page_of(trace):
     """The address of the run as one file."""
     out = pathlib.Path(str(trace) + ".html")

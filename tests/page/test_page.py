@@ -353,8 +353,10 @@ def test_again(b, folder):
     b.fill("form.again textarea", "- model: openai/upper\n  input: a plan for <b>Paris</b>\n  def: plan")
     b.shot(picture("again"))
     b.click("form.again button:has-text('Run from here')")
-    b.wait("ins:has-text('PARIS')")
-    deleted, inserted = b.texts("del"), b.texts("ins")
+    b.wait("#document ins:has-text('PARIS')")  # two documents, and their boxes behind b
+    b.press("b")
+    b.wait("#tree ins:has-text('PARIS')")
+    deleted, inserted = b.texts("#tree del"), b.texts("#tree ins")
     b.shot(picture("again-compared"))
     name = b.text("#name")
     options = b.texts("#which option")

@@ -102,6 +102,14 @@ def test_recorded_shape(name):
         judge(name + suffix, r.stdout.decode())
 
 
+def test_recordings_hold_their_program():
+    """A recording of the examples is shown as it is, with the lines of its program."""
+    for path in sorted(p for folder in ("", "patterns", "security", "eval") for p in (EXAMPLES / folder).glob("*.journal")):
+        r = view(path, "--md", "-", cwd=EXAMPLES)
+        text = r.stdout.decode()
+        check(path.name, r.returncode == 0 and path.stem + ".pdl" in text, r.stderr.decode(), text[:200])
+
+
 def test_served(folder):
     """The same document as the page asks for it: ranges of items, what is inside of one, calls."""
     v = View("patterns/team.journal", "--source", "patterns/team.pdl", cwd=EXAMPLES)

@@ -43,20 +43,36 @@ void pdl_page_colours(pdl_buf *out) {
                      pdl_looks[i].name, pdl_looks[i].light, pdl_looks[i].dark, pdl_looks[i].icon);
 }
 
+/* --- without comments ------------------------------------------------------------------------- */
+
+static pdl_str take_line(pdl_str *text) {
+    size_t n = pdl_str_find(*text, PDL_STR("\n"), 0);
+    pdl_str line = pdl_str_sub(*text, 0, n);
+    *text = n == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*text, n + 1, text->n);
+    return line;
+}
+
+/* Appends a line without the spaces before it, unless it is a comment. */
+static void put_line(pdl_str line, pdl_buf *out) {
+    line = pdl_str_trim(line);
+    if (!line.n || pdl_str_starts(line, PDL_STR("//"))) return;
+    pdl_buf_put(out, line);
+    pdl_buf_putc(out, '\n');
+}
+
+void pdl_page_put(const pdl_page_file *f, pdl_buf *out) {
+    pdl_str text = content(f);
+    while (text.n) put_line(take_line(&text), out);
+}
+
 /* --- one file --------------------------------------------------------------------------------- */
 
 /* Appends a module without its import lines and without the word `export`. */
 static void put_script(pdl_str text, pdl_buf *out) {
     while (text.n) {
-        size_t n = pdl_str_find(text, PDL_STR("\n"), 0);
-        if (n == PDL_NOT_FOUND) n = text.n;
-        pdl_str line = pdl_str_sub(text, 0, n), export = PDL_STR("export ");
+        pdl_str line = take_line(&text), export = PDL_STR("export ");
         if (pdl_str_starts(line, export)) line = pdl_str_sub(line, export.n, line.n);
-        if (!pdl_str_starts(line, PDL_STR("import "))) {
-            pdl_buf_put(out, line);
-            pdl_buf_putc(out, '\n');
-        }
-        text = pdl_str_sub(text, n + 1, text.n);
+        if (!pdl_str_starts(line, PDL_STR("import "))) put_line(line, out);
     }
 }
 
@@ -151,8 +167,8 @@ static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
 void pdl_page_export(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
     pdl_buf style = PDL_BUF, script = PDL_BUF, data = PDL_BUF;
     pdl_str html = content(pdl_page_named(PDL_STR("index.html")));
-    pdl_buf_put(&style, content(pdl_page_named(PDL_STR("style.css"))));
-    pdl_buf_put(&style, content(pdl_page_named(PDL_STR("document.css"))));
+    pdl_page_put(pdl_page_named(PDL_STR("style.css")), &style);
+    pdl_page_put(pdl_page_named(PDL_STR("document.css")), &style);
     pdl_page_colours(&style);
     put_scripts(&script);
     put_data(r, s, title, &data);

@@ -21,6 +21,9 @@ typedef struct pdl_page_file {
 
 /* Returns the file of this name, or NULL. */
 const pdl_page_file *pdl_page_named(pdl_str name);
+/* Appends the file as browsers get it: without comments and indentation, which are a seventh of it.
+ * No text of a script goes over several lines. */
+void pdl_page_put(const pdl_page_file *f, pdl_buf *out);
 /* Appends the colours of kinds.def as CSS. */
 void pdl_page_colours(pdl_buf *out);
 

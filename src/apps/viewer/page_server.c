@@ -344,17 +344,18 @@ static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
 }
 
 static void answer_file(pdl_exchange *x, pdl_str name) {
-    pdl_buf colours = PDL_BUF;
+    pdl_buf text = PDL_BUF;
     const pdl_page_file *f = pdl_page_named(name);
     if (pdl_str_is(name, "kinds.css")) {
-        pdl_page_colours(&colours);
-        pdl_access_answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&colours));
+        pdl_page_colours(&text);
+        pdl_access_answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&text));
     } else if (f && !pdl_str_is(name, "index.html")) {
-        pdl_access_answer(x, 200, f->type, (pdl_str){(const char *)f->bytes, *f->n});
+        pdl_page_put(f, &text);
+        pdl_access_answer(x, 200, f->type, pdl_buf_str(&text));
     } else {
         pdl_access_refuse(x, 404, "The page has no such file.");
     }
-    pdl_buf_fini(&colours);
+    pdl_buf_fini(&text);
 }
 
 /* --- changes of a run in progress ------------------------------------------------------------ */

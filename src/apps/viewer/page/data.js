@@ -122,6 +122,45 @@ export class ServedRun {
   }
 }
 
+// A run whose newest items are here, all of a run that is not very long; what else there is is asked for.
+export class FlatRun extends ServedRun {
+  constructor(number, summary) {
+    super(number, summary);
+    this.items = [];
+    this.from = 0;
+  }
+
+  // Returns false when the document of this run cannot be made any more, or not yet.
+  async refresh() {
+    const reply = await fetch(`${this.base}/newest`);
+    if (!reply.ok) return false;
+    const { items, from, skipped, late, now, ...rest } = await reply.json();
+    Object.assign(this, { items, from, skipped, late });
+    Object.assign(this.summary, rest, this.summary.live ? { micros: now } : {});
+    return true;
+  }
+
+  range_(at, end, from, n) {
+    const items = [];
+    let total = 0;
+    for (let i = at; i < end; i += 1 + (this.items[i - this.from].inside ?? 0), total++)
+      if (total >= from && total < from + n) items.push(this.items[i - this.from]);
+    return { items, total };
+  }
+
+  async document(from, n) {
+    return this.range_(this.from, this.from + this.items.length, from, n);
+  }
+
+  async inside(id, from, n) {
+    return this.range_(id + 1, id + 1 + (this.items[id - this.from].inside ?? 0), from, n);
+  }
+
+  source() {
+    return askJson(`${this.base}/program`);
+  }
+}
+
 const BARS_AT_MOST = 2000;
 
 // The bars of boxes that have ended, in lanes; the longest, if there are many. boxOf(id): the box.

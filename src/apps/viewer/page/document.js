@@ -4,19 +4,33 @@
 import { byId, clear, make } from "./dom.js";
 import { Outline } from "./outline.js";
 import { Lines, took } from "./margin.js";
-import { AT_ONCE, Rounds, arriving, piece, tookOf } from "./rounds.js";
+import { Marks } from "./marks.js";
+import { AT_ONCE, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, inBoxes, piecePanel } from "./opened.js";
 
 const SOURCE_LINE = 19.2; // px, of the margin
 const FEW = 12; // a work with more parts is closed at first
 
-function number(item) {
+// Items as they are drawn: texts that follow one another, or one other item.
+export function groupsOf(items) {
+  const groups = [];
+  let text = null;
+  for (const item of items) {
+    const isText = item.shape === "piece" || item.shape === "typed";
+    if (!isText || !text) groups.push((text = []));
+    text.push(item);
+    if (!isText) text = null;
+  }
+  return groups;
+}
+
+export function number(item) {
   if (!item.call) return null;
   return make("button", { type: "button", class: "call", "data-call": item.call, "aria-expanded": "false",
     "aria-label": `call ${item.call}, ${(item.text ?? "").slice(0, 80)}` }, String(item.call));
 }
 
-export class DocumentView extends Rounds {
+export class DocumentView extends Marks {
   constructor(element, run) {
     super();
     this.element = element;
@@ -288,69 +302,6 @@ export class DocumentView extends Rounds {
     if (this.opened?.button !== button) await this.open(button);
     button.scrollIntoView({ block: "center" });
     button.focus({ preventScroll: true });
-  }
-
-  // Dims what had not begun at a moment; null: nothing.
-  setMoment(moment) {
-    for (const [id, item] of this.items) {
-      const isLater = moment !== null && item.start > moment;
-      for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"]`)) e.classList.toggle("later", isLater);
-    }
-  }
-
-  async goToItem(id) {
-    const way = await this.wayTo(id);
-    const found = await this.reveal(way);
-    const button = found?.matches("[role=button], button") ? found : found?.querySelector(".call, [role=button], .work-head");
-    button?.focus({ preventScroll: true });
-    found?.classList.add("lit");
-  }
-
-  // The number of an item and of those around it that are known.
-  async wayTo(id) {
-    const around = [...this.items.values()].filter((x) => x.id < id && id <= x.id + (x.inside ?? 0));
-    return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
-  }
-
-  // Marks items, the bars of calls, and the expressions in the program that are about them; marks nothing else.
-  light(items, calls, parts = []) {
-    for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
-    for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");
-    for (const call of calls) for (const e of document.querySelectorAll(`.bar[data-call="${call}"]`)) e.classList.add("lit");
-    if (!parts.length) return;
-    for (const e of this.opened?.panel.querySelectorAll(".source b") ?? []) e.classList.add("lit");
-  }
-
-  // Opens what is around an item, whose way is its number and those around it, innermost first. Returns its element, or that of what is around it.
-  async reveal(way) {
-    const find = (id) => byId(`item-${id}`) ?? this.element.querySelector(`[data-item="${id}"]`);
-    let found = null;
-    for (const id of way.toReversed()) {
-      let more = !find(id) && way.at(-1) === id && this.article.querySelector(":scope > .between");
-      for (; more && !find(id); more = this.article.querySelector(":scope > .between")) await this.pressed(more);
-      const e = find(id);
-      if (!e) break;
-      found = e;
-      if (e.matches(".fold") && id !== way[0]) e.open = true;
-      const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false]");
-      if (head && id !== way[0]) await this.pressed(head);
-    }
-    found?.scrollIntoView({ block: "center" });
-    return found;
-  }
-
-  async pressed(button) {
-    button.click();
-    await new Promise((resolve) => setTimeout(resolve, 60));
-  }
-
-  // The item around the one that has the focus.
-  outward() {
-    if (this.opened) return this.close();
-    const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");
-    const up = here?.parentElement?.closest("#document .work, #document .tool, #document .turn");
-    up?.querySelector("button, [role=button]")?.focus();
-    return null;
   }
 
   address(hash) {

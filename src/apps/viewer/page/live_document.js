@@ -2,56 +2,17 @@
 // what the program asks. The server is asked for the document when something has happened, at most a few times a second.
 // SPDX-License-Identifier: Apache-2.0
 import { make, say } from "./dom.js";
-import { ServedRun } from "./data.js";
-import { DocumentView } from "./document.js";
+import { FlatRun } from "./data.js";
+import { DocumentView, groupsOf } from "./document.js";
 import { question, leftOf } from "./live.js";
 
 const LEAST_MS = 120; // between two requests
 const NEAR_END = 120; // px: a person who is so near to the end follows it
 
-// The items that came last are here; all else is asked for.
-class RunSoFar extends ServedRun {
-  constructor(summary) {
-    super(0, summary);
-    this.items = [];
-    this.from = 0;
-  }
-
-  // Returns false when the document of this run cannot be made any more, or not yet.
-  async refresh() {
-    const reply = await fetch("/api/0/newest");
-    if (!reply.ok) return false;
-    const { items, from, skipped, late, now, ...rest } = await reply.json();
-    Object.assign(this, { items, from, skipped, late });
-    Object.assign(this.summary, rest, { micros: now });
-    return true;
-  }
-
-  range(at, end, from, n) {
-    const items = [];
-    let total = 0;
-    for (let i = at; i < end; i += 1 + (this.items[i - this.from].inside ?? 0), total++)
-      if (total >= from && total < from + n) items.push(this.items[i - this.from]);
-    return { items, total };
-  }
-
-  async document(from, n) {
-    return this.range(this.from, this.from + this.items.length, from, n);
-  }
-
-  async inside(id, from, n) {
-    return this.range(id + 1, id + 1 + (this.items[id - this.from].inside ?? 0), from, n);
-  }
-
-  async source() {
-    return (await fetch("/api/0/program")).json();
-  }
-}
-
 export class LiveDocument extends DocumentView {
   // onChange() is called when the document shows more than before.
   constructor(element, summary, onChange) {
-    super(element, new RunSoFar(summary));
+    super(element, new FlatRun(0, summary));
     this.onChange = onChange;
     this.states = new Map(); // of the boxes: what they are doing
     this.arrived = new Map(); // place of a call: its text so far
@@ -80,7 +41,7 @@ export class LiveDocument extends DocumentView {
 
   // Follows the end, or says that there is more.
   keepUp() {
-    if (document.body.dataset.view !== "document") return;
+    if (!this.isShown()) return;
     if (this.follows) this.toEnd();
     else this.below.hidden = this.isAtEnd();
   }
@@ -88,11 +49,14 @@ export class LiveDocument extends DocumentView {
   // Returns false when there is no document.
   async start() {
     if (!(await this.run.refresh())) return false;
-    await this.lines.load();
     this.article = make("article", {});
     this.element.replaceChildren(make("nav", { id: "outline", "aria-label": "Contents" }, make("div", {})), this.article, this.notes, this.below);
-    await this.show();
     return true;
+  }
+
+  // While the boxes are shown, nothing is asked for.
+  isShown() {
+    return document.body.dataset.view === "document";
   }
 
   // What happened: a text that grew is put in at once, for all else the document is asked for again.
@@ -106,7 +70,7 @@ export class LiveDocument extends DocumentView {
       if (box.asks) this.asked.set(box.place, box);
       else if (box.kind === "read") this.asked.delete(box.place);
     }
-    if (isMore) this.later();
+    if (isMore && this.isShown()) this.later();
   }
 
   put(place, text, isTail) {
@@ -133,19 +97,6 @@ export class LiveDocument extends DocumentView {
     if (ok && this.run.late) this.later(Math.max(2 * LEAST_MS, 4 * took));
   }
 
-  // The groups of items as they are drawn: texts that follow one another, or one other item.
-  groupsOf(items) {
-    const groups = [];
-    let text = null;
-    for (const item of items) {
-      const isText = item.shape === "piece" || item.shape === "typed";
-      if (!isText || !text) groups.push((text = []));
-      text.push(item);
-      if (!isText) text = null;
-    }
-    return groups;
-  }
-
   keyOf(group) {
     const first = group[0].id - this.run.from;
     const last = group.at(-1);
@@ -156,8 +107,8 @@ export class LiveDocument extends DocumentView {
   // Draws what changed: the groups from the first that is not as it was.
   async show() {
     const { items } = await this.run.document(0, Infinity);
-    if (items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();
-    const groups = this.groupsOf(items);
+    if (!this.lines.files.length || items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();
+    const groups = groupsOf(items);
     const keys = groups.map((g) => this.keyOf(g));
     let same = 0;
     while (same < keys.length && this.groups[same]?.[0] === keys[same]) same++;

@@ -1,7 +1,7 @@
 // main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, duration, make, plural, saveFile, say } from "./dom.js";
-import { awaitServer, openRuns } from "./data.js";
+import { FlatRun, awaitServer, openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
 import { CodeComparison, CodePane } from "./code.js";
 import { againForm, stopButton } from "./again.js";
@@ -10,30 +10,13 @@ import { Tree } from "./tree.js";
 import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
+import { fillHelp } from "./help.js";
 import { Seeker } from "./seek.js";
 import { callTable } from "./tables.js";
 import { DocumentView } from "./document.js";
 import { LiveDocument } from "./live_document.js";
+import { DocumentComparison } from "./compare_document.js";
 import { fillStrip } from "./strip.js";
-
-const KEYS = [
-  ["j, k, arrows", "the next item of the document, the one before"],
-  ["Enter", "open the item, or close it"],
-  ["u", "out: close what is open, or go to what is around"],
-  ["], [", "the next call of a model, the one before"],
-  ["/", "find; n and N walk the hits"],
-  ["e", "the failure; the next error of boxes"],
-  ["d", "the next difference of two runs"],
-  ["t", "the strip of time tall, with the calls that the end waited for"],
-  ["c", "the margin with the program, or without"],
-  ["b", "the document, or its boxes"],
-  ["arrows", "walk the tree of boxes: right opens, left closes"],
-  ["Enter", "show what is known of the box; on a line of the program, its boxes"],
-  ["Page Up, Page Down", "scroll a long text of the box"],
-  ["Tab", "to the program, the lanes and what is known of the box; arrows walk there, too"],
-  ["?", "this help"],
-  ["Escape", "close what is open"],
-];
 
 function report(text) {
   const notice = byId("notice");
@@ -61,11 +44,6 @@ function toggles(button, element, onShow) {
   };
   byId(button).addEventListener("click", () => set(element.hidden));
   return { set, toggle: () => set(element.hidden) };
-}
-
-function fillHelp() {
-  clear(byId("help")).append(make("h2", {}, "Keys"), make("dl", {},
-    KEYS.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])));
 }
 
 // Exports of one whole run.
@@ -243,9 +221,17 @@ async function startTwo(runs, again) {
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-difference").hidden = false;
-  byId("next-difference").addEventListener("click", difference);
   byId("next-error").hidden = !runs.some((r) => r.summary.failed);
-  connect(panes, nextError, { d: difference });
+  const documents = new DocumentComparison(byId("document"), runs.map((r) => new FlatRun(r.number, r.summary)));
+  const switchView = () => setView(runs, isDocument() ? "boxes" : "document");
+  const nextDifference = () => (isDocument() ? documents.next() && report(documents.next()) : difference());
+  await documents.start();
+  byId("next-difference").addEventListener("click", nextDifference);
+  byId("show-boxes").hidden = false;
+  byId("show-boxes").addEventListener("click", switchView);
+  connect(panes, nextError, { d: nextDifference, b: switchView });
+  setView(runs, /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
+  if (isDocument() && documents.differences.length) documents.next();
   await comparison.start();
 }
 
@@ -284,10 +270,14 @@ let showCalls = () => null; // set when a document is shown
 // What is said of the run: in the document its title, above boxes the file.
 function showHead(runs) {
   const s = runs[0].summary;
-  byId("name").textContent = isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
+  byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
   document.title = byId("name").textContent;
   if (!isDocument()) {
     byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
+    return;
+  }
+  if (runs.length > 1) {
+    byId("totals").textContent = "Two runs, one beside the other";
     return;
   }
   const kinds = { [s.ended]: { Finished: "ok", Running: "runs" }[s.ended] ?? "bad" };
@@ -362,12 +352,16 @@ async function startLiveDocument(run) {
     showHead([run]);
     await fillStrip(byId("strip"), view.run, (call) => view.openCall(call), view);
   });
-  const switchView = () => setView([run], isDocument() ? "boxes" : "document");
+  const switchView = () => {
+    setView([run], isDocument() ? "boxes" : "document");
+    if (isDocument()) view.later(0);
+  };
   if (!(await view.start())) return null;
   const parts = partsOfDocument(view);
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);
   setView([run], /(^#|;)box/.test(location.hash) ? "boxes" : "document");
+  if (isDocument()) await view.show();
   return { switchView, view, ...parts };
 }
 

@@ -100,10 +100,9 @@ static bool shows_source(const pdl_item *x) {
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
-/* Marks what runs, with the place by which the page finds the text that arrives. */
-static void put_running(const pdl_box *b, pdl_buf *out) {
+/* Marks what runs. The page finds the text that arrives by the place. */
+static void put_running(pdl_buf *out) {
     pdl_json_put_text(out, "state", PDL_STR("running"));
-    if (b->place.n) pdl_json_put_text(out, "place", b->place);
 }
 
 /* Appends the name of the model without its provider. */
@@ -154,6 +153,7 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     pdl_json_put_text(out, "shape", pdl_str_of(pdl_shape_name(x->shape)));
     pdl_json_put_int(out, "depth", x->depth);
     pdl_json_put_int(out, "box", x->box);
+    if (b->place.n) pdl_json_put_text(out, "place", b->place);
     if (pdl_maker_name(x->maker)[0] && (x->shape == PDL_SHAPE_piece || x->shape == PDL_SHAPE_step))
         pdl_json_put_text(out, "kind", pdl_str_of(pdl_maker_name(x->maker)));
     if (title.len) put_cut("title", pdl_buf_str(&title), out);
@@ -171,7 +171,7 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     if (x->shape == PDL_SHAPE_failure) pdl_put_failure(r, s, x->box, out);
     if (x->shape == PDL_SHAPE_loop) put_heights(r, i, out);
     pdl_put_origins(r, i, out);
-    if (b->state == PDL_BOX_RUNNING) put_running(b, out);
+    if (b->state == PDL_BOX_RUNNING) put_running(out);
     if (x->number) pdl_json_put_int(out, "number", x->number);
     if (x->end > i + 1) pdl_json_put_int(out, "inside", x->end - i - 1);
     if (x->unused) pdl_json_put_bool(out, "unused", true);
@@ -346,7 +346,7 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
     put_messages(r, box, out);
     pdl_json_put_text(out, "reply", pdl_buf_str(&shown));
     if (b->state == PDL_BOX_RUNNING)
-        put_running(b, out);
+        put_running(out);
     else if (b->state != PDL_BOX_DONE)
         pdl_json_put_bool(out, "failed", true);
     put_call_times(r, box, out);

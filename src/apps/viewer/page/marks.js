@@ -1,0 +1,69 @@
+// marks.js -- marks items of a document, and goes to one wherever it is: what is around it is opened.
+// SPDX-License-Identifier: Apache-2.0
+import { byId } from "./dom.js";
+import { Rounds } from "./rounds.js";
+
+export class Marks extends Rounds {
+  // Dims what had not begun at a moment; null: nothing.
+  setMoment(moment) {
+    for (const [id, item] of this.items) {
+      const isLater = moment !== null && item.start > moment;
+      for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"]`)) e.classList.toggle("later", isLater);
+    }
+  }
+
+  async goToItem(id) {
+    const way = await this.wayTo(id);
+    const found = await this.reveal(way);
+    const button = found?.matches("[role=button], button") ? found : found?.querySelector(".call, [role=button], .work-head");
+    button?.focus({ preventScroll: true });
+    found?.classList.add("lit");
+  }
+
+  // The number of an item and of those around it that are known.
+  async wayTo(id) {
+    const around = [...this.items.values()].filter((x) => x.id < id && id <= x.id + (x.inside ?? 0));
+    return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
+  }
+
+  // Marks items, the bars of calls, and the expressions in the program that are about them; marks nothing else.
+  light(items, calls, parts = []) {
+    for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
+    for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");
+    for (const call of calls) for (const e of document.querySelectorAll(`.bar[data-call="${call}"]`)) e.classList.add("lit");
+    if (!parts.length) return;
+    for (const e of this.opened?.panel.querySelectorAll(".source b") ?? []) e.classList.add("lit");
+  }
+
+  // Opens what is around an item, whose way is its number and those around it, innermost first. Returns its element, or that of what is around it.
+  async reveal(way) {
+    const find = (id) => byId(`item-${id}`) ?? this.element.querySelector(`[data-item="${id}"]`);
+    let found = null;
+    for (const id of way.toReversed()) {
+      let more = !find(id) && way.at(-1) === id && this.article.querySelector(":scope > .between");
+      for (; more && !find(id); more = this.article.querySelector(":scope > .between")) await this.pressed(more);
+      const e = find(id);
+      if (!e) break;
+      found = e;
+      if (e.matches(".fold") && id !== way[0]) e.open = true;
+      const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false]");
+      if (head && id !== way[0]) await this.pressed(head);
+    }
+    found?.scrollIntoView({ block: "center" });
+    return found;
+  }
+
+  async pressed(button) {
+    button.click();
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+
+  // The item around the one that has the focus.
+  outward() {
+    if (this.opened) return this.close();
+    const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");
+    const up = here?.parentElement?.closest("#document .work, #document .tool, #document .turn");
+    up?.querySelector("button, [role=button]")?.focus();
+    return null;
+  }
+}
