@@ -236,6 +236,7 @@ complete -c pdl -n '__fish_seen_subcommand_from optimize' -l vary -r -d 'what va
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l tune -r -d 'a literal of the program, as text.0, whose texts --candidates gives. May be repeated'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l require -r -d 'a word of the text at --tune that every text for it keeps. May be repeated'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l demos -r -d 'the variable that gets demonstrations: right answers to rows for training'
+complete -c pdl -n '__fish_seen_subcommand_from optimize' -l keep -r -d 'rows that must not get worse: numbers of the table, as 3,17, or a file of rows'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l candidates -r -d 'the candidates, as JSONL of {NAME: value}, in place of drawing them'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l method -r -d 'how candidates are found and compared: race (when absent), halving, demos, or FILE.pdl'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l seed -r -d 'another random order of the rows; 0 when absent. Of eval with --until decided'

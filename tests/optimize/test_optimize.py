@@ -185,6 +185,37 @@ lastOf:
         t.check("refused: %s" % args, code == 2 and why in err and err.count("error:") == 1, code, err)
 
 
+def test_rows_that_must_not_get_worse():
+    # shout is best in the mean, and wrong on w4, which whisper gets right.
+    def rule_4(prompt):
+        form, word = prompt.rsplit(" ", 1)
+        return (200, "?") if (form, word) == ("shout", "w4") else rule(prompt)
+    begin(rule=rule_4)
+    code, r, err = optimize("--vary", "form=whisper,speak,shout", "--keep", "5, 6")
+    out = [x["values"]["form"] for x in r["standings"] if x["worse_on_kept"]]
+    t.check("a row of --keep", code == 0 and out == ["shout"] and r["winner"]["values"] == {"form": "speak"} or r["winner"]["candidate"] == 0, r, err)
+    t.check("is in no part", sum(r["rows"].values()) == 98, r["rows"])
+    begin(rule=rule_4, files={"k.jsonl": jsonl([{"word": "w400", "answer": "W400"}])})
+    code, r, err = optimize("--vary", "form=whisper,shout", "--keep", "k.jsonl")
+    t.check("a file of rows", code == 0 and r["winner"]["values"] == {"form": "shout"} and sum(r["rows"].values()) == 100, r, err)
+    tested = next(x for x in t.lines(r["folder"] + "/scores.jsonl") if x["part"] == "test")
+    (t.folder / "same.jsonl").write_text(jsonl([{"word": tested["word"], "answer": tested["answer"]}]))
+    for keep, why in (("0", "no row '0'"), ("101", "no row '101'"), ("3,,4", "no row ''"), ("none.jsonl", "no file"), ("same.jsonl", "which is for the test")):
+        code, r, err = optimize("--vary", "form=whisper,shout", "--keep", keep)
+        t.check("refused: --keep " + keep, code == 2 and why in err and err.count("error:") == 1, code, err)
+
+
+def test_a_table_that_changes():
+    def rule_w(prompt):
+        with open(t.folder / "data.jsonl", "a") as f:
+            f.write("\n")
+        return rule(prompt)
+    begin(rule=rule_w)
+    code, r, err = optimize("--vary", "form=whisper,shout")
+    t.check("a table that changes is said, and what was found is there", code == 2 and "has changed during the search" in err
+            and list(t.folder.glob("experiments/*/scores.jsonl")) and not (t.folder / "optimized_p.pdl").exists(), code, err)
+
+
 def test_methods_are_programs():
     own = ("defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 3) }\"}\n"
            "      - data: {winner: \"${ (seen.scores | sort(attribute='score') | last).candidate }\", certain: false}\n")
@@ -231,8 +262,10 @@ def shaped(seed, chances, n):
     return [{"n": i, "answer": "1", **{c: str(int(r.random() < p)) for c, p in zip(names, chances)}} for i in range(n)], names
 
 
-def race(seed, chances, n, method="race"):
+def race(seed, chances, n, method="race", split=None):
     rows, names = shaped(seed, chances, n)
+    if split:
+        rows = [dict(x, split="validation" if i < split else "test") for i, x in enumerate(rows)]
     program = "defs:\n  who: c0\ndata: \"${ {%s}[who] }\"\n" % ", ".join("'%s': %s" % (c, c) for c in names)
     begin(program, rows)
     code, r, err = optimize("--vary", "who=" + ",".join(names), "--method", method, "--seed", seed)
@@ -247,3 +280,23 @@ def test_equal_candidates_have_no_winner(scale):
     better = sum(r["verdict"]["is"] == "better" for r in results)
     t.check("a race of equals is certain in at most 5 %", certain <= max(2, 0.05 * n), certain, n)
     t.check("and the test finds a better one in at most 5 %", better <= max(3, 0.05 * n), better, n)
+
+
+SHAPES = {"one is best": lambda k: 0.7 if k == 5 else 0.5, "two are close": lambda k: 0.7 if k == 5 else 0.67 if k == 9 else 0.45,
+          "a slope": lambda k: 0.4 + 0.02 * k, "many are good": lambda k: 0.8 if k == 5 else 0.75 if k % 2 else 0.3}
+
+
+def test_race_finds_what_halving_finds(scale):
+    seeds = scale(30)
+    for shape, chance in SHAPES.items():
+        best = "c%d" % max(range(16), key=chance)
+        hits = {m: sum(race(seed, [chance(k) for k in range(16)], 301, m, 300)["winner"]["values"].get("who", "c0") == best for seed in range(seeds))
+                for m in ("race", "halving")}
+        t.check("%s: race chooses the best at least as often" % shape, hits["race"] >= hits["halving"] - (1 if seeds < 20 else 0), hits, seeds)
+
+
+def test_many_candidates_on_many_rows():
+    r = race(1, [0.5 + 0.004 * k for k in range(64)], 1040, split=1000)
+    searched = r["evaluations"] - 2 * 40
+    t.check("a third of all evaluations is enough", searched <= 64 * 1000 / 3, searched)
+    t.check("a sure winner ends it early", race(1, [0.3] * 63 + [0.9], 1040, split=1000)["evaluations"] < 12000)

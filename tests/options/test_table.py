@@ -11,7 +11,7 @@ from ..checks import check
 from ..harness.choice import source
 
 # One thing whose values differ from command to command: the form of what is written, the name of a model (to filter by, or to ask).
-DIFFER = {"format", "model", "data"}
+DIFFER = {"format", "model", "data", "keep"}
 RUN = {"timeout", "budget", "prices", "max-rps", "max-tokens-per-minute", "wire", "policy", "sandbox", "no-sandbox", "sandbox-min", "cache", "jobs"}
 RENAMED = [("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json"),
            ("dump", "types", "specs")]

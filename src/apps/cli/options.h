@@ -152,6 +152,7 @@ typedef enum {
     OPT_candidates,
     OPT_method,
     OPT_demos,
+    OPT_keep_rows,
     OPT_experiments,
     OPT_config,
     OPT_init,

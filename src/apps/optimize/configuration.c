@@ -35,7 +35,8 @@ static const config_key own_keys[] = {
     {"metric", KEY_TEXT, false},     {"vary", KEY_MAPPING, false},
     {"tune", KEY_TEXTS, false},      {"require", KEY_TEXTS, false},
     {"candidates", KEY_TEXT, false}, {"method", KEY_TEXT, false},
-    {"demos", KEY_TEXT, false},
+    {"demos", KEY_TEXT, false},      {"keep", KEY_TEXT, false},
+   
     {"seed", KEY_WHOLE, false},      {"variables", KEY_MAPPING, false},
 };
 
@@ -183,6 +184,7 @@ static bool read_own(pdl_str file, pdl_optimize_config *c, pdl_optimize_options 
     o->judge = text_of(d, "judge", none);
     o->metric = text_of(d, "metric", PDL_STR("exact"));
     o->candidates = text_of(d, "candidates", none);
+    o->kept = text_of(d, "keep", none);
     o->demos = text_of(d, "demos", none);
     o->method = text_of(d, "method", o->demos.n ? PDL_STR("demos") : PDL_STR("race"));
     o->seed = whole_of(d, "seed", 0);
@@ -370,6 +372,7 @@ void pdl_optimize_put_config(const pdl_optimize_options *o, pdl_buf *out) {
     d = with_texts(d, "tune", o->tuned, o->n_tuned);
     d = with_texts(d, "require", o->required, o->n_required);
     d = with_text(d, "demos", o->demos);
+    d = with_text(d, "keep", o->kept);
     d = with_text(d, "candidates", o->candidates);
     d = with_text(d, "method", o->method);
     d = pdl_dict_putz(d, "seed", pdl_int((int64_t)o->seed));

@@ -200,6 +200,8 @@ static void on_add(void *user, pdl_request *r) {
     pdl_val all = pdl_dict_merge(pdl_keep(z->candidates.p[to].values), values);
     bool ok = pdl_search_add(z, all, &number, &err) &&
               (number < before || pdl_search_load(z, number, &err));
+    if (ok && z->candidates.p[number].is_out)
+        ok = pdl_err_set(&err, PDL_E_usage, (pdl_loc){0}, "it is worse on a row of --keep");
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate",
                               ok ? pdl_int((int64_t)number) : pdl_null());
     answer(r, pdl_dict_putz(d, "error", ok ? pdl_null() : pdl_textz(err.msg)));
@@ -229,7 +231,8 @@ static pdl_val engine_of(method *m) {
     const pdl_optimize_reference *r = z->o->reference;
     /* Where the reference describes the search, the program as it was takes no part. */
     for (size_t i = r ? 1 : 0; i < z->candidates.n; i++)
-        all = pdl_list_push(all, pdl_int((int64_t)i));
+        if (!z->candidates.p[i].is_out)
+            all = pdl_list_push(all, pdl_int((int64_t)i));
     pdl_val d = pdl_dict_putz(pdl_dict_new(9), "candidates", all);
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)z->part[OPT_VALIDATION].n));
     d = pdl_dict_putz(d, "first", pdl_int(r ? (int64_t)r->first_rows : FIRST_ROWS));

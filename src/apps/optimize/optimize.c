@@ -187,10 +187,25 @@ static bool write_program(const opt_search *z, pdl_val *result, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* Runs the method until its winner is not worse on a row of --keep. What is known is not asked
+ * again, so that another round costs no calls but those of candidates that come to its rows now. */
+static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
+    bool out = true;
+    while (out) {
+        if (!pdl_search_run_method(z, winner, certain, err)) return false;
+        out = false;
+        if (*winner && z->part[OPT_KEPT].n && !pdl_search_check_kept(z, *winner, &out, err))
+            return false;
+    }
+    return true;
+}
+
 static bool search(opt_search *z, pdl_val *out, pdl_err *err) {
     size_t winner = 0;
     bool certain = false;
-    if (!pdl_search_run_method(z, &winner, &certain, err) || !test(z, winner, err)) return false;
+    if (!find_winner(z, &winner, &certain, err) || !test(z, winner, err) ||
+        !pdl_search_check_table(z, err))
+        return false;
     *out = pdl_search_result(z, winner, certain);
     *out = pdl_dict_putz(*out, "folder", pdl_text(pdl_str_of(z->folder)));
     return write_program(z, out, err) && pdl_search_end_records(z, *out, err);

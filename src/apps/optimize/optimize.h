@@ -40,6 +40,7 @@ typedef struct pdl_optimize_options {
     const pdl_str *required; /* words that every text for such a place keeps */
     size_t n_required;
     pdl_str demos;      /* the variable that gets demonstrations; empty: none */
+    pdl_str kept;       /* rows that must not get worse: their numbers, or a table; empty: none */
     pdl_str candidates; /* JSONL with the candidates; empty: they are drawn */
     pdl_str method;     /* a method of lib/optimize, or a file with one */
     uint64_t seed;

@@ -252,7 +252,7 @@ void pdl_search_close(opt_search *z) {
     pdl_vec_fini(&z->demos);
     for (size_t i = 0; i < z->rows.n; i++) pdl_drop(z->rows.p[i].columns);
     pdl_vec_fini(&z->rows);
-    for (size_t i = 0; i < OPT_PARTS; i++) pdl_vec_fini(&z->part[i]);
+    for (size_t i = 0; i < OPT_ALL_PARTS; i++) pdl_vec_fini(&z->part[i]);
     pdl_buf_fini(&z->text);
     pdl_budget_drop(z->budget);
     pdl_free(z->folder);

@@ -19,7 +19,9 @@
 #include "optimize/optimize.h"
 #include "optimize/run_pool.h"
 
-typedef enum { OPT_TRAIN, OPT_VALIDATION, OPT_TEST, OPT_PARTS } opt_part;
+/* The parts of the table, and the rows of --keep, which are in none of them. */
+typedef enum { OPT_TRAIN, OPT_VALIDATION, OPT_TEST, OPT_PARTS, OPT_KEPT = OPT_PARTS } opt_part;
+enum { OPT_ALL_PARTS = OPT_PARTS + 1 };
 const char *pdl_search_part_name(opt_part p);
 
 typedef struct opt_row {
@@ -50,6 +52,7 @@ typedef struct opt_candidate {
     pdl_val variables;    /* owned; absent until they are needed */
     float *scores;        /* one for each row of the table; owned; NULL: all are unknown */
     uint64_t evaluated, failed;
+    bool is_out;       /* it is worse on a row of --keep */
     char *first_error; /* place and reason; owned; NULL when no answer failed */
 } opt_candidate;
 
@@ -65,7 +68,8 @@ typedef struct opt_search {
     pdl_arena *arena;
     const pdl_ytree *tree;
     PDL_VEC(opt_row) rows;
-    PDL_VEC(size_t) part[OPT_PARTS]; /* numbers of rows, in the order in which they are asked */
+    PDL_VEC(size_t) part[OPT_ALL_PARTS]; /* numbers of rows, in the order in which they are asked */
+    bool reads_kept;                 /* the rows that are read now are those of --keep */
     bool has_splits;                 /* the table says which row belongs to which part */
     PDL_VEC(opt_place) places;
     PDL_VEC(opt_candidate) candidates;
@@ -88,6 +92,7 @@ typedef struct opt_search {
     size_t alive;      /* number of candidates of the last evaluation, for the progress */
     size_t best;       /* the one with the best mean so far */
     uint64_t begun_ns, ticked_ns;
+    int64_t table_size, table_ns; /* size and time of the file; negative: it is no file */
 } opt_search;
 
 /* reference_form.c. What is different in a search that the reference describes: three files of
@@ -101,6 +106,10 @@ double pdl_search_growth(const opt_search *z);
 
 /* split.c. Puts numbers into a random order. */
 void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed);
+/* Adds a row of the table; user: the search. A function for pdl_rows_each. */
+bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err);
+/* Finds a row, of those from `from` on, whose question is one for the test. */
+bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size_t *like);
 /* Reads the table and splits it. Errors: usage, io. */
 PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
 /* Returns the row without the right answer and without the name of its part; owned. */
@@ -166,6 +175,15 @@ size_t pdl_search_common(const opt_search *z, const size_t *candidates, size_t n
 bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, size_t among);
 /* Adds the best mean score to the progress. */
 void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);
+
+/* keep.c. Puts the rows of --keep aside. Error: usage. */
+PDL_MUST bool pdl_search_read_kept(opt_search *z, pdl_err *err);
+/* Compares a candidate with the program as it was on these rows; it is out when it is worse on one.
+ * *out: it is. Errors: those of an evaluation. */
+PDL_MUST bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *err);
+void pdl_search_note_table(opt_search *z);
+/* Checks that the table is the file that was noted. Error: usage. */
+PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
 
 /* method.c. Runs the method. *winner: the candidate that it chose; *certain: it says that all
  * others are certainly worse. Errors: those of its program. */

@@ -23,7 +23,7 @@ static pdl_str text(pdl_vref d, const char *key) {
 }
 
 /* Appends what a candidate changes. */
-static void put_values(pdl_vref values, pdl_buf *out) {
+static void put_values(pdl_vref values, bool is_out, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
     for (size_t i = 0; i < pdl_dict_len(values); i++) {
@@ -40,6 +40,7 @@ static void put_values(pdl_vref values, pdl_buf *out) {
     }
     if (!all.n) PDL_PUT(out, "the program as it was");
     if (shown.n < all.n) PDL_PUT(out, "...");
+    if (is_out) PDL_PUT(out, " (worse on a row of --keep)");
     pdl_buf_fini(&b);
 }
 
@@ -65,7 +66,7 @@ static void put_standings(pdl_vref r, pdl_buf *out) {
         pdl_buf_putf(out, "| %.0f |", number(c, "candidate"));
         put_score(pdl_dict_getz(c, "validation"), out);
         PDL_PUT(out, "| ");
-        put_values(pdl_dict_getz(c, "values"), out);
+        put_values(pdl_dict_getz(c, "values"), pdl_bool_of(pdl_dict_getz(c, "worse_on_kept")), out);
         PDL_PUT(out, " |\n");
     }
     if (n > SHOWN) pdl_buf_putf(out, "\n%zu more are in candidates.jsonl.\n", n - SHOWN);
@@ -156,7 +157,7 @@ void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
     pdl_vref left = pdl_dict_getz(r, "not_written");
     if (pdl_is_dict(left)) {
         PDL_PUT(out, "\nThe program has no defs, so that these values have to be given to it: ");
-        put_values(left, out);
+        put_values(left, false, out);
         PDL_PUT(out, "\n");
     }
     pdl_str output = text(r, "output");

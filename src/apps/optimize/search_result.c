@@ -45,6 +45,7 @@ static pdl_val candidate_result(const opt_search *z, size_t candidate) {
     d = pdl_dict_putz(d, "values", pdl_keep(c->values));
     d = pdl_dict_putz(d, "validation", part_result(z, candidate, OPT_VALIDATION));
     d = pdl_dict_putz(d, "test", part_result(z, candidate, OPT_TEST));
+    d = pdl_dict_putz(d, "worse_on_kept", pdl_bool(c->is_out));
     return pdl_dict_putz(d, "first_error",
                          c->first_error ? pdl_text(pdl_str_of(c->first_error)) : pdl_null());
 }

@@ -19,7 +19,7 @@ static const char split_column[] = "split";
 static const unsigned shares[OPT_PARTS] = {30, 30, 40};
 
 const char *pdl_search_part_name(opt_part p) {
-    static const char *const names[OPT_PARTS] = {"train", "validation", "test"};
+    static const char *const names[OPT_ALL_PARTS] = {"train", "validation", "test", "keep"};
     return names[p];
 }
 
@@ -103,6 +103,7 @@ static bool read_part(opt_search *z, const pdl_rowset *r, const pdl_row *row, op
     pdl_str names[OPT_PARTS];
     bool there = !pdl_is_absent(v);
     if (!z->rows.n) z->has_splits = there;
+    if (z->reads_kept) return true;
     if (there != z->has_splits)
         return refuse_row(r, row, err, "the row has %s '%s', and the rows before have %s",
                           there ? "a column" : "no column", split_column, there ? "none" : "one");
@@ -121,7 +122,7 @@ static bool read_part(opt_search *z, const pdl_rowset *r, const pdl_row *row, op
     return false;
 }
 
-static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     opt_search *z = user;
     opt_part part = OPT_TRAIN;
     if (row->problem) return refuse_row(r, row, err, "%s", row->problem);
@@ -165,6 +166,18 @@ static void keys_fini(keys *k) {
     for (size_t i = 0; i < k->keys.n; i++) pdl_free(k->keys.p[i]);
     pdl_vec_fini(&k->keys);
     pdl_map_fini(&k->first);
+}
+
+bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size_t *like) {
+    keys k = {0};
+    bool found = false;
+    for (size_t i = 0; i < z->rows.n && !found; i++) {
+        *row = i;
+        *like = first_like(z, &k, i);
+        found = i >= from && *like < from && z->rows.p[*like].part == OPT_TEST;
+    }
+    keys_fini(&k);
+    return found;
 }
 
 static bool are_disjoint(const opt_search *z, pdl_err *err) {
@@ -237,13 +250,15 @@ static bool none_is_empty(const opt_search *z, pdl_err *err) {
 }
 
 bool pdl_search_read_rows(opt_search *z, pdl_err *err) {
+    pdl_search_note_table(z);
     if (z->o->reference) return pdl_search_read_sets(z, err);
-    if (!pdl_rows_each(&z->o->data, z->o->types, 0, take_row, z, err)) return false;
+    if (!pdl_rows_each(&z->o->data, z->o->types, 0, pdl_search_take_row, z, err)) return false;
     if (!z->rows.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s has no rows",
                            PDL_FMT(z->o->data.name));
     if (z->has_splits && !are_disjoint(z, err)) return false;
     if (!z->has_splits) split_at_random(z);
+    if (!pdl_search_read_kept(z, err)) return false;
     for (size_t i = 0; i < z->rows.n; i++) *pdl_vec_push(&z->part[z->rows.p[i].part]) = i;
     /* Verdicts that hold at any moment need a random order. */
     for (size_t i = 0; i < OPT_PARTS; i++)

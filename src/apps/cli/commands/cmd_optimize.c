@@ -169,7 +169,7 @@ static const char *said_twice(const arguments *a) {
                                   OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
                                   OPT_candidates, OPT_method,   OPT_map,       OPT_rows_form,
                                   OPT_separator, OPT_types,     OPT_variable,  OPT_data_file,
-                                  OPT_init};
+                                  OPT_init,      OPT_keep_rows};
     if (a->files.n) return "--config says which program it is: leave FILE out";
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (a->given[said[i]])
@@ -217,6 +217,7 @@ static void read_words(optimizer *z) {
                   : a->given[OPT_demos] ? PDL_STR("demos")
                                             : PDL_STR("race");
     z->o.demos = a->value[OPT_demos];
+    z->o.kept = a->value[OPT_keep_rows];
     z->o.candidates = a->value[OPT_candidates];
     z->o.types = a->given[OPT_types];
 }

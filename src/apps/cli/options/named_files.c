@@ -56,6 +56,7 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     /* the reader of tables finds FILE.db:TABLE */
     if (is_table && memchr(value.p, ':', value.n)) return (pdl_str){0};
     if (is_rows) return value;
+    if (id == OPT_keep_rows) return is_path ? value : (pdl_str){0};
     /* names of profiles and policies may be words instead */
     if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
     if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);
