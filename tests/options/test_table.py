@@ -11,7 +11,7 @@ from ..checks import check
 from ..harness.choice import source
 
 # One thing whose values differ from command to command: the form of what is written, the name of a model (to filter by, or to ask).
-DIFFER = {"format", "model", "data", "keep"}
+DIFFER = {"format", "model", "data", "keep", "on-error", "seed", "verbose"}
 RUN = {"timeout", "budget", "prices", "max-rps", "max-tokens-per-minute", "wire", "policy", "sandbox", "no-sandbox", "sandbox-min", "cache", "jobs"}
 RENAMED = [("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json"),
            ("dump", "types", "specs")]
@@ -28,7 +28,7 @@ MISTAKES = [
 def table():
     """name -> [(letter, value, choices, words)], command -> names"""
     text = source("cli/options/options.c").read_text("utf-8")
-    rows = re.findall(r'\{(OPT_\w+), "([\w-]+)", (0|\'.\'), \w+, (NULL|"[^"]*"), (NULL|"[^"]*"),\s+((?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
+    rows = re.findall(r'\{(OPT_\w+), "([\w-]+)", (0|\'.\'), \w+, (NULL|"[^"]*"),\s+(NULL|"[^"]*"),\s+((?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
     by_id = {row[0]: row[1:] for row in rows}
     shared = {m: re.findall(r"OPT_\w+", body) for m, body in re.findall(r"#define (\w+) \\\n((?:.*\\\n)*.*)\n", text)}
     commands = {}
