@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ._names import Any, Mapping, Optional, Union
 
     from ._later import AsyncStream, Map
+    from ._infer import Distribution, ainfer, infer
     from ._tool import Tool, tool
 else:
-    _LATER = {"AsyncStream": "_later", "Map": "_later", "Tool": "_tool", "tool": "_tool"}  # need modules that are slow to load
+    _LATER = {"AsyncStream": "_later", "Map": "_later", "Tool": "_tool", "tool": "_tool",
+              "Distribution": "_infer", "infer": "_infer", "ainfer": "_infer"}  # need modules that are slow to load
 
     def __getattr__(name):
         if name not in _LATER:
@@ -35,8 +37,8 @@ else:
         return value
 
 __version__ = _pdl.version
-__all__ = ["ApprovalRequest", "AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError",
-           "Program", "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "load", "loads",
+__all__ = ["ApprovalRequest", "AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Distribution", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError",
+           "Program", "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "infer", "ainfer", "load", "loads",
            "run", "schema", "tool"]
 
 

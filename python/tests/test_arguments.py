@@ -49,6 +49,8 @@ ENGINE = {
     "approve": [1, True, "yes", [], {}, ODD],
     "paths": [None, 1, "lib", b"lib", {}, ODD, [1], [""], ["a\0b"], [b"lib"]],
     "code": [1, "", "there", b"here", [], ODD]}
+INFERS = {"program": [None, *PATHS], "scope": SCOPES, "text": TEXTS[1:], "algo": [*TEXTS, "mcmc"], "n": [None, True, 1.5, "1", [], ODD, math.nan],
+          "cwd": PATHS}
 PROGRAM = libpdl.loads("text: hi")
 RUNS = {"scope": SCOPES}
 MAPS = {"rows": ROWS, "jobs": COUNTS}
@@ -61,6 +63,8 @@ ROWS_OF = {
                   {"program": [None, 1, b"a", ODD, nothing, {"text": ODD}, {"text": nothing}], "name": NAMES, "returns": TYPES}),
     "run": (libpdl.run, {"text": "text: a"}, {"text": TEXTS, "scope": SCOPES}),
     "schema": (libpdl.schema, {}, {}),
+    "infer": (libpdl.infer, {"program": "examples/hello.pdl"}, INFERS),
+    "ainfer": (lambda *a, **k: asyncio.run(libpdl.ainfer(*a, **k)), {"program": "examples/hello.pdl"}, INFERS),
     "tool": (libpdl.tool, {"function": nothing}, {"function": FUNCTIONS}),
     "Engine": (lambda **options: libpdl.Engine(**options).run("text: a"), {}, ENGINE),  # the file is read when it is used
     "Program.run": (PROGRAM.run, {}, RUNS), "Program.traced": (PROGRAM.traced, {}, RUNS), "Program.traced_whole": (PROGRAM.traced_whole, {}, RUNS),
@@ -70,7 +74,7 @@ ROWS_OF = {
     "Program.map_unordered": (PROGRAM.map_unordered, {"rows": []}, MAPS),
     "Program.check": (PROGRAM.check, {}, {}), "Program.as_tool": (PROGRAM.as_tool, {}, {})}
 ROWS_OF.update({"Engine." + name: ROWS_OF[name] for name in ("load", "loads", "from_dict", "run", "schema")})
-GIVEN_BY_LIBPDL = {"ApprovalRequest", "AsyncStream", "Call", "Context", "Diagnostic", "Function", "Map", "ModelRequest", "Result", "Stream", "Tool"}
+GIVEN_BY_LIBPDL = {"ApprovalRequest", "AsyncStream", "Call", "Context", "Diagnostic", "Distribution", "Function", "Map", "ModelRequest", "Result", "Stream", "Tool"}
 
 
 def parameters_of(call):

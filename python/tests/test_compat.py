@@ -178,7 +178,7 @@ class Runs(Folder):
         with self.assertRaisesRegex(ValueError, "nope"):
             exec_str("a", config={"nope": 1})
         self.assertEqual(exec_str("a", config={"event_loop": create_event_loop_thread(), "replay": {}}), "a")
-        for name in ("pdl.pdl_infer", "pdl.pdl_distributions", "pdl.optimize", "pdl.optimize.parse_number", "pdl.pdl_llms", "pdl.pdl_runner"):
+        for name in ("pdl.optimize", "pdl.optimize.parse_number", "pdl.pdl_llms", "pdl.pdl_runner"):
             for kind in NotImplementedError, ImportError:
                 with self.assertRaisesRegex(kind, ".".join(name.split(".")[:2]) + ": .* "):
                     importlib.import_module(name)
@@ -378,7 +378,7 @@ class Package(unittest.TestCase):
 
     def test_size(self):
         lines = sum(len(path.read_text("utf-8").splitlines()) for path in (BUILD / "python-compat" / "pdl").rglob("*.py"))
-        self.assertLess(lines, 2000)
+        self.assertLess(lines, 2200)
 
     def test_schema_beside_it(self):
         import pdl.pdl

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighted results of an inference."""
+from __future__ import annotations
+
+import math
+import random
+from typing import Any, Iterable
+
+
+class Distribution:
+    """What can be sampled."""
+
+    def sample(self) -> Any:
+        raise NotImplementedError
+
+    def viz(self) -> None:
+        raise NotImplementedError
+
+
+class Categorical(Distribution):
+    """Values with scores on a logarithmic scale, one triple (value, score, metadata) for each run; equal values are separate until sort()."""
+
+    def __init__(self, triples: Iterable[tuple[Any, float, Any]], shuffle: bool = False) -> None:
+        found = list(triples)
+        if shuffle:
+            random.shuffle(found)
+        self.values = tuple(v for v, _, _ in found)
+        self.logits = tuple(float(w) for _, w, _ in found)
+        self.metadata = tuple(m for _, _, m in found)
+        most = max(self.logits, default=-math.inf)
+        weights = [math.exp(w - most) if most > -math.inf else 0. for w in self.logits]
+        total = sum(weights)
+        self.probs = tuple(w / total if total else 0. for w in weights)
+
+    def sample(self) -> Any:
+        """Inverts the cumulative distribution at a uniform number."""
+        u, reached = random.random(), 0.
+        for value, p in zip(self.values, self.probs):
+            reached += p
+            if u < reached:
+                return value
+        possible = [v for v, p in zip(self.values, self.probs) if p > 0]
+        if not possible:
+            raise ValueError("nothing in the distribution is possible")
+        return possible[-1]
+
+    def prob(self, value: Any) -> float:
+        return sum(p for v, p in zip(self.values, self.probs) if v == value)
+
+    def sort(self) -> Categorical:
+        """Equal values as one, most probable first."""
+        merged: list[list[Any]] = []
+        index: dict[Any, int] = {}
+        for value, logit, meta in zip(self.values, self.logits, self.metadata):
+            try:
+                at = index.setdefault(value, len(merged))
+            except TypeError:  # lists and dicts
+                at = next((i for i, m in enumerate(merged) if m[0] == value), len(merged))
+            if at == len(merged):
+                merged.append([value, [], meta])
+            merged[at][1].append(logit)
+        out = []
+        for value, logits, meta in merged:
+            most = max(logits)
+            out.append((value, most + math.log(sum(math.exp(w - most) for w in logits)) if most > -math.inf else most, meta))
+        return Categorical(sorted(out, key=lambda t: -t[1]))
+
+    def viz(self) -> None:
+        """Prints a line with a bar for each value."""
+        best = self.sort()
+        for value, p in zip(best.values, best.probs):
+            print("%6.2f %% %s %s" % (100 * p, "#" * round(40 * p), value))
+
+    def __repr__(self) -> str:
+        return "Categorical(%s)" % ", ".join("%r: %.4g" % pair for pair in zip(self.values, self.probs))
