@@ -128,7 +128,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     repl)
-        words='--help --data-file --data --model --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --data-file --data --model --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;

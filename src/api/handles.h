@@ -61,8 +61,12 @@ struct pdl_engine {
     PDL_VEC(pdl_str) policies; /* owned texts */
     char *sandbox;             /* owned; "" when none is requested */
     bool sandbox_process, no_sandbox;
+    /* Where the spans of its tasks on one loop go; its texts are borrowed. */
+    pdl_session_telemetry_options telemetry;
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
+/* Sends the spans of the tasks on one loop to a collector. Call before the first task. */
+void pdl_engine_set_telemetry(pdl_engine *e, const pdl_session_telemetry_options *o);
 pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* Passes a line to the host program: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);

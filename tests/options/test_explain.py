@@ -69,5 +69,8 @@ def test_explain(pdl, folder):
     explain("--otlp", url)
     check("spans are sent", Collector.got == 1, Collector.got)
     explain(PDL_OTLP="1", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=url)
+    r = subprocess.run([str(pdl), "repl", "--otlp", url], input="text: hi\n\n", cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check("of the repl, too", Collector.got == 2 and "hi" in r.stdout, (Collector.got, r.stdout, r.stderr))
+    Collector.got = 1
     check("but not for the environment alone, which speaks of runs", Collector.got == 1, Collector.got)
     collector.shutdown()

@@ -59,7 +59,7 @@ def test_one_word_one_meaning():
     check("test has what runs have that ask no model", names >= {"budget", "jobs", "policy", "sandbox", "prices", "data", "data-file"}, names)
     names = {row[0] for row in commands["explain"]}
     check("explain has what runs have that ask no model", names >= {"budget", "cache", "jobs", "policy", "sandbox", "prices", "data", "data-file"}, names)
-    for command in ("run", "batch", "eval", "optimize", "serve", "resume", "view", "test", "explain"):
+    for command in ("run", "batch", "eval", "optimize", "serve", "resume", "view", "test", "explain", "repl"):
         names = {row[0] for row in commands[command]}
         check("%s sends traces" % command, names >= {"otlp", "otlp-content", "otlp-all"}, names)
     for command in ("explain", "test", "repl"):

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <string.h>
 
 #include "api/find.h"
@@ -67,6 +68,11 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
     for (size_t i = 0; i < o.n_policies; i++) *pdl_vec_push(&e->policies) = own(o.policies[i]);
     return e;
+}
+
+void pdl_engine_set_telemetry(pdl_engine *e, const pdl_session_telemetry_options *o) {
+    assert(!e->base);
+    e->telemetry = *o;
 }
 
 pdl_engine *pdl_engine_keep(pdl_engine *e) {

@@ -40,6 +40,7 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
                    .policies = e->policies.p,
                    .n_policies = e->policies.n},
         .reports = {.note = note_missing, .sink = {.user = e}},
+        .telemetry = e->telemetry,
     };
     if (!e->base && !pdl_session_new(&o, &e->base, err)) return false;
     *out = e->base;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/handles.h"
 #include "base/os.h"
 #include "base/termsafe.h"
 #include "cli/cli.h"
@@ -487,6 +488,7 @@ static bool open_engine(const pdl_session_options *so, repl *r, pdl_error **erro
                             .sandbox_process = so->guards.sandbox_process,
                             .no_sandbox = so->guards.no_sandbox};
     r->engine = pdl_engine_new(&o, error);
+    if (r->engine) pdl_engine_set_telemetry(r->engine, &so->telemetry);
     pdl_free(policies);
     pdl_free(profile);
     pdl_free(prices);

@@ -682,6 +682,9 @@ static const opt_id repl_options[] = {
     OPT_max_tpm,
     OPT_policy,
     CONFINED_CODE,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_otlp_all,
     OPT_COUNT,
 };
 static const opt_id doctor_options[] = {
