@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "io/clock.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 
 #include "base/banned.h"
 
@@ -68,15 +68,13 @@ static void put_time(pdl_buf *b) {
                  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ns / 1000000 % 1000));
 }
 
-static void put_text(pdl_buf *b, const char *key, pdl_str text) {
-    pdl_buf_putf(b, ",\"%s\":", key);
-    pdl_json_quote(text, 0, b);
-}
-
 static void put_begin(pdl_buf *b, const char *peer) {
-    PDL_PUT(b, "{\"time\":\"");
-    put_time(b);
-    pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
+    pdl_buf time = PDL_BUF;
+    put_time(&time);
+    pdl_json_open(b, '{');
+    pdl_json_put_text(b, "time", pdl_buf_str(&time));
+    pdl_json_put_text(b, "client", pdl_str_of(peer));
+    pdl_buf_fini(&time);
 }
 
 /* Writes one object as a line. Paths and methods are the client's text: secrets of this process are
@@ -90,16 +88,20 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     pdl_exchange_peer(x, peer, sizeof peer);
     size_t n = pdl_num_fixed(seconds, 6, number);
     put_begin(&b, peer);
-    pdl_buf_putf(&b, ",\"id\":\"%s\"", r->id);
-    put_text(&b, "method", pdl_str_sub(pdl_exchange_method(x), 0, 32));
-    put_text(&b, "path", pdl_utf8_cut(pdl_buf_str(&path), SHOWN));
-    pdl_buf_putf(&b, ",\"status\":%d,\"seconds\":%.*s,\"bytes_in\":%zu,\"bytes_out\":%llu", status,
-                 (int)n, number, pdl_exchange_body(x).n, (unsigned long long)pdl_exchange_sent(x));
-    if (r->model) put_text(&b, "model", r->model->name);
-    if (r->model)
-        pdl_buf_putf(&b, ",\"prompt_tokens\":%lld,\"completion_tokens\":%lld", (long long)r->prompt,
-                     (long long)r->completion);
-    if (r->error[0]) put_text(&b, "error", pdl_str_of(r->error));
+    pdl_json_put_text(&b, "id", pdl_str_of(r->id));
+    pdl_json_put_text(&b, "method", pdl_str_sub(pdl_exchange_method(x), 0, 32));
+    pdl_json_put_text(&b, "path", pdl_utf8_cut(pdl_buf_str(&path), SHOWN));
+    pdl_json_put_int(&b, "status", status);
+    pdl_json_put_key(&b, "seconds");
+    pdl_buf_put(&b, (pdl_str){number, n});
+    pdl_json_put_int(&b, "bytes_in", (int64_t)pdl_exchange_body(x).n);
+    pdl_json_put_int(&b, "bytes_out", (int64_t)pdl_exchange_sent(x));
+    if (r->model) {
+        pdl_json_put_text(&b, "model", r->model->name);
+        pdl_json_put_int(&b, "prompt_tokens", r->prompt);
+        pdl_json_put_int(&b, "completion_tokens", r->completion);
+    }
+    if (r->error[0]) pdl_json_put_text(&b, "error", pdl_str_of(r->error));
     PDL_PUT(&b, "}\n");
     s->opt.log(s->opt.log_user, pdl_buf_str(&b));
     pdl_buf_fini(&path);
@@ -113,8 +115,10 @@ void pdl_serve_record_refused(void *user, const char *peer, int status, const ch
     if (!s->opt.log) return;
     pdl_buf b = PDL_BUF;
     put_begin(&b, peer);
-    pdl_buf_putf(&b, ",\"status\":%d,\"error\":\"%s\",\"message\":\"%s\"}\n", status, none.error,
-                 why);
+    pdl_json_put_int(&b, "status", status);
+    pdl_json_put_text(&b, "error", pdl_str_of(none.error));
+    pdl_json_put_text(&b, "message", pdl_str_of(why));
+    PDL_PUT(&b, "}\n");
     s->opt.log(s->opt.log_user, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }

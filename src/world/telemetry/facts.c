@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "telemetry/parts.h"
 #include "value/int.h"
+#include "value/json_put.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -18,9 +19,11 @@
 
 static void begin(pdl_buf *out, const char *key, const char *type) {
     if (out->len && out->p[out->len - 1] == '}') pdl_buf_putc(out, ',');
-    pdl_buf_putf(out, "{\"key\":");
-    pdl_json_quote(pdl_str_of(key), 0, out);
-    pdl_buf_putf(out, ",\"value\":{\"%s\":", type);
+    pdl_buf_putc(out, '{');
+    pdl_json_put_text(out, "key", pdl_str_of(key));
+    pdl_json_put_key(out, "value");
+    pdl_buf_putc(out, '{');
+    pdl_json_put_key(out, type);
 }
 
 static pdl_str cut(pdl_str s) {

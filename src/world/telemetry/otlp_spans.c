@@ -14,9 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "io/clock.h"
 #include "telemetry/parts.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 
 #include "base/banned.h"
 
@@ -69,25 +70,37 @@ static span *span_new(pdl_otlp_run *r, span *up, const char *parent, int kind, i
     return s;
 }
 
+/* Writes a time, which protobuf in JSON writes as a text, since it has 64 bits. */
+static void put_time(pdl_buf *b, const char *name, int64_t ns) {
+    char digits[PDL_NUM_MAX];
+    pdl_json_put_text(b, name, (pdl_str){digits, pdl_num_int(ns, digits)});
+}
+
 static void write_span(const span *s) {
+    enum { STATUS_ERROR = 2 };
     pdl_otlp *o = s->run->o;
     if (!o->config.sampled) return;
     pdl_buf *b = pdl_otlp_span_room(o);
-    pdl_buf_putf(b, "{\"traceId\":\"%s\",\"spanId\":\"%s\",", s->run->trace, s->id);
-    if (*s->parent) pdl_buf_putf(b, "\"parentSpanId\":\"%s\",", s->parent);
-    if (o->config.state) {
-        PDL_PUT(b, "\"traceState\":");
-        pdl_json_quote(pdl_str_of(o->config.state), 0, b);
-        pdl_buf_putc(b, ',');
-    }
-    PDL_PUT(b, "\"name\":");
-    pdl_json_quote(pdl_buf_str(&s->name), 0, b);
-    pdl_buf_putf(b,
-                 ",\"kind\":%d,\"startTimeUnixNano\":\"%lld\",\"endTimeUnixNano\":\"%lld\","
-                 "\"attributes\":[",
-                 s->kind, (long long)s->start, (long long)s->end);
+    pdl_buf_putc(b, '{');
+    pdl_json_put_text(b, "traceId", pdl_str_of(s->run->trace));
+    pdl_json_put_text(b, "spanId", pdl_str_of(s->id));
+    if (*s->parent) pdl_json_put_text(b, "parentSpanId", pdl_str_of(s->parent));
+    if (o->config.state) pdl_json_put_text(b, "traceState", pdl_str_of(o->config.state));
+    pdl_json_put_text(b, "name", pdl_buf_str(&s->name));
+    pdl_json_put_int(b, "kind", s->kind);
+    put_time(b, "startTimeUnixNano", s->start);
+    put_time(b, "endTimeUnixNano", s->end);
+    pdl_json_put_key(b, "attributes");
+    pdl_buf_putc(b, '[');
     pdl_buf_put(b, pdl_buf_str(&s->facts));
-    pdl_buf_put(b, pdl_str_of(s->failed ? "],\"status\":{\"code\":2}}" : "]}"));
+    pdl_buf_putc(b, ']');
+    if (s->failed) {
+        pdl_json_put_key(b, "status");
+        pdl_buf_putc(b, '{');
+        pdl_json_put_int(b, "code", STATUS_ERROR);
+        pdl_buf_putc(b, '}');
+    }
+    pdl_buf_putc(b, '}');
     pdl_otlp_span_done(o);
 }
 
