@@ -18,7 +18,7 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --prefix --data-file --data --eval --allow --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
+        words='--help --prefix --bound --data-file --data --eval --allow --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
         case $prev in
         --stream) values='result context none' ;;
         --sandbox-min) values='full process' ;;

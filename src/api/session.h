@@ -47,6 +47,10 @@ PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program 
  * would not. */
 PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_err *err);
 
+/* Returns what a run of the loaded program can cost at most, with the variables, prices and budget
+ * of the session (bound.h). Owned. */
+pdl_val pdl_session_bound(const pdl_session *s);
+
 /* Makes the run durable, before the start. The session fills in dir, debug, secrets and owner.
  * variables replace those of the options, unless they are absent. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,

@@ -5,6 +5,7 @@
  */
 #include "api/session/session_impl.h"
 
+#include "api/bound.h"
 #include "api/prefix.h"
 #include "api/report/call_log.h"
 #include "api/session/compose.h"
@@ -64,6 +65,13 @@ void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->opt.reports.prefix) pdl_sinks_add(sinks, prefix_sink(s));
     pdl_session_add_spans(s, sinks);
     if (s->opt.reports.trace) add_fold(s, sinks);
+}
+
+pdl_val pdl_session_bound(const pdl_session *s) {
+    return pdl_program_bound(s->loaded.program,
+                             &(pdl_bound_options){.variables = s->opt.program.variables,
+                                                  .prices = s->around.prices,
+                                                  .budget = s->opt.run.budget});
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {

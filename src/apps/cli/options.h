@@ -49,6 +49,7 @@ typedef enum {
     OPT_at,
     OPT_trace_form,
     OPT_prefix,
+    OPT_bound,
     OPT_jobs,
     OPT_timeout,
     OPT_budget,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/bound_text.h"
 #include "cli/cli.h"
 #include "cli/prefix_report.h"
 #include "value/json_write.h"
@@ -223,9 +224,17 @@ static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes,
 /* Prints the notes, then the error that ended the run, if one did. */
 static int report(const arguments *a, pdl_session *s, pdl_prefix *prefix, pdl_step step,
                   pdl_vref problems) {
-    pdl_val notes = pdl_session_explained(s);
+    pdl_val notes = a->given[OPT_bound] ? pdl_null() : pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
-    if (a->given[OPT_prefix]) {
+    if (a->given[OPT_bound]) {
+        pdl_val bound = pdl_session_bound(s);
+        if (a->given[OPT_json])
+            put_json(bound, &out);
+        else
+            pdl_cli_put_bound(bound, &out);
+        if (a->given[OPT_json]) PDL_PUT(&out, "\n");
+        pdl_drop(bound);
+    } else if (a->given[OPT_prefix]) {
         put_prefixes(a, prefix, notes, &out);
     } else if (a->given[OPT_json]) {
         if (!pdl_is_absent(problems)) notes = pdl_dict_putz(notes, "problems", pdl_keep(problems));
@@ -260,7 +269,9 @@ static int run(const arguments *a, pdl_session *s, pdl_prefix *prefix) {
         if (a->given[OPT_json]) problems = pdl_cli_list_problems(a, s, p);
     }
     pdl_buf_fini(&text);
-    int code = ok ? report(a, s, prefix, pdl_session_run(s), problems) : 1;
+    /* a bound is of the text of the program: nothing is run for it */
+    pdl_step step = ok && !a->given[OPT_bound] ? pdl_session_run(s) : PDL_STEP_DONE;
+    int code = ok ? report(a, s, prefix, step, problems) : 1;
     if (!pdl_is_absent(problems)) pdl_drop(problems);
     return code;
 }
@@ -270,6 +281,8 @@ int pdl_cli_cmd_explain(const arguments *a) {
     pdl_val vars = pdl_absent();
     pdl_session *s = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    if (a->given[OPT_bound] && a->given[OPT_prefix])
+        return pdl_cli_refuse(a, "--bound and --prefix exclude each other");
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     shared_options limits = {0};
     pdl_session_options o = {

@@ -71,6 +71,8 @@ static const option options[] = {
     {OPT_prefix, "prefix", 0, OPT_FLAG, NULL, NULL,
      "how much of its beginning each call of a model shares with an earlier one, which prompt "
      "caches charge less for, and what broke it"},
+    {OPT_bound, "bound", 0, OPT_FLAG, NULL, NULL,
+     "what the run can cost at most: calls, tokens, money; or what has no bound"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL,
      "model calls open at a time, of batch and eval rows; 64 when absent"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
@@ -405,6 +407,7 @@ static const opt_id cache_options[] = {
 static const opt_id explain_options[] = {
     OPT_help,
     OPT_prefix,
+    OPT_bound,
     OPT_data_file,
     OPT_data,
     OPT_eval,

@@ -1,0 +1,25 @@
+/* bound.h -- what a run of a program can cost at most (spec know 4).
+ *
+ * Calls and tokens of answers are a bound; tokens of prompts are counted as `pdl mock` counts them,
+ * in words.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_BOUND_H
+#define PDL_API_BOUND_H
+
+#include "lang/program.h"
+#include "model/prices.h"
+
+/* Says what is known of a run besides its program. */
+typedef struct pdl_bound_options {
+    pdl_vref variables;       /* a dict, or absent */
+    const pdl_prices *prices; /* may be NULL */
+    const double *budget;     /* by pdl_budget_item, negative: no limit; NULL: no budget */
+} pdl_bound_options;
+
+/* Returns {calls, tokens: {prompt, answer}, cost, budget, no_bound, sites}, where what has no bound
+ * is null and no_bound says why (docs/manual/calls.md). Owned. */
+pdl_val pdl_program_bound(const pdl_program *p, const pdl_bound_options *o);
+
+#endif
