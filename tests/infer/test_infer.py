@@ -158,6 +158,29 @@ def test_shared_part_runs_once():
     t.check("refused later", code == 1 and "standard input" in err and "late.pdl:" in err, code, out, err)
 
 
+def test_copies():
+    """What a copy has: iterations of a map, handlers, budgets, texts in the making; and what cannot be copied."""
+    t.begin({"p.pdl": "lastOf:\n- map:\n    lastOf:\n    - {def: q, contribute: [], data: \"${ ['h','t'] | random }\"}\n    - factor: ${ 1.0 if q == 'h' else 0.0 }\n"
+                      "    - ${ q }\n  for: {i: [1, 2, 3]}\n  join: {as: array}\n- repeat:\n    text:\n    - retry: 2\n      fallback: no\n      budget: {calls: 5}\n"
+                      "      text:\n      - a${ j }\n      - factor: ${ -0.5 * ((range(2) | list) | random) }\n      - b\n    - ${ x }\n  for: {j: [1, 2]}\n",
+             "o.pdl": "lastOf:\n- def: o\n  contribute: []\n  lang: python\n  code: |\n    class A: pass\n    result = A()\n- factor: ${ -1.0 * pdl_particle_id }\n- x\n"})
+    d, _ = infer("p.pdl", "-n", "200", "--ess", "1", "--seed", "3", "-d", "x=z")
+    t.check("texts", d["values"] == ["a1bza2bz"], d["values"])
+    want = 3 * math.log((1 + math.e) / 2) + 2 * math.log((1 + math.exp(-.5)) / 2)
+    t.check("evidence", abs(d["log_evidence"] - want) < .3 and abs(sum(d["probs"]) - 1) < 1e-12, want, d["log_evidence"])
+    _, err = infer("o.pdl", "-n", "3", "--ess", "1", expected=1)
+    t.check("an object of Python", "cannot copy" in err and "o.pdl:2" in err, err)
+
+
+def test_many_particles():
+    """The bound of the specification is 2 seconds on a machine of its own; here other tests run beside it."""
+    t.begin({"p.pdl": "defs: {x: 0}\nlastOf:\n- repeat:\n    lastOf:\n    - defs: {x: \"${ x + (range(1000) | random) / 1000 - 0.5 }\"}\n"
+                      "    - factor: ${ -0.5 * (x - y) ** 2 }\n  for: {y: \"${ range(31) | list }\"}\n- ${ x | round(1) }\n"})
+    d, _ = infer("p.pdl", "-n", "2000", "--seed", "1")
+    t.check("31 factors", len(d["ess"]) == 32 and d["runs"] == 2000, d["ess"])
+    t.check("rounds count", all(1 <= e <= 2000.001 for e in d["ess"]), d["ess"])
+
+
 def test_failures():
     t.begin({"p.pdl": "lastOf:\n- ${ [1, 2][pdl_particle_id] }\n"})
     _, err = infer("p.pdl", "--algo", "is", "-n", "4", expected=1)

@@ -60,7 +60,12 @@ static ranked *rank(distribution *d) {
     for (size_t i = 0; i < d->values.n; i++) d->values.p[i].weight = 0;
     for (size_t i = 0; i < d->logits.n; i++)
         d->values.p[d->which.p[i]].weight += isinf(all) ? 0 : exp(d->logits.p[i] - all);
-    for (size_t i = 0; i < d->values.n; i++) order[i] = (ranked){d->values.p[i].weight, i};
+    double sum = 0;
+    for (size_t i = 0; i < d->values.n; i++) sum += d->values.p[i].weight;
+    for (size_t i = 0; i < d->values.n; i++) {
+        if (sum > 0) d->values.p[i].weight /= sum; /* rounding */
+        order[i] = (ranked){d->values.p[i].weight, i};
+    }
     qsort(order, d->values.n, sizeof *order, by_rank);
     return order;
 }

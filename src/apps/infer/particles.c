@@ -139,6 +139,7 @@ void pdl_population_reset(population *p, uint32_t i) {
     release(p, q);
     forget(q);
     q->state = PARTICLE_NEW;
+    q->is_held = false;
     q->taken = q->weight = 0;
     q->calls = q->completion = q->prompt = 0;
 }
@@ -194,6 +195,8 @@ static void fail(population *p, particle *q) {
 /* Steps a particle that can continue. Returns true when it has ended or is held. */
 static bool step(population *p, particle *q) {
     q->fresh = false;
+    if (q->is_held) pdl_run_release(q->run);
+    q->is_held = false;
     pdl_step s = pdl_run_step(q->run);
     if (s == PDL_STEP_WAIT && pdl_run_held(q->run) == PDL_HELD_NOT) return false;
     p->open--;
@@ -312,8 +315,8 @@ static void release_held(work *w, uint32_t from) {
         particle *q = &w->p->all[i];
         if (q->state != PARTICLE_HELD) continue;
         q->state = PARTICLE_RUNS;
+        q->fresh = q->is_held = true; /* it is released when it is stepped */
         w->p->open++;
-        pdl_run_release(q->run);
         on_ready(q);
     }
 }

@@ -36,7 +36,7 @@ typedef struct particle {
     pdl_val result; /* DONE; else absent */
     pdl_err *err;   /* FAILED: owned; else NULL */
     int64_t calls, completion, prompt; /* use of its run that is counted already */
-    bool fresh, listed;
+    bool fresh, listed, is_held;
 } particle;
 
 struct population {

@@ -72,17 +72,15 @@ static bool resample(inference *f, double all, uint32_t generation, pdl_err *err
     uint32_t *counts = PDL_NEW_N(uint32_t, p->n), from = 0;
     bool ok = true;
     draw_offspring(f, all, counts);
-    for (uint32_t i = 0; ok && i < p->n; i++)
-        if (!counts[i]) pdl_population_reset(p, i);
     for (uint32_t i = 0; ok && i < p->n; i++) {
-        if (counts[i]) continue;
-        while (counts[from] < 2) from++;
-        counts[from]--;
-        ok = pdl_population_copy(p, from, i, generation, err);
+        uint32_t ancestor = i;
+        if (!counts[i]) {
+            while (counts[from] < 2) from++;
+            counts[from]--;
+            ancestor = from;
+        }
+        ok = pdl_population_copy(p, ancestor, i, generation, err);
     }
-    /* Survivors are renamed last: copies have their state before. */
-    for (uint32_t i = 0; ok && i < p->n; i++)
-        if (p->all[i].generation != generation) ok = pdl_population_copy(p, i, i, generation, err);
     pdl_free(counts);
     return ok;
 }
