@@ -40,6 +40,17 @@ def test_every_rule_has_its_section():
         check("%s: a wrong and a right program" % name, name in NO_PROGRAM or programs_of(page.get(name, "")))
 
 
+def test_groups():
+    """Each rule is in one group of the list, and says how it is mended."""
+    page = sections()
+    names = [name for name, _, _ in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8"))]
+    listed = re.search(r"^## Rules by group\n(.*?)^## ", PAGE.read_text("utf-8"), re.M | re.S).group(1)
+    grouped = re.findall(r"\[([a-z-]+)\]\(#\1\)", listed)
+    check("rules in groups", sorted(grouped) == sorted(names), set(grouped) ^ set(names), [n for n in grouped if grouped.count(n) > 1])
+    for name in names:
+        check("%s: a section says how to mend it" % name, len(re.findall(r"^\*\*Fix\.\*\* \S", page.get(name, ""), re.M)) == 1)
+
+
 def test_programs_of_the_rules(pdl):
     page = sections()
     rules = [(name, severity.lower()) for name, severity, _ in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8")) if name not in NO_PROGRAM]
