@@ -84,6 +84,12 @@ asan: ## build-asan/: address, undefined behaviour and leak sanitizers, with ass
 python: all ## the Python package in build/python, for PYTHONPATH; skipped where Python.h is absent
 	@$(PY) tools/build-python $(BUILD) || [ $$? = 77 ]
 
+static: ## dist/pdl-linux-PROCESSOR: the command as one file that needs nothing else; ARGS='--processor aarch64'
+	@sh tools/install-deps wheel && $(PY) packaging/static/make-static $(ARGS)
+
+test-static: static ## the static command in an empty root, and the suites that know how
+	@$(SUITE) tests/static
+
 wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they need; fetches a compiler and sources on first use
 	@sh tools/install-deps wheel && $(PY) packaging/wheel/make-wheel $(ARGS)
 
@@ -183,7 +189,7 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip dist
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-static-* $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile

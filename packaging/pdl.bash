@@ -24,6 +24,10 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         --check) values='off warn stop' ;;
         esac ;;
+    pack)
+        words='--help --output --command --policy --replay '
+        case $prev in
+        esac ;;
     cache)
         words='--help --json --older-than --model --all '
         case $prev in
@@ -161,7 +165,7 @@ _pdl() {
     if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

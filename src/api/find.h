@@ -21,6 +21,8 @@ typedef struct pdl_finder {
  * of the main program, that of the file with the block, the path (imports). */
 PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
+/* Returns the folder of the installed library, whether it exists or not. */
+pdl_str pdl_find_installed(void);
 /* Adds the hint for a missing file: what `path` may mean, else the folders that were searched. */
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err);
 

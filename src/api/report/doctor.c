@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/session/session_impl.h"
+#include "base/libraries.h"
 #include "base/version.h"
 #include "io/file.h"
 #include "io/http.h"
@@ -86,6 +87,10 @@ static void look_at_libraries(doctor *d) {
     add(d, "SQLite", has_sql ? "ok" : "missing",
         has_sql ? "" : "recordings, caches and durable runs need it: install libsqlite3-0",
         &sqlite);
+    if (!pdl_library_is_inside()) return;
+    pdl_buf text = PDL_BUF;
+    PDL_PUT(&text, "without tables in Parquet, and without editing of lines");
+    add(d, "static", "note", "its libraries are inside of it, and it opens no others", &text);
 }
 
 static void look_at_sandbox(doctor *d) {

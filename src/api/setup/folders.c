@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include "api/find.h"
 #include "base/buf.h"
 #include "io/file.h"
 
@@ -14,6 +15,8 @@
 #ifndef PDL_LIBDIR
 #define PDL_LIBDIR "/usr/local/share/pdl"
 #endif
+
+pdl_str pdl_find_installed(void) { return PDL_STR(PDL_LIBDIR); }
 
 extern const unsigned char pdl_stdlib_text[]; /* its address is in the library */
 

@@ -10,6 +10,7 @@
 
 int pdl_cli_cmd_run(const arguments *a);
 int pdl_cli_cmd_check(const arguments *a);
+int pdl_cli_cmd_pack(const arguments *a);
 int pdl_cli_cmd_dump(const arguments *a);
 int pdl_cli_cmd_fmt(const arguments *a);
 int pdl_cli_cmd_explain(const arguments *a);

@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "cli/pack.h"
 #include "io/http.h"
 #include "io/loop.h"
 #include "sandbox/sandbox.h"
@@ -99,6 +100,8 @@ int main(int argc, char **argv) {
         return pdl_sandbox_confine(argc - 2, argv + 2, false);
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, true);
+    int bad_pack = pdl_pack_begin(&argc, &argv);
+    if (bad_pack) return bad_pack;
     argv = named_arguments(&argc, argv, &renamed);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
               pdl_cli_find_program(&a, word, &message) &&

@@ -34,6 +34,7 @@ typedef enum {
     OPT_replay,
     OPT_cache,
     OPT_output,
+    OPT_command,
     OPT_durable,
     OPT_id,
     OPT_sync,

@@ -4,6 +4,8 @@
  * that no other module uses. Under the usual names the loader would hand our copies to other
  * modules of the process, which were linked with those of the system.
  *
+ * The static command (the option `inside`) has them linked in, and opens nothing.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIBRARIES_H
@@ -13,6 +15,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 
 /* A function of a library, and the place for its address in a struct of such addresses. */
 typedef struct pdl_library_symbol {
@@ -20,9 +23,13 @@ typedef struct pdl_library_symbol {
     size_t at;
 } pdl_library_symbol;
 
-/* Opens the first of the libraries that is installed; the caller closes it with dlclose. Returns
- * NULL when there is none. */
+/* Opens the first of the libraries that is installed; the caller closes it. Returns NULL when
+ * there is none. */
 PDL_MUST void *pdl_library_open(const char *const *names, size_t n);
+void pdl_library_close(void *library); /* library may be NULL */
+
+/* Returns the address of a function, or NULL. */
+PDL_MUST void *pdl_library_at(void *library, const char *name);
 
 /* Writes the addresses to out. Returns the name of a function that the library does not have, or
  * NULL when all are there. */
@@ -34,10 +41,29 @@ PDL_MUST const char *pdl_library_find(void *library, const pdl_library_symbol *s
 PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);
 
+/* Returns the certificates (PEM) that a command with its libraries inside brings along, for
+ * machines that have none; empty in other builds. */
+pdl_str pdl_library_certificates(void);
+/* Returns true in a command with its libraries inside. */
+bool pdl_library_is_inside(void);
+
+/* The functions of the libraries inside, which the build lists (libraries_inside.c). */
+typedef struct pdl_inside_function {
+    const char *name;
+    const void *at;
+} pdl_inside_function;
+extern const pdl_inside_function pdl_inside[];
+extern const size_t pdl_n_inside;
+
+#define PDL_INSIDE_NAME "the command itself"
 #ifdef PDL_BUNDLED
 #define PDL_CURL_NAMES   "libpdl-http.so"
 #define PDL_CRYPTO_NAMES "libpdl-http.so" /* libcurl and OpenSSL are in it */
 #define PDL_SQLITE_NAMES "libpdl-sqlite.so"
+#elif defined PDL_INSIDE
+#define PDL_CURL_NAMES   PDL_INSIDE_NAME
+#define PDL_CRYPTO_NAMES PDL_INSIDE_NAME
+#define PDL_SQLITE_NAMES PDL_INSIDE_NAME
 #else
 #define PDL_CURL_NAMES   "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"

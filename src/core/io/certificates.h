@@ -1,12 +1,27 @@
-/* certificates.h -- the files in which systems store trusted certificates.
+/* certificates.h -- where trusted certificates are: in a file of the system, or in the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_CERTIFICATES_H
 #define PDL_IO_CERTIFICATES_H
 
+#include "base/str.h"
+#include "io/curl_names.h"
+
+/* The certificates that are trusted: those of libcurl when both members are empty. */
+typedef struct pdl_certificates {
+    const char *file; /* borrowed; NULL: none */
+    pdl_str inside;   /* the list that this command brings along */
+} pdl_certificates;
+
 /* Returns the first readable file of those that Linux systems use, else fallback (may be NULL).
  * Static, or fallback. */
 const char *pdl_certificates_find(const char *fallback);
+/* Chooses: given (may be NULL), the place that libcurl was built with, a file of
+ * the system, fallback (may be NULL), the list inside. */
+void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
+                             pdl_certificates *out);
+/* Sets them for one request. */
+void pdl_certificates_use(const pdl_certificates *x, const pdl_curl *c, CURL *e, bool tls);
 
 #endif

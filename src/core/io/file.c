@@ -18,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "base/packed.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/clock.h"
@@ -199,9 +200,13 @@ bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
 }
 
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
+    pdl_str packed;
+    size_t begin = out->len;
+    if (pdl_packed_find(path, &packed)) return pdl_buf_add(out, packed, err);
     int fd = pdl_file_open(path, O_RDONLY, 0, err);
     bool ok = fd >= 0 && pdl_file_read_open(fd, path, out, err);
     if (fd >= 0) close(fd);
+    if (ok) pdl_packed_seen(path, pdl_str_sub(pdl_buf_str(out), begin, out->len));
     return ok;
 }
 
@@ -507,6 +512,7 @@ bool pdl_file_put_self(pdl_buf *out) {
 
 pdl_file_kind pdl_file_kind_of(const char *path) {
     struct stat st;
+    if (pdl_packed_find(path, NULL)) return PDL_FILE_REGULAR;
     if (stat(path, &st) != 0) return PDL_FILE_NONE;
     return S_ISREG(st.st_mode)   ? PDL_FILE_REGULAR
            : S_ISDIR(st.st_mode) ? PDL_FILE_DIR

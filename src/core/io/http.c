@@ -80,7 +80,7 @@ struct pdl_http {
     pdl_http_options opt;
     pdl_curl curl;
     bool tried, ready;   /* libcurl was searched; libcurl was found */
-    const char *ca_file; /* NULL: libcurl's default */
+    pdl_certificates certificates;
     CURLSH *share;
     pdl_curl_sockets sockets;
     PDL_VEC(lane *) lanes;
@@ -446,19 +446,10 @@ static void on_kick(void *user) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Finds the certificates at run time, because a copy that was built for one system may run on
- * another. */
-static void find_certificates(pdl_http *h) {
-    const curl_version_info_data *v = h->curl.version_info(CURLVERSION_NOW);
-    bool has_place = v->age < CURLVERSION_SEVENTH || v->cainfo || v->capath;
-    h->ca_file = h->opt.ca_file;
-    if (!h->ca_file && !has_place) h->ca_file = pdl_certificates_find(h->opt.ca_fallback);
-}
-
 static void set_up_library(pdl_http *h) {
     h->tried = true;
     if (!pdl_curl_open(&h->curl)) return;
-    find_certificates(h);
+    pdl_certificates_choose(&h->curl, h->opt.ca_file, h->opt.ca_fallback, &h->certificates);
     h->share = h->curl.share_init();
     if (h->share) {
         h->curl.share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
@@ -584,7 +575,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     if (tls)
         c->easy_setopt(e, CURLOPT_PIPEWAIT,
                        1L); /* many calls to one host share a connection and its handshake */
-    if (h->ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->ca_file);
+    pdl_certificates_use(&h->certificates, c, e, tls);
     if (r->insecure) {
         c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
         c->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);

@@ -4,7 +4,6 @@
  */
 #include "sqlite/sql.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -16,6 +15,7 @@
 
 #include "base/cancel.h"
 #include "base/libraries.h"
+#include "base/packed.h"
 #include "base/utf8.h"
 #include "sqlite/db_files.h"
 
@@ -98,10 +98,10 @@ bool pdl_sql_library(pdl_buf *out) {
     pdl_err err = {0};
     bool ok = load_library(&q, &err);
     const char *(*version)(void) = NULL;
-    void *p = q.library ? dlsym(q.library, "sqlite3_libversion") : NULL;
+    void *p = q.library ? pdl_library_at(q.library, "sqlite3_libversion") : NULL;
     memcpy((void *)&version, &p, sizeof p);
     pdl_buf_put(out, pdl_str_of(ok && version ? version() : ok ? "of no known version" : err.msg));
-    if (q.library) dlclose(q.library);
+    pdl_library_close(q.library);
     pdl_err_fini(&err);
     return ok;
 }
@@ -225,22 +225,48 @@ static bool check_beside(const sql *q, pdl_err *err) {
     return ok;
 }
 
+/* Opens a file that is packed into this command: the library reads it where it lies. */
+static bool open_packed(sql *q, pdl_str bytes, pdl_err *err) {
+    int (*deserialize)(sqlite3 *, const char *, unsigned char *, sqlite3_int64, sqlite3_int64,
+                       unsigned) = NULL;
+    void *p = pdl_library_at(q->library, "sqlite3_deserialize");
+    memcpy((void *)&deserialize, &p, sizeof p);
+    if (!deserialize)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libsqlite3 cannot read a packed file");
+    if (q->api.open_v2(":memory:", &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        deserialize(q->handle, "main", (unsigned char *)(uintptr_t)bytes.p, (sqlite3_int64)bytes.n,
+                    (sqlite3_int64)bytes.n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        return failed(q, err);
+    return true;
+}
+
+/* Opens a file of the disk. */
+static bool open_file(sql *q, pdl_err *err) {
+    return q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
+           failed(q, err);
+}
+
+static bool is_database(const sql *q, pdl_err *err) {
+    struct stat st = {0};
+    if (stat(q->path, &st) != 0)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path,
+                           strerror(errno));
+    return S_ISREG(st.st_mode) || pdl_err_set(err, q->use->kind, (pdl_loc){0},
+                                              "%s%s%s: it is not a regular file", q->use->before,
+                                              q->path, q->use->after);
+}
+
 bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     sql *q = PDL_NEW(sql);
-    struct stat st = {0};
+    pdl_str packed;
     q->path = pdl_str_dup(path);
     q->use = use;
     q->n_st = use->n;
     q->st = PDL_NEW_N(sqlite3_stmt *, use->n);
-    bool ok =
-        stat(q->path, &st) == 0 ||
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
-    if (ok && !S_ISREG(st.st_mode))
-        ok = pdl_err_set(err, use->kind, (pdl_loc){0}, "%s%s%s: it is not a regular file",
-                         use->before, q->path, use->after);
-    ok = ok && check_beside(q, err) && load_library(q, err);
-    if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        ok = failed(q, err);
+    bool ok = pdl_packed_find(q->path, &packed)
+                  ? load_library(q, err) && open_packed(q, packed, err)
+                  : is_database(q, err) && check_beside(q, err) && load_library(q, err) &&
+                        open_file(q, err);
     ok = ok && guard(q, err);
     if (ok)
         *out = q;
@@ -254,7 +280,7 @@ void pdl_sql_close(sql *q) {
     for (size_t i = 0; i < q->n_st; i++)
         if (q->st[i]) q->api.finalize(q->st[i]);
     if (q->handle) q->api.close(q->handle);
-    if (q->library) dlclose(q->library);
+    pdl_library_close(q->library);
     pdl_free(q->st);
     pdl_err_fini(&q->stopped);
     pdl_free(q->path);

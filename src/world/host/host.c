@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/pace.h"
+#include "base/packed.h"
 #include "base/utf8.h"
 #include "host/host_impl.h"
 #include "io/clock.h"
@@ -74,7 +75,8 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
 }
 
 static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
-    if (!h->opt.open) return pdl_file_read(path, out, err);
+    /* a part of the command itself is in no folder that code could write */
+    if (!h->opt.open || pdl_packed_find(path, NULL)) return pdl_file_read(path, out, err);
     int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;
     bool ok = pdl_file_read_open(fd, path, out, err);

@@ -11,6 +11,7 @@ const char pdl_cli_overview[] =
     "  check FILE...   report everything that can be known without running\n"
     "  fmt FILE...     format programs\n"
     "  dump FILE       print an intermediate form of a program\n"
+    "  pack FILE       write one file that is a command and the program in it\n"
     "  explain FILE    show what would be sent to models, without sending it\n"
     "  batch FILE      run a program for each row of a table\n"
     "  eval FILE       run a program over questions with known answers\n"

@@ -15,7 +15,8 @@
 static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_token_file, OPT_replies, OPT_source,
                                  OPT_judge,      OPT_against, OPT_view_run,
-                                 OPT_runs_check, OPT_candidates};
+                                 OPT_runs_check, OPT_candidates,
+                                 OPT_command};
 
 /* Commands of which every operand is a program, or the first one is. */
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
                 {pdl_cli_cmd_dump, false},  {pdl_cli_cmd_fmt, true},
                 {pdl_cli_cmd_serve, true},  {pdl_cli_cmd_batch, false},
                 {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false},
-                {pdl_cli_cmd_infer, false}};
+                {pdl_cli_cmd_infer, false}, {pdl_cli_cmd_pack, false}};
 
 static bool is_there(pdl_str name) {
     char *path = pdl_str_dup(name);

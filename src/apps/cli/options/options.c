@@ -36,9 +36,11 @@ static const option options[] = {
     {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL,
      "share replies of models between runs in a file; made when it is not there"},
     {OPT_output, "output", 'o', OPT_VALUE, "FILE", NULL,
-     "write what goes to standard output when it is absent into a file: what the program prints; "
-     "of batch the table, with a journal FILE.journal beside it from which the same command "
-     "continues; of eval all rows with their scores, as JSONL; of optimize the program"},
+     "write what would go to standard output into a file; of batch the table, which FILE.journal "
+     "beside it lets the same command continue; of eval the scored rows, as JSONL; of "
+     "optimize the program"},
+    {OPT_command, "command", 0, OPT_VALUE, "FILE", NULL,
+     "the command that is packed; pdl-static beside this one or in its share folder when absent"},
     {OPT_durable, "durable", 0, OPT_FLAG, NULL, NULL,
      "keep a journal from which pdl resume continues after a crash; with --record it is that file"},
     {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
@@ -377,6 +379,9 @@ static const opt_id check_options[] = {
     OPT_eval,
     OPT_policy,
     OPT_COUNT,
+};
+static const opt_id pack_options[] = {
+    OPT_help, OPT_output, OPT_command, OPT_policy, OPT_replay, OPT_COUNT,
 };
 static const opt_id dump_options[] = {
     OPT_help,

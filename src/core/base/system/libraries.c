@@ -1,11 +1,10 @@
-/* libraries.c -- see libraries.h.
+/* libraries.c -- see libraries.h. The loader of the system opens the libraries.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/libraries.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #include "base/banned.h"
 
@@ -15,18 +14,11 @@ void *pdl_library_open(const char *const *names, size_t n) {
     return library;
 }
 
-const char *pdl_library_find(void *library, const pdl_library_symbol *symbols, size_t n,
-                             void *out) {
-    for (size_t i = 0; i < n; i++) {
-        void *p = dlsym(library, symbols[i].name);
-        if (!p) return symbols[i].name;
-        memcpy((char *)out + symbols[i].at, &p, sizeof p);
-    }
-    return NULL;
+void pdl_library_close(void *library) {
+    if (library) dlclose(library);
 }
 
-bool pdl_library_load(const char *const *names, size_t n_names, const pdl_library_symbol *symbols,
-                      size_t n_symbols, void *out) {
-    void *library = pdl_library_open(names, n_names);
-    return library && !pdl_library_find(library, symbols, n_symbols, out);
-}
+void *pdl_library_at(void *library, const char *name) { return dlsym(library, name); }
+
+pdl_str pdl_library_certificates(void) { return (pdl_str){0}; }
+bool pdl_library_is_inside(void) { return false; }

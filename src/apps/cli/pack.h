@@ -1,0 +1,30 @@
+/* pack.h -- the form of a packed command, which `pdl pack` writes and the start reads.
+ *
+ * The bytes of a command are followed by those of its parts, by an index, a line a part, and by a
+ * tail of a fixed size, which has the place of the parts and the hash of the index. A line is ROLE
+ * HASH SIZE NAME. The command itself knows that it is packed from one byte of its mark, so that
+ * other commands do not look for a tail, and one whose tail is missing refuses to run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_PACK_H
+#define PDL_CLI_PACK_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+enum { PDL_PACK_TAIL = 64, PDL_PACK_MOST_PARTS = 4096 };
+#define PDL_PACK_MAGIC "PDL-PARTS-0001\r\n"
+/* The beginnings of names that are not relative to the folder of the program. */
+#define PDL_PACK_LIBRARY "@lib/"
+#define PDL_PACK_HERE    "@here/"
+
+/* The mark, without its last byte, which is + in a packed command. */
+pdl_str pdl_pack_mark(void);
+bool pdl_pack_is_packed(void);
+
+/* Reads the parts of this command and makes its command line of that of the user: --serve and --mcp
+ * offer the program, else it is run. Returns 0, or the exit code when it is not what was packed. */
+int pdl_pack_begin(int *argc, char ***argv);
+
+#endif

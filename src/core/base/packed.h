@@ -1,0 +1,25 @@
+/* packed.h -- files that lie inside of the running command (`pdl pack`), and the list of the files
+ * that were read, from which such a command is made.
+ *
+ * A packed file has a path beside the command, where no such file has to be. Whoever reads files
+ * asks here first; in other commands the list is empty, and the question costs one comparison.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BASE_PACKED_H
+#define PDL_BASE_PACKED_H
+
+#include "base/str.h"
+
+/* Adds a file, before other threads exist. Takes ownership of path; bytes live as long as the
+ * process. */
+void pdl_packed_add(char *path, pdl_str bytes);
+/* Returns true when there is such a file. bytes may be NULL. */
+bool pdl_packed_find(const char *path, pdl_str *bytes);
+
+/* Lets fn know each file that is read from now on; fn NULL: not any more. */
+typedef void pdl_packed_seen_fn(void *user, const char *path, pdl_str bytes);
+void pdl_packed_watch(pdl_packed_seen_fn *fn, void *user);
+void pdl_packed_seen(const char *path, pdl_str bytes);
+
+#endif

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The static command of `make static`: alone in an empty root, with TLS, with SQLite, packed with a program, and as fast as the other one."""
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from ..checks import check, skip
+from ..harness.choice import Choice, ROOT
+
+MADE = ROOT / "dist" / "pdl-linux-x86_64"
+MOST_BYTES = 12 << 20
+HELLO = "text:\n- \"hello ${ 2 ** 100 } ${ 'abc'|upper }\\n\"\n- {data: {a: 1}, def: x}\n"
+RECORDED = "text:\n- {text: a1, parser: {regex: '(?P<x>[a-z])', mode: search}}\n- {read: note.txt}\n"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root with the command and nothing else; enter(argv) runs in it, without /proc and /dev."""
+    if not MADE.is_file():
+        skip("the static command", "there is none: make static")
+        pytest.skip("there is no static command")
+    shutil.copy(MADE, tmp_path / "pdl")
+
+    def enter(*argv, way="chroot"):
+        if way == "chroot" and os.geteuid() != 0:
+            skip("a root without /proc", "that takes root")
+            return None
+        before = ["chroot", str(tmp_path)]
+        return subprocess.run([*before, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, env={})
+    enter.place = tmp_path
+    return enter
+
+
+def test_file(root):
+    size = MADE.stat().st_size
+    check("at most 12 MB", size <= MOST_BYTES, size)
+    said = subprocess.run(["readelf", "-ld", MADE], capture_output=True, text=True, check=True).stdout
+    check("no library and no loader", "(NEEDED)" not in said and "interpreter" not in said, said)
+    check("no fixed addresses", "DYN (" in subprocess.run(["readelf", "-h", MADE], capture_output=True, text=True, check=True).stdout, "they are fixed")
+
+
+def test_empty_root(root):
+    (root.place / "hello.pdl").write_text(HELLO)
+    p = root("/pdl", "hello.pdl")
+    check("it runs a program", p and (p.returncode, p.stderr) == (0, "") and p.stdout.startswith("hello 1267650600228229401496703205376 ABC"), p)
+    (root.place / "note.txt").write_text("noted\n")
+    (root.place / "r.pdl").write_text(RECORDED)
+    p = root("/pdl", "--record", "/r.db", "r.pdl")
+    check("it records with SQLite", p and p.returncode == 0 and (root.place / "r.db").stat().st_size > 0, p)
+    (root.place / "note.txt").unlink()
+    again = root("/pdl", "--replay", "/r.db", "r.pdl")
+    check("and answers from it", again and p and (again.returncode, again.stdout) == (0, p.stdout), again)
+    p = root("/pdl", "doctor")
+    check("doctor says what it lacks", p and "Parquet" in p.stdout and "ok       SQLite" in p.stdout and "ok       libcurl" in p.stdout, p)
+    p = root("/pdl", "version")
+    check("its version", p and p.stdout.startswith("PDL "), p)
+
+
+def test_packed(root):
+    (root.place / "agent.pdl").write_text("defs:\n  a: {import: sub/m}\ntext: \"packed ${ a.x }\"\n")
+    (root.place / "sub").mkdir()
+    (root.place / "sub" / "m.pdl").write_text("defs: {x: {data: 9}}\n")
+    p = root("/pdl", "pack", "agent.pdl", "-o", "/agent")
+    check("a static command packs itself", p and p.returncode == 0 and "libraries" not in p.stderr, p)
+    shutil.rmtree(root.place / "sub")
+    (root.place / "agent.pdl").unlink()
+    p = root("/agent")
+    check("the file finds itself without /proc", p and (p.returncode, p.stdout.strip()) == (0, "packed 9"), p)
+    with open(root.place / "agent", "r+b") as f:
+        f.seek(-200, os.SEEK_END)
+        c = f.read(1)
+        f.seek(-200, os.SEEK_END)
+        f.write(bytes([c[0] ^ 1]))
+    p = root("/agent")
+    check("it refuses when it was changed", p and p.returncode == 1 and p.stdout == "", p)
+
+
+def median(argv, times=25):
+    found = []
+    for _ in range(times):
+        t = time.perf_counter()
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        found.append(time.perf_counter() - t)
+    return sorted(found)[times // 2] * 1000
+
+
+def test_start(root):
+    (root.place / "hello.pdl").write_text("text: hello\n")
+    static = median([root.place / "pdl", root.place / "hello.pdl"])
+    other = median([Choice.build / "pdl", root.place / "hello.pdl"])
+    subprocess.run([root.place / "pdl", "pack", root.place / "hello.pdl", "-o", root.place / "agent"], check=True, capture_output=True)
+    packed = median([root.place / "agent"])
+    print("hello: static %.2f ms, packed %.2f ms, linked %.2f ms" % (static, packed, other))
+    check("a packed command starts in 3 ms over hello", packed < static + 3, packed, static)
+    check("the static command starts as the other one", static < other + 2, static, other)
+
+
+@pytest.mark.tier("all")
+@pytest.mark.parametrize("suite", ["cli", "lang", "model", "durable"])
+def test_suites(root, suite, tmp_path):
+    """The suites run against the static command as they run against the other one."""
+    build = tmp_path / "build"
+    shutil.copytree(Choice.build / "tests" / "model", build / "tests" / "model") if (Choice.build / "tests" / "model").is_dir() else build.mkdir()
+    shutil.copy(MADE, build / "pdl")
+    p = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-n", "2", "--build", str(build), "tests/" + suite], cwd=ROOT, stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=900, check=False, env={**os.environ, "PDL_PATH": str(ROOT)})
+    check("the suite %s" % suite, p.returncode == 0, p.stdout[-3000:])
