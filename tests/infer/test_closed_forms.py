@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Posteriors with closed forms: each is met within four standard errors, with seeds that are fixed."""
+import math
+import statistics
+
+import pytest
+
+from .kit import infer, probability, t
+
+# Ten trials of a coin whose bias is uniform on a grid; what is seen is how many were heads.
+BETA = """defs:
+  theta: ${ ((range(1, 100) | list) | random) / 100 }
+lastOf:
+- repeat:
+    lastOf:
+    - factor: ${ 0 if ((range(100) | list) | random) / 100 < theta else -1.0e6 }
+  for: {i: [1, 2, 3]}
+- ${ theta }
+"""
+# A Gaussian random walk, seen with Gaussian noise; the sum of twelve uniform numbers less six stands for a normal one.
+CHAIN = """defs: {x: 0}
+lastOf:
+- repeat:
+    lastOf:
+    - defs:
+        u: ${ [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] }
+        s: ${ 0 }
+    - repeat: {defs: {s: "${ s + (range(1000) | random) / 1000 + 0.0005 }"}, data: 1}
+      for: {k: "${ u }"}
+    - defs: {x: "${ x + s - 6 }"}
+    - factor: ${ -0.5 * (x - y) ** 2 }
+  for: {y: [1.0, 0.5, 2.0]}
+- ${ x }
+"""
+JUDGE = """defs:
+  good: ${ ((range(10) | list) | random) < 3 }
+lastOf:
+- repeat: {factor: "${ l[0] if good else l[1] }"}
+  for: {l: [%s]}
+- ${ good }
+"""
+
+
+def kalman(seen):
+    mean, var = 0., 0.
+    for y in seen:
+        var += 1
+        gain = var / (var + 1)
+        mean, var = mean + gain * (y - mean), (1 - gain) * var
+    return mean, var
+
+
+def moments(d):
+    mean = sum(v * p for v, p in zip(d["values"], d["probs"]))
+    return mean, sum((v - mean) ** 2 * p for v, p in zip(d["values"], d["probs"]))
+
+
+@pytest.mark.parametrize("algo", ["is", "smc"])
+def test_gaussian_chain(algo, scale):
+    mean, var = kalman([1., .5, 2.])
+    t.begin({"p.pdl": CHAIN})
+    for seed in range(scale(2)):
+        d, _ = infer("p.pdl", "--algo", algo, "-n", "500", "--seed", str(seed))
+        got, spread = moments(d)
+        n = min(d["ess"]) / 2  # resampled particles are not independent
+        t.check("the mean of Kalman's filter", abs(got - mean) < 4 * math.sqrt(var / n), mean, got)
+        t.check("its variance", abs(spread - var) < 4 * var * math.sqrt(2 / n), var, spread)
+
+
+def test_beta_bernoulli(scale):
+    """Three heads: the posterior is Beta(4, 1), with the mean 0.8."""
+    grid = [i / 100 for i in range(1, 100)]
+    want = sum(g ** 4 for g in grid) / sum(g ** 3 for g in grid)
+    evidence = math.log(sum(g ** 3 for g in grid) / len(grid))
+    t.begin({"p.pdl": BETA})
+    for seed in range(scale(3)):
+        d, _ = infer("p.pdl", "-n", "1000", "--seed", str(seed))
+        got, spread = moments(d)
+        n = min(d["ess"]) / 2
+        t.check("the mean", abs(got - want) < 4 * math.sqrt(spread / n), want, got)
+        t.check("the evidence", abs(d["log_evidence"] - evidence) < 4 * math.sqrt(3 / 1000) * 2, evidence, d["log_evidence"])
+        r, _ = infer("p.pdl", "--algo", "rejection", "-n", "300", "--seed", str(seed))
+        got, spread = moments(r)
+        t.check("by rejection", abs(got - want) < 4 * math.sqrt(spread / 300), want, got)
+
+
+def test_judge_with_known_errors():
+    """Three reports of a judge that is right in 8 of 10: Bayes."""
+    right, wrong = math.log(.8), math.log(.2)
+    t.begin({"p.pdl": JUDGE % ", ".join("[%.17g, %.17g]" % pair for pair in ((right, wrong), (right, wrong), (wrong, right)))})
+    odds = .3 / .7 * 4
+    for algo in ("is", "smc"):
+        d, _ = infer("p.pdl", "--algo", algo, "-n", "2000", "--seed", "1")
+        want = odds / (1 + odds)
+        t.check(algo, abs(probability(d, True) - want) < 4 * math.sqrt(want * (1 - want) / min(d["ess"])), want, d["probs"])
+
+
+@pytest.mark.parametrize("p", [.5, .6, .7, .8, .9])
+def test_majority_of_five(p, scale):
+    """The chance that a majority is right, and how many runs decide, by the binomial distribution."""
+    n, seeds = 5, scale(60)
+    t.begin({"p.pdl": "${ 'yes' if ((range(1000) | list) | random) < %d else 'no' }\n" % round(1000 * p)})
+    want = sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k) for k in range(3, n + 1))
+    runs = sum(m * sum(math.comb(m - 1, 2) * a ** 3 * b ** (m - 3) for a, b in ((p, 1 - p), (1 - p, p))) for m in (3, 4, 5))
+    found = [infer("p.pdl", "--algo", "maj", "-n", "5", "--seed", str(s))[0] for s in range(seeds)]
+    right = statistics.mean(d["sample"] == "yes" for d in found)
+    t.check("right", abs(right - want) < 4 * math.sqrt(want * (1 - want) / seeds) + 1e-9, want, right)
+    used = statistics.mean(d["runs"] for d in found)
+    t.check("runs", abs(used - runs) < 4 * .8 / math.sqrt(seeds), runs, used)
+    t.check("never fewer than three", all(d["runs"] >= 3 for d in found))
+
+
+def test_sure_saves_most_runs(scale):
+    """Of forty, a clear answer needs a fraction with --sure, and stays the same."""
+    t.begin({"p.pdl": "${ 'yes' if ((range(1000) | list) | random) < 900 else 'no' }\n"})
+    found = [infer("p.pdl", "--algo", "maj", "-n", "40", "--sure", "0.99", "--seed", str(s))[0] for s in range(scale(40))]
+    t.check("the answer", all(d["sample"] == "yes" for d in found), [d["sample"] for d in found])
+    t.check("three times fewer", statistics.mean(d["runs"] for d in found) < 40 / 3, [d["runs"] for d in found])
