@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     from ._later import AsyncStream, Map
     from ._infer import Distribution, ainfer, infer
+    from ._optimize import aoptimize, optimize
     from ._tool import Tool, tool
 else:
     _LATER = {"AsyncStream": "_later", "Map": "_later", "Tool": "_tool", "tool": "_tool",
-              "Distribution": "_infer", "infer": "_infer", "ainfer": "_infer"}  # need modules that are slow to load
+              "Distribution": "_infer", "infer": "_infer", "ainfer": "_infer",
+              "optimize": "_optimize", "aoptimize": "_optimize"}  # need modules that are slow to load
 
     def __getattr__(name):
         if name not in _LATER:
@@ -39,7 +41,7 @@ else:
 __version__ = _pdl.version
 __all__ = ["ApprovalRequest", "AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Distribution", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError",
            "Program", "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "infer", "ainfer", "load", "loads",
-           "run", "schema", "tool"]
+           "optimize", "aoptimize", "run", "schema", "tool"]
 
 
 def load(path: Union[str, "_os.PathLike[str]"], *, returns: Any = None) -> Program[Any]:

@@ -8,18 +8,23 @@ import sys
 from . import _environment
 
 
-def main(*words: str) -> None:
+def main(*words: str, name: str = "pdl") -> None:
     """Becomes the command of this package. Its code blocks run in this Python, unless PDL_PYTHON names another."""
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pdl")
     if not os.access(command, os.X_OK):
         sys.exit("pdl: this copy of the package libpdl was built without the command")
     _environment.fill()
-    os.execv(command, ["pdl", *words, *sys.argv[1:]])
+    os.execv(command, [name, *words, *sys.argv[1:]])
 
 
 def infer() -> None:
     """Becomes pdl-infer."""
     main("infer")
+
+
+def optimize() -> None:
+    """Becomes pdl-optimize, the command of the reference."""
+    main(name="pdl-optimize")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ PROGRAM = libpdl.loads("text: hi")
 RUNS = {"scope": SCOPES}
 MAPS = {"rows": ROWS, "jobs": COUNTS}
 LOADS = {"text": TEXTS, "name": NAMES, "returns": TYPES}
+SEARCH = {"config": [None, 1, 1.5, b"a", [], ODD, nothing, "", "a\0b", {"a": ODD}], "output": PATHS, "experiments": PATHS, "cache": PATHS,
+          "budget": [0, 1.5, [], {}, ODD, "\ud800"], "jobs": COUNTS[1:], "seed": [-1, True, 1.5, "1", [], ODD, 1 << 63]}
 # name: what is called, the arguments that are right, {parameter: values that are wrong}
 ROWS_OF = {
     "load": (libpdl.load, {"path": "examples/hello.pdl"}, {"path": [None, *PATHS], "returns": TYPES}),
@@ -66,6 +68,8 @@ ROWS_OF = {
     "infer": (libpdl.infer, {"program": "examples/hello.pdl"}, INFERS),
     "ainfer": (lambda *a, **k: asyncio.run(libpdl.ainfer(*a, **k)), {"program": "examples/hello.pdl"}, INFERS),
     "tool": (libpdl.tool, {"function": nothing}, {"function": FUNCTIONS}),
+    "optimize": (libpdl.optimize, {"config": "none.yaml"}, SEARCH),
+    "aoptimize": (lambda *a, **k: asyncio.run(libpdl.aoptimize(*a, **k)), {"config": "none.yaml"}, SEARCH),
     "Engine": (lambda **options: libpdl.Engine(**options).run("text: a"), {}, ENGINE),  # the file is read when it is used
     "Program.run": (PROGRAM.run, {}, RUNS), "Program.traced": (PROGRAM.traced, {}, RUNS), "Program.traced_whole": (PROGRAM.traced_whole, {}, RUNS),
     "Program.stream": (PROGRAM.stream, {}, RUNS),
