@@ -306,8 +306,10 @@ async function startDocument(run, again) {
   byId("show-boxes").addEventListener("click", switchView);
   setView([run], /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
   const parts = partsOfDocument(view);
+  byId("document").style.visibility = "hidden"; // nothing that is seen moves when works are closed
   await fillStrip(byId("strip"), run, (call) => view.openCall(call), view);
   view.fit();
+  byId("document").style.visibility = "";
   document.addEventListener("boxes", (e) => {
     setView([run], "boxes");
     byId("details").dispatchEvent(new CustomEvent("choose", { detail: e.detail }));
@@ -356,7 +358,7 @@ async function startLiveDocument(run) {
     setView([run], isDocument() ? "boxes" : "document");
     if (isDocument()) view.later(0);
   };
-  if (!(await view.start())) return null;
+  if (!(await view.start())) return setView([run], "boxes") ?? null;
   const parts = partsOfDocument(view);
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);
@@ -380,4 +382,7 @@ async function start() {
   document.body.dataset.ready = "true";
 }
 
-start().catch((e) => report(`The run cannot be shown: ${e.message}`));
+start().catch((e) => {
+  document.body.dataset.view ??= "boxes";
+  report(`The run cannot be shown: ${e.message}`);
+});

@@ -65,7 +65,7 @@ export class Lines {
     if (text === undefined || text === null || !source) return null;
     const at = (source.column ?? 1) - 1;
     const width = source.width || text.length;
-    return make("pre", {}, make("span", { class: "place" }, `${source.name || "program"}, line ${source.line}`), "\n",
+    return make("pre", {}, make("span", { class: "place" }, `${source.name || "program"}, line ${source.line}`),
       text.slice(0, at), make("u", {}, text.slice(at, at + width)), text.slice(at + width));
   }
 }
