@@ -74,7 +74,7 @@ def blocks(text):
             out += [(number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line.strip("| "))]
         elif line.strip() and not line.startswith(("#", "![")) and (now or not line.startswith("    ")):
             start = start if now else number
-            now.append(MARK.sub("", line, count=1).strip())
+            now.append(line[MARK.match(line).end() if MARK.match(line) else 0:].strip())
     return out
 
 
