@@ -252,6 +252,8 @@ def test_bad_input():
             ([*vary, "--require", "x"], "belongs to --tune")):
         code, r, err = optimize(*args)
         t.check("refused: " + " ".join(args), code == 2 and why in err and err.count("error:") == 1, code, err)
+    code, r, err = optimize(*vary, program="-")
+    t.check("refused: a program on standard input", code == 2 and "give a file" in err, code, err)
     t.check("nothing was asked, nothing is left", not t.service.asked and not (t.folder / "experiments").exists())
 
 

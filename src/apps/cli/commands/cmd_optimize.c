@@ -184,6 +184,8 @@ static const char *missing(const arguments *a) {
     if (a->given[OPT_config]) return said_twice(a);
     if (a->is_reference) return "the following arguments are required: --config/-c";
     if (!a->files.n) return "the following arguments are required: PROGRAM";
+    if (pdl_str_is(a->files.p[0], "-"))
+        return "standard input cannot be the program, whose text is edited: give a file";
     if (!a->given[OPT_data_rows]) return "the following arguments are required: --data ROWS";
     if (!a->given[OPT_expect] && !a->given[OPT_judge])
         return "one of the arguments --expect COLUMN and --judge PROGRAM is required";
