@@ -27,7 +27,7 @@ complete -c pdl -n __fish_use_subcommand -a repl -d 'Try the language line by li
 complete -c pdl -n __fish_use_subcommand -a doctor -d 'Say what of this machine programs can use: Python, libraries, keys, folders, services.'
 complete -c pdl -n __fish_use_subcommand -a schema -d 'Print the JSON Schema of programs.'
 complete -c pdl -n __fish_use_subcommand -a version -d 'Print the version.'
-complete -c pdl -n __fish_use_subcommand -a help -d 'Show help.'
+complete -c pdl -n __fish_use_subcommand -a help -d 'Show help: of a command, a rule of pdl check, an option or a kind of error.'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l help -s h -d 'show this help and exit'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l sandbox -d 'confine code, commands and tool servers, as the profile says: code (when absent) or a file'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l no-sandbox -d 'do not confine them (the default), whatever PDL_SANDBOX says'

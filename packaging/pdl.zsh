@@ -30,7 +30,7 @@ _pdl() {
         'doctor:Say what of this machine programs can use\: Python, libraries, keys, folders, services.'
         'schema:Print the JSON Schema of programs.'
         'version:Print the version.'
-        'help:Show help.'
+        'help:Show help\: of a command, a rule of pdl check, an option or a kind of error.'
     )
     if (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then
         local ret=1

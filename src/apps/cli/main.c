@@ -42,6 +42,11 @@ int pdl_cli_cmd_help(const arguments *a) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_is(a->files.p[0], all[i].name)) return show_help(&all[i]);
     pdl_buf b = PDL_BUF;
+    if (pdl_cli_help_name(a->files.p[0], &b)) {
+        int shown = pdl_cli_put_stdout(pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        return shown;
+    }
     pdl_buf_putf(&b, "no such command: %.*s", PDL_FMT(pdl_cli_visible(a->files.p[0])));
     int code = pdl_cli_refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);

@@ -34,7 +34,7 @@ const char pdl_cli_overview[] =
     "  sandbox -- COMMAND  try a command in the sandbox\n"
     "  schema          print the JSON Schema of programs\n"
     "  version         print the version\n"
-    "  help [COMMAND]  show help\n"
+    "  help [NAME]     show help: of a command, a rule of check, an option, a kind of error\n"
     "A program whose name is a command word is run as ./check.\n\n"
     "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
     "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; "
