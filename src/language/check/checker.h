@@ -49,12 +49,17 @@ typedef struct pdl_checker {
     unsigned depth;  /* depth of includes */
     unsigned inside; /* number of programs around this one that are texts */
     unsigned n_near; /* number of names for which a suggestion was searched */
+    PDL_VEC(pdl_str) changing; /* variables that are others in each run; see unstable.c */
+    bool knows_changing;
 } pdl_checker;
 
 /* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->scope.arena; }
+
+/* Examines the texts of a prompt (unstable.c). */
+void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
 
 /* These handle definitions and uses (names.c). */
 void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const pdl_ty *type,

@@ -304,6 +304,7 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     pdl_arena_free(c.scope.arena);
     pdl_scope_state_fini(&c.scope);
     pdl_vec_fini(&c.spine);
+    pdl_vec_fini(&c.changing);
     pdl_checker_settle(p, opt);
     pdl_program_sort_diags(p);
 }

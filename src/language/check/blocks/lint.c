@@ -361,6 +361,7 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     default: break;
     }
     if (rare->role.s.p) lint_role(c, b);
+    if (rare->role.s.p || b->kind == PDL_BLOCK_model) pdl_checker_lint_prefix(c, b);
     if (rare->spec.type || rare->parser || b->kind == PDL_BLOCK_function) lint_types(c, b);
     if (b->node && b->node->kind == PDL_NODE_MAP) {
         lint_synonyms(c, b);

@@ -72,6 +72,7 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
     pdl_checker_block(&in, inner->main, (pdl_str){0});
     pdl_scope_state_fini(&in.scope);
     pdl_vec_fini(&in.spine);
+    pdl_vec_fini(&in.changing);
     pdl_checker_modules_fini(&none, inner);
     for (size_t i = 0; i < inner->diags.n; i++)
         for (size_t k = 0; k < sizeof old / sizeof *old; k++)

@@ -79,6 +79,7 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     c->may_exit = inner.may_exit;
     pdl_scope_state_fini(&inner.scope);
     pdl_vec_fini(&inner.spine);
+    pdl_vec_fini(&inner.changing);
 }
 
 /* Reports the problems of the module, each with the place that includes it. Of an imported file
