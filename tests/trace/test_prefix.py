@@ -100,7 +100,7 @@ def report(pdl, folder, text, *more):
     (folder / "j.journal").unlink(missing_ok=True)
     with mock(pdl) as env:
         if "anthropic/" in text:
-            code_, out, err = run(pdl, folder, env, "explain", "--prefix", "--json", "--allow", "code,read", "p.pdl")
+            code_, out, err = run(pdl, folder, env, "explain", "--prefix", "--json", "--check=off", "--allow", "code,read", "p.pdl")
         else:
             code_, _, err = run(pdl, folder, env, "--record", "j.journal", "p.pdl")
             check("it runs", code_ == 0, err)
