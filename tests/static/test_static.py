@@ -29,7 +29,7 @@ def root(tmp_path):
         if way == "chroot" and os.geteuid() != 0:
             skip("a root without /proc", "that takes root")
             return None
-        before = ["chroot", str(tmp_path)]
+        before = [shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin"), str(tmp_path)]
         return subprocess.run([*before, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, env={})
     enter.place = tmp_path
     return enter
