@@ -22,6 +22,7 @@ static pdl_step hold(pdl_fiber *f, pdl_held at) {
     return PDL_STEP_WAIT;
 }
 
+/* What is in flight belongs to no copy, so a fiber waits for its calls before it is held. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts) {
     pdl_err none = {0};
     if (acts && pdl_inflight_is_repeatable(f)) return PDL_STEP_DONE;
@@ -40,8 +41,6 @@ bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable)
 void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc) {
     if (!r->fibers.not_copied.src) r->fibers.not_copied = loc;
 }
-
-/* What is in flight belongs to no copy, so a held fiber has waited for its calls. */
 
 /* --- factors ---------------------------------------------------------------------------------- */
 
