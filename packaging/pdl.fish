@@ -213,7 +213,7 @@ complete -c pdl -n '__fish_seen_subcommand_from infer' -l resample -x -a 'system
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l align -d 'with smc: resample only at factors that every run comes to, when all are at the same'
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l max-score -r -d 'with rejection: the greatest score that a run can have; 0 when absent'
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l tries -r -d 'with rejection: the most runs for one sample; 1000 when absent'
-complete -c pdl -n '__fish_seen_subcommand_from infer' -l seed -r -d 'makes everything but the models repeatable; drawn and reported when absent'
+complete -c pdl -n '__fish_seen_subcommand_from infer' -l seed -r -d 'makes random numbers repeatable, those of code too; drawn and reported when absent'
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l json -d 'print JSON for programs'
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l record -r -d 'record every effect of the run in a new journal'
 complete -c pdl -n '__fish_seen_subcommand_from infer' -l replay -r -d 'answer every effect from a journal; nothing goes out'

@@ -43,6 +43,7 @@ typedef struct pdl_session_run_options {
     /* The limit of the run for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: no budget. */
     const double *budget;
     const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */
+    const uint64_t *code_seed; /* seeds the generators of Python code for each block; NULL: none */
     bool unchecked;     /* requests are sent even if the check says that the program fails later */
     bool reports_tools; /* see pdl_run_options */
     bool holds_refusable; /* text that `spec` may refuse is printed after `spec` accepted it */

@@ -52,6 +52,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .hooks = o->host.hooks,
         .n_hooks = o->host.n_hooks,
         .task = o->host.task,
+        .code_seed = o->run.code_seed,
         .timeouts = o->models.timeouts,
         .rates = o->models.rates,
         .patience_ms = o->models.patience_ms,

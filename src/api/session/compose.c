@@ -97,6 +97,7 @@ static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
         .generations = &r->generations,
         .time_limit_ms = ms,
         .max_memory = (size_t)bytes,
+        .seed = r->opt.code_seed,
     };
     backends->worker = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);

@@ -45,6 +45,7 @@ typedef struct pdl_compose_options {
     const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
+    const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task; /* task whose handlers are called; NULL when there is none */
     /* Answers everything that the hooks do not, instead of our worlds; borrowed; NULL: our worlds
      * do. */

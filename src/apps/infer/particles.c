@@ -416,6 +416,7 @@ static bool open_session(population *p, pdl_err *err) {
     so.program.dir = pdl_file_folder(o->file);
     so.run.stream = PDL_STREAM_NONE;
     so.run.counts_all_jobs = true;
+    so.run.code_seed = &p->seed;
     p->on_input = (pdl_hook){PDL_EFFECT_input, {"", 0}, on_input, p};
     so.host.hooks = &p->on_input;
     so.host.n_hooks = 1;

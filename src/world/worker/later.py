@@ -434,6 +434,8 @@ def _ipython_child(out, m, env, shell_class):
         os.setpgid(0, 0)
         _thread.start_new_thread(_end_with_reader, (out,))
         sys.stdin = io.StringIO()
+        if _block().seed is not None:
+            _seed_all(_block())
         try:
             text = _run_cell(shell_class, m["code"], env) or "[Executed Successfully with No Output]"
         except BaseException as e:

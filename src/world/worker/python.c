@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/pace.h"
 #include "base/utf8.h"
@@ -38,9 +39,11 @@ enum {
     SHUTDOWN_MS = 1000,       /* time from the end of its messages to the end of the process */
 };
 
-/* worker.py, later.py and left.py, made by tools/embed. */
-extern const unsigned char pdl_worker_py[], pdl_worker_later_py[], pdl_worker_left_py[];
-extern const size_t pdl_worker_py_len, pdl_worker_later_py_len, pdl_worker_left_py_len;
+/* worker.py, later.py, left.py and chance.py, made by tools/embed. */
+extern const unsigned char pdl_worker_py[], pdl_worker_later_py[], pdl_worker_left_py[],
+    pdl_worker_chance_py[];
+extern const size_t pdl_worker_py_len, pdl_worker_later_py_len, pdl_worker_left_py_len,
+    pdl_worker_chance_py_len;
 
 /* Reads the three files from descriptor 3; all but the first are compiled when they are needed. The
  * working directory must not provide modules. */
@@ -53,7 +56,8 @@ static const char boot[] = "import sys\n"
                            " while len(b)<n:b+=os.read(3,n-len(b))\n"
                            " return b\n"
                            "b=r()\n"
-                           "g={'__name__':'pdl_worker','_rest':r(),'_left_text':r()}\n"
+                           "g={'__name__':'pdl_worker','_rest':r()}\n"
+                           "g.update(_left_text=r(),_chance_text=r())\n"
                            "exec(compile(b,'<pdl-worker>','exec'),g)\n"
                            "g['_main']()\n";
 
@@ -565,6 +569,7 @@ static bool launch(worker *w, pdl_err *err) {
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
             send_raw(w, (pdl_str){(const char *)pdl_worker_later_py, pdl_worker_later_py_len});
             send_raw(w, (pdl_str){(const char *)pdl_worker_left_py, pdl_worker_left_py_len});
+            send_raw(w, (pdl_str){(const char *)pdl_worker_chance_py, pdl_worker_chance_py_len});
             return true;
         }
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
@@ -585,6 +590,20 @@ static void send_drops(worker *w) {
     if (w->drops.n) send_raw(w, pdl_buf_str(&b));
     w->drops.n = 0;
     pdl_buf_fini(&b);
+}
+
+/* Writes the seed of a block. Its place names the particle, and seq differs between attempts of one
+ * block, so the seed does not depend on which other blocks ran before. */
+static void put_seed(const job *j, wire_out *o) {
+    if (!j->w->opt.seed) return;
+    pdl_buf at = PDL_BUF;
+    char hash[65];
+    pdl_buf_putf(&at, "%llu ", (unsigned long long)*j->w->opt.seed);
+    pdl_path_text(j->e->place, &at);
+    pdl_buf_putf(&at, " %u", j->e->seq);
+    pdl_hash_hex(pdl_buf_str(&at), hash);
+    pdl_buf_putf(&o->body, ",\"seed\":\"%.16s\"", hash);
+    pdl_buf_fini(&at);
 }
 
 static bool put_code(job *j, wire_out *o, pdl_err *err) {
@@ -674,6 +693,7 @@ void pdl_python_start(job *j) {
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
     if (ok) {
         j->e->added_labels |= o.said;
+        put_seed(j, &o);
         PDL_PUT(&o.body, ",\"refs\":{");
         pdl_buf_put(&o.body, pdl_buf_str(&o.refs));
         PDL_PUT(&o.body, "}}");

@@ -67,6 +67,9 @@ typedef struct pdl_worker_options {
     const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: they are not confined */
     /* Counts the processes of worlds whose objects occur in one run; NULL: there is one world. */
     uint32_t *generations;
+    /* Each block and each operation on an object begins with Python's generators seeded from this
+     * number and the place of its effect; NULL: they are not seeded. */
+    const uint64_t *seed;
     /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL:
      * Python gets records as opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);

@@ -66,6 +66,14 @@ def _watch():
         exec(compile(_left_text, _NAME, "exec"), globals())
 
 
+def _begin_chance(block, seed):
+    """Seeds the generators for a block: chance.py, given by the boot code as `_chance_text`."""
+    if "_seed_all" not in globals():
+        exec(compile(_chance_text, _NAME, "exec"), globals())
+    block.seed = int(seed, 16)
+    _seed_all(block)
+
+
 _Namespace = type(sys.implementation)  # types.SimpleNamespace
 SESSION = _Namespace()
 
@@ -191,6 +199,7 @@ def _ask(message):
 
 def _question(block, message, key):
     mine = getattr(_local, "turn", False)  # a thread started by user code takes no turns
+    states = _states() if mine and block.seed is not None else None
     if mine:
         _turn.release()
     else:
@@ -206,6 +215,8 @@ def _question(block, message, key):
             block.parked = True
             _turn.acquire()
             block.parked = False
+            if states:
+                _set_states(states)
         else:
             _state.strangers -= 1
 
@@ -288,6 +299,7 @@ class _Block:
         self.user_code = False  # it runs now: an interrupt may end it
         self.told = False  # it has been notified that it was cancelled
         self.parked = False  # it has its answer and waits for its turn
+        self.seed = None  # its random numbers begin with it
 
 
 def _block():
@@ -695,6 +707,8 @@ def _serve(m):
     outer, before = getattr(_local, "block", None), _state.current
     _local.block = _state.current = _running[block.id] = block
     try:
+        if "seed" in m:
+            _begin_chance(block, m["seed"])
         run = _run_python if m["lang"] == "python" else getattr(later, "_run_" + m["lang"])
         reply = run(m)
     except MemoryError:

@@ -266,7 +266,7 @@ static const option options[] = {
     {OPT_tries, "tries", 0, OPT_VALUE, "N", NULL,
      "with rejection: the most runs for one sample; 1000 when absent"},
     {OPT_infer_seed, "seed", 0, OPT_VALUE, "N", NULL,
-     "makes everything but the models repeatable; drawn and reported when absent"},
+     "makes random numbers repeatable, those of code too; drawn and reported when absent"},
     {OPT_junit, "junit", 0, OPT_VALUE, "FILE", NULL, "write the results as JUnit's XML"},
     {OPT_data_rows, "data", 0, OPT_VALUE, "ROWS", NULL,
      "the table, as for eval; split by its column split, else 30:30:40 at random"},

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""chance.py -- random numbers that are the same in each run, compiled into the names of worker.py when a block comes with a seed.
+
+An inference runs its program many times in one process, and which block comes first depends on what else is open. So each block begins with
+its own numbers: `random` and, where it is imported, `numpy.random` start from the seed of the block, and a block that waited for the run
+finds them as it left them. Generators that the code makes itself are not seeded.
+"""
+import random  # noqa: F401  (it is seeded by its name in sys.modules)
+from importlib.machinery import PathFinder
+
+_NUMPY = "numpy.random"
+_WAYS = {"random": ("seed", "getstate", "setstate"), _NUMPY: ("seed", "get_state", "set_state")}
+
+
+def _way(name, i):
+    """The function of a generator that seeds it, gives its state, or sets it; None when there is none."""
+    return getattr(sys.modules.get(name), _WAYS[name][i], None)
+
+
+def _seed_one(name, seed):
+    start = _way(name, 0)
+    if start:
+        # Both begin a Mersenne Twister from such words, so a third word lets them differ.
+        start(seed if name == "random" else [seed & 0xFFFFFFFF, seed >> 32, 1])
+
+
+def _seed_all(block):
+    """Starts the generators from the seed of a block; also in a child process, where Python gives `random` another state."""
+    for name in _WAYS:
+        _seed_one(name, block.seed)
+
+
+def _states():
+    return [(name, _way(name, 1)()) for name in _WAYS if _way(name, 1) and _way(name, 2)]
+
+
+def _set_states(states):
+    for name, state in states:
+        _way(name, 2)(state)
+
+
+class _SeedsNumpy:
+    """Seeds numpy.random when a block imports it, since it begins with numbers of the system."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target) if name == _NUMPY else None
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                block = _block()
+                if block is not None and block.seed is not None:
+                    _seed_one(_NUMPY, block.seed)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+sys.meta_path.insert(0, _SeedsNumpy)
