@@ -146,7 +146,7 @@ def test_crowd(b, folder):
     p = subprocess.Popen([PDL, "--view", "crowd.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     b.open(p.stderr.readline().split()[-1])
     asked = b.wait("form.question input")
-    shown = b.count("[role=treeitem]")
+    shown = b.count("#tree [role=treeitem]")
     earlier = b.texts(".earlier")
     text = b.text("#tree")
     b.press("Escape")
