@@ -42,7 +42,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --fail-under --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --until) values='decided' ;;
@@ -148,6 +148,10 @@ _pdl() {
         words='--help '
         case $prev in
         esac ;;
+    docs)
+        words='--help '
+        case $prev in
+        esac ;;
     help)
         words='--help '
         case $prev in
@@ -165,7 +169,7 @@ _pdl() {
     if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version docs help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -1,4 +1,4 @@
-set -l commands check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version help 
+set -l commands check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version docs help 
 complete -c pdl -n __fish_use_subcommand -a run -d 'Run a PDL program. FILE - is standard input.'
 complete -c pdl -n __fish_use_subcommand -a check -d 'Report everything about programs that can be known without running them.'
 complete -c pdl -n __fish_use_subcommand -a fmt -d 'Format programs in place: indentation, blanks, long lists, ${ x }. Without FILE, or with -, from standard input to standard output.'
@@ -27,7 +27,8 @@ complete -c pdl -n __fish_use_subcommand -a repl -d 'Try the language line by li
 complete -c pdl -n __fish_use_subcommand -a doctor -d 'Say what of this machine programs can use: Python, libraries, keys, folders, services.'
 complete -c pdl -n __fish_use_subcommand -a schema -d 'Print the JSON Schema of programs.'
 complete -c pdl -n __fish_use_subcommand -a version -d 'Print the version.'
-complete -c pdl -n __fish_use_subcommand -a help -d 'Show help: of a command, a rule of pdl check, an option or a kind of error.'
+complete -c pdl -n __fish_use_subcommand -a docs -d 'Show the section of the manual that fits the words best, and name others that have them.'
+complete -c pdl -n __fish_use_subcommand -a help -d 'Show help: of a command, a rule of pdl check, an option, a kind of error or a message.'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l help -s h -d 'show this help and exit'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l sandbox -d 'confine code, commands and tool servers, as the profile says: code (when absent) or a file'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l no-sandbox -d 'do not confine them (the default), whatever PDL_SANDBOX says'
@@ -171,6 +172,7 @@ complete -c pdl -n '__fish_seen_subcommand_from eval' -l against -r -d 'a second
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l until -x -a 'decided' -d 'with --against: ask rows in random order, and stop when it is certain which program is better'
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l difference -r -d 'with --until decided: also stop when the mean scores certainly differ by less than D'
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l seed -r -d 'another random order of the rows; 0 when absent. Of eval with --until decided'
+complete -c pdl -n '__fish_seen_subcommand_from eval' -l fail-under -r -d 'exit with 1 when the mean score of FILE is below this number from 0 to 1'
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l json -d 'print JSON for programs'
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l junit -r -d 'write the results as JUnit'\''s XML'
 complete -c pdl -n '__fish_seen_subcommand_from eval' -l output -s o -r -d 'write what would go to standard output into a file; of batch the table, which FILE.journal beside it lets the same command continue; of eval the scored rows, as JSONL; of optimize the program'
@@ -450,4 +452,5 @@ complete -c pdl -n '__fish_seen_subcommand_from doctor' -l net -d 'also ask the 
 complete -c pdl -n '__fish_seen_subcommand_from doctor' -l json -d 'print JSON for programs'
 complete -c pdl -n '__fish_seen_subcommand_from schema' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from version' -l help -s h -d 'show this help and exit'
+complete -c pdl -n '__fish_seen_subcommand_from docs' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from help' -l help -s h -d 'show this help and exit'

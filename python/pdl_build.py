@@ -183,6 +183,7 @@ def package_files():
     files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
     files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for end in ("*.pdl", "*.yaml")
                   for p in sorted((ROOT / "lib").rglob(end))})
+    files.update({"libpdl/skill/" + p.name: p for p in (ROOT / "packaging/skill/SKILL.md", ROOT / "docs/language-card.md")})
     files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (version(), k): v for k, v in lab_files().items()})
     return files
 

@@ -124,6 +124,6 @@ def test_tables():
 
 
 def test_pages_that_are_made(pdl):
-    for tool, *args in (("patterns-page",), ("providers-page",), ("builtins-page", pdl), ("manual-pages",)):
+    for tool, *args in (("patterns-page",), ("providers-page",), ("builtins-page", pdl), ("manual-pages",), ("assistant-pages",)):
         p = subprocess.run([sys.executable, ROOT / "tools" / tool, *args, "--check"], capture_output=True, check=False)
         check("tools/%s --check" % tool, p.returncode == 0, p.stdout.decode(), p.stderr.decode())

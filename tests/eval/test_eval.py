@@ -49,6 +49,23 @@ def test_eval():
             and rows[4]["result"] == "Q5", rows[:2])
 
 
+def test_fail_under():
+    """Exit code 1 below the score, with the result printed as otherwise; the scores of the second program do not count."""
+    t.begin({"p.pdl": ASK, "other.pdl": NEGATED, "data.jsonl": jsonl(ROWS)})
+    for args, wanted in ((("0.8",), 0), (("0.81",), 1), (("0",), 0), (("1",), 1), (("0.8", "--against", "other.pdl"), 0), (("0.81", "--json"), 1)):
+        code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--expect", "answer", "--fail-under", *args, word="eval")
+        said = "pdl: error: p.pdl: the mean score 0.800 is below %s of --fail-under" % args[0] in err
+        t.check("eval: --fail-under " + " ".join(args), code == wanted and said == bool(wanted) and ("0.800" in out or json.loads(out)["programs"]), "%s %s %s" % (code, out, err))
+    # three scores whose mean is 0.9, but for the rounding of the sum
+    judge = "defs: {}\ndata: ${ input.score }\n"
+    t.begin({"p.pdl": "text: x", "judge.pdl": judge, "data.jsonl": jsonl([{"score": x} for x in (0.7, 0.8, 1.0, 1.0, 1.0, 0.9)])})
+    code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--judge", "judge.pdl", "--fail-under", "0.9", word="eval")
+    t.check("eval: a mean that is the limit is not below it", code == 0 and not err, "%s %s %s" % (code, out, err))
+    for wrong in ("1.5", "-0.1", "nan", "high", ""):
+        code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--judge", "judge.pdl", "--fail-under=" + wrong, word="eval")
+        t.check("eval refused: --fail-under=" + wrong, code == 2 and "argument --fail-under: expected a number from 0 to 1" in err, "%s %s" % (code, err))
+
+
 def test_metrics():
     rows = [{"question": "a 17", "answer": 17}, {"question": "1,000 or 2.5", "answer": "2.5"}, {"question": "none", "answer": 3}]
     t.begin({"p.pdl": ASK, "data.jsonl": jsonl(rows)})

@@ -71,7 +71,7 @@ def check_files(wheel):
     check("at most 8 MB", size <= 8 << 20, "%d bytes" % size)
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
-                   "libpdl/_pdl.pyi", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
+                   "libpdl/_pdl.pyi", "libpdl/skill/SKILL.md", "libpdl/skill/language-card.md", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
         check("the wheel has " + wanted, wanted in names, "it has not")
     for part in [line.split()[0] for line in (ROOT / "packaging/parts/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]:
         check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")

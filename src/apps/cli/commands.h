@@ -36,6 +36,7 @@ int pdl_cli_cmd_lsp(const arguments *a);
 int pdl_cli_cmd_dap(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
+int pdl_cli_cmd_docs(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
 int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */

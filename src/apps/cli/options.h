@@ -132,6 +132,7 @@ typedef enum {
     OPT_until,
     OPT_difference,
     OPT_seed,
+    OPT_fail_under,
     OPT_algo,
     OPT_particles,
     OPT_workers,
@@ -237,7 +238,7 @@ void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word as messages show it: an empty one as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
 void pdl_cli_help_write(const command *c, pdl_buf *out);
-/* help_name.c. Writes the help of a rule, option or kind of error. Returns false for others. */
+/* help_name.c. Writes the help of a rule, option, error or message. Returns false for others. */
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out);
 
 #include "cli/commands.h"

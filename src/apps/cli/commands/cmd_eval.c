@@ -17,6 +17,7 @@ typedef struct evaluator {
     const arguments *a;
     pdl_eval_options o;
     rows_line line;
+    double least_score; /* the score that --fail-under asks for */
     PDL_VEC(pdl_batch_map) map;
 } evaluator;
 
@@ -50,6 +51,16 @@ static bool read_numbers(evaluator *e) {
     e->o.pass = (uint64_t)pass;
     e->o.limit = (uint64_t)limit;
     return true;
+}
+
+static bool read_least_score(evaluator *e) {
+    const arguments *a = e->a;
+    double *least = &e->least_score;
+    if (!a->given[OPT_fail_under]) return true;
+    if (pdl_num_read_double(a->value[OPT_fail_under], least) && *least >= 0 && *least <= 1)
+        return true;
+    (void)pdl_cli_refuse(a, "argument --fail-under: expected a number from 0 to 1");
+    return false;
 }
 
 static const char *refused_until(const arguments *a) {
@@ -104,6 +115,22 @@ static void note_failures(pdl_vref result) {
     }
 }
 
+/* Says that the first program is worse than --fail-under, and returns whether it is. A mean that is
+ * below by the rounding of its sum alone is not. */
+static bool is_below(const evaluator *e, pdl_vref result) {
+    static const double rounding = 1e-9;
+    pdl_vref first = pdl_list_at(pdl_dict_getz(result, "programs"), 0);
+    double score = pdl_float_of(pdl_dict_getz(first, "score"));
+    if (!e->a->given[OPT_fail_under] || score >= e->least_score - rounding) return false;
+    pdl_err err = {0};
+    (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                      "%.*s: the mean score %.3f is below %.*s of --fail-under",
+                      PDL_FMT(e->a->files.p[0]), score, PDL_FMT(e->a->value[OPT_fail_under]));
+    pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    return true;
+}
+
 static int report(const evaluator *e, pdl_vref result) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
@@ -140,6 +167,7 @@ static int evaluate(evaluator *e) {
         /* the result is printed first, because it was paid for, whatever fails after that */
         code = report(e, result);
         note_failures(result);
+        if (ok && code == 0 && is_below(e, result)) code = 1;
     }
     if (!ok) {
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
@@ -174,7 +202,8 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
     e.o.tick = e.o.tick_ms ? on_tick : NULL;
     e.o.user = &e;
-    bool ok = read_map(&e) && read_numbers(&e) && read_until(&e) && read_table(&e);
+    bool ok = read_map(&e) && read_numbers(&e) && read_until(&e) && read_least_score(&e) &&
+              read_table(&e);
     int code = ok ? evaluate(&e) : 2;
     pdl_vec_fini(&e.map);
     return code;

@@ -1,56 +1,113 @@
-/* help_name.c -- pdl help NAME for a name that is no command: a rule of pdl check with its section
- * of the manual, an option with the commands that have it, a kind of error.
+/* help_name.c -- pdl help NAME for a name that is no command: a rule of pdl check or a message with
+ * its section of the manual, an option with the commands that have it, a kind of error.
  *
- * The section of a rule is that of docs/manual/rules.md, which the command holds; the rest comes
- * out of the tables.
+ * The sections are those of docs/manual/rules.md and docs/manual/messages-*.md, which the command
+ * holds; the rest comes out of the tables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/err.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
 
-extern const unsigned char pdl_manual_rules[];
-extern const size_t pdl_manual_rules_len;
-
-/* Takes a line of a text, without its end. */
-static pdl_str take_line(pdl_str *text) {
-    size_t n = pdl_str_find(*text, PDL_STR("\n"), 0);
-    if (n == PDL_NOT_FOUND) n = text->n;
-    pdl_str line = pdl_str_sub(*text, 0, n);
-    *text = pdl_str_sub(*text, n + 1, text->n);
-    return line;
-}
-
-/* Writes a line of Markdown as plain text. */
-static void put_plain(pdl_str line, bool is_code, pdl_buf *out) {
-    if (is_code) PDL_PUT(out, "    ");
-    for (size_t i = 0; i < line.n; i++)
-        if (is_code || line.p[i] != '*') pdl_buf_putc(out, line.p[i]);
-    pdl_buf_putc(out, '\n');
-}
+enum { MOST_SECTIONS = 3 }; /* of more only the headings are shown */
 
 static bool put_rule(pdl_str name, pdl_buf *out) {
-    pdl_str text = {(const char *)pdl_manual_rules, pdl_manual_rules_len};
-    bool inside = false, is_code = false, blank = true;
-    while (text.n) {
-        pdl_str line = take_line(&text);
-        bool is_head = !is_code && pdl_str_starts(line, PDL_STR("#"));
-        if (inside && (is_head || (!is_code && pdl_str_starts(line, PDL_STR("---"))))) break;
-        if (is_head && pdl_str_starts(line, PDL_STR("## ")) &&
-            pdl_str_eq(pdl_str_sub(line, 3, line.n), name)) {
-            inside = true;
-            pdl_buf_putf(out, "%.*s, a rule of pdl check\n", PDL_FMT(name));
-            blank = false;
-        } else if (inside && pdl_str_starts(line, PDL_STR("```"))) {
-            is_code = !is_code;
-        } else if (inside && (line.n || !blank)) {
-            put_plain(line, is_code, out);
-            blank = !line.n;
+    manual_walk w = {0};
+    for (manual_section s; pdl_manual_next(&w, &s);) {
+        if (s.is_first || !pdl_str_is(s.page, "docs/manual/rules.md") ||
+            !pdl_str_eq(s.heading, name))
+            continue;
+        pdl_buf_putf(out, "%.*s, a rule of pdl check\n\n", PDL_FMT(name));
+        pdl_manual_put(s.body, out);
+        return true;
+    }
+    return false;
+}
+
+/* Returns a message without its place: FILE:LINE - or pdl: error: before it. An absent text when
+ * the line is no message. */
+static pdl_str message_of(pdl_str line) {
+    pdl_str prefix = PDL_STR("pdl: error: "), dash = PDL_STR(" - ");
+    if (pdl_str_starts(line, prefix)) return pdl_str_sub(line, prefix.n, line.n);
+    size_t at = pdl_str_find(line, dash, 0), digit = at;
+    if (at == PDL_NOT_FOUND || line.p[0] == ' ') return (pdl_str){0};
+    while (digit && line.p[digit - 1] >= '0' && line.p[digit - 1] <= '9') digit--;
+    if (digit == at || !digit || line.p[digit - 1] != ':') return (pdl_str){0};
+    return pdl_str_sub(line, at + dash.n, line.n);
+}
+
+/* Writes what every message of this form has: quoted names and numbers are left out, letters are
+ * small. */
+static void put_form(pdl_str message, pdl_buf *out) {
+    pdl_buf_clear(out);
+    for (size_t i = 0; i < message.n; i++) {
+        char c = message.p[i];
+        size_t end = c == '\'' ? pdl_str_find(message, PDL_STR("'"), i + 1) : PDL_NOT_FOUND;
+        if (end != PDL_NOT_FOUND) {
+            PDL_PUT(out, "''");
+            i = end;
+        } else if (c < '0' || c > '9') {
+            pdl_buf_putc(out, pdl_lower(c));
         }
     }
-    return inside;
+}
+
+/* Returns whether a message that the section shows has this form in it. */
+static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
+    while (body.n) {
+        pdl_str message = message_of(pdl_manual_take_line(&body));
+        if (!message.n) continue;
+        put_form(message, room);
+        if (pdl_str_find(pdl_buf_str(room), form, 0) != PDL_NOT_FOUND) return true;
+    }
+    return false;
+}
+
+/* Writes the sections of messages whose heading is the name or, without a name, that show a message
+ * of this form; only their headings when they are many. */
+static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
+    manual_walk w = {0};
+    pdl_buf room = PDL_BUF, texts = PDL_BUF, headings = PDL_BUF;
+    size_t n = 0;
+    for (manual_section s; pdl_manual_next(&w, &s);) {
+        if (s.is_first || !pdl_str_starts(s.page, PDL_STR("docs/manual/messages-"))) continue;
+        if (name.n ? !pdl_manual_is_named(s.heading, name) : !says(s.body, form, &room)) continue;
+        if (n++) pdl_buf_putc(&texts, '\n');
+        pdl_manual_put_heading(s.heading, &texts);
+        pdl_buf_putf(&texts, " (%.*s)\n\n", PDL_FMT(s.page));
+        pdl_manual_put(s.body, &texts);
+        PDL_PUT(&headings, "  ");
+        pdl_manual_put_heading(s.heading, &headings);
+        pdl_buf_putc(&headings, '\n');
+    }
+    if (n > MOST_SECTIONS)
+        pdl_buf_putf(out, "%zu sections have such a message (pdl help HEADING shows one):\n", n);
+    pdl_buf_put(out, pdl_buf_str(n > MOST_SECTIONS ? &headings : &texts));
+    pdl_buf_fini(&room);
+    pdl_buf_fini(&texts);
+    pdl_buf_fini(&headings);
+    return n > 0;
+}
+
+/* A message is known by its words, or by those before its colon: what follows is of the program.
+ * One word alone would be in too many. */
+static bool put_message(pdl_str name, pdl_buf *out) {
+    pdl_buf form = PDL_BUF;
+    pdl_str message = message_of(name);
+    put_form(message.n ? message : name, &form);
+    pdl_str all = pdl_str_trim(pdl_buf_str(&form));
+    size_t colon = pdl_str_find(all, PDL_STR(":"), 0);
+    pdl_str before = pdl_str_sub(all, 0, colon == PDL_NOT_FOUND ? 0 : colon);
+    bool ok = put_sections(name, (pdl_str){0}, out);
+    if (!ok && pdl_str_find(all, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+        ok = put_sections((pdl_str){0}, all, out);
+    if (!ok && pdl_str_find(before, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+        ok = put_sections((pdl_str){0}, before, out);
+    pdl_buf_fini(&form);
+    return ok;
 }
 
 static bool has_option(const command *c, opt_id id) {
@@ -106,5 +163,6 @@ static bool put_error(pdl_str name, pdl_buf *out) {
 
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out) {
     while (pdl_str_starts(name, PDL_STR("-"))) name = pdl_str_sub(name, 1, name.n);
-    return name.n && (put_rule(name, out) || put_option(name, out) || put_error(name, out));
+    return name.n && (put_rule(name, out) || put_option(name, out) || put_error(name, out) ||
+                      put_message(name, out));
 }

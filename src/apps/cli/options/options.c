@@ -238,6 +238,8 @@ static const option options[] = {
      "with --until decided: also stop when the mean scores certainly differ by less than D"},
     {OPT_seed, "seed", 0, OPT_VALUE, "N", NULL,
      "another random order of the rows; 0 when absent. Of eval with --until decided"},
+    {OPT_fail_under, "fail-under", 0, OPT_VALUE, "SCORE", NULL,
+     "exit with 1 when the mean score of FILE is below this number from 0 to 1"},
     {OPT_algo, "algo", 0, OPT_VALUE, "NAME",
      "{maj,is,smc,rejection,parallel-maj,parallel-is,parallel-smc,parallel-rejection}",
      "majority vote, importance sampling, sequential Monte Carlo (the default) or rejection; "
@@ -529,6 +531,7 @@ static const opt_id eval_options[] = {
     OPT_until,
     OPT_difference,
     OPT_seed,
+    OPT_fail_under,
     OPT_json,
     OPT_junit,
     OPT_output,

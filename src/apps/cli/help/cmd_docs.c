@@ -1,0 +1,151 @@
+/* cmd_docs.c -- pdl docs WORD...: the manual in the terminal. The section that fits best is shown,
+ * and others that have all the words are named.
+ *
+ * A heading weighs more than a text, and of texts the one that is mostly about the words.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/vec.h"
+#include "cli/cli.h"
+#include "cli/manual.h"
+
+#include "base/banned.h"
+
+enum { NAMED = 1000000, IN_HEADING = 1000, MOST_IN_BODY = 500, MOST_OTHERS = 8, LIST = 4 };
+
+typedef struct scored_section {
+    manual_section s;
+    size_t score;
+} scored_section;
+
+typedef PDL_VEC(pdl_str) words;
+
+/* Takes the operands apart at blanks. */
+static void read_words(const arguments *a, words *out, pdl_buf *all) {
+    for (size_t i = 0; i < a->files.n; i++) {
+        if (i) pdl_buf_putc(all, ' ');
+        pdl_buf_put(all, a->files.p[i]);
+    }
+    pdl_str rest = pdl_str_trim(pdl_buf_str(all));
+    while (rest.n) {
+        size_t n = pdl_str_find(rest, PDL_STR(" "), 0);
+        if (n == PDL_NOT_FOUND) n = rest.n;
+        *pdl_vec_push(out) = pdl_str_sub(rest, 0, n);
+        rest = pdl_str_trim(pdl_str_sub(rest, n, rest.n));
+    }
+}
+
+/* Returns whether a page is a list, which has a short section for every word: what explains the
+ * word comes first. */
+static bool is_list(pdl_str page) {
+    return pdl_str_is(page, "docs/manual/rules.md") ||
+           pdl_str_is(page, "docs/manual/quick-reference.md") ||
+           pdl_str_is(page, "docs/differences.md") ||
+           pdl_str_starts(page, PDL_STR("docs/manual/messages"));
+}
+
+static size_t words_in(pdl_str heading) {
+    size_t n = 1;
+    for (size_t i = 0; i < heading.n; i++) n += heading.p[i] == ' ';
+    return n;
+}
+
+/* Returns whether the query is a heading, or the name of a page: mock is docs/manual/mock.md. */
+static bool is_named(const manual_section *s, pdl_str query) {
+    size_t slash = pdl_str_rfind(s->page, PDL_STR("/"));
+    size_t end = pdl_str_rfind(s->page, PDL_STR("."));
+    return pdl_manual_is_named(s->heading, query) ||
+           (s->is_first && slash != PDL_NOT_FOUND && end != PDL_NOT_FOUND &&
+            pdl_manual_is_named(pdl_str_sub(s->page, slash + 1, end), query));
+}
+
+/* Returns 0 for a section that lacks a word. */
+static size_t score_of(const manual_section *s, const words *all, pdl_str query) {
+    if (is_named(s, query)) return NAMED;
+    size_t score = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        size_t in_heading = pdl_manual_count(s->heading, all->p[i]);
+        size_t in_body = pdl_manual_count(s->body, all->p[i]);
+        size_t share = in_body * 10000 / (s->body.n + 500);
+        if (!in_heading && !in_body) return 0;
+        score += (in_heading ? IN_HEADING / words_in(s->heading) : 0) + 1;
+        score += share < MOST_IN_BODY ? share : MOST_IN_BODY;
+    }
+    return is_list(s->page) ? score / LIST + 1 : score;
+}
+
+/* Puts a section where it belongs among the best, which are in order. */
+static void keep(scored_section *best, size_t *n, scored_section f) {
+    size_t at = *n;
+    while (at && best[at - 1].score < f.score) at--;
+    if (at > MOST_OTHERS) return;
+    if (*n <= MOST_OTHERS) ++*n;
+    for (size_t i = *n - 1; i > at; i--) best[i] = best[i - 1];
+    best[at] = f;
+}
+
+static void put_name(const manual_section *s, pdl_buf *out) {
+    pdl_manual_put_heading(s->title, out);
+    if (s->is_first) return;
+    PDL_PUT(out, ": ");
+    pdl_manual_put_heading(s->heading, out);
+}
+
+static int show(const scored_section *best, size_t n) {
+    pdl_buf out = PDL_BUF;
+    put_name(&best[0].s, &out);
+    pdl_buf_putf(&out, " (%.*s)\n\n", PDL_FMT(best[0].s.page));
+    pdl_manual_put(best[0].s.body, &out);
+    for (size_t i = 1; i < n; i++) {
+        if (i == 1) PDL_PUT(&out, "\nMore in the manual (pdl docs HEADING shows one):\n");
+        PDL_PUT(&out, "  ");
+        put_name(&best[i].s, &out);
+        pdl_buf_putc(&out, '\n');
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+/* Prints the pages of the manual. */
+static int show_pages(void) {
+    pdl_buf out = PDL_BUF;
+    manual_walk w = {0};
+    for (manual_section s; pdl_manual_next(&w, &s);) {
+        if (!s.is_first) continue;
+        pdl_manual_put_heading(s.heading, &out);
+        pdl_buf_putc(&out, '\n');
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+int pdl_cli_cmd_docs(const arguments *a) {
+    if (!a->files.n) return show_pages();
+    words all = {0};
+    pdl_buf query = PDL_BUF;
+    scored_section best[MOST_OTHERS + 1];
+    size_t n = 0;
+    read_words(a, &all, &query);
+    manual_walk w = {0};
+    for (manual_section s; all.n && pdl_manual_next(&w, &s);) {
+        if (pdl_str_starts(s.heading, PDL_STR("["))) continue; /* it lists sections of a page */
+        size_t score = score_of(&s, &all, pdl_buf_str(&query));
+        if (score) keep(best, &n, (scored_section){s, score});
+    }
+    int code = 1;
+    if (n) {
+        code = show(best, n);
+    } else {
+        pdl_err err = {0};
+        (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                          "no section of the manual has %.*s; pdl docs lists its pages",
+                          PDL_FMT(pdl_cli_visible(pdl_buf_str(&query))));
+        pdl_cli_print_error(&err, NULL);
+        pdl_err_fini(&err);
+    }
+    pdl_buf_fini(&query);
+    pdl_vec_fini(&all);
+    return code;
+}

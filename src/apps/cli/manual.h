@@ -1,0 +1,38 @@
+/* manual.h -- the manual that the command holds: its sections, and how they are shown in a
+ * terminal. pdl docs searches it, and pdl help takes rules and messages from it. Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_MANUAL_H
+#define PDL_CLI_MANUAL_H
+
+#include "base/buf.h"
+
+/* A section ends where the next heading begins, whatever its level. */
+typedef struct manual_section {
+    pdl_str page; /* its file in the sources: docs/manual/guide.md */
+    pdl_str title, heading, body;
+    bool is_first; /* its heading is the title of the page */
+} manual_section;
+
+/* A walk over all sections, in reading order; it begins all-zero. */
+typedef struct manual_walk {
+    pdl_str rest, page, title;
+    bool begun;
+} manual_walk;
+
+bool pdl_manual_next(manual_walk *w, manual_section *s);
+/* Takes a line of a text, without its end. */
+pdl_str pdl_manual_take_line(pdl_str *text);
+/* Writes Markdown as plain text; code is indented. */
+void pdl_manual_put(pdl_str body, pdl_buf *out);
+/* Writes a heading without its marks. */
+void pdl_manual_put_heading(pdl_str heading, pdl_buf *out);
+/* Returns whether a name is that heading, or its anchor: case, blanks and punctuation do not count.
+ */
+bool pdl_manual_is_named(pdl_str heading, pdl_str name);
+/* Counts the words of a text that begin with this one, case aside; a word that is all of it counts
+ * threefold. */
+size_t pdl_manual_count(pdl_str text, pdl_str word);
+
+#endif
