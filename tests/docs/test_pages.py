@@ -6,6 +6,7 @@ that on standard output (```output, exit status 0) or on standard error (```erro
 `pdl`: `file=NAME` (default main.pdl). A block ```input between them is standard input; other blocks with
 file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list,
 is the file of `pdl mock --replies`, which answers then, as the page tells its reader. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
+A block ```yaml workflow is one, too: the commands of its steps, without a key.
 A block ```sh server is a command `pdl mock ...` or `pdl serve ...`, as a reader types it in a second terminal: it is started (on a free port), and
 answers what follows on the page, up to the next such block.
 """
@@ -17,6 +18,7 @@ import subprocess
 import time
 
 import pytest
+import yaml
 
 from examples import serve
 from ..checks import check
@@ -31,6 +33,13 @@ def option(info, key, default=None):
     return m.group(1) if m else default
 
 
+def steps_of(workflow):
+    """The commands of a workflow, up to one that fails; without the one that installs pdl. They have no key, and no model that would answer."""
+    steps = [s["run"] for job in yaml.safe_load(workflow)["jobs"].values() for s in job["steps"] if "run" in s]
+    return "\n".join(["set -e", "unset OPENAI_API_KEY", "export OPENAI_API_BASE=http://127.0.0.1:9 OPENAI_BASE_URL=http://127.0.0.1:9"]
+                     + [s for s in steps if not s.startswith("pip install ")])
+
+
 def cases(text):
     """(line, file, commands, stdin, kind, expected), file or commands, for each program with an expectation; ("file", name, text) for files, ("server", line, command)."""
     program = stdin = replies = None
@@ -43,6 +52,8 @@ def cases(text):
             yield "file", name, body
         elif kind == "sh" and "run" in info.split():
             program, stdin, replies = (line, None, body), "", None
+        elif kind == "yaml" and "workflow" in info.split():
+            program, stdin, replies = (line, None, steps_of(body)), "", None
         elif kind == "sh" and "server" in info.split():
             yield "server", line, body
         elif kind == "input" and program:
