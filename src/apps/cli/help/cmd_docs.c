@@ -12,6 +12,7 @@
 #include "base/banned.h"
 
 enum { NAMED = 1000000, IN_HEADING = 1000, MOST_IN_BODY = 500, MOST_OTHERS = 8, LIST = 4 };
+enum { MOST_WORDS = 16 }; /* each is looked for in the whole manual */
 
 typedef struct scored_section {
     manual_section s;
@@ -128,6 +129,11 @@ int pdl_cli_cmd_docs(const arguments *a) {
     scored_section best[MOST_OTHERS + 1];
     size_t n = 0;
     read_words(a, &all, &query);
+    if (all.n > MOST_WORDS) {
+        pdl_buf_fini(&query);
+        pdl_vec_fini(&all);
+        return pdl_cli_refuse(a, "at most 16 words are looked for");
+    }
     manual_walk w = {0};
     for (manual_section s; all.n && pdl_manual_next(&w, &s);) {
         if (pdl_str_starts(s.heading, PDL_STR("["))) continue; /* it lists sections of a page */
