@@ -45,6 +45,7 @@ async function settle() {
 
 const words = {
   async open(url, options = {}) {
+    for (const context of browser.contexts()) await context.close(); // pages that nobody looks at cost time
     page = await (await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })).newPage();
     tabs.splice(0, tabs.length, page);
     problems = [];

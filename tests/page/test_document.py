@@ -167,6 +167,23 @@ def test_address(b, folder):
     check("addresses", out[call].startswith("Call 4,") and out[view] == "boxes", (out[call], out[view]))
 
 
+def test_ticks(b, folder):
+    """A tick near the end of the time does not make the page wider, whatever the run took."""
+    steps = []
+    for ms in (301, 302, 1201, 5050, 61000):
+        trace = folder / ("run%d.json" % ms)
+        trace.write_text(json.dumps({"kind": "model", "pdl__id": "model", "model": "m", "pdl__result": "seen", "pdl__model_input": [{"role": "user", "content": "look"}],
+                                     "pdl__timing": {"start_nanos": 1, "end_nanos": ms * 1000000}}))
+        html = trace.with_suffix(".html")
+        subprocess.run([PDL, "view", str(trace), "--html", str(html)], check=True, timeout=60)
+        for width in (1280, 800):
+            b.read("file://%s" % html, {"viewport": {"width": width, "height": 800}})
+            steps.append((ms, width, b.count("#strip .tick"), b.evaluate("document.documentElement.scrollWidth")))
+    out = b.run()
+    for ms, width, ticks, at in steps:
+        check("%d ms at %d px" % (ms, width), out[ticks] > 2 and out[at] <= width, (out[ticks], out[at]))
+
+
 def test_shapes(b, folder):
     """A long loop, a failure, a map, a chat, texts that are hostile; dark and on a phone."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -779,3 +779,13 @@ def test_pages_are_as_long_as_their_traces(folder):
         subprocess.run([PDL, "view", folder / "t.json", "--html", folder / "t.html"], check=True, timeout=60)
         sizes.append((folder / "t.html").stat().st_size)
     check("four times as deep is at most four times as long", sizes[1] < 4 * sizes[0], sizes)
+
+
+def test_names_of_the_scripts():
+    """The page is one script made of all files, so two of them cannot declare the same name: it would not start."""
+    declared = {}
+    for path in sorted((ROOT / "src/apps/viewer/page").glob("*.js")):
+        for name in re.findall(r"(?m)^(?:export )?(?:async )?(?:const|let|function\*?|class) (\w+)", path.read_text("utf-8")):
+            declared.setdefault(name, []).append(path.name)
+    check("names are found", len(declared) > 100, len(declared))
+    check("no name is declared twice", all(len(files) == 1 for files in declared.values()), {n: f for n, f in declared.items() if len(f) > 1})

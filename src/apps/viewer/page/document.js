@@ -10,6 +10,11 @@ import { callPanel, inBoxes, piecePanel } from "./opened.js";
 
 const SOURCE_LINE = 19.2; // px, of the margin
 const FEW = 12; // a work with more parts is closed at first
+const FITS = { characters: 250, lines: 6 }; // a result of a tool that is longer scrolls on a phone, so the keyboard must reach it
+
+function isLong(text) {
+  return text.length > FITS.characters || text.split("\n").length > FITS.lines;
+}
 
 // Items as they are drawn: texts that follow one another, or one other item.
 export function groupsOf(items) {
@@ -225,7 +230,7 @@ export class DocumentView extends Marks {
     const isSaid = said?.text?.trim() === item.text?.trim(); // by the last thing inside
     const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, item.name),
       (item.args ?? []).map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text)),
-      item.text && !isSaid ? make("span", { class: "gives" }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
+      item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
     if (!kids.length) return use;
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
   }

@@ -8,6 +8,7 @@ const MOST_SINGLE_BARS = 200;
 const LANES = 4; // of a flat strip
 const LANE_PX = 20; // px
 const COLUMNS = 120;
+const LAST_TICKS = 0.92; // of the time: the word of a tick from here on stands before its line, else it leaves the page
 const TICKS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 12e7, 3e8, 6e8, 18e8, 36e8, 108e8, 864e8];
 
 function place(e, left, width) {
@@ -107,7 +108,7 @@ export async function fillStrip(element, run, choose, view) {
   if (element.hidden) return;
   const lanes = make("div", { class: "lanes" });
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
-  for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: "tick" }, t ? took(t) : "0"), t / whole));
+  for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick" }, t ? took(t) : "0"), t / whole));
   if (calls.length > MOST_SINGLE_BARS && !isTall) {
     lanes.append(density(calls, whole));
   } else {
