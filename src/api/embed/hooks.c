@@ -375,8 +375,9 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
         request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
         /* a request that streams gets the text in one piece */
-        pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
-        pdl_request_piece(request, all.p, all.n);
+        pdl_vref content = pdl_dict_getz(request->answer, "content"); /* no text: scores */
+        pdl_str all = pdl_is_str(content) ? pdl_str_get(content) : PDL_STR("");
+        if (all.n) pdl_request_piece(request, all.p, all.n);
     }
     answered(request);
 }

@@ -593,7 +593,7 @@ static bool write_reports(const batch *b, bool ok, pdl_err *err) {
 bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
     batch b = {.o = o, .first = pdl_absent()};
     b.window.variables = pdl_absent();
-    bool ok = pdl_session_take_policy(o->session, o->program, err);
+    bool ok = o->has_policy || pdl_session_take_policy(o->session, o->program, err);
     if (ok && columns)
         ok = pdl_batch_plan_check(o, columns, n, err);
     else if (ok)

@@ -73,14 +73,14 @@ static int run_command(const arguments *a) {
 }
 
 /* Returns the arguments of `pdl optimize ...` when the command was called as pdl-optimize, the name
- * of the reference's command; else argv. */
+ * of the reference's command, in an array that the caller owns; else argv. */
 static char **named_arguments(int *argc, char **argv, bool *renamed) {
     static char word[] = "optimize";
     const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL,
                *name = slash ? slash + 1 : argv[0];
     *renamed = name && strcmp(name, "pdl-optimize") == 0;
     if (!*renamed) return argv;
-    char **more = PDL_NEW_N(char *, (size_t)*argc + 2); /* used for the life of the process */
+    char **more = PDL_NEW_N(char *, (size_t)*argc + 2);
     more[0] = argv[0];
     more[1] = word;
     for (int i = 1; i < *argc; i++) more[i + 1] = argv[i];
@@ -116,5 +116,6 @@ int main(int argc, char **argv) {
                : a.given[OPT_help] ? show_help(a.command)
                                    : run_command(&a);
     pdl_cli_arguments_fini(&a);
+    if (renamed) pdl_free(argv);
     return code;
 }

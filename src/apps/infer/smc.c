@@ -140,5 +140,8 @@ bool pdl_infer_smc(inference *f, pdl_err *err) {
     if (ok && !any_factor && !p->is_shared_ended && f->o->note)
         f->o->note(f->o->user, "the program came to no factor: --algo smc weighs nothing then, as "
                                "--algo is does");
-    return pdl_infer_collect(f, p->n, err) && ok;
+    pdl_err second = {0}; /* what was finished is in the output of a failure, too */
+    ok = pdl_infer_collect(f, p->n, ok ? err : &second) && ok;
+    pdl_err_fini(&second);
+    return ok;
 }

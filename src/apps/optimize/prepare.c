@@ -50,7 +50,7 @@ static pdl_val variables_of(const opt_search *z, const opt_candidate *c) {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static bool check_one(const opt_search *z, const opt_candidate *c, pdl_err *err) {
+static bool check_one(opt_search *z, const opt_candidate *c, pdl_err *err) {
     PDL_VEC(pdl_str) columns = {0};
     pdl_val list = pdl_list_new(8), vars = variables_of(z, c);
     pdl_search_put_columns(z, 0, &list);
@@ -66,9 +66,11 @@ static bool check_one(const opt_search *z, const opt_candidate *c, pdl_err *err)
                            .input = z->o->data,
                            .map = z->o->map,
                            .n_map = z->o->n_map,
+                           .has_policy = z->has_policy,
                            .jobs = 1,
                            .cancel = z->o->session.run.cancel};
     bool ok = pdl_batch_check(&b, columns.p, columns.n, err);
+    z->has_policy = z->has_policy || ok;
     pdl_vec_fini(&columns);
     pdl_drop(vars);
     pdl_drop(list);
@@ -107,7 +109,8 @@ static bool load_all(opt_search *z, pdl_err *err) {
 
 bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err) {
     if (c->code) return true;
-    if (!pdl_session_take_policy(z->session, c->program, err)) return false;
+    if (!z->has_policy && !pdl_session_take_policy(z->session, c->program, err)) return false;
+    z->has_policy = true;
     pdl_val vars = variables_of(z, c);
     bool ok = pdl_session_variables(vars, &c->variables, err);
     pdl_drop(vars);

@@ -82,6 +82,7 @@ typedef struct opt_search {
     bool captures;      /* right answers are kept as demonstrations, with their traces */
     PDL_VEC(opt_demo) demos;
     double reserved;    /* share of the budget that is left for the test */
+    bool has_policy;    /* the session has the policy of the program, which candidates share */
     bool spent;
     uint64_t evaluations;
     int64_t calls, tokens;

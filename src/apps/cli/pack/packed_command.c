@@ -143,7 +143,8 @@ static const struct {
 static bool is_for_runs(const char *word) { return strcmp(word, "--replay") == 0; }
 
 int pdl_pack_begin(int *argc, char ***argv) {
-    packed x = {0};
+    static packed x; /* these two are used for the life of the process */
+    static char **all;
     if (!pdl_pack_is_packed()) return 0;
     if (!read_parts(&x)) {
         pdl_cli_note("pdl: error: this command is not what `pdl pack` wrote: it was changed, or "
@@ -159,7 +160,7 @@ int pdl_pack_begin(int *argc, char ***argv) {
         own = 2;
     }
     size_t n = 0;
-    char **all = PDL_NEW_N(char *, (size_t)*argc + x.before.n + 5);
+    all = PDL_NEW_N(char *, (size_t)*argc + x.before.n + 5);
     all[n++] = (*argv)[0];
     all[n++] = pdl_str_dup(pdl_str_of(verb));
     if (more) all[n++] = pdl_str_dup(pdl_str_of(more));
