@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/num.h"
+#include "base/os.h"
 #include "optimize/search.h"
 
 #include "base/banned.h"
@@ -64,7 +65,7 @@ void pdl_search_note_table(opt_search *z) {
     z->table_size = -1;
     if (*path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
         z->table_size = st.st_size;
-        z->table_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        z->table_ns = pdl_os_modified_ns(&st);
     }
     pdl_free(path);
 }
