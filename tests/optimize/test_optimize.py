@@ -304,3 +304,15 @@ def test_many_candidates_on_many_rows():
     searched = r["evaluations"] - 2 * 40
     t.check("a third of all evaluations is enough", searched <= 64 * 1000 / 3, searched)
     t.check("a sure winner ends it early", race(1, [0.3] * 63 + [0.9], 1040, split=1000)["evaluations"] < 12000)
+
+
+def test_the_policy_of_the_program():
+    """It is in force for every candidate."""
+    program = "policy: {policy: 1, rules: [{sink: command, allow: [%s]}]}\ndefs:\n  form: Say\nlastOf:\n- ${ form }\n- {lang: command, code: \"echo ${ word | upper }\"}\n"
+    rows = [{"word": "w%d" % i, "answer": "W%d\n" % i} for i in range(20)]
+    begin(program % "data", rows)
+    code, r, err = optimize("--vary", "form=Say,Tell")
+    t.check("what it allows is done", code == 0 and r["before"]["test"]["score"] == 1, r, err)
+    begin(program % "file", rows)
+    code, r, err = optimize("--vary", "form=Say,Tell")
+    t.check("what it refuses is not", "refuses" in (err if code else r["before"]["first_error"] or ""), code, r, err)

@@ -109,7 +109,8 @@ static bool load_all(opt_search *z, pdl_err *err) {
 
 bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err) {
     if (c->code) return true;
-    if (!z->has_policy && !pdl_session_take_policy(z->session, c->program, err)) return false;
+    const pdl_program *first = z->candidates.p[0].program; /* no candidate changes its policy */
+    if (!z->has_policy && !pdl_session_take_policy(z->session, first, err)) return false;
     z->has_policy = true;
     pdl_val vars = variables_of(z, c);
     bool ok = pdl_session_variables(vars, &c->variables, err);
@@ -192,6 +193,7 @@ bool pdl_search_open(opt_search *z, pdl_err *err) {
     pdl_session_free(z->session);
     pdl_session_free(z->judges);
     z->session = z->judges = NULL;
+    z->has_policy = false;
     return pdl_session_new(&so, &z->session, err) && pdl_session_new(&judge, &z->judges, err) &&
            compile_judge(z, err);
 }
