@@ -231,6 +231,46 @@ def test_shapes(b, folder):
     check("a narrow page", out[fits])
 
 
+ANSWER = "## Bees\n\nThey are **social**.\n\n- nectar\n- <img src=x>\n"
+
+
+def test_long_texts(b, folder):
+    """Long texts begin with 24 lines, an answer in Markdown is laid out, a value is a tree when it is opened, and all of a text is to be had."""
+    program = "text:\n- for: {i: '${ range(3000) }'}\n  map: \"Line ${ i }.\"\n  join: {with: \"\\n\"}\n- \"\\n\"\n- model: openai/echo\n  input: %s\n- \"\\nIn a line: \"\n- model: openai/echo\n  input: It **is**.\n- \"\\n\"\n- data: {legs: 6, parts: [head, thorax]}\n"
+    (folder / "long.pdl").write_text(program % json.dumps(ANSWER))
+    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env = {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", mock.stdout.readline()).group(0)}
+    subprocess.run([PDL, "long.pdl", "--trace=long.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    mock.terminate()
+    mock.wait(20)
+    v = View("long.json", "--source", "long.pdl", folder=folder)
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    short = b.text("#document .paper")
+    height = b.evaluate("document.querySelector('#document .paper').offsetHeight")
+    b.click("#document .paper .piece")
+    b.wait(".sent .made")
+    made = b.text(".sent .made")
+    b.press("Escape")
+    b.click("#document .show-all")
+    laid = b.evaluate("document.querySelector('.laid-out .markdown').innerHTML")
+    inline = b.texts("#document .paper .piece[data-maker=model]:not(.laid-out)")
+    axe = b.axe()
+    b.click("#document .flip")
+    exact = b.text(".answer .piece")
+    b.click("#document .paper > .piece >> nth=-1")
+    tree = b.texts(".sent .made .json-key")
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    check("24 lines at first", out[short].startswith("Line 0.\nLine 1.") and out[short].count("Line") == 24 and out[short].endswith(" words") and out[height] < 900, (out[short], out[height]))
+    check("all of the text when it is opened", out[made].startswith("Line 0.") and "Line 2999." in out[made], out[made][-80:])
+    check("Markdown is laid out", ">Bees</h4>" in out[laid] and "<strong>social</strong>" in out[laid] and "<li>nectar</li>" in out[laid] and "&lt;img" in out[laid], out[laid])
+    check("not within a line", out[inline] == ["It **is**."], out[inline])
+    check("as it was written", out[exact] == ANSWER.strip(), out[exact])
+    check("a value is a tree", out[tree] == ["legs: ", "parts: ", "0: ", "1: "], out[tree])
+    check("nothing is wrong", out[problems] == [] and out[axe] == [], (out[problems], out[axe]))
+
+
 LIVE = """description: A talk that waits
 defs:
   ask: {function: {x: string}, return: {model: openai/echo, input: "${ x }"}}

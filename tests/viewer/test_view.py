@@ -560,7 +560,7 @@ def test_strangers(folder, scale):
         check("hostile %s" % text[:60], r.returncode in (0, 1) and r.stderr.count("\n") <= 1 and "Traceback" not in r.stderr, r.stderr)
         if r.returncode == 0:
             page = out.read_text()
-            check("no markup of the trace", "<script>alert" not in page and "<img" not in page and page.count("</script>") == 2, text)
+            check("no markup of the trace", "<script>alert" not in page and "<img" not in page and page.count("</script>") == 8, text)
     for name, text in [("empty", b""), ("no JSON", b"hello"), ("list", b"[1]"), ("text", b'"x"'), ("binary", bytes(range(256)))]:
         file.write_bytes(text)
         r = run("view", file)
@@ -592,14 +592,15 @@ def test_files(folder):
     page = html.read_text()
     check("files are written", r.returncode == 0 and not r.stdout, r.stderr)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
-    script = re.search(r'<script type="module">(.*?)</script>', page, re.S).group(1)
+    script = re.search(r'<script type="module" async>(.*?)</script>', page, re.S).group(1)
     style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
     for text in (script, style):
         check("the policy has the hash", "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy, policy)
     check("nothing else is allowed", policy.startswith("default-src 'none'; img-src data:;") and "unsafe" not in policy, policy)
     check("no address of the network", not re.search(r"(?:src|href)=", page.split('<script type="application/json"')[0]))
-    data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.S).group(1))
-    check("the data is JSON", [b["kind"] for b in data["list"]][:3] == ["text", "function", "repeat"])
+    parts = {name: json.loads(text) for name, text in re.findall(r'id="(run[\w-]*)">(.*?)</script>', page, re.S)}
+    check("the data is JSON, in parts that are parsed apart", [b["kind"] for b in parts["run-list"]][:3] == ["text", "function", "repeat"] and
+          set(parts) == {"run", "run-items", "run-sent", "run-spans", "run-origins", "run-rows", "run-list"} and not {"list", "items", "sent", "spans", "origins", "rows"} & set(parts["run"]), list(parts))
     check("mode", stat.S_IMODE(html.stat().st_mode) == 0o600)
     root = xml.etree.ElementTree.parse(svg).getroot()
     texts = "".join(root.itertext())

@@ -93,9 +93,11 @@ static void put_hash(pdl_str text, pdl_buf *out) {
     PDL_PUT(out, "'");
 }
 
+/* --- the data of one file, in parts ----------------------------------------------------------- */
+
 /* Appends where each piece came from, by its number; null for other items. */
-static void put_origins(const pdl_reading *r, pdl_buf *out) {
-    pdl_json_put_key(out, "origins");
+static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    (void)s;
     pdl_json_open(out, '{');
     for (uint32_t i = 0; i < r->items.n; i++) {
         char name[16];
@@ -111,9 +113,9 @@ static void put_origins(const pdl_reading *r, pdl_buf *out) {
 }
 
 /* Appends the rows of each map, by its number. */
-static void put_rows(const pdl_reading *r, pdl_buf *out) {
+static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     enum { MOST_ROWS = 10000 };
-    pdl_json_put_key(out, "rows");
+    (void)s;
     pdl_json_open(out, '{');
     for (uint32_t i = 0; i < r->items.n; i++) {
         char name[16];
@@ -127,35 +129,69 @@ static void put_rows(const pdl_reading *r, pdl_buf *out) {
     pdl_buf_putc(out, '}');
 }
 
-/* Appends the whole document, since a page of one file has no server to request parts from. */
-static void put_document(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
-    pdl_reading_json_head(r, s, out);
-    pdl_json_put_key(out, "items");
-    pdl_reading_json_all(r, s, out);
-    pdl_json_put_key(out, "sent");
+static void put_sent(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     pdl_json_open(out, '[');
     for (uint32_t i = 1; i <= r->n_calls; i++) pdl_reading_json_call(r, s, i, out);
     pdl_buf_putc(out, ']');
-    pdl_json_put_key(out, "spans");
-    pdl_call_table(r, (pdl_str){0}, r->n_calls, out);
-    put_origins(r, out);
-    put_rows(r, out);
 }
 
-static void put_data(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
-    const pdl_doc *d = r->doc;
-    pdl_buf_putc(out, '{');
-    pdl_json_put_text(out, "name", title);
-    pdl_doc_json_totals(d, out);
-    if (d->notice) pdl_json_put_text(out, "notice", pdl_str_of(d->notice));
-    pdl_view_source_json(s, out);
-    put_document(r, s, out);
-    PDL_PUT(out, ",\"list\":[");
-    for (uint32_t i = 0; i < d->boxes.n; i++) {
+static void put_spans(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    (void)s;
+    pdl_call_table(r, (pdl_str){0}, r->n_calls, out);
+}
+
+static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
+    pdl_json_open(out, '[');
+    for (uint32_t i = 0; i < r->doc->boxes.n; i++) {
         if (i) PDL_PUT(out, ",\n");
-        pdl_box_json_details(d, s, i, out);
+        pdl_box_json_details(r->doc, s, i, out);
     }
-    PDL_PUT(out, "]}");
+    pdl_buf_putc(out, ']');
+}
+
+/* Each of these is in a separate element, which the page parses when it needs it. Those of the
+ * first screen are before the script, which thus begins earlier. */
+static const struct {
+    const char *name;
+    bool is_first;
+    void (*put)(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
+} parts[] = {
+    {"items", true, pdl_reading_json_all}, {"spans", true, put_spans},
+    {"rows", true, put_rows},              {"sent", false, put_sent},
+    {"origins", false, put_origins},       {"list", false, put_boxes},
+};
+
+static void put_element(const char *id, pdl_str json, pdl_buf *out) {
+    pdl_buf_putf(out, "<script type=\"application/json\" id=\"%s\">", id);
+    pdl_xml_put_json(out, json);
+    PDL_PUT(out, "</script>\n");
+}
+
+static void put_parts(const pdl_reading *r, const pdl_view_source *s, bool is_first,
+                      pdl_buf *out) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char id[32];
+        pdl_buf name = pdl_buf_in(id, sizeof id, PDL_BUF.limit), json = PDL_BUF;
+        if (parts[i].is_first != is_first) continue;
+        pdl_buf_putf(&name, "run-%s", parts[i].name);
+        parts[i].put(r, s, &json);
+        put_element(pdl_buf_z(&name), pdl_buf_str(&json), out);
+        pdl_buf_fini(&name);
+        pdl_buf_fini(&json);
+    }
+}
+
+static void put_head(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+    pdl_buf json = PDL_BUF;
+    pdl_buf_putc(&json, '{');
+    pdl_json_put_text(&json, "name", title);
+    pdl_doc_json_totals(r->doc, &json);
+    if (r->doc->notice) pdl_json_put_text(&json, "notice", pdl_str_of(r->doc->notice));
+    pdl_view_source_json(s, &json);
+    pdl_reading_json_head(r, s, &json);
+    pdl_buf_putc(&json, '}');
+    put_element("run", pdl_buf_str(&json), out);
+    pdl_buf_fini(&json);
 }
 
 /* Returns the part of index.html between two markers. */
@@ -165,13 +201,12 @@ static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
 }
 
 void pdl_page_export(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
-    pdl_buf style = PDL_BUF, script = PDL_BUF, data = PDL_BUF;
+    pdl_buf style = PDL_BUF, script = PDL_BUF;
     pdl_str html = content(pdl_page_named(PDL_STR("index.html")));
     pdl_page_put(pdl_page_named(PDL_STR("style.css")), &style);
     pdl_page_put(pdl_page_named(PDL_STR("document.css")), &style);
     pdl_page_colours(&style);
     put_scripts(&script);
-    put_data(r, s, title, &data);
     PDL_PUT(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                  "img-src data:; style-src ");
@@ -185,12 +220,13 @@ void pdl_page_export(const pdl_reading *r, const pdl_view_source *s, pdl_str tit
     pdl_buf_put(out, pdl_buf_str(&style));
     PDL_PUT(out, "</style>\n</head>\n");
     pdl_buf_put(out, between(html, PDL_STR("<!-- page -->\n"), PDL_STR("<!-- end of page -->")));
-    PDL_PUT(out, "<script type=\"application/json\" id=\"run\">");
-    pdl_xml_put_json(out, pdl_buf_str(&data));
-    PDL_PUT(out, "</script>\n<script type=\"module\">");
+    put_head(r, s, title, out);
+    put_parts(r, s, true, out);
+    PDL_PUT(out, "<script type=\"module\" async>");
     pdl_buf_put(out, pdl_buf_str(&script));
-    PDL_PUT(out, "</script>\n</body>\n</html>\n");
+    PDL_PUT(out, "</script>\n");
+    put_parts(r, s, false, out);
+    PDL_PUT(out, "</body>\n</html>\n");
     pdl_buf_fini(&style);
     pdl_buf_fini(&script);
-    pdl_buf_fini(&data);
 }

@@ -4,6 +4,7 @@
 // A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, waited, tokens,
 // line, to, file, column, width, text, json, cut}: box_json.c writes it and says what each member is.
 // SPDX-License-Identifier: Apache-2.0
+import { byId } from "./dom.js";
 
 const RETRY_MS = 2000;
 const ENDED = "The server does not answer: it has ended. What was loaded is shown; pdl view starts another one.";
@@ -122,6 +123,14 @@ export class ServedRun {
   }
 }
 
+// Of a list of items, where those inside of one follow it: those from a place on up to an end, each with the next beside it.
+function besides(list, at, end, from, n) {
+  const items = [];
+  let total = 0;
+  for (let i = at; i < end; i += 1 + (list[i].inside ?? 0), total++) if (total >= from && total < from + n) items.push(list[i]);
+  return { items, total };
+}
+
 // A run whose newest items are here, all of a run that is not very long; what else there is is asked for.
 export class FlatRun extends ServedRun {
   constructor(number, summary) {
@@ -140,20 +149,13 @@ export class FlatRun extends ServedRun {
     return true;
   }
 
-  range_(at, end, from, n) {
-    const items = [];
-    let total = 0;
-    for (let i = at; i < end; i += 1 + (this.items[i - this.from].inside ?? 0), total++)
-      if (total >= from && total < from + n) items.push(this.items[i - this.from]);
-    return { items, total };
-  }
-
   async document(from, n) {
-    return this.range_(this.from, this.from + this.items.length, from, n);
+    return besides(this.items, 0, this.items.length, from, n);
   }
 
   async inside(id, from, n) {
-    return this.range_(id + 1, id + 1 + (this.items[id - this.from].inside ?? 0), from, n);
+    const at = id - this.from;
+    return besides(this.items, at + 1, at + 1 + (this.items[at].inside ?? 0), from, n);
   }
 
   source() {
@@ -210,27 +212,35 @@ export function findIn(list, boxOf, query) {
   return { boxes: found.toReversed().slice(0, 1000), found: found.length };
 }
 
-// A run inside the page: the same over a list.
+// A run inside the page. Each part of it is in an element of its own, which is parsed when the part is asked for; those that no first
+// screen needs come after the script, so they may still be on their way.
 export class EmbeddedRun {
-  constructor(data) {
-    this.summary = data;
-    this.list = data.list;
+  constructor() {
+    this.summary = JSON.parse(byId("run").textContent);
+    this.parts = {};
+  }
+
+  async part(name) {
+    const isThere = () => document.readyState !== "loading" || byId(`run-${name}`)?.nextElementSibling;
+    if (!isThere()) await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
+    this.parts[name] ??= JSON.parse(byId(`run-${name}`).textContent);
+    return this.parts[name];
   }
 
   async box(id) {
-    return this.list[id];
+    return (await this.part("list"))[id];
   }
 
   async children(box, from, n) {
-    return box.n ? this.list.slice(box.first + from, box.first + Math.min(from + n, box.n)) : [];
+    return box.n ? (await this.part("list")).slice(box.first + from, box.first + Math.min(from + n, box.n)) : [];
   }
 
   async details(id) {
-    return this.list[id];
+    return (await this.part("list"))[id];
   }
 
   async text(id) {
-    const box = this.list[id];
+    const box = (await this.part("list"))[id];
     const result = box.members.find((m) => m.name === "pdl__result" || m.name === "msg");
     if (!result) return "";
     if (result.cut !== undefined) return result.cut;
@@ -242,46 +252,41 @@ export class EmbeddedRun {
   }
 
   async boxesOfLine(line, file = 0) {
-    return this.list.filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
+    return (await this.part("list")).filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
   async lanes() {
-    return lanesOf(this.list, (id) => this.list[id]);
+    const list = await this.part("list");
+    return lanesOf(list, (id) => list[id]);
   }
 
   async find(query) {
-    return findIn(this.list, (id) => this.list[id], query);
-  }
-
-  // The items from a number on up to an end, each with the next beside it.
-  range(at, end, from, n) {
-    const items = [];
-    let total = 0;
-    for (let i = at; i < end; i += 1 + (this.summary.items[i].inside ?? 0), total++)
-      if (total >= from && total < from + n) items.push(this.summary.items[i]);
-    return { items, total };
+    const list = await this.part("list");
+    return findIn(list, (id) => list[id], query);
   }
 
   async document(from, n) {
-    return this.range(0, this.summary.items.length, from, n);
+    const all = await this.part("items");
+    return besides(all, 0, all.length, from, n);
   }
 
   async inside(id, from, n) {
-    return this.range(id + 1, id + 1 + (this.summary.items[id].inside ?? 0), from, n);
+    const all = await this.part("items");
+    return besides(all, id + 1, id + 1 + (all[id].inside ?? 0), from, n);
   }
 
   async call(number) {
-    return this.summary.sent[number - 1];
+    return (await this.part("sent"))[number - 1];
   }
 
   async calls(sort = "") {
     const of = { tokens: (c) => (c.tokens_in ?? 0) + (c.tokens_out ?? 0) }[sort] ?? ((c) => c[sort] ?? 0);
-    const { items, ...rest } = this.summary.spans;
+    const { items, ...rest } = await this.part("spans");
     return { ...rest, items: sort ? items.toSorted((a, b) => of(b) - of(a) || a.call - b.call) : items };
   }
 
   async rows(id, from, n, { sort = "", where = "" } = {}) {
-    const all = this.summary.rows[id];
+    const all = (await this.part("rows"))[id];
     const column = all.columns.findIndex((c) => c.name === sort.replace(/^-/, ""));
     const of = { time: (r) => r.took ?? 0, tokens: (r) => (r.tokens_in ?? 0) + (r.tokens_out ?? 0), state: (r) => (r.state ? 1 : 0) }[sort.replace(/^-/, "")] ?? ((r) => r.cells[column]);
     const fits = (r) => !where || (where === "failed" ? r.state === "failed" : r.cells.some((c) => c.toLowerCase().includes(where.toLowerCase())));
@@ -291,12 +296,13 @@ export class EmbeddedRun {
   }
 
   async origin(id) {
-    return this.summary.origins[id] ?? { from: [], into: [], calls: [], text: "", values: [] };
+    return (await this.part("origins"))[id] ?? { from: [], into: [], calls: [], text: "", values: [] };
   }
 
   async findItems({ text = "", kind = "", model = "", failed, slow, costly }) {
-    const { items } = this.summary;
-    const tenth = (of) => items.filter((x) => x.call).map(of).toSorted((a, b) => b - a)[Math.ceil(this.summary.spans.total / 10) - 1] ?? 1;
+    const items = await this.part("items");
+    const calls = (await this.part("spans")).total;
+    const tenth = (of) => items.filter((x) => x.call).map(of).toSorted((a, b) => b - a)[Math.ceil(calls / 10) - 1] ?? 1;
     const tokens = (x) => (x.tokens_in ?? 0) + (x.tokens_out ?? 0);
     const [slowest, costliest] = [tenth((x) => x.took ?? 0), tenth(tokens)];
     const has = (s, part) => (s ?? "").toLowerCase().includes(part.toLowerCase());
@@ -320,8 +326,7 @@ export async function wayTo(run, id) {
 
 // All runs that there are, and the program that may be run again: {runs, again}.
 export async function openRuns() {
-  const element = document.getElementById("run");
-  if (element) return { runs: [new EmbeddedRun(JSON.parse(element.textContent))] };
+  if (byId("run")) return { runs: [new EmbeddedRun()] };
   const { runs, again } = await askJson("/api/runs");
   return { runs: runs.map((summary, i) => new ServedRun(i, summary)), again };
 }

@@ -7,6 +7,7 @@ import { Lines, took } from "./margin.js";
 import { Marks } from "./marks.js";
 import { AT_ONCE, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, inBoxes, piecePanel } from "./opened.js";
+import { laidOut, shortened, wordsOf } from "./long_text.js";
 
 const SOURCE_LINE = 19.2; // px, of the margin
 const FEW = 12; // a work with more parts is closed at first
@@ -102,13 +103,13 @@ export class DocumentView extends Marks {
     this.know(items);
     let paper = null;
     let text = [];
-    const end = () => paper && this.row(paper, this.lines.of(text));
+    const end = () => paper && this.row(this.isLive ? paper : shortened(paper, wordsOf(text)), this.lines.of(text));
     for (const item of items) {
       if (item.shape === "note") continue; // the page shows it at its top
       if (item.shape === "piece" || item.shape === "typed") {
         if (!paper) text = [];
         paper ??= make("div", { class: "paper" });
-        paper.append(...(item.shape === "piece" ? piece(item) : [this.typed(item)]));
+        paper.append(...(item.shape === "piece" ? laidOut(item, piece(item)) : [this.typed(item)]));
         text.push(item);
         continue;
       }
@@ -286,7 +287,8 @@ export class DocumentView extends Marks {
     const call = Number(button.dataset.call);
     const item = this.items.get(Number(button.dataset.item));
     const origin = item ? await this.run.origin(item.id) : null;
-    const panel = call ? callPanel(await this.run.call(call), this, origin) : piecePanel(item, this, origin);
+    const text = call ? "" : item.cut || item.json ? await this.run.text(item.box) : item.text ?? "";
+    const panel = call ? callPanel(await this.run.call(call), this, origin) : piecePanel(item, this, origin, text);
     const after = button.closest(".line") ?? button.closest(".paper, .round, .said");
     const row = button.closest(".row");
     this.close();
@@ -300,7 +302,7 @@ export class DocumentView extends Marks {
 
   async openCall(call) {
     let button = this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
-    for (const head of button ? [] : this.element.querySelectorAll(".work-head[aria-expanded=false]")) head.click();
+    for (const head of button ? [] : this.element.querySelectorAll(".work-head[aria-expanded=false], .show-all")) head.click();
     if (!button) await new Promise((resolve) => setTimeout(resolve, 100));
     button ??= this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
     if (!button) return;

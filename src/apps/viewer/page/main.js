@@ -1,6 +1,6 @@
 // main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
 // SPDX-License-Identifier: Apache-2.0
-import { byId, clear, duration, make, plural, saveFile, say } from "./dom.js";
+import { byId, clear, duration, make, plural, say } from "./dom.js";
 import { FlatRun, awaitServer, openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
 import { CodeComparison, CodePane } from "./code.js";
@@ -11,6 +11,7 @@ import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
 import { fillHelp } from "./help.js";
+import { fillExport } from "./exports.js";
 import { Seeker } from "./seek.js";
 import { callTable } from "./tables.js";
 import { DocumentView } from "./document.js";
@@ -44,30 +45,6 @@ function toggles(button, element, onShow) {
   };
   byId(button).addEventListener("click", () => set(element.hidden));
   return { set, toggle: () => set(element.hidden) };
-}
-
-// Exports of one whole run.
-function exportsOf(run) {
-  const outline = async () => {
-    const lines = [];
-    const stack = [await run.box(0)];
-    while (stack.length && lines.length < 5000) {
-      const box = stack.pop();
-      lines.push(`${"  ".repeat(box.depth)}- **${box.kind}**${box.def ? ` \`${box.def}\`` : ""}` +
-        (box.n || !box.text ? "" : `: ${box.text.replaceAll("\n", " ")}`));
-      stack.push(...(await run.children(box, 0, 500)).toReversed());
-    }
-    saveFile("run.md", "text/markdown", `${lines.join("\n")}\n`);
-  };
-  const ways = [["Text", async () => saveFile("run.txt", "text/plain", await run.text(0))], ["Markdown", outline]];
-  if (run.trace) ways.push(["Trace", async () => saveFile("run_trace.json", "application/json", await run.trace())]);
-  return ways;
-}
-
-function fillExport(runs) {
-  const name = (run) => (runs.length > 1 ? ` of ${run.summary.name}` : "");
-  clear(byId("export")).append(...runs.flatMap((run) => exportsOf(run).map(([title, save]) =>
-    make("button", { type: "button", onclick: () => save().catch((e) => report(e.message)) }, title + name(run)))));
 }
 
 function onKeys(actions) {
@@ -158,6 +135,12 @@ function documentKeys({ switchView, view, seek, flipStrip }, panes, nextError) {
   };
 }
 
+// A function that is called at most once, however often it is asked for.
+function once(f) {
+  let promise = null;
+  return () => (promise ??= f());
+}
+
 async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
@@ -165,9 +148,15 @@ async function startOne(run, again) {
     if (!byId("code").hidden) code.mark(box);
     if (!run.summary.live) writeAddress(box);
   });
-  const choose = (id) => tree.chooseId(id);
+  const choose = (id) => startBoxes().then(() => tree.chooseId(id));
   byId("details").addEventListener("choose", (e) => choose(e.detail));
   const nextError = errorStepper([run], choose);
+  // The boxes of a run that is over are made when the first of them is asked for.
+  const startBoxes = once(async () => run.summary.live || tree.start());
+  const showBoxes = once(async () => {
+    await startBoxes();
+    if (readAddress().box === null && !(await goToPlace(run, choose)) && run.summary.failed) await nextError();
+  });
   const finder = new Finder(byId("find"), [run], choose);
   const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
   code = new CodePane(byId("code"), run, choose);
@@ -175,11 +164,11 @@ async function startOne(run, again) {
     code: toggles("show-code", byId("code"), () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box))),
     time: toggles("show-time", byId("time"), () => time.load()),
     find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
-    export: toggles("show-export", byId("export"), () => fillExport([run])),
+    export: toggles("show-export", byId("export"), () => fillExport([run], report)),
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
-  const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run, again);
+  const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run, again, showBoxes);
   connect(panes, nextError, doc ? documentKeys(doc, panes, nextError) : {});
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
@@ -187,14 +176,14 @@ async function startOne(run, again) {
     setInterval(() => byId("time").hidden || time.load(), 1000);
     return follow(tree, report, doc?.view);
   }
-  await tree.start();
   const goToBox = async () => {
     const { box } = readAddress();
     if (box !== null && box < run.summary.boxes && box !== tree.chosen?.box.id) await choose(box);
     return box !== null;
   };
   window.addEventListener("hashchange", goToBox);
-  if (!(await goToBox()) && !(await goToPlace(run, choose)) && run.summary.failed) await nextError();
+  await goToBox();
+  if (!isDocument()) await showBoxes();
 }
 
 async function startTwo(runs, again) {
@@ -217,7 +206,7 @@ async function startTwo(runs, again) {
     code: toggles("show-code", byId("code"), () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box))),
     time: toggles("show-time", byId("time"), () => time.load()),
     find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
-    export: toggles("show-export", byId("export"), () => fillExport(runs)),
+    export: toggles("show-export", byId("export"), () => fillExport(runs, report)),
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-difference").hidden = false;
@@ -297,10 +286,13 @@ function setView(runs, view) {
 }
 
 // A run that is over is a document first; its boxes are a key away, and where the address names one.
-async function startDocument(run, again) {
+async function startDocument(run, again, showBoxes) {
   const view = new DocumentView(byId("document"), run);
   view.again = again && run.number === 0;
-  const switchView = () => setView([run], isDocument() ? "boxes" : "document");
+  const switchView = () => {
+    setView([run], isDocument() ? "boxes" : "document");
+    if (!isDocument()) showBoxes().catch((e) => report(e.message));
+  };
   await view.start();
   byId("show-boxes").hidden = false;
   byId("show-boxes").addEventListener("click", switchView);

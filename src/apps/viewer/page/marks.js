@@ -42,6 +42,7 @@ export class Marks extends Rounds {
     for (const id of way.toReversed()) {
       let more = !find(id) && way.at(-1) === id && this.article.querySelector(":scope > .between");
       for (; more && !find(id); more = this.article.querySelector(":scope > .between")) await this.pressed(more);
+      for (const all of find(id) ? [] : this.element.querySelectorAll(".show-all")) all.click();
       const e = find(id);
       if (!e) break;
       found = e;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { make, plural } from "./dom.js";
 import { took } from "./margin.js";
+import { valueOf } from "./long_text.js";
 
 const LONG = 600; // characters of a message that are shown at first
 const ROLES = { system: "System", user: "User", assistant: "Model", tool: "Tool", observation: "Observation" };
@@ -102,9 +103,10 @@ export function callPanel(call, view, origin = null) {
   return panel(`Call ${call.call}, as it was sent`, [call.model, took(call.took), waited, first, tokens, cost, tries], [body, source], acts);
 }
 
-export function piecePanel(item, view, origin = null) {
+// text: all of it.
+export function piecePanel(item, view, origin, text) {
   const title = { expression: "Expression", code: "Code", call: "Call", person: "Read from a person", file: "Read from a file", tool: "Tool" }[item.kind] ?? "Text";
-  const acts = make("div", { class: "acts" }, copies("Exact text", () => item.text ?? ""), inBoxes(item.box));
-  const made = make("div", { class: "made-by" }, make("pre", { class: "made" }, item.text ?? ""), valuesOf(origin), originOf(origin, view));
+  const acts = make("div", { class: "acts" }, copies("Exact text", () => text), inBoxes(item.box));
+  const made = make("div", { class: "made-by" }, valueOf(text, item.json), valuesOf(origin), originOf(origin, view));
   return panel(title, [item.name, took(item.took)], [made, view.lines.of([item])], acts);
 }

@@ -39,10 +39,23 @@ static bool is_json(const pdl_reading *r, const pdl_item *x) {
     return has_value && (pdl_is_dict(v) || pdl_is_list(v));
 }
 
+/* Appends how many words there are in a text that is cut. */
+static void put_words(pdl_str text, pdl_buf *out) {
+    int64_t n = 0;
+    bool in_word = false;
+    for (size_t i = 0; i < text.n; i++) {
+        bool is_space = text.p[i] == ' ' || (text.p[i] >= '\t' && text.p[i] <= '\r');
+        n += !is_space && !in_word;
+        in_word = !is_space;
+    }
+    pdl_json_put_int(out, "words", n);
+}
+
 static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
     pdl_item_text(r, i, &text);
     if (text.len) put_cut("text", pdl_buf_str(&text), out);
+    if (text.len > PDL_ITEM_TEXT_BYTES) put_words(pdl_buf_str(&text), out);
     if (text.len && is_json(r, &r->items.p[i])) pdl_json_put_bool(out, "json", true);
     pdl_buf_fini(&text);
 }
@@ -142,6 +155,15 @@ static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf_putc(out, ']');
 }
 
+/* Returns true for an answer that has its lines for itself, so that it can be laid out. */
+static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
+    pdl_str text = pdl_buf_str(&r->text);
+    if (x->shape != PDL_SHAPE_piece || x->maker != PDL_MADE_BY_model || x->to <= x->from)
+        return false;
+    bool begins = !x->from || text.p[x->from - 1] == '\n' || text.p[x->from] == '\n';
+    return begins && (x->to == text.n || text.p[x->to] == '\n' || text.p[x->to - 1] == '\n');
+}
+
 static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
     const pdl_box *b = box_of(r, x);
@@ -171,6 +193,7 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     if (x->shape == PDL_SHAPE_failure) pdl_put_failure(r, s, x->box, out);
     if (x->shape == PDL_SHAPE_loop) put_heights(r, i, out);
     pdl_put_origins(r, i, out);
+    if (fills_lines(r, x)) pdl_json_put_bool(out, "alone", true);
     if (b->state == PDL_BOX_RUNNING) put_running(out);
     if (x->number) pdl_json_put_int(out, "number", x->number);
     if (x->end > i + 1) pdl_json_put_int(out, "inside", x->end - i - 1);

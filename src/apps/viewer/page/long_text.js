@@ -1,0 +1,75 @@
+// long_text.js -- long texts of a document begin with some lines, and a model's Markdown is laid out where it fills its lines.
+// SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
+import { content, jsonTree, markdown } from "./text.js";
+
+const LINES = 24; // of a long text that are shown at first
+const SPARED = 6; // a text that is longer by fewer lines is shown whole
+const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
+
+function lineEnds(text, from = 0) {
+  let n = 0;
+  for (let i = text.indexOf("\n", from); i >= 0; i = text.indexOf("\n", i + 1)) n++;
+  return n;
+}
+
+// Where the first lines of an element end: the text node, and the place in it; null in a shorter one.
+function endOfLines(element, lines) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (let i = node.data.indexOf("\n"); i >= 0; i = node.data.indexOf("\n", i + 1)) if (--lines === 0) return [node, i];
+  return null;
+}
+
+// Returns a paper, or one with its first lines in its place, whose button shows the whole paper. words: of the whole text.
+export function shortened(paper, words) {
+  if (lineEnds(paper.textContent) < LINES + SPARED) return paper;
+  const short = paper.cloneNode(true);
+  const range = document.createRange();
+  range.setStart(...endOfLines(short, LINES));
+  range.setEndAfter(short.lastChild);
+  range.deleteContents();
+  const all = make("button", { type: "button", class: "show-all" }, `Show all ${words.toLocaleString("en")} words`);
+  all.addEventListener("click", (e) => {
+    e.stopPropagation();
+    short.replaceWith(paper);
+  });
+  short.append(make("div", { class: "rest-of-text" }, all));
+  return short;
+}
+
+export function wordsOf(items) {
+  return items.reduce((n, x) => n + (x.words ?? (x.text ?? "").split(/\s+/).filter(Boolean).length), 0);
+}
+
+// The nodes of a piece: made is what piece() makes of the item. Markdown of a model that has its lines for itself is laid out; a switch
+// gives the exact text.
+export function laidOut(item, made) {
+  const isMarkdown = item.alone && !item.parts && !item.cut && item.state !== "running" && item.text.includes("\n") && MARKS.test(item.text);
+  if (!isMarkdown) return made;
+  const exact = made.find((x) => x.matches?.(".piece"));
+  const laid = make("div", {}, markdown(item.text.trim()));
+  for (const { name, value } of exact.attributes) laid.setAttribute(name, value);
+  for (const heading of laid.querySelectorAll("h3, h4, h5, h6")) heading.setAttribute("role", "presentation"); // it is no part of the page's outline
+  laid.classList.add("laid-out");
+  const box = make("div", { class: "answer" });
+  const flip = make("button", { type: "button", class: "flip", onclick: (e) => {
+    const isLaid = box.contains(laid);
+    (isLaid ? laid : exact).replaceWith(isLaid ? exact : laid);
+    e.currentTarget.textContent = isLaid ? "Laid out" : "As written";
+  } }, "As written");
+  box.append(laid, flip);
+  return [box];
+}
+
+// The whole value of an item: a tree, a message with images, or its text.
+export function valueOf(text, isJson) {
+  if (!isJson) return make("pre", { class: "made" }, text);
+  try {
+    const value = JSON.parse(text);
+    const hasParts = Array.isArray(value) && value.some((x) => x?.image_url || x?.type === "text");
+    return make("div", { class: "made" }, hasParts ? content(value) : jsonTree(value));
+  } catch {
+    return make("pre", { class: "made" }, text);
+  }
+}
