@@ -5,6 +5,7 @@
  */
 #include "batch/ahead.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -25,6 +26,13 @@ static void find_texts(pdl_vref columns, long_texts *out) {
     }
 }
 
+bool pdl_batch_ahead_ok(const ahead *a) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < a->rows.n; i++)
+        for (size_t k = 0; k < a->rows.p[i].texts.n; k++) bytes += a->rows.p[i].texts.p[k].n;
+    return bytes == a->bytes && (a->any || (!bytes && !a->last.n));
+}
+
 void pdl_batch_ahead_put(ahead *a, pdl_row *row) {
     ahead_row *r = pdl_vec_push(&a->rows);
     *r = (ahead_row){.row = *row};
@@ -32,6 +40,7 @@ void pdl_batch_ahead_put(ahead *a, pdl_row *row) {
     find_texts(r->row.columns, &r->texts);
     for (size_t i = 0; i < r->texts.n; i++) a->bytes += r->texts.p[i].n;
     a->any = a->any || r->texts.n;
+    assert(pdl_batch_ahead_ok(a));
 }
 
 bool pdl_batch_ahead_has_room(const ahead *a) {
@@ -69,6 +78,7 @@ bool pdl_batch_ahead_take(ahead *a, pdl_row *out) {
     pdl_vec_fini(&a->last);
     a->last = r.texts;
     *out = r.row;
+    assert(pdl_batch_ahead_ok(a));
     return true;
 }
 

@@ -50,6 +50,8 @@ void pdl_batch_ahead_put(ahead *a, pdl_row *row);
 bool pdl_batch_ahead_has_room(const ahead *a);
 /* Stores the row to begin next; returns false when there is none. The caller owns it. */
 bool pdl_batch_ahead_take(ahead *a, pdl_row *out);
+/* Invariants: `bytes` is the size of all long texts, without which no row was seen to have one. */
+bool pdl_batch_ahead_ok(const ahead *a);
 void pdl_batch_ahead_fini(ahead *a);
 
 #endif

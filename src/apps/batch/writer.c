@@ -4,6 +4,7 @@
  */
 #include "batch/writer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,6 +12,12 @@
 #include "value/json_read.h"
 
 #include "base/banned.h"
+
+bool pdl_batch_writer_ok(const writer *w) {
+    if (!w->n_near) return !w->near_bytes;
+    return !w->unordered && w->near && w->n_near <= BATCH_NEAR && w->n_near <= w->waiting &&
+           w->near_bytes <= BATCH_NEAR_BYTES;
+}
 
 static const char written_key[] = "written";
 enum { FLUSH_NS = BATCH_FLUSH_MS * 1000000, MARK_NS = 2000000000 };
@@ -152,6 +159,7 @@ bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, p
     pdl_ledger_row row = *r;
     row.number = (int64_t)number;
     row.output = pdl_buf_str(json);
+    assert(pdl_batch_writer_ok(w));
     if (!pdl_ledger_put(w->ledger, &row, err)) return false;
     size_t n = json->len;
     *pdl_vec_push(&w->turn) = (done_row){number, pdl_buf_take(json), n, r->failed};
@@ -205,6 +213,7 @@ bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
         w->lost_failed += w->turn.p[i].failed;
     }
     clear_turn(w);
+    assert(pdl_batch_writer_ok(w) && w->lost_failed <= w->lost);
     w->held = true;
     return ok && pdl_batch_writer_flush(w, err);
 }

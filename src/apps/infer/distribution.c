@@ -7,6 +7,7 @@
  */
 #include "infer/distribution.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "lang/load.h"
@@ -125,6 +126,12 @@ static bool put_key(const distribution *d, const particle *q, pdl_buf *out, pdl_
     return ok;
 }
 
+bool pdl_distribution_ok(const distribution *d) {
+    size_t n = d->which.n;
+    return d->index.n == d->values.n && d->keys.n == d->values.n && d->logits.n == n &&
+           d->values.n <= n && (!n || d->which.p[n - 1] < d->values.n);
+}
+
 bool pdl_distribution_open(distribution *d, population *p, pdl_err *err) {
     *d = (distribution){.p = p};
     return !p->o->by.n || compile_by(d, err);
@@ -161,6 +168,7 @@ bool pdl_distribution_add(distribution *d, const particle *q, double logit, size
     *which = found - 1;
     *pdl_vec_push(&d->which) = (uint32_t)(found - 1);
     *pdl_vec_push(&d->logits) = logit;
+    assert(pdl_distribution_ok(d));
     return true;
 }
 

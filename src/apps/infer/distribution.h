@@ -27,6 +27,9 @@ typedef struct distribution {
 /* Errors: of the expression of --by. */
 PDL_MUST bool pdl_distribution_open(distribution *d, population *p, pdl_err *err);
 void pdl_distribution_fini(distribution *d);
+/* Invariants: each distinct value has one text, by which it is found; each result has a weight and
+ * is one of the values, and there is no value without a result. */
+bool pdl_distribution_ok(const distribution *d);
 /* Adds the result of a particle. Returns its value in *which. Error: a result that cannot be
  * compared; what --by raises. */
 PDL_MUST bool pdl_distribution_add(distribution *d, const particle *q, double logit, size_t *which,

@@ -58,6 +58,25 @@ static void put_draw(const particle *q, pdl_buf *out) {
     if (q->try) pdl_buf_putf(out, ":%u", q->try);
 }
 
+bool pdl_particle_ok(const particle *q) {
+    bool has_run = q->state == PARTICLE_RUNS || q->state == PARTICLE_HELD;
+    return has_run == (q->run != NULL) && (q->state == PARTICLE_FAILED) == (q->err != NULL) &&
+           (q->state == PARTICLE_DONE) == !pdl_is_absent(q->result);
+}
+
+/* Invariants: every slot is free, or the slot of one particle with a run; a program without chance
+ * has a shared run, and no particle of it runs. */
+static inline bool population_ok(const population *p) {
+    uint32_t used = 0, runs = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!pdl_particle_ok(&p->all[i])) return false;
+        used += p->all[i].run != NULL;
+        runs += p->all[i].state == PARTICLE_RUNS;
+    }
+    return p->n_free + used == p->n_slots && runs == p->open &&
+           (!p->is_shared_ended || (p->shared && !used));
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 static void on_ready(void *user) {
@@ -346,12 +365,14 @@ static bool report_failure(const work *w, pdl_err *err) {
 bool pdl_population_run(population *p, uint32_t from, uint32_t to, bool (*decided)(void *user),
                     void *user, pdl_err *err) {
     work w = {p, from, to, p->n, decided, user, false};
+    assert(population_ok(p));
     release_held(&w, from);
     while (!w.is_decided && (p->open || has_next(&w))) {
         if (is_cancelled(p, err) || !begin_more(&w, err) || !step_all(&w, err)) return false;
         if (!w.is_decided && p->open && !wait_for_replies(&w, err)) return false;
     }
     if (w.is_decided) end_all(p);
+    assert(population_ok(p));
     return w.failed == p->n || report_failure(&w, err);
 }
 
@@ -393,6 +414,7 @@ bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t gen
             p->slots[p->n_free++] = t->slot;
     }
     spawn_fini(&s);
+    assert(!t->run || pdl_particle_ok(t));
     return t->run || cannot_copy(f, why, loc, err);
 }
 

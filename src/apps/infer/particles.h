@@ -66,6 +66,9 @@ struct population {
 /* Loads the program and runs what all particles share. Errors: as pdl_infer_run. */
 PDL_MUST bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err);
 void pdl_population_fini(population *p);
+/* Invariants: a particle has a run exactly while it runs or is held, a result when it is done and
+ * an error when it has failed. */
+bool pdl_particle_ok(const particle *q);
 
 /* Runs particles from `from` to `to` until each is held, has ended or has failed. Those that are
  * new begin, those that are held continue. decided: called after each that ended, in any order;

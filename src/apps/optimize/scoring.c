@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <math.h>
 
 #include "base/num.h"
@@ -431,6 +432,7 @@ static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_
 
 bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err) {
     PDL_VEC(opt_pair) open = {0};
+    assert(pdl_search_ok(z));
     for (size_t i = 0; i < n; i++)
         if (!pdl_search_knows(z, pairs[i].candidate, pairs[i].row))
             *pdl_vec_push(&open) = pairs[i];
@@ -443,5 +445,6 @@ bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n, pdl_err
         i += now;
     }
     pdl_vec_fini(&open);
+    assert(pdl_search_ok(z));
     return ok;
 }

@@ -96,6 +96,11 @@ typedef struct opt_search {
     int64_t table_size, table_ns; /* size and time of the file; negative: it is no file */
 } opt_search;
 
+/* standings.c. Invariants: each row is in one part at most; candidate 0 is the program as it was; a
+ * candidate has scores exactly when it was evaluated, and all evaluations are those of candidates;
+ * demonstrations and the best mean belong to candidates. */
+bool pdl_search_ok(const opt_search *z);
+
 /* reference_form.c. What is different in a search that the reference describes: three files of
  * rows, and candidates with demonstrations. Errors: usage. */
 PDL_MUST bool pdl_search_read_sets(opt_search *z, pdl_err *err);

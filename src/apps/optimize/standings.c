@@ -10,6 +10,24 @@
 
 #include "base/banned.h"
 
+static bool candidate_ok(const opt_candidate *c) {
+    return c->failed <= c->evaluated && (c->scores != NULL) == (c->evaluated > 0);
+}
+
+bool pdl_search_ok(const opt_search *z) {
+    size_t in_parts = 0, n = z->candidates.n;
+    uint64_t evaluated = 0;
+    for (size_t i = 0; i < OPT_ALL_PARTS; i++) in_parts += z->part[i].n;
+    for (size_t i = 0; i < n; i++) {
+        if (!candidate_ok(&z->candidates.p[i])) return false;
+        evaluated += z->candidates.p[i].evaluated;
+    }
+    for (size_t i = 0; i < z->demos.n; i++)
+        if (z->demos.p[i].candidate >= n) return false;
+    return in_parts <= z->rows.n && n && !z->candidates.p[0].text && z->best < n &&
+           evaluated == z->evaluations;
+}
+
 bool pdl_search_mean(const opt_search *z, size_t candidate, opt_part part, size_t n, double *out) {
     double sum = 0;
     *out = 0;

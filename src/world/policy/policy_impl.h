@@ -209,6 +209,7 @@ struct pdl_policy_memory {
     uint32_t n_users;
     bool continues; /* its processes have no separate numbers */
 };
+bool pdl_policy_memory_ok(const pdl_policy_memory *m);
 /* Returns the index of the process that performs e, a new one for a new session, and numbers e. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
 /* Adds label to those of a tool server. Returns all its labels. */

@@ -11,6 +11,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
+
 #include "base/vec.h"
 #include "policy/policy_impl.h"
 
@@ -22,6 +24,16 @@ struct pdl_policy_memories {
 };
 
 enum { MOST_KEPT = 16 }; /* each may have a Python process */
+
+/* Invariants: the labels that a process holds are among those of all values that any process got;
+ * no process has a number that was not given yet. */
+bool pdl_policy_memory_ok(const pdl_policy_memory *m) {
+    for (size_t i = 0; i < m->processes.n; i++) {
+        const process_memory *p = &m->processes.p[i];
+        if ((p->holds & ~m->in_objects) || p->number > m->all->n_processes) return false;
+    }
+    return true;
+}
 
 pdl_policy_memories *pdl_policy_memories_new(void) { return PDL_NEW(pdl_policy_memories); }
 
@@ -107,11 +119,14 @@ pdl_policy_memory *pdl_policy_memory_join(pdl_policy_memories *all, const pdl_po
         m->policies = key;
     }
     m->n_users++;
+    assert(pdl_policy_memory_ok(m));
     return m;
 }
 
 void pdl_policy_memory_leave(pdl_policy_memory *m) {
-    if (m) m->n_users--;
+    if (!m) return;
+    assert(m->n_users && pdl_policy_memory_ok(m));
+    m->n_users--;
 }
 
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
@@ -132,6 +147,7 @@ size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
     }
     e->process = p->number;
     e->session = p->session;
+    assert(pdl_policy_memory_ok(m));
     return i;
 }
 
@@ -141,6 +157,7 @@ void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t se
     if (m->n_users > 1) label &= WITHOUT_SOURCES;
     if (p->session == session) p->holds |= label;
     m->in_objects |= label;
+    assert(pdl_policy_memory_ok(m));
 }
 
 pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label) {
