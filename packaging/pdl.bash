@@ -42,10 +42,13 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --fail-under --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --infer --particles --by --sure --on-error --ess --resample --align --max-score --tries --fail-under --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --until) values='decided' ;;
+        --infer) values='maj is smc rejection' ;;
+        --on-error) values='fail drop zero' ;;
+        --resample) values='systematic multinomial' ;;
         --format) values='jsonl csv tsv' ;;
         --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;

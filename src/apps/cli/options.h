@@ -133,6 +133,7 @@ typedef enum {
     OPT_difference,
     OPT_seed,
     OPT_fail_under,
+    OPT_infer,
     OPT_algo,
     OPT_particles,
     OPT_workers,

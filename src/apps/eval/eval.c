@@ -34,7 +34,7 @@ static const pdl_batch_map judged[] = {
 
 /* --- tables that are only needed here --------------------------------------------------------- */
 
-static char *path_of(const evaluation *e, const char *name) {
+char *pdl_eval_path_of(const evaluation *e, const char *name) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s/%s", e->folder, name);
     return pdl_buf_take(&b);
@@ -55,10 +55,11 @@ static bool make_folder(evaluation *e, pdl_err *err) {
 
 static void remove_folder(const evaluation *e) {
     static const char *const names[] = {"in.jsonl",  "said.jsonl",  "said.jsonl.journal",
-                                        "ask.jsonl", "score.jsonl", "score.jsonl.journal"};
+                                        "ask.jsonl", "score.jsonl", "score.jsonl.journal",
+                                        "values.jsonl"};
     if (!e->folder) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = path_of(e, names[i]);
+        char *path = pdl_eval_path_of(e, names[i]);
         (void)unlink(path);
         pdl_free(path);
     }
@@ -71,7 +72,7 @@ static bool put_json(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-static bool put_line(FILE *f, pdl_vref v, pdl_err *err) {
+bool pdl_eval_put_line(FILE *f, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = put_json(v, &b, err);
     if (ok && fwrite(b.p, 1, b.len, f) != b.len)
@@ -89,13 +90,13 @@ static bool each_line(const char *path,
            pdl_rows_each(&t, false, 0, fn, user, err);
 }
 
-static FILE *create(const char *path, pdl_err *err) {
+FILE *pdl_eval_create(const char *path, pdl_err *err) {
     FILE *f = fopen(path, "we");
     if (!f) pdl_file_errno(err, errno, path);
     return f;
 }
 
-static bool finish(FILE *f, bool ok, const char *path, pdl_err *err) {
+bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err) {
     bool closed = fclose(f) == 0;
     return ok && (closed || pdl_file_errno(err, errno, path));
 }
@@ -165,12 +166,12 @@ static bool read_data(evaluation *e, pdl_err *err) {
 }
 
 /* Stores the row at a position of the order. */
-static bool data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err) {
+bool pdl_eval_data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err) {
     return pdl_json_read(pdl_str_of(e->rows.p[e->order.p[at]]), 0, out, NULL, err);
 }
 
 /* Returns the row without the right answer, which the program must not see. */
-static pdl_val without_answer(const evaluation *e, pdl_val row) {
+pdl_val pdl_eval_without_answer(const evaluation *e, pdl_val row) {
     if (!e->o->expect.n) return row;
     pdl_val key = pdl_text(e->o->expect);
     row = pdl_dict_del(row, key);
@@ -179,17 +180,17 @@ static pdl_val without_answer(const evaluation *e, pdl_val row) {
 }
 
 static bool write_questions(const evaluation *e, const char *path, pdl_err *err) {
-    FILE *f = create(path, err);
+    FILE *f = pdl_eval_create(path, err);
     bool ok = f != NULL;
     for (size_t i = e->from; ok && i < e->from + e->n; i++) {
         pdl_val row;
-        ok = data_row(e, i, &row, err);
+        ok = pdl_eval_data_row(e, i, &row, err);
         if (!ok) break;
-        row = without_answer(e, row);
-        for (uint64_t j = 0; ok && j < e->o->samples; j++) ok = put_line(f, row, err);
+        row = pdl_eval_without_answer(e, row);
+        for (uint64_t j = 0; ok && j < e->o->samples; j++) ok = pdl_eval_put_line(f, row, err);
         pdl_drop(row);
     }
-    return f && finish(f, ok, path, err);
+    return f && pdl_eval_finish(f, ok, path, err);
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
@@ -222,8 +223,9 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
     uint64_t samples = d->e->o->samples;
     uint64_t i = d->g->asked ? d->answers.p[number - 1] : d->e->from * samples + number - 1;
+    uint64_t sample = d->e->value_of ? d->e->value_of[i] : i % samples;
     pdl_buf_putf(out, "%s:%zu:%llu", d->g->role, d->e->order.p[i / samples],
-                 (unsigned long long)(i % samples));
+                 (unsigned long long)sample);
 }
 
 /* Runs a program; t NULL: only checks it. */
@@ -321,13 +323,13 @@ static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_er
     *pdl_vec_push(&j->s->feedback) = NULL;
     j->s->failed += wrong;
     if (wrong) return true;
-    if (!data_row(j->e, i / j->e->o->samples, &row, err)) return false;
+    if (!pdl_eval_data_row(j->e, i / j->e->o->samples, &row, err)) return false;
     pdl_vref right = j->e->o->expect.n ? pdl_dict_gets(row, j->e->o->expect) : pdl_absent();
     pdl_val ask = pdl_dict_putz(pdl_dict_new(3), "right",
                                 pdl_is_absent(right) ? pdl_null() : pdl_keep(right));
     ask = pdl_dict_putz(ask, "said", pdl_keep(pdl_dict_getz(said, "result")));
-    ask = pdl_dict_putz(ask, "row", without_answer(j->e, row));
-    bool ok = put_line(j->f, ask, err);
+    ask = pdl_dict_putz(ask, "row", pdl_eval_without_answer(j->e, row));
+    bool ok = pdl_eval_put_line(j->f, ask, err);
     pdl_drop(ask);
     return ok;
 }
@@ -433,13 +435,13 @@ static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask
     return ok;
 }
 
-static bool score_answers(const evaluation *e, eval_scores *s, const char *said, pdl_err *err) {
-    char *ask = path_of(e, "ask.jsonl"), *score = path_of(e, "score.jsonl");
+bool pdl_eval_score_answers(const evaluation *e, eval_scores *s, const char *said, pdl_err *err) {
+    char *ask = pdl_eval_path_of(e, "ask.jsonl"), *score = pdl_eval_path_of(e, "score.jsonl");
     size_t first = e->from * e->o->samples, earlier = s->faults.n;
     uint64_t failed_before = s->failed;
-    judging j = {.e = e, .s = s, .f = create(ask, err), .n = first};
+    judging j = {.e = e, .s = s, .f = pdl_eval_create(ask, err), .n = first};
     bool ok = j.f && each_line(said, ask_judge, &j, err);
-    if (j.f) ok = finish(j.f, ok, ask, err);
+    if (j.f) ok = pdl_eval_finish(j.f, ok, ask, err);
     uint64_t asked = s->of.n - first - (s->failed - failed_before);
     if (ok && asked) {
         pdl_batch_totals t;
@@ -489,7 +491,7 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     const char *feedback = t->s->feedback.p[i];
     pdl_buf name = PDL_BUF, problem = PDL_BUF;
     pdl_val row, why, place;
-    if (!data_row(e, i / e->o->samples, &row, err)) return false;
+    if (!pdl_eval_data_row(e, i / e->o->samples, &row, err)) return false;
     reason(t, i, said, &why, &place);
     pdl_buf_putf(&name, "row %zu", (size_t)e->order.p[i / e->o->samples] + 1);
     if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", (size_t)(i % e->o->samples) + 1);
@@ -549,7 +551,7 @@ static bool check_file(const char *name, pdl_err *err) {
 
 /* Checks everything that would be refused later, before the first question is paid for. */
 static bool check_all(const evaluation *e, pdl_err *err) {
-    char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl"),
+    char *in = pdl_eval_path_of(e, "in.jsonl"), *said = pdl_eval_path_of(e, "said.jsonl"),
          *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
     stage first = asking(e, e->o->program, in, said), second = asking(e, e->o->against, in, said);
     bool ok = check_form(e->o->output, err) && check_file(output, err) && check_file(junit, err) &&
@@ -572,7 +574,7 @@ static void add_totals(pdl_batch_totals *sum, const pdl_batch_totals *t) {
 
 /* Asks one program the rows of the wave, scores its answers and reports them. */
 static bool evaluate(evaluation *e, pdl_str program, eval_scores *s, pdl_err *err) {
-    char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl");
+    char *in = pdl_eval_path_of(e, "in.jsonl"), *said = pdl_eval_path_of(e, "said.jsonl");
     stage g = asking(e, program, in, said);
     reporting t = {.e = e,
                    .s = s,
@@ -581,10 +583,15 @@ static bool evaluate(evaluation *e, pdl_str program, eval_scores *s, pdl_err *er
                    .fault = s->faults.n};
     pdl_batch_totals used = {0};
     remove_folder(e);
-    bool ok = pdl_file_mkdir(e->folder, err) && write_questions(e, in, err) &&
-              run_file(e, &g, &used, err);
-    add_totals(&s->totals, &used);
-    ok = ok && score_answers(e, s, said, err) && each_line(said, report_row, &t, err);
+    bool ok = pdl_file_mkdir(e->folder, err);
+    if (e->o->infer) {
+        ok = ok && pdl_eval_infer(e, program, g.role, s, said, err);
+    } else {
+        ok = ok && write_questions(e, in, err) && run_file(e, &g, &used, err);
+        add_totals(&s->totals, &used);
+        ok = ok && pdl_eval_score_answers(e, s, said, err);
+    }
+    ok = ok && each_line(said, report_row, &t, err);
     pdl_free(in);
     pdl_free(said);
     return ok;
@@ -652,7 +659,7 @@ static void shuffle(evaluation *e) {
     e->n = e->rows.n;
 }
 
-static void fini_scores(eval_scores *s) {
+void pdl_eval_scores_fini(eval_scores *s) {
     for (size_t i = 0; i < s->faults.n; i++) {
         pdl_free(s->faults.p[i].error);
         pdl_free(s->faults.p[i].place);
@@ -662,6 +669,8 @@ static void fini_scores(eval_scores *s) {
     pdl_vec_fini(&s->feedback);
     pdl_vec_fini(&s->of);
     pdl_free(s->first);
+    pdl_vec_fini(&s->sure);
+    pdl_vec_fini(&s->leads);
 }
 
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
@@ -681,6 +690,6 @@ bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     for (size_t i = 0; i < e.rows.n; i++) pdl_free(e.rows.p[i]);
     pdl_vec_fini(&e.rows);
     pdl_vec_fini(&e.order);
-    for (size_t i = 0; i < sizeof e.of / sizeof *e.of; i++) fini_scores(&e.of[i]);
+    for (size_t i = 0; i < sizeof e.of / sizeof *e.of; i++) pdl_eval_scores_fini(&e.of[i]);
     return ok;
 }

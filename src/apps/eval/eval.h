@@ -11,6 +11,7 @@
 #define PDL_EVAL_EVAL_H
 
 #include "batch/batch.h"
+#include "infer/infer.h"
 
 /* The options of an evaluation. Borrowed for the call. */
 typedef struct pdl_eval_options {
@@ -20,6 +21,9 @@ typedef struct pdl_eval_options {
     pdl_str judge;  /* file of a program; empty: the metric */
     pdl_str metric; /* exact, numeric or contains */
     uint64_t samples, pass; /* 1 and 1 when they are not given */
+    /* Each row is an inference with these options, whose answer is its most probable value; NULL:
+     * it is a run. Needs samples 1. The evaluation sets its program, variables and session. */
+    const pdl_infer_options *infer;
     /* needs `against`: rows are asked in random order, until one program is better */
     bool until_decided;
     /* below 1; a smaller difference counts as equal; 0: every difference counts */
@@ -38,6 +42,7 @@ typedef struct pdl_eval_options {
     pdl_session_options session;
     const double *budget; /* all programs and the judge share it; NULL: none */
     /* They are called as those of pdl_batch_options are, in each run over the table. */
+    void (*note)(void *user, const char *text); /* warnings of inferences; may be NULL */
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;
     void *user;

@@ -46,7 +46,7 @@ static pdl_val program_result(const evaluation *e, pdl_str program, const eval_s
     }
     pass /= (double)e->done;
     pdl_eval_wilson(pass, (double)e->done, &low, &high);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(14), "program", pdl_text(program));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(15), "program", pdl_text(program));
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->done));
     d = pdl_dict_putz(d, "samples", pdl_int((int64_t)e->o->samples));
     d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
@@ -59,7 +59,9 @@ static pdl_val program_result(const evaluation *e, pdl_str program, const eval_s
     d = pdl_dict_putz(d, "interval", interval(low, high));
     d = pdl_dict_putz(d, "calls", pdl_int(s->totals.calls));
     d = pdl_dict_putz(d, "tokens", pdl_int(s->totals.prompt_tokens + s->totals.completion_tokens));
-    return pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
+    d = pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
+    return pdl_dict_putz(d, "inference",
+                         e->o->infer ? pdl_eval_inference_result(e, s) : pdl_null());
 }
 
 static pdl_val comparison(const evaluation *e) {
@@ -171,6 +173,8 @@ void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
                  "right", "of", "failed", number(pdl_list_at(list, 0), "pass_k"));
     for (size_t i = 0; i < pdl_list_len(list); i++) put_program(pdl_list_at(list, i), out);
     for (size_t i = 0; i < pdl_list_len(list); i++) put_flaky(pdl_list_at(list, i), out);
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        pdl_eval_put_inference(pdl_list_at(list, i), out);
     if (pdl_is_dict(v)) put_verdict(list, v, out);
     if (!pdl_is_dict(m) || pdl_is_dict(v)) return;
     bool differ = number(m, "p") * 100 < USUAL_PERCENT;

@@ -9,6 +9,8 @@
 #ifndef PDL_EVAL_EVALUATION_H
 #define PDL_EVAL_EVALUATION_H
 
+#include <stdio.h>
+
 #include "base/vec.h"
 #include "effect/budget.h"
 #include "eval/eval.h"
@@ -21,6 +23,13 @@ typedef struct eval_fault {
     char *error, *place;
 } eval_fault;
 
+/* With inferences: from the run `from` on, counted from 1, the value with this score leads. */
+typedef struct eval_lead {
+    size_t answer;
+    uint64_t from;
+    double score;
+} eval_lead;
+
 /* The answers of one program: a score for each row and sample, negative for a failed answer. */
 typedef struct eval_scores {
     PDL_VEC(double) of;
@@ -29,6 +38,11 @@ typedef struct eval_scores {
     PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
     char *first;     /* place and reason of the first failed answer; owned; NULL when none failed */
     pdl_batch_totals totals; /* only the use is filled */
+    /* With inferences: the probability of each answer, which is negative when it failed; the values
+     * that lead, in the order of answers and runs; and the number of runs. */
+    PDL_VEC(double) sure;
+    PDL_VEC(eval_lead) leads;
+    uint64_t runs;
 } eval_scores;
 
 typedef struct evaluation {
@@ -39,6 +53,8 @@ typedef struct evaluation {
     size_t from, n;         /* the wave that is asked now: n rows of the order, beginning here */
     size_t done;            /* number of rows of the order that have all their scores */
     size_t decided;         /* number of rows of the order that the verdict needed */
+    /* values of inferences are scored: which of the values of its row each answer is; else NULL */
+    const size_t *value_of;
     bool spent;             /* the budget ended it before the verdict */
     pdl_eval_verdict verdict;
     eval_scores of[2];
@@ -53,6 +69,28 @@ static inline bool pdl_eval_is_right(double score) { return score * 100 >= PDL_E
 static inline pdl_val pdl_eval_text_or_null(const char *s) {
     return s ? pdl_text(pdl_str_of(s)) : pdl_null();
 }
+/* Returns the path of a table of the evaluation, which the caller frees. */
+char *pdl_eval_path_of(const evaluation *e, const char *name);
+/* Create, fill and finish such a table. finish returns ok, or false when it cannot be written. */
+FILE *pdl_eval_create(const char *path, pdl_err *err);
+PDL_MUST bool pdl_eval_put_line(FILE *f, pdl_vref v, pdl_err *err);
+PDL_MUST bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err);
+/* Stores the row at a position of the order, owned. */
+PDL_MUST bool pdl_eval_data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err);
+/* Returns the row without the right answer, which the program must not see. Takes row. */
+pdl_val pdl_eval_without_answer(const evaluation *e, pdl_val row);
+/* Scores the answers of the wave, which are the rows of the table `said`. */
+PDL_MUST bool pdl_eval_score_answers(const evaluation *e, eval_scores *s, const char *said,
+                                     pdl_err *err);
+void pdl_eval_scores_fini(eval_scores *s);
+/* Makes an inference of each row of the wave, scores what it finds, and writes the answers to the
+ * table `said`. role: first part of the names of draws. */
+PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role,
+                             eval_scores *s, const char *said, pdl_err *err);
+/* Returns what the inferences of a program say of its certainty, an owned dict. */
+pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
+/* Appends it as lines for people. */
+void pdl_eval_put_inference(pdl_vref program, pdl_buf *out);
 /* Returns the difference of the mean scores that the two programs got for a row of the order. */
 double pdl_eval_difference(const evaluation *e, size_t at);
 /* Returns the result, an owned dict. */

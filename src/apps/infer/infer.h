@@ -45,6 +45,8 @@ typedef struct pdl_infer_options {
      * inference. */
     pdl_session_options session;
     const double *budget; /* all particles share it; NULL: there is none */
+    struct pdl_budget *around; /* a budget to which their use is charged, too; NULL: none */
+    pdl_str draw;              /* begins the names of their draws in the cache; may be empty */
     void (*note)(void *user, const char *text); /* warnings, one line each; may be NULL */
     /* Called once the session exists, and before it is freed, for signals; may be NULL. */
     void (*opened)(void *user, pdl_session *s);
@@ -56,10 +58,20 @@ typedef struct pdl_infer_options {
 bool pdl_infer_algorithm_find(pdl_str name, pdl_infer_algorithm *out, bool *is_parallel);
 const char *pdl_infer_algorithm_name(pdl_infer_algorithm a);
 
+/* It says what an inference used, and where it failed. */
+typedef struct pdl_infer_use {
+    int64_t calls, prompt_tokens, completion_tokens;
+    double cost;
+    uint64_t runs; /* begun runs of the program, copies not counted */
+    char *place;   /* FILE:LINE of the error, owned; NULL: there is none */
+} pdl_infer_use;
+
 /* Runs the inference. *out is the distribution (owned), a dict: docs/manual/infer.md. After an
  * error it is there when a part of the distribution is known (weights that are all zero), else
- * absent. Errors: those of the program; usage; limit. */
-PDL_MUST bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_err *err);
+ * absent. use: gets what was used, after an error, too; may be NULL. Errors: those of the program;
+ * usage; limit. */
+PDL_MUST bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
+                            pdl_err *err);
 /* Appends a line with a bar for each value. */
 void pdl_infer_put_bars(pdl_vref distribution, pdl_buf *out);
 

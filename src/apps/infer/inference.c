@@ -193,8 +193,9 @@ bool pdl_infer_is(inference *f, pdl_err *err) {
 /* --- the door --------------------------------------------------------------------------------- */
 
 /* Gives the error a form that outlives the session, without its secrets. */
-static void detach(const population *p, pdl_err *err) {
+static void detach(population *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
+    if (!p->place) p->place = pdl_population_place(err);
     pdl_err_detach(err);
     if (p->session && err->msg) {
         pdl_session_redact(p->session, pdl_str_of(err->msg), &text);
@@ -203,7 +204,7 @@ static void detach(const population *p, pdl_err *err) {
     pdl_buf_fini(&text);
 }
 
-bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_err *err) {
+bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use, pdl_err *err) {
     inference f = {.o = o};
     *out = pdl_absent();
     bool opened = pdl_population_open(&f.p, o, err) && pdl_distribution_open(&f.d, &f.p, err);
@@ -215,6 +216,11 @@ bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_err *err) {
     }
     if (ok) ok = pdl_session_finish(f.p.session, err);
     if (!ok) detach(&f.p, err);
+    pdl_population_end(&f.p);
+    if (use)
+        *use = (pdl_infer_use){f.p.calls, f.p.prompt, f.p.completion,
+                               f.p.budget ? f.p.budget->used[PDL_BUDGET_cost] : 0, f.runs,
+                               f.p.place ? pdl_str_dup(pdl_str_of(f.p.place)) : NULL};
     pdl_distribution_fini(&f.d);
     if (f.p.session && o->closing) o->closing(o->user);
     pdl_population_fini(&f.p);

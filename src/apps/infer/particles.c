@@ -54,6 +54,7 @@ static pdl_path *place_of(const particle *q) {
 }
 
 static void put_draw(const particle *q, pdl_buf *out) {
+    pdl_buf_put(out, q->of->o->draw);
     pdl_buf_putf(out, "particle:%u:%u", q->generation, q->number);
     if (q->try) pdl_buf_putf(out, ":%u", q->try);
 }
@@ -151,6 +152,8 @@ static void forget(particle *q) {
     if (q->err) pdl_err_fini(q->err);
     pdl_free(q->err);
     q->err = NULL;
+    pdl_free(q->place);
+    q->place = NULL;
 }
 
 void pdl_population_reset(population *p, uint32_t i) {
@@ -202,9 +205,17 @@ static bool is_over(const pdl_err *err) {
     return pdl_err_is_cancel(err) || err->kind == PDL_E_exit;
 }
 
+char *pdl_population_place(const pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    if (!err->loc.src || !err->loc.src->name.n) return NULL;
+    pdl_buf_putf(&b, "%.*s:%u", PDL_FMT(err->loc.src->name), pdl_loc_line(err->loc));
+    return pdl_buf_take(&b);
+}
+
 static void fail(population *p, particle *q) {
     q->err = PDL_NEW(pdl_err);
     pdl_err_copy(q->err, pdl_run_error(q->run));
+    q->place = pdl_population_place(q->err);
     pdl_err_detach(q->err); /* it outlives the run */
     q->state = PARTICLE_FAILED;
     q->weight = -INFINITY;
@@ -354,6 +365,8 @@ static bool report_failure(const work *w, pdl_err *err) {
     const particle *q = &w->p->all[w->failed];
     pdl_buf name = PDL_BUF;
     pdl_err_copy(err, q->err);
+    pdl_free(w->p->place);
+    w->p->place = q->place ? pdl_str_dup(pdl_str_of(q->place)) : NULL;
     pdl_particle_put_name(q, &name);
     if (!err->hint)
         pdl_err_hint(err, "this was %s of %u: --on-error drop leaves failed ones out",
@@ -501,7 +514,7 @@ bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err
     for (uint32_t i = 0; i < p->n; i++)
         p->all[i] = (particle){.of = p, .number = i, .result = pdl_absent()};
     for (; p->n_free < p->n_slots; p->n_free++) p->slots[p->n_free] = p->n_slots - 1 - p->n_free;
-    p->budget = pdl_budget_new(o->budget ? o->budget : unlimited, NULL, (pdl_loc){0});
+    p->budget = pdl_budget_new(o->budget ? o->budget : unlimited, o->around, (pdl_loc){0});
     p->options = (pdl_particle){.is_one = true,
                                 .ignores_factors = o->algorithm == PDL_INFER_MAJ,
                                 .holds_factors = o->algorithm == PDL_INFER_SMC,
@@ -509,13 +522,16 @@ bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err
     return open_session(p, err) && run_shared(p, err);
 }
 
+void pdl_population_end(population *p) {
+    for (uint32_t i = 0; p->all && i < p->n; i++) release(p, &p->all[i]);
+}
+
 void pdl_population_fini(population *p) {
-    for (uint32_t i = 0; p->all && i < p->n; i++) {
-        release(p, &p->all[i]);
-        forget(&p->all[i]);
-    }
+    pdl_population_end(p);
+    for (uint32_t i = 0; p->all && i < p->n; i++) forget(&p->all[i]);
     if (p->shared) pdl_session_release(p->session, p->shared, p->n_slots);
     pdl_vec_fini(&p->ready);
+    pdl_free(p->place);
     pdl_free(p->all);
     pdl_free(p->slots);
     pdl_drop(p->variables);

@@ -35,6 +35,7 @@ typedef struct particle {
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* DONE; else absent */
     pdl_err *err;   /* FAILED: owned; else NULL */
+    char *place;    /* FAILED: FILE:LINE, owned; NULL: it has none */
     int64_t calls, completion, prompt; /* use of its run that is counted already */
     bool fresh, listed, is_held;
 } particle;
@@ -59,12 +60,15 @@ struct population {
     PDL_VEC(uint32_t) ready; /* particles that may be able to continue */
     uint32_t open;           /* particles that run */
     int64_t calls, completion, prompt;
+    char *place;             /* FILE:LINE of the error of the population, owned; or NULL */
     pdl_loc impossible;      /* a factor that gave weight zero; all-zero: none did */
     uint64_t failures;
 };
 
 /* Loads the program and runs what all particles share. Errors: as pdl_infer_run. */
 PDL_MUST bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err);
+/* Ends all runs, whose use is counted then. */
+void pdl_population_end(population *p);
 void pdl_population_fini(population *p);
 /* Invariants: a particle has a run exactly while it runs or is held, a result when it is done and
  * an error when it has failed. */
@@ -85,6 +89,8 @@ void pdl_population_reset(population *p, uint32_t i);
 /* Returns a number that depends on the seed and the lineage only. */
 uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,
                              uint64_t try);
+/* Returns the place of an error, FILE:LINE, which the caller frees; NULL: it has none. */
+char *pdl_population_place(const pdl_err *err);
 /* Appends how messages name a particle: "particle 3". */
 void pdl_particle_put_name(const particle *q, pdl_buf *out);
 

@@ -4,6 +4,7 @@
  */
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/infer_options.h"
 #include "cli/rows_line.h"
 #include "eval/eval.h"
 #include "io/file.h"
@@ -16,6 +17,7 @@ enum { DEFAULT_JOBS = 16, MOST_SAMPLES = 10000 };
 typedef struct evaluator {
     const arguments *a;
     pdl_eval_options o;
+    pdl_infer_options infer;
     rows_line line;
     double least_score; /* the score that --fail-under asks for */
     PDL_VEC(pdl_batch_map) map;
@@ -67,7 +69,8 @@ static const char *refused_until(const arguments *a) {
     if (a->given[OPT_until] && !a->given[OPT_against])
         return "--until decided compares two programs: add --against PROGRAM";
     if (a->given[OPT_until]) return NULL;
-    return a->given[OPT_seed]         ? "--seed belongs to --until decided"
+    return a->given[OPT_seed] && !a->given[OPT_infer]
+               ? "--seed belongs to --until decided or --infer"
            : a->given[OPT_difference] ? "--difference belongs to --until decided"
                                       : NULL;
 }
@@ -86,6 +89,36 @@ static bool read_until(evaluator *e) {
     bool ok = !refused && pdl_cli_read_whole(a, OPT_seed, 0, INT64_MAX, &seed);
     e->o.seed = (uint64_t)seed;
     return ok;
+}
+
+static void on_note(void *user, const char *text) {
+    evaluator *e = user;
+    pdl_cli_rows_line_clear(&e->line);
+    pdl_cli_note("pdl: warning: %s", text);
+}
+
+static bool read_infer(evaluator *e) {
+    const arguments *a = e->a;
+    opt_id useless = pdl_cli_infer_option_given(a);
+    bool ignored;
+    pdl_buf b = PDL_BUF;
+    if (a->given[OPT_infer]) {
+        if (a->given[OPT_samples])
+            PDL_PUT(&b, "--samples and --infer exclude each other: -n is the number of runs");
+        else if (a->given[OPT_pass])
+            PDL_PUT(&b, "--pass and --infer exclude each other: an inference has one answer");
+    } else if (useless != OPT_COUNT) {
+        pdl_buf_putf(&b, "--%s belongs to --infer", pdl_cli_option_of(useless)->name);
+    }
+    bool ok = !b.len;
+    if (!ok) (void)pdl_cli_refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    if (!ok || !a->given[OPT_infer]) return ok;
+    e->o.infer = &e->infer;
+    e->o.note = on_note;
+    if (!pdl_cli_infer_options_read(a, OPT_infer, OPT_seed, &e->infer, &ignored)) return false;
+    if (!a->given[OPT_seed]) e->infer.seed = 0;
+    return true;
 }
 
 static bool read_table(evaluator *e) {
@@ -202,8 +235,8 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
     e.o.tick = e.o.tick_ms ? on_tick : NULL;
     e.o.user = &e;
-    bool ok = read_map(&e) && read_numbers(&e) && read_until(&e) && read_least_score(&e) &&
-              read_table(&e);
+    bool ok = read_map(&e) && read_numbers(&e) && read_until(&e) && read_infer(&e) &&
+              read_least_score(&e) && read_table(&e);
     int code = ok ? evaluate(&e) : 2;
     pdl_vec_fini(&e.map);
     return code;
