@@ -60,6 +60,9 @@ SHAPES = {
     "fallback": ("text:\n- text: [\"${ 1 // 0 }\"]\n  fallback: \"instead\\n\"\n- lang: command\n  code: 'false'\n  fallback: code\n- data: \"{\"\n  parser: json\n  fallback: \" parsed\"\n", ""),
     "question": ("text:\n- read:\n  message: \"Name? \"\n  def: name\n  contribute: []\n- \"Hello ${ name }\\n\"\n- read:\n  message: \"And? \"\n", "Ada\nfine\n"),
     "quiet": ("text:\n- role: system\n  content: You are a helpful guide.\n  contribute: [context]\n- text: \"Never say no to anybody.\"\n  contribute: [context]\n- \"Said.\\n\"\n", ""),
+    "shown": ("defs:\n  stdlib: {import: lib/stdlib}\n  f: {function: {x: string}, return: {text: [\"${ stdlib.show('inside ' ~ x) }\", \"f of ${ x }\"]}}\ntext:\n- \"Start.\\n\"\n"
+              "- \"A line \"\n- ${ stdlib.show('in its middle', '!\\n') }\n- \"ends.\\n\"\n- {call: \"${ f }\", args: {x: a}}\n- \"\\n\"\n- ${ f('b') ~ '\\n' }\n"
+              "- {text: [\"to the screen\"], contribute: [stdout]}\n- {for: {i: [1, 2]}, repeat: \"${ stdlib.show('round ' ~ i) }\"}\n- End\n", ""),
     "value": ("data: {name: Ada, langs: [pdl, yaml], more: {deep: true, none: null}}\n", ""),
     "code": ("defs:\n  rows: {lang: command, code: \"printf 'a b'\"}\n  n: ${ rows | length }\ntext:\n- \"Counted ${ n }\\n\"\n- lang: jinja\n  code: \"{{ 3 }}\\n\"\n- lang: pdl\n  code: \"text: [x, y]\"\n", ""),
     "parsers": ("text:\n- data: '{\"a\":1,   \"b\":[1,2]}'\n  parser: json\n- data: \"a: 1\\nb: [1, 2]\"\n  parser: yaml\n- data: \"[3]\\n{}\"\n  parser: jsonl\n- data: x=7\n  parser: {regex: 'x=(.*)', mode: fullmatch}\n", ""),
@@ -87,7 +90,7 @@ def test_shape(name, folder):
     program, typed = SHAPES[name]
     (folder / (name + ".pdl")).write_text(program)
     run = subprocess.run([PDL, "--trace=t.json", name + ".pdl"], cwd=folder, input=typed, capture_output=True, text=True, timeout=60, check=False)
-    prompts = ["Name? ", "And? "] if name == "question" else []
+    prompts = {"question": ["Name? ", "And? "], "shown": ["in its middle!\n", "inside a\n", "inside b\n", "to the screen\n", "round 1\n", "round 2\n"]}.get(name, [])
     r = view("t.json", "--text", "-", cwd=folder)
     check("text of " + name, r.stdout.decode() == without(run.stdout, prompts), r.stdout.decode(), run.stdout, run.stderr)
     judge(name, view("t.json", "--source", name + ".pdl", "--md", "-", cwd=folder).stdout.decode())

@@ -147,6 +147,7 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__calls", UINT32_MAX},
     {"pdl__tool", BIT(call)},
     {"pdl__parsed", UINT32_MAX},
+    {"pdl__shown", UINT32_MAX},
     {"pdl__score", BIT(factor)},
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");

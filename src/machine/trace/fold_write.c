@@ -168,7 +168,7 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     if (f->whole || f->put_label || n->failure || n->part_failed || n->calls.begun) return false;
     if (!is_putting_together(b->kind) || b->def.s.n || b->rare->defs.n || may_be_tried_again(b))
         return false;
-    if (pdl_fold_fact(n, "pdl__decisions", 0)) return false;
+    if (pdl_fold_fact(n, "pdl__decisions", 0) || pdl_fold_fact(n, FOLD_SHOWN, 0)) return false;
     for (const fold_node *c = n->first; c; c = c->next)
         if (!c->plain) return false;
     return true;
@@ -581,6 +581,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
             dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
         dict = add(v, dict, FOLD_PARSED, own_fact(v, FOLD_PARSED));
         dict = add(v, dict, FOLD_TOOL, own_fact(v, FOLD_TOOL));
+        dict = add(v, dict, FOLD_SHOWN, own_fact(v, FOLD_SHOWN));
         if (v->node->lost.counts[0] && b->kind != PDL_BLOCK_model && !v->fold->whole)
             dict = add(v, dict, "pdl__usage", usage_of(v));
         dict = add(v, dict, "pdl__calls", calls_of(v));

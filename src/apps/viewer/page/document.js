@@ -200,7 +200,7 @@ export class DocumentView extends Marks {
   }
 
   async part(item) {
-    const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet,
+    const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet, shown: this.shown,
       failure: this.failure, typed: this.typed, question: this.question, piece: this.text, work: this.turn }[item.shape] ?? this.step;
     const made = await make_.call(this, item);
     made.id ||= `item-${item.id}`;
@@ -234,6 +234,11 @@ export class DocumentView extends Marks {
       item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
     if (!kids.length) return use;
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
+  }
+
+  // What was printed on the way and is no part of the text.
+  shown(item) {
+    return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trimEnd(), item.cut ? " …" : "")), wordsOf([item]));
   }
 
   quiet(item) {

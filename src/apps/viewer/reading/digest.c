@@ -65,6 +65,7 @@ static void count_one(const pdl_box *b, pdl_digest *g) {
     g->tokens_out += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "completion_tokens");
     if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
     if (b->end > g->end) g->end = b->end;
+    g->shown += pdl_is_list(pdl_box_get(b, "pdl__shown"));
     g->failed = g->failed || b->counts;
     g->recovered = g->recovered || b->state == PDL_BOX_RECOVERED;
 }
@@ -73,6 +74,7 @@ static void add(pdl_digest *to, const pdl_digest *g, bool is_tool) {
     to->asked += g->asked;
     to->tools += g->tools;
     to->functions += g->functions;
+    to->shown += g->shown;
     to->tokens_in += g->tokens_in;
     to->tokens_out += g->tokens_out;
     if (!is_tool) to->models += g->models;

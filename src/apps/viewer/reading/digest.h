@@ -18,6 +18,7 @@ typedef struct pdl_digest {
     uint32_t tools;   /* number of tool calls, with the box itself */
     int64_t tokens_in, tokens_out; /* numbers of tokens of all model calls in it */
     int64_t start, end; /* its first and last moment in ns; 0 when unknown */
+    uint32_t shown;   /* number of blocks in it that showed something on the way */
     bool failed;      /* it contains a failure that counts */
     bool recovered;   /* it contains a failure that a fallback or a retry handled */
 } pdl_digest;

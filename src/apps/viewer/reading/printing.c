@@ -99,6 +99,9 @@ static bool contributes(const pdl_box *b, const char *target) {
     return false;
 }
 
+bool pdl_box_is_shown(const pdl_box *b) {
+    return pdl_is_list(pdl_box_get(b, "contribute")) && contributes(b, "stdout");
+}
 bool pdl_box_has_no_result(const pdl_box *b) { return !contributes(b, "result"); }
 bool pdl_box_adds_no_messages(const pdl_box *b) { return !contributes(b, "context"); }
 
@@ -120,4 +123,13 @@ void pdl_box_print(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     pdl_val list = pdl_doc_messages(d, i, PDL_STR("pdl__result"), v);
     if (!pdl_stringify(pdl_is_absent(list) ? v : list, out, &ignored)) pdl_err_fini(&ignored);
     pdl_drop(list);
+}
+
+void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+    pdl_vref list = pdl_box_get(&d->boxes.p[i], "pdl__shown");
+    for (size_t k = 0; pdl_is_list(list) && k < pdl_list_len(list); k++) {
+        pdl_vref text = pdl_list_at(list, k);
+        if (pdl_is_str(text)) pdl_buf_put(out, pdl_str_get(text));
+    }
+    if (pdl_box_is_shown(&d->boxes.p[i])) pdl_box_print(d, i, out);
 }

@@ -25,6 +25,10 @@ bool pdl_child_prints(const pdl_box *parent, const pdl_box *child);
 /* Returns true when the block adds its result neither to the text nor to the messages. */
 bool pdl_box_has_no_result(const pdl_box *b);
 bool pdl_box_adds_no_messages(const pdl_box *b);
+/* Returns true when the block writes its result to standard output on the way. */
+bool pdl_box_is_shown(const pdl_box *b);
+/* Appends what box i showed on the way. */
+void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Returns the text that a loop or a sequence prints between two parts; may be empty. */
 pdl_str pdl_box_separator(const pdl_box *b);
 /* Appends the result of box i as it is printed. */

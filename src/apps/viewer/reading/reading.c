@@ -153,6 +153,21 @@ static void keep_setup(walk *w, uint32_t box) {
     *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
 }
 
+/* Shows what the box showed on the way, and what the boxes inside of it did. */
+static void put_shown(walk *w, uint32_t box, bool with_parts) {
+    PDL_VEC(uint32_t) rest = {0};
+    if (!digest_of(w, box)->shown) return;
+    *pdl_vec_push(&rest) = box;
+    while (rest.n) {
+        uint32_t i = rest.p[--rest.n];
+        const pdl_box *b = box_at(w, i);
+        if (pdl_is_list(pdl_box_get(b, "pdl__shown"))) put_due(w, PDL_SHAPE_shown, i);
+        for (uint32_t k = with_parts ? b->n_children : 0; k-- > 0;)
+            if (digest_of(w, b->first + k)->shown) *pdl_vec_push(&rest) = b->first + k;
+    }
+    pdl_vec_fini(&rest);
+}
+
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static bool is_blank(pdl_str s) { return !pdl_str_trim(s).n; }
@@ -258,7 +273,8 @@ static void walk_parts(walk *w, uint32_t i) {
 static bool is_plain_call(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     return pdl_box_is_kind(b, "call") && !digest_of(w, i)->asked && !digest_of(w, i)->recovered &&
-           b->state == PDL_BOX_DONE && !pdl_is_absent(pdl_box_get(b, "pdl__result"));
+           !digest_of(w, i)->shown && b->state == PDL_BOX_DONE &&
+           !pdl_is_absent(pdl_box_get(b, "pdl__result"));
 }
 
 /* Uses the names in the block and in its parts: the input of a model, the text of code. */
@@ -275,6 +291,7 @@ static void print_result(walk *w, uint32_t i) {
     size_t from = w->r->text.len;
     pdl_box_print(w->doc, i, &w->r->text);
     add_piece(w, i, maker_of(w, i), from);
+    put_shown(w, i, true);
     if (pdl_box_is_kind(b, "model") && w->r->text.len == from) put_due(w, PDL_SHAPE_step, i);
     w->needs = w->r->items.n > 0 && w->r->items.p[w->r->items.n - 1].box == i;
     w->needing = (uint32_t)w->r->items.n - 1;
@@ -316,11 +333,13 @@ static void print(walk *w, uint32_t i) {
     } else if (is_arriving(w, i)) {
         add_item(w, PDL_SHAPE_piece, i)->maker = PDL_MADE_BY_model;
     } else if (how == PDL_PRINTS_NOTHING) {
+        put_shown(w, i, true);
         if (digest_of(w, i)->asked)
             keep_work(w, i);
         else
             keep_setup(w, i);
     } else if (fell_back(w, i)) {
+        put_shown(w, i, false);
         put_due(w, PDL_SHAPE_failure, i);
         push(w, i, true)->falls_back = how == PDL_PRINTS_RESULT;
     } else if (is_plain_call(w, i) || (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_DONE)) {
@@ -330,6 +349,7 @@ static void print(walk *w, uint32_t i) {
     } else if (how == PDL_PRINTS_RESULT) {
         push(w, i, false);
     } else {
+        put_shown(w, i, false);
         walk_parts(w, i);
     }
 }
@@ -346,6 +366,8 @@ static void leave_out(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
     note_name(w, i);
+    put_shown(w, i, true);
+    if (pdl_box_is_shown(b) && says_something(b)) put_due(w, PDL_SHAPE_shown, i);
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
@@ -354,7 +376,7 @@ static void leave_out(walk *w, uint32_t i) {
         keep_work(w, i);
     else if (pdl_box_adds_no_messages(b))
         keep_setup(w, i);
-    else if (says_something(b))
+    else if (says_something(b) && !pdl_box_is_shown(b))
         put_due(w, PDL_SHAPE_quiet, i);
 }
 
@@ -364,6 +386,7 @@ static void pass_by(walk *w, uint32_t i) {
     const pdl_digest *g = digest_of(w, i);
     bool is_definition = pdl_step_is_in(box_at(w, i), "defs");
     note_name(w, i);
+    put_shown(w, i, true);
     if (!g->asked && !g->failed) {
         if (is_definition) keep_setup(w, i);
     } else if (is_definition) {

@@ -159,6 +159,8 @@ void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_messages(r, x->box, &text);
     else if (x->shape == PDL_SHAPE_tool)
         put_answer(r, x->box, &text);
+    else if (x->shape == PDL_SHAPE_shown)
+        pdl_box_put_shown(r->doc, x->box, &text);
     else if (has_result_as_text(x->shape))
         pdl_box_print(r->doc, x->box, &text);
     pdl_put_unescaped(pdl_buf_str(&text), out);

@@ -210,6 +210,13 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
     pdl_out_flush(f->run);
 }
 
+void pdl_out_show(pdl_fiber *f, pdl_str text, pdl_label label) {
+    pdl_val noted = pdl_with_label(pdl_text(text), label | f->control);
+    pdl_vm_send_field(f, "pdl__shown", noted, 0);
+    pdl_drop(noted);
+    pdl_out_write(f, text, 1, label);
+}
+
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label) {
     pdl_buf b = PDL_BUF;
     pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);

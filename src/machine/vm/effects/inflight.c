@@ -68,7 +68,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
      * execution L4). */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, c->fiber);
-        if (f) pdl_out_write(f, text, 1, c->label);
+        if (f) pdl_out_show(f, text, c->label);
         return;
     }
     if (!c->out) return;

@@ -30,7 +30,7 @@ double pdl_run_random(void *user);
 static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)->run); }
 
 static void env_show(void *user, pdl_str text, pdl_label label) {
-    pdl_out_write(user, text, 1, label);
+    pdl_out_show(user, text, label);
 }
 
 /* Names a wrong field by its path, since the value is not in the program's text. */
