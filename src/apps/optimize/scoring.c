@@ -262,9 +262,9 @@ static void end_metric(void *user, size_t i, const opt_end *how) {
         take_score(j->a, j->of[k], pdl_list_at(how->result, k));
 }
 
-static opt_pool pool_of(opt_search *z, pdl_session *s, pdl_str file, void (*tick)(void *user)) {
+static opt_stage stage_of(opt_search *z, pdl_session *s, pdl_str file, void (*tick)(void *user)) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    return (opt_pool){.session = s,
+    return (opt_stage){.session = s,
                       .dir = slash == PDL_NOT_FOUND ? (pdl_str){0}
                                                     : pdl_str_sub(file, 0, slash),
                       .jobs = z->o->jobs,
@@ -280,16 +280,16 @@ static bool judge_answers(asking *a, void (*tick)(void *user), bool *spent, pdl_
     for (size_t k = 0; k < a->n; k++)
         if (to_judge(&a->answers[k])) j.of[a->judged++] = &a->answers[k];
     bool own = z->o->judge.n || z->o->reference, ok = true;
-    opt_pool p = pool_of(z, z->judges, z->o->judge, tick);
+    opt_stage on = stage_of(z, z->judges, z->o->judge, tick);
     opt_series s = {.n = own          ? a->judged
                          : a->judged ? 1
                                      : 0,
                     .user = &j,
                     .begin = own ? begin_judge : begin_metric,
                     .end = own ? end_judge : end_metric};
-    if (!own) p.budget = NULL; /* it asks no model */
+    if (!own) on.budget = NULL; /* it asks no model */
     for (size_t k = 0; k < a->judged; k++) j.of[k]->score = NAN;
-    ok = pdl_pool_run(&p, &s, spent, err);
+    ok = pdl_series_run(&on, &s, spent, err);
     if (ok && j.failed.kind) {
         pdl_err_move(err, &j.failed);
         ok = false;
@@ -414,9 +414,9 @@ static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_
                                 .trace = z->captures ? pdl_list_new(2) : pdl_absent()};
     for (size_t i = 0; i < n && ok; i++)
         ok = pdl_search_compile(z, &z->candidates.p[pairs[i].candidate], err);
-    opt_pool p = pool_of(z, z->session, z->o->program, tick);
+    opt_stage on = stage_of(z, z->session, z->o->program, tick);
     opt_series s = {n, &a, begin_answer, end_answer, z->captures ? take_event : NULL};
-    ok = ok && pdl_pool_run(&p, &s, &spent, err) && judge_answers(&a, tick, &judge_spent, err);
+    ok = ok && pdl_series_run(&on, &s, &spent, err) && judge_answers(&a, tick, &judge_spent, err);
     z->spent = z->spent || spent || judge_spent;
     ok = ok && keep_scores(&a, err) && any_judged(&a, err);
     for (size_t i = 0; i < n; i++) {

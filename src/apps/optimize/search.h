@@ -17,7 +17,7 @@
 #include "optimize/configuration.h"
 #include "optimize/literal.h"
 #include "optimize/optimize.h"
-#include "optimize/run_pool.h"
+#include "optimize/series.h"
 
 /* The parts of the table, and the rows of --keep, which are in none of them. */
 typedef enum { OPT_TRAIN, OPT_VALIDATION, OPT_TEST, OPT_PARTS, OPT_KEPT = OPT_PARTS } opt_part;

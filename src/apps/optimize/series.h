@@ -1,19 +1,18 @@
-/* run_pool.h -- many runs on one session, at most so many at a time: candidates on rows, and judges
- * of their answers. It is the window of a batch without a table and without a journal, because a
- * search begins thousands of short series of runs. Private to optimize.
+/* series.h -- a series of runs on one session: candidates on rows, and judges of their answers. A
+ * search begins thousands of short series. Private to optimize.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_OPTIMIZE_RUN_POOL_H
-#define PDL_OPTIMIZE_RUN_POOL_H
+#ifndef PDL_OPTIMIZE_SERIES_H
+#define PDL_OPTIMIZE_SERIES_H
 
-#include "api/session.h"
+#include "api/run_pool.h"
 
 /* The start of a run, which `begin` fills in. */
 typedef struct opt_start {
     pdl_code *code; /* borrowed */
-    pdl_val variables; /* owned; the pool drops it */
-    pdl_buf draw;   /* its name in the cache; the pool releases it */
+    pdl_val variables; /* owned; the series drops it */
+    pdl_buf draw;   /* its name in the cache; the series releases it */
 } opt_start;
 
 /* How a run ended. Everything is borrowed for the call. */
@@ -33,7 +32,8 @@ typedef struct opt_series {
     void (*event)(void *user, size_t i, const pdl_event *e);
 } opt_series;
 
-typedef struct opt_pool {
+/* Where the runs of a series run. */
+typedef struct opt_stage {
     pdl_session *session;
     pdl_str dir; /* folder of the program */
     uint32_t jobs;
@@ -41,10 +41,10 @@ typedef struct opt_pool {
     pdl_cancel_flag *cancel;
     void (*tick)(void *user); /* called several times a second; NULL: not called */
     void *user;
-} opt_pool;
+} opt_stage;
 
 /* Runs a series. *spent: the budget did not allow all of it; the runs that it did not allow have no
  * end. Returns false when a signal ended it. */
-PDL_MUST bool pdl_pool_run(const opt_pool *p, const opt_series *s, bool *spent, pdl_err *err);
+PDL_MUST bool pdl_series_run(const opt_stage *on, const opt_series *s, bool *spent, pdl_err *err);
 
 #endif
