@@ -15,7 +15,6 @@
 #include "batch/plan.h"
 #include "batch/provider.h"
 #include "batch/rows_impl.h"
-#include "effect/budget.h"
 #include "io/clock.h"
 #include "value/json_put.h"
 #include "value/json_read.h"
@@ -25,7 +24,7 @@
 
 #include "base/banned.h"
 
-enum { AT_ONCE = 256 /* rows per turn that need no slot */, PIPE_MS = 20, SEARCH_MS = 1000 };
+enum { AT_ONCE = 256 /* rows per turn that need no slot */, PIPE_MS = 20, LOOK_MS = 1000 };
 
 static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }
 
@@ -231,7 +230,6 @@ static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
                         pdl_str_of(other.kind));
     bool ok = pdl_batch_writer_add(w->writer, f->row.number, &row, &json, err);
     judge(w, f, &other);
-    f->is_over = true;
     pdl_err_fini(&unwritable);
     pdl_buf_fini(&facts);
     pdl_buf_fini(&json);
@@ -240,15 +238,13 @@ static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
+static uint32_t slot_of(const window *w, const flight *f) { return (uint32_t)(f - w->flights); }
+
 static void free_slot(window *w, flight *f) {
-    uint32_t slot = (uint32_t)(f - w->flights);
-    if (!f->run) return;
-    pdl_session_release(w->o->session, f->run, slot);
-    pdl_budget_drop(f->budget);
+    pdl_run_pool_end(w->pool, slot_of(w, f));
     pdl_row_fini(&f->row);
     pdl_buf_fini(&f->requests);
-    *f = (flight){.row = {.columns = pdl_absent()}, .listed = f->listed};
-    w->slots[w->n_free++] = slot;
+    *f = (flight){.row = {.columns = pdl_absent()}};
     w->totals->open--;
 }
 
@@ -285,46 +281,24 @@ static pdl_val variables_of(const window *w, const pdl_row *row) {
     return d;
 }
 
-/* Notes that a run can continue. Examining each of thousands of open rows in a turn would cost more
- * than stepping the few that can. */
-static void on_ready(void *user) {
-    flight *f = user;
-    if (f->listed) return;
-    f->listed = true;
-    *pdl_vec_push(&f->window->ready) = (uint32_t)(f - f->window->flights);
-}
-
 /* Begins a row. Takes the content of row. */
 static void begin(window *w, pdl_row *row, const char *hash) {
-    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
-    uint32_t slot = w->slots[--w->n_free];
+    uint32_t slot = pdl_run_pool_take(w->pool);
     flight *f = &w->flights[slot];
     pdl_val vars = variables_of(w, row);
     bool watched = w->o->keep || w->o->files;
-    *f = (flight){.row = *row,
-                  .start = wall(),
-                  .fresh = true,
-                  .listed = f->listed,
-                  .window = w,
-                  .requests = PDL_BUF};
+    *f = (flight){.row = *row, .start = wall(), .window = w, .requests = PDL_BUF};
     *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f->hash, hash, sizeof f->hash);
-    f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
     pdl_buf draw = PDL_BUF;
     if (w->o->put_draw) w->o->put_draw(w->o->draw_user, f->row.number, &draw);
-    f->run =
-        pdl_session_spawn(w->o->session, &(pdl_spawn){.code = w->code,
-                                                      .dir = w->o->dir,
-                                                      .stream = PDL_STREAM_NONE,
-                                                      .variables = vars,
-                                                      .sink = {f, watched ? on_event : NULL, false},
-                                                      .waker = {on_ready, f},
-                                                      .slot = slot,
-                                                      .group = slot,
-                                                      .draw = pdl_buf_str(&draw),
-                                                      .budget = f->budget});
+    pdl_run_pool_begin(w->pool, slot,
+                       (pdl_spawn){.code = w->code,
+                                   .dir = w->o->dir,
+                                   .variables = vars,
+                                   .sink = {f, watched ? on_event : NULL, false},
+                                   .draw = pdl_buf_str(&draw)});
     pdl_buf_fini(&draw);
-    if (slot >= w->top) w->top = slot + 1;
     w->totals->open++;
     pdl_drop(vars);
 }
@@ -492,7 +466,7 @@ static bool read_ahead(window *w, pdl_err *err) {
 
 static bool begin_rows(window *w, int most, pdl_err *err) {
     w->later = false;
-    for (int n = 0; n < most && w->n_free && !w->draining; n++) {
+    for (int n = 0; n < most && pdl_run_pool_room(w->pool) && !w->draining; n++) {
         pdl_row row;
         if (!read_ahead(w, err)) return false;
         if (!pdl_batch_ahead_take(&w->ahead, &row)) return true;
@@ -514,29 +488,28 @@ static bool admit(window *w, int most, pdl_err *err) {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-static void usage_of(const flight *f, outcome *c) {
-    pdl_run_usage(f->run, &c->calls, &c->completion, &c->prompt);
-    c->cost = f->budget->used[PDL_BUDGET_cost];
+static void usage_of(const window *w, const flight *f, outcome *c) {
+    pdl_run_use use = pdl_run_pool_use(w->pool, slot_of(w, f));
+    c->calls = use.calls;
+    c->prompt = use.prompt;
+    c->completion = use.completion;
+    c->cost = use.cost;
 }
 
 /* Handles the end of the budget of the whole batch: the row was not run, and no other can be. */
-static bool spent(window *w, flight *f, const pdl_err *e) {
+static bool spent(window *w, const pdl_err *e) {
     pdl_err why = {0};
-    if (e->kind != PDL_E_budget || !e->facts.has_budget || e->facts.budget_depth) return false;
+    if (!pdl_run_pool_is_spent(w->pool, e)) return false;
     pdl_err_set(&why, PDL_E_budget, (pdl_loc){0}, "%s", e->msg);
     pdl_err_hint(&why, "the same command with a larger --budget continues");
     drain(w, &why);
-    f->is_over = true;
     return true;
 }
 
 static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
-    if (spent(w, f, e)) return true;
-    if (w->o->cancel && *w->o->cancel) { /* the command that continues runs it again */
-        f->is_over = true;
-        return true;
-    }
+    if (spent(w, e)) return true;
+    if (w->o->cancel && *w->o->cancel) return true; /* the command that continues runs it again */
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
     if (!pdl_session_redacts_error(w->o->session, e, &text))
@@ -546,58 +519,36 @@ static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
                  .error = pdl_buf_str(&text),
                  .place = pdl_buf_str(&place),
                  .kind = pdl_err_kind_name(e->kind)};
-    usage_of(f, &c);
+    usage_of(w, f, &c);
     bool ok = finish(w, f, &c, err);
     pdl_buf_fini(&text);
     pdl_buf_fini(&place);
     return ok;
 }
 
-static bool step_one(window *w, flight *f, pdl_err *err) {
-    f->fresh = false;
-    pdl_step step = pdl_run_step(f->run);
-    if (step == PDL_STEP_WAIT) return true;
-    if (step == PDL_STEP_FAIL) return fail(w, f, pdl_run_error(f->run), err);
-    outcome c = {.result = pdl_run_result(f->run)};
-    usage_of(f, &c);
-    return finish(w, f, &c, err);
-}
-
-static bool can_continue(const flight *f) {
-    return f->run && (f->fresh || pdl_run_is_ready(f->run));
-}
-
-/* Steps the run of a slot. A finished row makes room for the next one, which is begun and stepped
- * at once, in memory that is still in the processor's cache: with a pass over thousands of open
- * rows for each of these steps the memory would have left the cache. Finished rows are committed
- * before the next row can send anything, because a poll sends requests. */
-static bool step_slot(window *w, flight *f, pdl_err *err) {
-    while (can_continue(f)) {
-        if (!step_one(w, f, err)) return false;
-        if (!f->is_over) {
-            if (can_continue(f)) on_ready(f); /* it yielded to the others */
-            return true;
-        }
-        free_slot(w, f);
-        if (w->writer->turn.n < AT_ONCE && !admit(w, 1, err)) return false;
-    }
-    return true;
-}
-
-/* Steps each run that can continue, then writes what finished. Runs that can continue again, or
- * whose row began meanwhile, have their next step in the next turn. */
-static bool step_all(window *w, pdl_err *err) {
-    bool ok = true;
-    size_t n = w->ready.n;
-    for (size_t i = 0; ok && i < n; i++) {
-        flight *f = &w->flights[w->ready.p[i]];
-        f->listed = false;
-        ok = step_slot(w, f, err);
+/* Finishes the row of a run that ended. Its slot is for the next row, which begins at once. Rows
+ * that are finished are committed before that one can send anything, because a poll sends
+ * requests. */
+static bool ended(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
+    window *w = user;
+    flight *f = &w->flights[slot];
+    const pdl_run *run = pdl_run_pool_get(w->pool, slot);
+    bool ok;
+    if (step == PDL_STEP_FAIL) {
+        ok = fail(w, f, pdl_run_error(run), err);
+    } else {
+        outcome c = {.result = pdl_run_result(run)};
+        usage_of(w, f, &c);
+        ok = finish(w, f, &c, err);
     }
     if (!ok) return false;
-    w->ready.n -= n;
-    if (w->ready.n) memmove(w->ready.p, w->ready.p + n, w->ready.n * sizeof *w->ready.p);
-    return pdl_batch_writer_commit(w->writer, err);
+    free_slot(w, f);
+    return w->writer->turn.n >= AT_ONCE || admit(w, 1, err);
+}
+
+/* Steps each run that can continue, then writes what finished. */
+static bool step_all(window *w, pdl_err *err) {
+    return pdl_run_pool_step(w->pool, err) && pdl_batch_writer_commit(w->writer, err);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -618,62 +569,25 @@ static bool was_cancelled(const window *w, pdl_err *err) {
 }
 
 static int wait_ms(const window *w) {
-    int most = w->o->tick && w->o->tick_ms < SEARCH_MS ? (int)w->o->tick_ms : SEARCH_MS;
+    int most = w->o->tick && w->o->tick_ms < LOOK_MS ? (int)w->o->tick_ms : LOOK_MS;
     if (w->o->provider) return PIPE_MS;
     if (w->later && most > PIPE_MS) return PIPE_MS;
     if (w->writer->held && most > BATCH_FLUSH_MS) return BATCH_FLUSH_MS;
     return most;
 }
 
-/* Fails the rows that wait, because no answer will come. That would be a fault of this program, but
- * it must not hang. */
-static bool give_up(window *w) {
-    for (uint32_t i = 0; i < w->top; i++) {
-        pdl_err err = {0};
-        if (!w->flights[i].run) continue;
-        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                    "the row waits for an answer that cannot come");
-        pdl_run_cancel(w->flights[i].run, &err);
-        w->flights[i].fresh = true;
-        on_ready(&w->flights[i]);
-    }
-    return true;
-}
-
-static bool any_ready(const window *w) {
-    for (size_t i = 0; i < w->ready.n; i++)
-        if (can_continue(&w->flights[w->ready.p[i]])) return true;
-    return false;
-}
-
-/* Examines all rows for runs that can continue. Normally a run announces that. If an announcement
- * were missed, the row would wait for ever; so this is called when nothing has happened for a
- * while, and before rows that wait are failed. */
-static bool find_unannounced(window *w) {
-    size_t before = w->ready.n;
-    w->searched_ns = pdl_clock_ns();
-    for (uint32_t i = 0; i < w->top; i++)
-        if (can_continue(&w->flights[i])) on_ready(&w->flights[i]);
-    return w->ready.n > before;
-}
-
-static void search_now_and_then(window *w) {
-    if (pdl_clock_ns() - w->searched_ns >= (uint64_t)SEARCH_MS * 1000000) (void)find_unannounced(w);
-}
-
 static bool turn(window *w, pdl_err *err) {
     if (!admit(w, AT_ONCE, err) || !step_all(w, err)) return false;
     tick(w);
     bool unread = !w->ended && !w->later;
-    bool more = (unread || w->ahead.rows.n) && !w->draining && w->n_free;
+    bool more = (unread || w->ahead.rows.n) && !w->draining && pdl_run_pool_room(w->pool);
     if (!w->totals->open && !w->later) return true;
-    bool idle = !more && !any_ready(w);
-    bool open = pdl_session_poll(w->o->session, idle ? wait_ms(w) : 0);
-    if (idle && !any_ready(w)) search_now_and_then(w);
+    bool answers = pdl_run_pool_wait(w->pool, more ? 0 : wait_ms(w));
     if (w->o->provider && pdl_batch_provider_open(w->o->provider))
-        return !idle || any_ready(w) || pdl_batch_provider_wait(w->o->provider, err);
-    if (!open && !more && !w->later && w->totals->open && !any_ready(w))
-        return find_unannounced(w) || give_up(w);
+        return more || pdl_run_pool_is_ready(w->pool) ||
+               pdl_batch_provider_wait(w->o->provider, err);
+    if (!answers && !more && !w->later)
+        pdl_run_pool_give_up(w->pool, "the row waits for an answer that cannot come");
     return true;
 }
 
@@ -684,11 +598,13 @@ static bool is_over(const window *w) {
 bool pdl_batch_window_run(window *w, pdl_err *err) {
     uint32_t jobs = w->o->jobs;
     w->flights = PDL_NEW_N(flight, jobs);
-    w->slots = PDL_NEW_N(uint32_t, jobs);
-    for (; w->n_free < jobs; w->n_free++) {
-        w->flights[w->n_free].row.columns = pdl_absent();
-        w->slots[w->n_free] = jobs - 1 - w->n_free;
-    }
+    for (uint32_t i = 0; i < jobs; i++) w->flights[i].row.columns = pdl_absent();
+    w->pool = pdl_run_pool_new(&(pdl_run_pool_options){.session = w->o->session,
+                                                       .n = jobs,
+                                                       .budget = w->budget,
+                                                       .counts_cost = true,
+                                                       .stepped = ended,
+                                                       .user = w});
     w->begun_ns = pdl_clock_ns();
     w->next = pdl_batch_sample_next(&w->chosen);
     while (!is_over(w))
@@ -701,13 +617,13 @@ bool pdl_batch_window_run(window *w, pdl_err *err) {
 }
 
 void pdl_batch_window_fini(window *w) {
-    for (uint32_t i = 0; w->flights && i < w->top; i++) free_slot(w, &w->flights[i]);
+    for (uint32_t i = 0; w->pool && i < w->o->jobs; i++)
+        if (pdl_run_pool_get(w->pool, i)) free_slot(w, &w->flights[i]);
+    pdl_run_pool_free(w->pool);
     while (w->n_early < w->early.n) pdl_row_fini(&w->early.p[w->n_early++]);
     pdl_vec_fini(&w->early);
     pdl_batch_ahead_fini(&w->ahead);
-    pdl_vec_fini(&w->ready);
     pdl_free(w->flights);
-    pdl_free(w->slots);
     pdl_err_fini(&w->why);
     pdl_drop(w->variables);
     pdl_budget_drop(w->budget);

@@ -5,24 +5,20 @@
 #ifndef PDL_BATCH_WINDOW_H
 #define PDL_BATCH_WINDOW_H
 
+#include "api/run_pool.h"
 #include "batch/ahead.h"
 #include "batch/stats.h"
 #include "batch/writer.h"
 
 enum { BATCH_HASH = 32 }; /* hex digits of the hash of a row */
 
-/* A row in flight. */
+/* A row in flight, in the slot of its run. */
 typedef struct batch_flight {
     pdl_row row;
-    pdl_run *run; /* NULL when the slot is free */
-    struct pdl_budget *budget;
     struct batch_window *window;
     pdl_buf requests; /* --keep: its calls as JSON, separated by commas */
     char hash[BATCH_HASH + 1];
     double start;
-    bool fresh;   /* the run was not stepped yet */
-    bool is_over; /* its outcome will be committed in this turn */
-    bool listed;  /* it is in window.ready */
 } flight;
 
 typedef struct batch_window {
@@ -34,15 +30,12 @@ typedef struct batch_window {
     const pdl_str *columns; /* the n_columns columns of the output; NULL: any */
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
-    flight *flights;
-    uint32_t *slots; /* stack of the free slots */
-    uint32_t n_free;
-    uint32_t top;            /* only slots below it were used */
-    PDL_VEC(uint32_t) ready; /* slots whose run may be able to continue */
-    sample chosen;           /* decides which rows belong to the batch */
-    uint64_t next;           /* number of the next one; 0 when there is none */
-    uint64_t taken;          /* rows that were taken so far */
-    uint64_t last_known;     /* rows up to this number may be in the journal already */
+    pdl_run_pool *pool; /* their runs */
+    flight *flights;    /* one for each slot of the pool */
+    sample chosen;      /* decides which rows belong to the batch */
+    uint64_t next;      /* number of the next one; 0 when there is none */
+    uint64_t taken;     /* rows that were taken so far */
+    uint64_t last_known; /* rows up to this number may be in the journal already */
     /* rows that a stream had when it was read to its end; 0 when it is unknown */
     uint64_t all_known;
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
@@ -52,7 +45,6 @@ typedef struct batch_window {
     pdl_batch_totals *totals;
     stats *stats;
     uint64_t ticked_ns, begun_ns;
-    uint64_t searched_ns; /* when all rows were last examined for runs that can continue */
     uint64_t n_read;      /* rows of the input so far */
     bool ended;           /* no further row is read */
     bool read_all;        /* the input has no further row; otherwise a limit ended it */
