@@ -297,6 +297,7 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
 }
 
 bool pdl_session_poll(pdl_session *s, int timeout_ms) {
+    if (s->group.jobs) pdl_jobs_launch(s->group.jobs);
     bool any = pdl_subruns_step(s->running.subs) || pdl_subruns_are_ready(s->running.subs);
     pdl_cancel scope = {.flag = s->opt.run.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);

@@ -1,5 +1,5 @@
 /* particles.c -- see particles.h: what particles share runs once, then each gets a copy and runs
- * beside the others on one loop until it parks or ends.
+ * in a pool beside the others until it is held or ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,32 +60,11 @@ static void put_draw(const particle *q, pdl_buf *out) {
 }
 
 bool pdl_particle_ok(const particle *q) {
-    bool has_run = q->state == PARTICLE_RUNS || q->state == PARTICLE_HELD;
-    return has_run == (q->run != NULL) && (q->state == PARTICLE_FAILED) == (q->err != NULL) &&
+    return (q->state == PARTICLE_FAILED) == (q->err != NULL) &&
            (q->state == PARTICLE_DONE) == !pdl_is_absent(q->result);
 }
 
-/* Invariants: every slot is free, or the slot of one particle with a run; a program without chance
- * has a shared run, and no particle of it runs. */
-static inline bool population_ok(const population *p) {
-    uint32_t used = 0, runs = 0;
-    for (uint32_t i = 0; i < p->n; i++) {
-        if (!pdl_particle_ok(&p->all[i])) return false;
-        used += p->all[i].run != NULL;
-        runs += p->all[i].state == PARTICLE_RUNS;
-    }
-    return p->n_free + used == p->n_slots && runs == p->open &&
-           (!p->is_shared_ended || (p->shared && !used));
-}
-
 /* --- runs ------------------------------------------------------------------------------------- */
-
-static void on_ready(void *user) {
-    particle *q = user;
-    if (q->listed) return;
-    q->listed = true;
-    *pdl_vec_push(&q->of->ready) = (uint32_t)(q - q->of->all);
-}
 
 /* The members with which a run of a particle is started; spawn_fini releases place and draw. */
 typedef struct spawning {
@@ -93,18 +72,13 @@ typedef struct spawning {
     pdl_buf draw;
 } spawning;
 
-static void spawn_init(population *p, particle *q, spawning *s) {
+static void spawn_init(const population *p, const particle *q, spawning *s) {
     s->draw = PDL_BUF;
     put_draw(q, &s->draw);
     s->spawn = (pdl_spawn){.code = p->code,
                            .dir = pdl_file_folder(p->o->file),
-                           .stream = PDL_STREAM_NONE,
                            .variables = p->variables,
-                           .waker = {on_ready, q},
-                           .slot = q->slot,
-                           .group = q->slot,
                            .draw = pdl_buf_str(&s->draw),
-                           .budget = p->budget,
                            .place = place_of(q),
                            .particle = p->options};
     s->spawn.particle.number = (int64_t)q->number;
@@ -116,34 +90,61 @@ static void spawn_fini(spawning *s) {
     pdl_buf_fini(&s->draw);
 }
 
+static bool has_run(const particle *q) {
+    return q->state == PARTICLE_RUNS || q->state == PARTICLE_HELD;
+}
+
+const pdl_run *pdl_particle_run(const particle *q) {
+    return pdl_run_pool_get(q->of->pool, q->slot);
+}
+
+/* Invariants: the run of a particle is in its slot of the pool; the other slots are free; of a
+ * program without chance, which has a shared run, no particle runs. */
+static inline bool population_ok(const population *p) {
+    uint32_t used = 0, runs = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const particle *q = &p->all[i];
+        if (!pdl_particle_ok(q)) return false;
+        if (!has_run(q)) continue;
+        if (p->in_slot[q->slot] != i || !pdl_particle_run(q)) return false;
+        used++;
+        runs += q->state == PARTICLE_RUNS;
+    }
+    return pdl_run_pool_room(p->pool) + used == p->n_slots && runs == pdl_run_pool_open(p->pool) &&
+           (!p->is_shared_ended || (p->shared && !used));
+}
+
 /* Counts what the run has used since it was counted last. */
 static void count_use(particle *q) {
-    int64_t calls, completion, prompt;
-    pdl_run_usage(q->run, &calls, &completion, &prompt);
-    q->of->calls += calls - q->calls;
-    q->of->completion += completion - q->completion;
-    q->of->prompt += prompt - q->prompt;
-    q->calls = calls;
-    q->completion = completion;
-    q->prompt = prompt;
+    pdl_run_use use = pdl_run_pool_use(q->of->pool, q->slot);
+    q->of->calls += use.calls - q->counted.calls;
+    q->of->completion += use.completion - q->counted.completion;
+    q->of->prompt += use.prompt - q->counted.prompt;
+    q->counted = use;
 }
 
 /* Adds to its weight what its run has scored since. */
 static void take_score(particle *q) {
-    double score = pdl_run_score(q->run);
-    pdl_loc at = pdl_run_impossible(q->run);
+    double score = pdl_run_score(pdl_particle_run(q));
+    pdl_loc at = pdl_run_impossible(pdl_particle_run(q));
     if (at.src && !q->of->impossible.src) q->of->impossible = at;
     /* A run that is impossible stays so: the difference of two infinite scores is no number. */
     q->weight = isinf(score) ? score : q->weight + (score - q->taken);
     q->taken = score;
 }
 
-static void release(population *p, particle *q) {
-    if (!q->run) return;
-    count_use(q);
-    pdl_session_release(p->session, q->run, q->slot);
-    q->run = NULL;
-    p->slots[p->n_free++] = q->slot;
+/* Ends the run of a particle, if it has one, which is then in this state. */
+static void release(particle *q, particle_state state) {
+    if (has_run(q)) {
+        count_use(q);
+        pdl_run_pool_end(q->of->pool, q->slot);
+    }
+    q->state = state;
+}
+
+static void take_slot(particle *q) {
+    q->slot = pdl_run_pool_take(q->of->pool);
+    q->of->in_slot[q->slot] = (uint32_t)(q - q->of->all);
 }
 
 static void forget(particle *q) {
@@ -158,12 +159,10 @@ static void forget(particle *q) {
 
 void pdl_population_reset(population *p, uint32_t i) {
     particle *q = &p->all[i];
-    release(p, q);
+    release(q, PARTICLE_NEW);
     forget(q);
-    q->state = PARTICLE_NEW;
-    q->is_held = false;
     q->taken = q->weight = 0;
-    q->calls = q->completion = q->prompt = 0;
+    q->counted = (pdl_run_use){0};
 }
 
 /* A program that ended before any chance has the same result in all particles. */
@@ -183,21 +182,17 @@ static void begin(population *p, particle *q) {
         end_as_shared(p, q);
         return;
     }
-    assert(p->n_free && !q->run);
-    q->slot = p->slots[--p->n_free];
+    assert(!has_run(q));
+    take_slot(q);
+    q->state = PARTICLE_RUNS;
     spawn_init(p, q, &s);
-    if (p->shared) q->run = pdl_session_copy(p->session, &s.spawn, p->shared, &why, &loc);
-    if (q->run) {
-        int64_t *used[] = {&q->calls, &q->completion, &q->prompt};
-        pdl_run_usage(q->run, used[0], used[1], used[2]);
-        pdl_run_release(q->run);
+    if (p->shared && pdl_run_pool_copy(p->pool, q->slot, s.spawn, p->shared, &why, &loc)) {
+        q->counted = pdl_run_pool_use(p->pool, q->slot);
+        pdl_run_pool_continue(p->pool, q->slot);
     } else {
-        q->run = pdl_session_spawn(p->session, &s.spawn);
+        pdl_run_pool_begin(p->pool, q->slot, s.spawn);
     }
     spawn_fini(&s);
-    q->state = PARTICLE_RUNS;
-    q->fresh = true;
-    p->open++;
 }
 
 /* Returns true when a signal, the common budget or an exit ended the run: then all end. */
@@ -214,37 +209,33 @@ char *pdl_population_place(const pdl_err *err) {
 
 static void fail(population *p, particle *q) {
     q->err = PDL_NEW(pdl_err);
-    pdl_err_copy(q->err, pdl_run_error(q->run));
+    pdl_err_copy(q->err, pdl_run_error(pdl_particle_run(q)));
     q->place = pdl_population_place(q->err);
     pdl_err_detach(q->err); /* it outlives the run */
-    q->state = PARTICLE_FAILED;
     q->weight = -INFINITY;
     p->failures++;
+    release(q, PARTICLE_FAILED);
 }
 
-/* Steps a particle that can continue. Returns true when it has ended or is held. */
-static bool step(population *p, particle *q) {
-    q->fresh = false;
-    if (q->is_held) pdl_run_release(q->run);
-    q->is_held = false;
-    pdl_step s = pdl_run_step(q->run);
-    if (s == PDL_STEP_WAIT && pdl_run_held(q->run) == PDL_HELD_NOT) return false;
-    p->open--;
-    if (s == PDL_STEP_FAIL) {
+/* Takes what the run of a particle has come to. */
+static void take_step(population *p, particle *q, pdl_step step) {
+    if (step == PDL_STEP_FAIL) {
         fail(p, q);
-    } else {
-        take_score(q);
-        q->state = s == PDL_STEP_WAIT ? PARTICLE_HELD : PARTICLE_DONE;
-        if (s == PDL_STEP_DONE) q->result = pdl_keep(pdl_run_result(q->run));
+        return;
     }
-    if (q->state != PARTICLE_HELD) release(p, q);
-    return true;
+    take_score(q);
+    if (step == PDL_STEP_DONE) {
+        q->result = pdl_keep(pdl_run_result(pdl_particle_run(q)));
+        release(q, PARTICLE_DONE);
+    } else {
+        q->state = PARTICLE_HELD;
+    }
 }
 
 /* --- many at a time --------------------------------------------------------------------------- */
 
 /* A call of pdl_population_run. */
-typedef struct batch_of_particles {
+typedef struct population_work {
     population *p;
     uint32_t next, to;
     uint32_t failed; /* the first that failed, if failures are errors; else p->n */
@@ -253,21 +244,15 @@ typedef struct batch_of_particles {
     bool is_decided;
 } work;
 
-static bool can_continue(const particle *q) {
-    return q->run && q->state == PARTICLE_RUNS && (q->fresh || pdl_run_is_ready(q->run));
-}
-
 /* Ends the particles after the first failure, which cannot change it. */
 static void end_later(work *w) {
     for (uint32_t i = w->failed + 1; i < w->p->n; i++) {
         particle *q = &w->p->all[i];
-        if (q->state != PARTICLE_RUNS) continue;
-        release(w->p, q);
-        q->state = PARTICLE_NEW;
-        w->p->open--;
+        if (q->state == PARTICLE_RUNS) release(q, PARTICLE_NEW);
     }
 }
 
+/* Returns false when no particle is to be stepped: it is decided, or failed. */
 static bool ended(work *w, particle *q, pdl_err *err) {
     uint32_t i = (uint32_t)(q - w->p->all);
     if (q->state == PARTICLE_FAILED) {
@@ -281,25 +266,18 @@ static bool ended(work *w, particle *q, pdl_err *err) {
         }
     }
     if (q->state != PARTICLE_HELD && w->decided && w->decided(w->user)) w->is_decided = true;
-    return true;
+    return !w->is_decided;
 }
 
-static bool step_all(work *w, pdl_err *err) {
-    population *p = w->p;
-    size_t n = p->ready.n;
-    for (size_t i = 0; i < n && !w->is_decided; i++) {
-        particle *q = &p->all[p->ready.p[i]];
-        q->listed = false;
-        if (!can_continue(q)) continue;
-        if (!step(p, q)) {
-            if (can_continue(q)) on_ready(q);
-        } else if (!ended(w, q, err)) {
-            return false;
-        }
-    }
-    p->ready.n -= n;
-    if (p->ready.n) memmove(p->ready.p, p->ready.p + n, p->ready.n * sizeof *p->ready.p);
-    return true;
+static bool stepped(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
+    population *p = user;
+    particle *q = &p->all[p->in_slot[slot]];
+    take_step(p, q, step);
+    return ended(p->work, q, err);
+}
+
+static bool step_all(const work *w, pdl_err *err) {
+    return pdl_run_pool_step(w->p->pool, err) || w->is_decided;
 }
 
 /* Returns true when a particle is to be begun; it is then all[next]. */
@@ -313,29 +291,20 @@ static bool has_next(work *w) {
 static bool begin_more(work *w, pdl_err *err) {
     population *p = w->p;
     enum { A_TURN = 256 };
-    for (uint32_t k = 0; k < A_TURN && p->n_free && has_next(w); k++) {
+    for (uint32_t k = 0; k < A_TURN && pdl_run_pool_room(p->pool) && has_next(w); k++) {
         particle *q = &p->all[w->next++];
         begin(p, q);
-        bool is_out = q->state != PARTICLE_RUNS || step(p, q);
-        if (!is_out && can_continue(q)) on_ready(q);
-        if (is_out && !ended(w, q, err)) return false;
+        bool ok = has_run(q) ? pdl_run_pool_step_slot(p->pool, q->slot, err) : ended(w, q, err);
+        if (!ok) return w->is_decided;
     }
     return true;
 }
 
-static bool any_ready(const population *p) {
-    for (size_t i = 0; i < p->ready.n; i++)
-        if (can_continue(&p->all[p->ready.p[i]])) return true;
-    return false;
-}
-
 static bool wait_for_replies(work *w, pdl_err *err) {
     enum { LOOK_MS = 1000 };
-    population *p = w->p;
-    bool more = p->n_free && has_next(w);
-    (void)pdl_session_turn_inner(p->session);
-    bool open = pdl_session_poll(p->session, more || any_ready(p) ? 0 : LOOK_MS);
-    if (open || more || any_ready(p) || !p->open) return true;
+    pdl_run_pool *pool = w->p->pool;
+    bool more = pdl_run_pool_room(pool) && has_next(w);
+    if (pdl_run_pool_wait(pool, more ? 0 : LOOK_MS) || more) return true;
     return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "a particle waits for an answer that cannot come");
 }
@@ -345,19 +314,14 @@ static void release_held(work *w, uint32_t from) {
         particle *q = &w->p->all[i];
         if (q->state != PARTICLE_HELD) continue;
         q->state = PARTICLE_RUNS;
-        q->fresh = q->is_held = true; /* it is released when it is stepped */
-        w->p->open++;
-        on_ready(q);
+        pdl_run_pool_continue(w->p->pool, q->slot);
     }
 }
 
 static void end_all(population *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         particle *q = &p->all[i];
-        if (q->state != PARTICLE_RUNS) continue;
-        release(p, q);
-        q->state = PARTICLE_NEW;
-        p->open--;
+        if (q->state == PARTICLE_RUNS) release(q, PARTICLE_NEW);
     }
 }
 
@@ -378,12 +342,16 @@ static bool report_failure(const work *w, pdl_err *err) {
 bool pdl_population_run(population *p, uint32_t from, uint32_t to, bool (*decided)(void *user),
                     void *user, pdl_err *err) {
     work w = {p, from, to, p->n, decided, user, false};
+    bool ok = true;
     assert(population_ok(p));
+    p->work = &w;
     release_held(&w, from);
-    while (!w.is_decided && (p->open || has_next(&w))) {
-        if (is_cancelled(p, err) || !begin_more(&w, err) || !step_all(&w, err)) return false;
-        if (!w.is_decided && p->open && !wait_for_replies(&w, err)) return false;
+    while (ok && !w.is_decided && (pdl_run_pool_open(p->pool) || has_next(&w))) {
+        ok = !is_cancelled(p, err) && begin_more(&w, err) && step_all(&w, err);
+        if (ok && !w.is_decided && pdl_run_pool_open(p->pool)) ok = wait_for_replies(&w, err);
     }
+    p->work = NULL;
+    if (!ok) return false;
     if (w.is_decided) end_all(p);
     assert(population_ok(p));
     return w.failed == p->n || report_failure(&w, err);
@@ -414,21 +382,25 @@ bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t gen
     t->weight = 0;
     t->taken = f->taken;
     if (from != to) t->result = pdl_keep(f->result);
-    if (!f->run) return true;
-    if (from != to) t->slot = p->slots[--p->n_free];
-    spawn_init(p, t, &s);
+    if (!has_run(f)) return true;
     if (from == to) {
-        pdl_session_rename(p->session, t->run, &s.spawn);
-    } else {
-        t->run = pdl_session_copy(p->session, &s.spawn, f->run, &why, &loc);
-        if (t->run)
-            pdl_run_usage(t->run, &t->calls, &t->completion, &t->prompt);
-        else
-            p->slots[p->n_free++] = t->slot;
+        spawn_init(p, t, &s);
+        pdl_run_pool_rename(p->pool, t->slot, s.spawn);
+        spawn_fini(&s);
+        return true;
     }
+    take_slot(t);
+    spawn_init(p, t, &s);
+    bool ok = pdl_run_pool_copy(p->pool, t->slot, s.spawn, pdl_particle_run(f), &why, &loc);
     spawn_fini(&s);
-    assert(!t->run || pdl_particle_ok(t));
-    return t->run || cannot_copy(f, why, loc, err);
+    if (ok) {
+        t->counted = pdl_run_pool_use(p->pool, t->slot);
+        assert(pdl_particle_ok(t));
+        return true;
+    }
+    pdl_run_pool_end(p->pool, t->slot);
+    t->state = PARTICLE_NEW;
+    return cannot_copy(f, why, loc, err);
 }
 
 /* --- what is shared --------------------------------------------------------------------------- */
@@ -493,7 +465,6 @@ static bool run_shared(population *p, pdl_err *err) {
         }
         if (pdl_run_missed_chance(p->shared) || s == PDL_STEP_DONE || pdl_run_held(p->shared))
             break;
-        (void)pdl_session_turn_inner(p->session);
         if (!pdl_session_poll(p->session, pdl_run_is_ready(p->shared) ? 0 : 1000) &&
             !pdl_run_is_ready(p->shared))
             break;
@@ -510,30 +481,36 @@ bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err
     *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
     p->n_slots = p->n < PDL_INFER_MOST_SMC ? p->n : PDL_INFER_MOST_SMC;
     p->all = PDL_NEW_N(particle, p->n);
-    p->slots = PDL_NEW_N(uint32_t, p->n_slots);
+    p->in_slot = PDL_NEW_N(uint32_t, p->n_slots);
     for (uint32_t i = 0; i < p->n; i++)
         p->all[i] = (particle){.of = p, .number = i, .result = pdl_absent()};
-    for (; p->n_free < p->n_slots; p->n_free++) p->slots[p->n_free] = p->n_slots - 1 - p->n_free;
     p->budget = pdl_budget_new(o->budget ? o->budget : unlimited, o->around, (pdl_loc){0});
     p->options = (pdl_particle){.is_one = true,
                                 .ignores_factors = o->algorithm == PDL_INFER_MAJ,
                                 .holds_factors = o->algorithm == PDL_INFER_SMC,
                                 .aligned = o->aligned};
-    return open_session(p, err) && run_shared(p, err);
+    if (!open_session(p, err)) return false;
+    p->pool = pdl_run_pool_new(&(pdl_run_pool_options){.session = p->session,
+                                                       .n = p->n_slots,
+                                                       .budget = p->budget,
+                                                       .stepped = stepped,
+                                                       .user = p});
+    return run_shared(p, err);
 }
 
 void pdl_population_end(population *p) {
-    for (uint32_t i = 0; p->all && i < p->n; i++) release(p, &p->all[i]);
+    for (uint32_t i = 0; p->all && i < p->n; i++)
+        if (has_run(&p->all[i])) release(&p->all[i], PARTICLE_NEW);
 }
 
 void pdl_population_fini(population *p) {
     pdl_population_end(p);
     for (uint32_t i = 0; p->all && i < p->n; i++) forget(&p->all[i]);
     if (p->shared) pdl_session_release(p->session, p->shared, p->n_slots);
-    pdl_vec_fini(&p->ready);
+    pdl_run_pool_free(p->pool);
     pdl_free(p->place);
     pdl_free(p->all);
-    pdl_free(p->slots);
+    pdl_free(p->in_slot);
     pdl_drop(p->variables);
     pdl_budget_drop(p->budget);
     pdl_code_drop(p->code);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "api/hooks.h"
-#include "base/vec.h"
+#include "api/run_pool.h"
 #include "effect/budget.h"
 #include "infer/infer.h"
 
@@ -27,8 +27,7 @@ typedef struct population population;
  * rejection the number of the try. */
 typedef struct particle {
     population *of;
-    pdl_run *run; /* NULL: not begun, or ended */
-    uint32_t slot;
+    uint32_t slot; /* RUNS, HELD: where its run is in the pool */
     particle_state state;
     uint32_t generation, number, try;
     double taken;   /* the part of the score of its run that is in `weight` */
@@ -36,8 +35,7 @@ typedef struct particle {
     pdl_val result; /* DONE; else absent */
     pdl_err *err;   /* FAILED: owned; else NULL */
     char *place;    /* FAILED: FILE:LINE, owned; NULL: it has none */
-    int64_t calls, completion, prompt; /* use of its run that is counted already */
-    bool fresh, listed, is_held;
+    pdl_run_use counted; /* use of its run that is counted already */
 } particle;
 
 struct population {
@@ -55,13 +53,13 @@ struct population {
     pdl_run *shared;      /* held before the first effect of chance; NULL: none */
     bool is_shared_ended; /* the program has no chance: `shared` is its result */
     bool sharing;         /* the shared part runs now */
-    uint32_t *slots;      /* stack of free slots */
-    uint32_t n_free, n_slots;
-    PDL_VEC(uint32_t) ready; /* particles that may be able to continue */
-    uint32_t open;           /* particles that run */
+    pdl_run_pool *pool;   /* the runs of the particles */
+    uint32_t *in_slot;    /* the particle in each of its n_slots slots */
+    uint32_t n_slots;
+    struct population_work *work; /* the call of pdl_population_run that steps them; NULL: none */
     int64_t calls, completion, prompt;
-    char *place;             /* FILE:LINE of the error of the population, owned; or NULL */
-    pdl_loc impossible;      /* a factor that gave weight zero; all-zero: none did */
+    char *place;        /* FILE:LINE of the error of the population, owned; or NULL */
+    pdl_loc impossible; /* a factor that gave weight zero; all-zero: none did */
     uint64_t failures;
 };
 
@@ -70,8 +68,8 @@ PDL_MUST bool pdl_population_open(population *p, const pdl_infer_options *o, pdl
 /* Ends all runs, whose use is counted then. */
 void pdl_population_end(population *p);
 void pdl_population_fini(population *p);
-/* Invariants: a particle has a run exactly while it runs or is held, a result when it is done and
- * an error when it has failed. */
+/* Invariants: a particle has a result exactly when it is done, and an error exactly when it has
+ * failed. */
 bool pdl_particle_ok(const particle *q);
 
 /* Runs particles from `from` to `to` until each is held, has ended or has failed. Those that are
@@ -91,6 +89,8 @@ uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t 
                              uint64_t try);
 /* Returns the place of an error, FILE:LINE, which the caller frees; NULL: it has none. */
 char *pdl_population_place(const pdl_err *err);
+/* Returns the run of a particle that runs or is held. Borrowed. */
+const pdl_run *pdl_particle_run(const particle *q);
 /* Appends how messages name a particle: "particle 3". */
 void pdl_particle_put_name(const particle *q, pdl_buf *out);
 

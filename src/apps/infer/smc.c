@@ -92,7 +92,7 @@ static bool are_aligned(const population *p) {
     for (uint32_t i = 0; same && i < p->n; i++) {
         pdl_loc loc;
         if (p->all[i].state != PARTICLE_HELD) continue;
-        pdl_path *at = pdl_run_held_at(p->all[i].run, &loc);
+        pdl_path *at = pdl_run_held_at(pdl_particle_run(&p->all[i]), &loc);
         pdl_buf_clear(&other);
         pdl_path_text(at, any ? &other : &first);
         pdl_path_drop(at);
