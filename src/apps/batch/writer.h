@@ -66,8 +66,8 @@ PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
 /* Appends everything that may be in the output, and puts the mark. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
 enum { BATCH_FLUSH_MS = 200 };
-/* Invariants between turns: rows that are near wait for their turn, so an unordered output has none;
- * their texts fit the room for them. */
+/* Invariants between turns: rows that are near wait for their turn, so an unordered output has
+ * none; their texts fit the room for them. */
 bool pdl_batch_writer_ok(const writer *w);
 void pdl_batch_writer_close(writer *w);
 

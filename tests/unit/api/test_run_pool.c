@@ -118,9 +118,13 @@ static void test_waiting(void **state) {
     pdl_run_pool_give_up(c->pool, "no answer can come");
     assert_true(pdl_run_pool_step(c->pool, &err));
     assert_string_equal("0f", c->log);
+    pdl_request_decline(c->asked);
     begin(c);
     assert_true(pdl_run_pool_step(c->pool, &err));
-    close_case(c);
+    assert_true(pdl_run_pool_wait(c->pool, 0));
+    pdl_request *asked = c->asked;
+    close_case(c); /* ends the run */
+    pdl_request_decline(asked);
 }
 
 static void test_spent(void **state) {
