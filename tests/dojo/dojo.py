@@ -217,10 +217,11 @@ class Run:
         return self.guarded(body) if "tools" not in body else self.agent(body)
 
     def approves(self, text):
-        """Is the question about a call of the ground truth?"""
+        """Is the question about a call of the ground truth? It shows what a line cannot hold as \\n and \\u{9}."""
+        text = re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m.group(1), 16)), text.replace("\\n", "\n"))
         name = re.search(r"tool s/(\S+)", text)
         for c in self.calls:
-            shown = all(re.search(r"^    %s(\.\d+)*: " % re.escape(k), text, re.M) for k, v in c.args.items() if v not in ([], None, {}))
+            shown = all(re.search(r"^    %s(\.\w+)*: " % re.escape(k), text, re.M) for k, v in c.args.items() if v not in ([], None, {}))
             values = [x for v in c.args.values() for x in (v if isinstance(v, list) else [v])]
             if name and c.function == name.group(1) and shown and all(flat(str(v))[:150] in flat(text) for v in values if isinstance(v, str)):
                 return True

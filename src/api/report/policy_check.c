@@ -250,7 +250,7 @@ static void add(sink_use *u, pdl_str name, pdl_label label) {
 /* Reports the use when it is always refused. */
 static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_str name = u->name.p ? u->name : (pdl_str){"", 0};
-    pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder, 0};
+    pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder, 0, NULL, true};
     pdl_decision d = pdl_policies_judge(c->policies, &ask);
     if (d.verdict != PDL_VERDICT_DENY || !d.arg) return;
     pdl_buf m = PDL_BUF;
@@ -505,7 +505,7 @@ static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str too
                      bool others) {
     u->sink = PDL_SINK_tool;
     u->name = joined(c, server, "/", tool);
-    pdl_policy_ask ask = {u->sink, u->name, 0, u->args, u->n, c->folder, 0};
+    pdl_policy_ask ask = {u->sink, u->name, 0, u->args, u->n, c->folder, 0, NULL, true};
     bool known = pdl_map_find(&c->tools, u->name) != NULL;
     note_tool(c, u->name);
     check_locked(c, b, server, tool);

@@ -104,7 +104,7 @@ static pdl_val given_dict(label_walk *w, pdl_vref v, unsigned depth) {
 
 /* Adds labels. Only a container that was made of labelled parts has parts with separate origins. */
 static pdl_val given(label_walk *w, pdl_vref v, unsigned depth) {
-    pdl_label own = pdl_label_of(v), kept = own & (PDL_LABEL_ORIGINS | PDL_LABEL_FREE);
+    pdl_label own = pdl_label_of(v), kept = pdl_label_elsewhere(own);
     bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
          dict = pdl_is_dict(v) && !(pdl_flags_of(v) & PDL_F_MODULE),
          parts = (list || dict) && pdl_flags_of(v) & PDL_F_PARTS;

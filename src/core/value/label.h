@@ -7,8 +7,9 @@
  * program's author can drop them.
  *
  * There are 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three
- * bits for values that are not bounded; 16 bits that say which of the run's sources a value may be
- * from, for the messages of a policy (exact for the first 16 sources, a superset after that).
+ * bits for values that are not bounded; one for values from another run; 16 bits that say which of
+ * the run's sources a value may be from, for the messages of a policy and for the readers of a
+ * value (exact for the first 16 sources, a superset after that).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,10 +67,12 @@ enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
     PDL_LABEL_SEVERAL = 1 << (PDL_LABEL_ORIGIN_BITS + 2),
+    /* a source of another run gave it a name of a policy: the bits of sources do not show which */
+    PDL_LABEL_ELSEWHERE = 1 << (PDL_LABEL_ORIGIN_BITS + 3),
     PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED | PDL_LABEL_SEVERAL,
     PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1
 };
-static_assert(PDL_LABEL_ORIGIN_BITS + 3 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
+static_assert(PDL_LABEL_ORIGIN_BITS + 4 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
 
 /* Returns the name of an origin of the table, by the number of its bit. */
 const char *pdl_label_name(size_t bit);
@@ -92,6 +95,14 @@ static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
     return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;
 }
 static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
+
+/* Returns the label of a value that leaves its run: without its sources, whose bits mean others
+ * elsewhere. */
+static inline pdl_label pdl_label_elsewhere(pdl_label l) {
+    pdl_label named = pdl_label_origins(l) >> PDL_LABEL_NAMED_BIT;
+    pdl_label kept = l & (((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1);
+    return named ? kept | (pdl_label)PDL_LABEL_ELSEWHERE : kept;
+}
 
 /* Removes these origins from v and all that it holds. A value that keeps no origin has no label at
  * all. Takes v. Used for `endorse`. */

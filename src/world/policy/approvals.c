@@ -92,7 +92,8 @@ static void put_question(policy_front *r, pending *p) {
     const pdl_effect *e = p->judged.e;
     p->id = r->opt.first_id + ++r->next_id;
     pdl_path *place = pdl_path_name(e->place, "approval");
-    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask_of(&p->judged));
+    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask_of(&p->judged),
+                                          &p->judged.decision);
     pdl_effect *question =
         pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});

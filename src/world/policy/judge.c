@@ -106,11 +106,15 @@ static bool in_force(const policy *p, uint64_t modules) {
 
 static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p->folder : folder; }
 
+/* Returns true for a rule that is for some values alone. */
+static bool is_for_some(const rule *r) { return r->matches.p || r->in_list || r->to.n; }
+
 /* Finds the rule that decides. *otherwise: the rule is for other values, and its `otherwise`
  * counts: at once when the rule has one, else when no later rule is for this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
-                            const pdl_argument *a, bool *otherwise) {
+                            const pdl_argument *a, bool *otherwise, not_a_reader *why) {
     const rule *other = NULL;
+    not_a_reader fault;
     *otherwise = false;
     for (size_t i = 0; i < p->rules.n; i++) {
         const rule *r = &p->rules.p[i];
@@ -118,7 +122,11 @@ static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_
             !(argument_fits(r, a->name) || is_of_host(r)))
             continue;
         if (r->only_reading && !pdl_policy_is_read_only(all, ask->name)) continue;
-        if (value_fits(p, r, ask, a->value)) return r;
+        if (ask->without_values && is_for_some(r)) return r;
+        bool fits = value_fits(p, r, ask, a->value);
+        bool known = fits && r->to.n;
+        if (fits && (!known || pdl_readers_fit(p, &r->to, ask, a->label, &fault))) return r;
+        if (known && !other) *why = fault;
         if (!other) other = r;
         if (r->says_otherwise) break;
     }
@@ -150,11 +158,16 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
                                    const pdl_policy_ask *ask, const pdl_argument *a) {
     pdl_label origins = pdl_label_origins(a->label) & p->known;
     bool otherwise;
-    const rule *r = rule_for(all, p, ask, a, &otherwise);
+    not_a_reader why = {0};
+    const rule *r = rule_for(all, p, ask, a, &otherwise, &why);
     pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};
+    if (r && ask->without_values && is_for_some(r)) return d; /* the value decides */
     if (r && otherwise) {
         d.verdict = origins ? r->otherwise : PDL_VERDICT_ALLOW;
         d.line = r->line;
+        d.unread = pdl_label_origins(why.of);
+        d.unread_by = why.name;
+        d.unread_by_label = why.of_name;
     } else if (r) {
         d.verdict = verdict_of(r, origins, a->label, &d.labels);
         d.line = r->line;

@@ -81,7 +81,7 @@ static bool argument_covers(const rule *wide, const rule *narrow) {
 }
 
 static bool covers(const rule *wide, const rule *narrow) {
-    if (wide->matches.p || wide->in_list) return false; /* the wide rule is for some values alone */
+    if (wide->matches.p || wide->in_list || wide->to.n) return false; /* for some values */
     return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
            name_covers(wide, narrow) && argument_covers(wide, narrow);
 }

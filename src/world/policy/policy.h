@@ -111,6 +111,8 @@ PDL_MUST bool pdl_tool_hash(pdl_vref definition, char out[65], pdl_err *err);
 PDL_MUST bool pdl_lock_read(pdl_str name, pdl_str bytes, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_lock_write(pdl_vref servers, pdl_buf *out, pdl_err *err);
 
+typedef struct pdl_reader_sets pdl_reader_sets;
+
 typedef struct pdl_policy_ask {
     pdl_sink_id sink;
     pdl_str name; /* the command, tool, file, model ...; empty when there is none */
@@ -119,6 +121,8 @@ typedef struct pdl_policy_ask {
     size_t n;
     pdl_str folder;   /* folder of the program, to which patterns of paths are relative */
     uint64_t modules; /* bits of the modules around the action that have a policy */
+    const pdl_reader_sets *readers; /* the readers of answers in this run; NULL: not known */
+    bool without_values; /* for an analysis without a run: labels are known, and no values */
 } pdl_policy_ask;
 
 /* A decision: its rule and its subject. Borrowed from the policies and the ask. */
@@ -127,6 +131,10 @@ typedef struct pdl_decision {
     /* the argument with the strictest verdict; NULL when the action is allowed */
     const pdl_argument *arg;
     pdl_label labels; /* the labels of it that the rule stops */
+    /* With unread: who gets the argument is no reader of this label. unread_by: the name,
+     * with its labels; p NULL: who it is is not known. */
+    pdl_label unread, unread_by_label;
+    pdl_str unread_by;
     pdl_str policy;   /* name of the policy */
     uint32_t line;    /* line of the rule or its `otherwise`; 0 when it is unknown */
 } pdl_decision;

@@ -2,6 +2,8 @@
  *
  *   policy_read.c   YAML -> policies, every problem at once
  *   judge.c         rules and labels -> verdict
+ *   readers.c       who may read a value
+ *   policy_sets.c   policies from their making to their end
  *   path_glob.c     names and paths against patterns
  *   oddities.c      rules without effect
  *   asks.c          an effect -> the sinks that it would reach
@@ -21,6 +23,8 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "policy/policy.h"
+#include "policy/process_labels.h"
+#include "policy/readers.h"
 #include "value/label.h"
 
 typedef enum { NAMES_NONE, NAMES_WORD, NAMES_PATH } sink_names;
@@ -53,6 +57,7 @@ typedef struct rule {
     uint32_t line;
     pdl_str matches;  /* the rule is for values that fit this pattern; p NULL: for all */
     uint32_t in_list; /* the rule is for values in this list, from 1; 0: for all */
+    reader_names to;  /* the rule is for values that these may read; n 0: for all */
 } rule;
 
 /* A list of values that rules name. */
@@ -80,6 +85,7 @@ typedef struct policy {
     PDL_VEC(rule) rules;
     PDL_VEC(source_pattern) labels, trusted, read_only;
     PDL_VEC(value_list) lists;
+    PDL_VEC(label_readers) readers;
 } policy;
 
 struct pdl_policies {
@@ -145,9 +151,10 @@ void pdl_sources_fini(source_log *s);
 /* questions.c */
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
-/* Returns the request of an approval, an owned dict. what: a question about a tool, or NULL. */
+/* Returns the request of an approval, an owned dict. what: a question about a tool, or NULL.
+ * decision: that to ask, or NULL. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
-                            const pdl_policy_ask *ask);
+                            const pdl_policy_ask *ask, const pdl_decision *decision);
 /* Returns a decision in the form of events; owned dict. outcome: allow, deny, approved, refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
@@ -188,41 +195,16 @@ typedef struct flight {
     pdl_effect *effect;   /* the effect of the program; borrowed */
     uint32_t id, session; /* id of the effect; session of the process */
     size_t process;       /* index of the process */
+    pdl_label named, bit; /* labels of the reply whose readers it says; the bit of the source */
     struct flight *link;
 } flight;
-
-/* The process of code blocks of one profile. */
-typedef struct process_memory {
-    pdl_val profiles; /* the profiles of the effects that it answers */
-    uint32_t number;  /* its number among all processes, from 1 */
-    uint32_t session; /* incremented when code begins a new session */
-    pdl_label holds;  /* labels of all values that it got since the session began */
-} process_memory;
-
-/* The labels that runs under the same policies have left in processes: process_labels.c. */
-struct pdl_policy_memory {
-    pdl_policy_memories *all;
-    pdl_val policies; /* their digests */
-    PDL_VEC(process_memory) processes;
-    pdl_label in_objects; /* labels of all values that any of the processes got */
-    pdl_val servers;      /* tool server -> null with the labels of the values that it got */
-    uint32_t n_users;
-    bool continues; /* its processes have no separate numbers */
-};
-bool pdl_policy_memory_ok(const pdl_policy_memory *m);
-/* Returns the index of the process that performs e, a new one for a new session, and numbers e. */
-size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
-/* Adds label to those of a tool server. Returns all its labels. */
-pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label);
-/* Adds label to those of a session of a process. */
-void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
-                               pdl_label label);
 
 struct policy_front {
     pdl_world world;
     pdl_world *next;
     pdl_policy_options opt;
     source_log sources;
+    reader_sets readers;
     struct pending *pending; /* approvals.c: effects that wait for a person */
     flight *flights;
     struct listing *listings;

@@ -276,6 +276,41 @@ static void read_read_only(reader *r, const pdl_node *n) {
     }
 }
 
+static void read_readers(reader *r, const pdl_node *n, bool of_source, reader_names *out) {
+    const pdl_node *at;
+    const char *why = pdl_readers_read(r->all->arena, n, of_source, out, &at);
+    if (why) wrong(r, at, "%s", why);
+}
+
+/* Reads a list of sources, or one. */
+static void read_sources(reader *r, const pdl_node *n, pdl_label label) {
+    bool seq = n->kind == PDL_NODE_SEQ;
+    for (uint32_t k = 0; k < (seq ? n->n : 1); k++) {
+        source_pattern s = {.label = label};
+        if (read_source(r, seq ? n->items[k] : n, PDL_EFFECT_COUNT, &s))
+            *pdl_vec_push(&r->p->labels) = s;
+    }
+}
+
+/* Reads {from: SOURCES, readers: NAMES}. */
+static void read_with_readers(reader *r, const pdl_node *n, pdl_label label) {
+    pdl_str known[] = {PDL_STR("from"), PDL_STR("readers")};
+    const pdl_node *from = NULL;
+    label_readers one = {.label = label};
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_pair *pair = &n->pairs[i];
+        if (pdl_str_eq(pair->key->text, known[0]))
+            read_sources(r, from = pair->value, label);
+        else if (pdl_str_eq(pair->key->text, known[1]))
+            read_readers(r, pair->value, true, &one.names);
+        else
+            unknown(r, pair->key, "no key of a label (from, readers):", pair->key->text, known, 2);
+    }
+    if (!from)
+        wrong(r, n, "a label with readers should say its sources, `from: [{tool: inbox/*}]`");
+    if (one.names.n) *pdl_vec_push(&r->p->readers) = one;
+}
+
 static void read_named(reader *r, const pdl_node *n) {
     if (n->kind != PDL_NODE_MAP) {
         wrong(r, n, "labels should be a mapping from names to lists of sources");
@@ -285,13 +320,13 @@ static void read_named(reader *r, const pdl_node *n) {
         const pdl_pair *pair = &n->pairs[i];
         pdl_label label = 0;
         if (name_label(r, pair->key, pair->key->text, &label)) r->p->known |= label;
-        const pdl_node *list = pair->value;
-        bool seq = list->kind == PDL_NODE_SEQ;
-        for (uint32_t k = 0; k < (seq ? list->n : 1); k++) {
-            source_pattern s = {.label = label};
-            if (read_source(r, seq ? list->items[k] : list, PDL_EFFECT_COUNT, &s))
-                *pdl_vec_push(&r->p->labels) = s;
-        }
+        bool map = pair->value->kind == PDL_NODE_MAP;
+        bool long_form = map && (pdl_node_find(pair->value, PDL_STR("from"), NULL) ||
+                                 pdl_node_find(pair->value, PDL_STR("readers"), NULL));
+        if (long_form)
+            read_with_readers(r, pair->value, label);
+        else
+            read_sources(r, pair->value, label);
     }
 }
 
@@ -370,7 +405,8 @@ static void read_durable(reader *r, const pdl_node *n, rule *to) {
 
 static const char *const rule_keys[] = {"sink",      "argument",  "model",   "allow",
                                         "deny",      "always",    "labels",  "otherwise",
-                                        "read_only", "durable",   "matches", "in"};
+                                        "read_only", "durable",   "matches", "in",
+                                        "readers"};
 enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
 
 /* Reads {in: NAME} of a rule. */
@@ -418,32 +454,6 @@ static void read_lists(reader *r, const pdl_node *n) {
     }
 }
 
-static value_list *file_list(const pdl_policies *p, size_t i) {
-    policy *last = p->all.p[p->all.n - 1];
-    for (size_t k = 0; k < last->lists.n; k++)
-        if (last->lists.p[k].file.p && !i--) return &last->lists.p[k];
-    return NULL;
-}
-
-pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc) {
-    const value_list *list = p->all.n ? file_list(p, i) : NULL;
-    if (!list) return (pdl_str){0};
-    *loc = list->loc;
-    return list->file;
-}
-
-void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes) {
-    value_list *list = file_list(p, i);
-    for (size_t from = 0; from < bytes.n;) {
-        size_t end = pdl_str_find(bytes, PDL_STR("\n"), from),
-               to = end == PDL_NOT_FOUND ? bytes.n : end;
-        pdl_str line = pdl_str_trim(pdl_str_sub(bytes, from, to));
-        if (line.n && line.p[0] != '#' && !pdl_utf8_find_fault(line, &(pdl_utf8_fault){0}))
-            list->texts = pdl_dict_puts(list->texts, line, pdl_null());
-        from = to + 1;
-    }
-}
-
 static void read_model_name(reader *r, const pdl_node *n, rule *to) {
     if (to->sink != PDL_SINK_model && to->sink != PDL_SINK_embed)
         wrong(r, n, "model is for the sinks model and embed");
@@ -476,6 +486,21 @@ static void unknown_key(reader *r, const char *what, const pdl_node *key) {
     unknown(r, key, what, key->text, known, N_RULE_KEYS);
 }
 
+/* Reads {readers: NAMES} of a rule: who gets the value. */
+static void read_to(reader *r, const pdl_pair *pair, rule *to) {
+    const sink_row *row = &pdl_sink_rows[to->sink];
+    size_t before = r->problems.n;
+    if (row->traits == TRAIT_REDACTED || to->sink == PDL_SINK_endorse) {
+        wrong(r, pair->key, "the sink %s has no readers; `deny` says what it does not show",
+              row->name);
+        return;
+    }
+    read_readers(r, pair->value, false, &to->to);
+    if (r->problems.n == before && !r->p->readers.n)
+        wrong(r, pair->key, "no label of this policy has readers, so everything fits this rule; "
+                            "labels: {inbox: {from: [{tool: inbox/*}], readers: [me]}}");
+}
+
 static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
     pdl_str key = pair->key->text;
     const pdl_node *n = pair->value;
@@ -492,6 +517,8 @@ static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
         is_text(r, n, "matches, a pattern,", &to->matches);
     } else if (pdl_str_is(key, "in")) {
         read_in(r, n, to);
+    } else if (pdl_str_is(key, "readers")) {
+        read_to(r, pair, to);
     } else if (pdl_str_is(key, "durable")) {
         read_durable(r, n, to);
     } else {
@@ -530,7 +557,8 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
         const rule *old = &r->p->rules.p[i];
         if (old->sink != new_one->sink || old->only_reading != new_one->only_reading ||
             old->not_durable != new_one->not_durable || !same_name(old->name, new_one->name) ||
-            !same_name(old->argument, new_one->argument) || old->matches.p || old->in_list)
+            !same_name(old->argument, new_one->argument) || old->matches.p || old->in_list ||
+            old->to.n)
             continue;
         if (pdl_sink_rows[old->sink].traits == TRAIT_REDACTED || old->sink == PDL_SINK_endorse)
             continue;
@@ -744,42 +772,4 @@ bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built
         return false;
     }
     return add_node(all, name, root, bytes, built_in, err);
-}
-
-void pdl_label_names_fini(pdl_label_names *n) {
-    for (uint32_t i = 0; i < n->n; i++) pdl_free(n->text[i]);
-    n->n = 0;
-}
-
-pdl_policies *pdl_policies_new(pdl_label_names *names) {
-    pdl_policies *p = PDL_NEW(pdl_policies);
-    p->names = names ? names : &p->own;
-    p->arena = pdl_arena_make();
-    return p;
-}
-
-void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder) {
-    for (size_t i = from; i < p->all.n; i++) {
-        p->all.p[i]->module = module;
-        p->all.p[i]->folder = pdl_arena_str(p->arena, folder);
-    }
-}
-
-void pdl_policies_free(pdl_policies *p) {
-    if (!p) return;
-    for (size_t i = 0; i < p->all.n; i++) {
-        policy *one = p->all.p[i];
-        for (size_t k = 0; k < one->lists.n; k++) pdl_drop(one->lists.p[k].texts);
-        pdl_vec_fini(&one->lists);
-        pdl_vec_fini(&one->rules);
-        pdl_vec_fini(&one->labels);
-        pdl_vec_fini(&one->trusted);
-        pdl_vec_fini(&one->read_only);
-        pdl_drop(one->locked);
-        pdl_free(one);
-    }
-    pdl_vec_fini(&p->all);
-    pdl_label_names_fini(&p->own);
-    pdl_arena_free(p->arena);
-    pdl_free(p);
 }

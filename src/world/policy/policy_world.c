@@ -99,9 +99,29 @@ static void forget_flight(flight *f) {
     pdl_free(f);
 }
 
-static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
+static void flight_piece(void *user, const pdl_effect *e, pdl_str text) {
     flight *f = user;
     if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
+}
+
+static void flight_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    flight *f = user;
+    f->asker.extra(f->asker.user, e, extra);
+}
+
+static void flight_decided(void *user, const pdl_effect *e, pdl_vref decision) {
+    flight *f = user;
+    f->asker.decided(f->asker.user, e, decision);
+}
+
+/* Sends what comes for e to a flight, which has its sink. */
+static void fly(flight *f, pdl_effect *e,
+                void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
+    e->sink = (pdl_effect_sink){.user = f,
+                                .piece = flight_piece,
+                                .reply = reply,
+                                .decided = f->asker.decided ? flight_decided : NULL,
+                                .extra = f->asker.extra ? flight_extra : NULL};
 }
 
 /* Notes that the labels of a process may be in a file afterwards. */
@@ -134,10 +154,7 @@ static void watch_code(policy_front *r, pdl_effect *e) {
                   .process = process,
                   .link = r->flights};
     r->flights = f;
-    e->sink.user = f;
-    e->sink.piece = code_piece;
-    e->sink.reply = code_reply;
-    e->sink.decided = NULL;
+    fly(f, e, code_reply);
     note_code(r, e, f, pdl_label_of(e->request) | e->control);
     /* a remote object may belong to any session */
     e->added_labels |=
@@ -178,6 +195,7 @@ static bool may_be_run(policy_front *r, pdl_effect_sink asker, const pdl_effect 
     ask->n = 1;
     ask->folder = r->opt.folder;
     ask->modules = e->modules;
+    ask->readers = &r->readers;
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     bool ok = d.verdict == PDL_VERDICT_ALLOW;
     report_to(r, asker, e, ask, &d, ok ? "allow" : "deny");
@@ -227,15 +245,13 @@ bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref tex
 }
 
 /* Replaces the sink of e by `reply`, whose user is a flight. */
-static void watch(policy_front *r, pdl_effect *e,
-                  void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
+static flight *watch(policy_front *r, pdl_effect *e,
+                     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
     flight *f = PDL_NEW(flight);
     *f = (flight){.front = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
     r->flights = f;
-    e->sink.user = f;
-    e->sink.piece = code_piece;
-    e->sink.reply = reply;
-    e->sink.decided = NULL;
+    fly(f, e, reply);
+    return f;
 }
 
 static void watch_program(policy_front *r, pdl_effect *e) {
@@ -244,6 +260,25 @@ static void watch_program(policy_front *r, pdl_effect *e) {
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
+
+static void readers_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    pdl_readers_note(&f->front->readers, f->front->opt.policies, f->named, f->bit, e->kind,
+                     reply->err.kind ? pdl_absent() : reply->value);
+    f->effect->sink = asker;
+    forget_flight(f);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+/* Notes who may read the reply, when that is said by the reply. */
+static void watch_readers(policy_front *r, pdl_effect *e, pdl_label named, pdl_label bit) {
+    named &= pdl_readers_of_answers(r->opt.policies);
+    if (!named) return;
+    flight *f = watch(r, e, readers_reply);
+    f->named = named;
+    f->bit = bit;
+}
 
 /* Sets the labels that the reply will have besides those of its kind and request. */
 static void set_labels(policy_front *r, pdl_effect *e) {
@@ -270,8 +305,10 @@ static void set_labels(policy_front *r, pdl_effect *e) {
         e->added_labels |= r->in_files | r->from_files;
     }
     pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
-    if (own || named)
-        e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
+    if (!own && !named) return;
+    pdl_label bit = pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
+    e->added_labels |= bit;
+    watch_readers(r, e, named, bit);
 }
 
 /* Adds the labels that the server has got from this call or others before it answers. */
@@ -376,6 +413,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     policy_front *r = of(w);
     judging j = {.e = e};
     pdl_asks_of(r->opt.policies, e, r->opt.folder, &j.asks);
+    for (size_t i = 0; i < j.asks.asks.n; i++) j.asks.asks.p[i].readers = &r->readers;
     pdl_policy_continue(r, &j);
 }
 
@@ -385,10 +423,9 @@ static void cancel(pdl_world *w, uint32_t id) {
     policy_front *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->next->ops->cancel(r->next, id);
-    for (flight *f = r->flights; f; f = f->link) {
-        if (f->id != id) continue;
-        forget_flight(f);
-        return;
+    for (flight *f = r->flights, *next; f; f = next) {
+        next = f->link;
+        if (f->id == id) forget_flight(f);
     }
 }
 
@@ -403,6 +440,7 @@ static void close_world(pdl_world *w) {
     while (r->flights) forget_flight(r->flights);
     pdl_lock_close(r);
     pdl_sources_fini(&r->sources);
+    pdl_readers_fini(&r->readers);
     pdl_drop(r->answers);
     pdl_drop(r->servers);
     pdl_drop(r->accepted);

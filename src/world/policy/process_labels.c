@@ -73,16 +73,14 @@ static void begin_again(pdl_policy_memory *m) {
     m->servers = pdl_dict_new(0);
 }
 
-/* The labels without the bits of sources, which belong to one world and have no meaning in
- * others. */
-static const pdl_label WITHOUT_SOURCES = ((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1;
-
+/* Removes the bits of sources, which belong to one world and have no meaning in others. */
 static void forget_sources(pdl_policy_memory *m) {
-    for (size_t i = 0; i < m->processes.n; i++) m->processes.p[i].holds &= WITHOUT_SOURCES;
-    m->in_objects &= WITHOUT_SOURCES;
+    for (size_t i = 0; i < m->processes.n; i++)
+        m->processes.p[i].holds = pdl_label_elsewhere(m->processes.p[i].holds);
+    m->in_objects = pdl_label_elsewhere(m->in_objects);
     pdl_val kept = pdl_dict_new(pdl_dict_len(m->servers));
     for (size_t i = 0; i < pdl_dict_len(m->servers); i++) {
-        pdl_label label = pdl_label_of(pdl_dict_val_at(m->servers, i)) & WITHOUT_SOURCES;
+        pdl_label label = pdl_label_elsewhere(pdl_label_of(pdl_dict_val_at(m->servers, i)));
         kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(m->servers, i)),
                             pdl_with_label(pdl_null(), label));
     }
@@ -154,7 +152,7 @@ size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
 void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
                                pdl_label label) {
     process_memory *p = &m->processes.p[process];
-    if (m->n_users > 1) label &= WITHOUT_SOURCES;
+    if (m->n_users > 1) label = pdl_label_elsewhere(label);
     if (p->session == session) p->holds |= label;
     m->in_objects |= label;
     assert(pdl_policy_memory_ok(m));
@@ -163,7 +161,7 @@ void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t se
 pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label) {
     pdl_val key = pdl_relabelled(pdl_keep(server), 0);
     pdl_vref before = pdl_dict_find(m->servers, key);
-    if (m->n_users > 1) label &= WITHOUT_SOURCES;
+    if (m->n_users > 1) label = pdl_label_elsewhere(label);
     if (!pdl_is_absent(before)) label |= pdl_label_of(before);
     m->servers = pdl_dict_put(m->servers, key, pdl_with_label(pdl_null(), label));
     return label;

@@ -63,6 +63,19 @@ static void put_argument(refusal *r, const source_log *s, const pdl_policy_ask *
     put_part(r, pdl_utf8_cut(name_of(s, ask), 200), ask->name_label);
 }
 
+/* Appends "; eve@x.org is no reader of inbox". */
+static void put_unread(refusal *r, const pdl_decision *d) {
+    if (!d->unread) return;
+    if (!d->unread_by.p) {
+        PDL_PUT(&r->text, "; it is not known who gets it, which has readers: ");
+    } else {
+        PDL_PUT(&r->text, "; ");
+        put_part(r, pdl_utf8_cut(d->unread_by, 200), d->unread_by_label);
+        PDL_PUT(&r->text, " is no reader of ");
+    }
+    pdl_policies_put_label(r->p, d->unread, &r->text);
+}
+
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
     static const pdl_sink_id shows[] = {PDL_SINK_output, PDL_SINK_trace, PDL_SINK_journal};
@@ -79,6 +92,7 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
         PDL_PUT(&r.text, ": from ");
         pdl_policies_put_label(p, d->labels, &r.text);
     }
+    put_unread(&r, d);
     if (why) pdl_buf_putf(&r.text, " (%s)", why);
     pdl_label label = d->arg ? pdl_sources_put(s, d->arg->label, d->labels, &from) : 0;
     if (from.len) {
@@ -170,8 +184,22 @@ static void put_rest(const pdl_policies *p, const source_log *s, const pdl_polic
     pdl_buf_putc(out, '\n');
 }
 
+/* Says why a value is asked about that everybody else may get. */
+static void ask_unread(const pdl_policies *p, const pdl_decision *d, pdl_buf *out) {
+    PDL_PUT(out, "    ");
+    if (d->unread_by.p) {
+        pdl_buf_putc(out, '"');
+        pdl_policy_put_visible(pdl_utf8_cut(d->unread_by, 200), true, out);
+        PDL_PUT(out, "\" is no reader of ");
+    } else {
+        PDL_PUT(out, "it is not known who gets it, which has readers: ");
+    }
+    pdl_policies_put_label(p, d->unread, out);
+    pdl_buf_putc(out, '\n');
+}
+
 static void put_question(const pdl_policies *p, const source_log *s, const char *what,
-                         const pdl_policy_ask *ask, pdl_buf *out) {
+                         const pdl_policy_ask *ask, const pdl_decision *d, pdl_buf *out) {
     /* whoever approves a definition has to see all of it */
     size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
@@ -189,6 +217,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
         pdl_buf_putc(out, '\n');
     }
     if (ask->n > MOST_ARGUMENTS) put_rest(p, s, ask, out);
+    if (d && d->unread) ask_unread(p, d, out);
     PDL_PUT(out, "y and Enter: yes; everything else: no. ");
 }
 
@@ -234,11 +263,11 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
 }
 
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
-                            const pdl_policy_ask *ask) {
+                            const pdl_policy_ask *ask, const pdl_decision *decision) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
     pdl_label label = ask->name_label; /* a recording redacts what its policy says */
     for (size_t i = 0; i < ask->n; i++) label |= pdl_label_origins(ask->args[i].label);
-    put_question(p, s, what, ask, &text);
+    put_question(p, s, what, ask, decision, &text);
     pdl_policy_put_visible(name_of(s, ask), true, &name);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));

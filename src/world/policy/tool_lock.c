@@ -227,7 +227,8 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     pdl_path *place = pdl_path_index(at, (uint32_t)l->next);
     pdl_effect *question =
         pdl_effect_new(PDL_EFFECT_approval, l->id, place, l->e->seq, l->e->loc,
-                       pdl_policy_question(r->opt.policies, &r->sources, pdl_buf_z(&what), ask),
+                       pdl_policy_question(r->opt.policies, &r->sources, pdl_buf_z(&what), ask,
+                                           NULL),
                        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_answer});
     pdl_buf_fini(&what);
     pdl_path_drop(place);
@@ -272,7 +273,8 @@ static bool look_at_tool(listing *l) {
     pdl_argument arg = {
         .name = PDL_STR("definition"), .value = text, .label = pdl_label_built(PDL_LABEL_tool)};
     pdl_policy_ask ask = {
-        PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1, r->opt.folder, l->e->modules};
+        PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1, r->opt.folder, l->e->modules,
+        NULL,          false};
     bool answered = pdl_is_bool(known) || r->n_questions >= r->most_questions;
     bool yes = pdl_is_bool(known) && pdl_bool_of(known);
     if (answered) report(l, &ask, lock, yes ? "approved" : "refused");

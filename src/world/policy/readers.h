@@ -1,0 +1,62 @@
+/* readers.h -- who may read a value: names at sources, names at sinks, and the sets of a run
+ * (readers.c). Private to the room.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_POLICY_READERS_H
+#define PDL_POLICY_READERS_H
+
+#include "base/vec.h"
+#include "policy/policy.h"
+
+/* "ann", or the path of ${ PATH }: into an item of an answer, or into the arguments of a sink. */
+typedef struct reader_name {
+    pdl_str text;
+    bool is_path;
+} reader_name;
+typedef struct reader_names {
+    const reader_name *p; /* in the arena of the policies */
+    uint32_t n;
+} reader_names;
+
+/* The readers of a label in one policy. */
+typedef struct label_readers {
+    pdl_label label;
+    reader_names names;
+} label_readers;
+
+/* The readers that all answers with this bit of a source have in common. */
+typedef struct reader_set {
+    const label_readers *of; /* borrowed */
+    pdl_label bit;
+    pdl_val names; /* owned: keys of a dict */
+} reader_set;
+typedef struct pdl_reader_sets {
+    PDL_VEC(reader_set) all;
+} reader_sets;
+
+/* A receiver of a value who is not among its readers. */
+typedef struct not_a_reader {
+    pdl_str name;       /* p NULL: who gets it is not known */
+    pdl_label of_name;  /* the labels of the name */
+    pdl_label of;       /* the label that has other readers */
+} not_a_reader;
+
+struct policy;
+
+/* Reads `readers:` of a source or of a rule. Returns what is wrong, *at that, or NULL. */
+const char *pdl_readers_read(pdl_arena *arena, const pdl_node *n, bool of_source, reader_names *out,
+                             const pdl_node **at);
+/* Returns the labels whose readers are fields of answers. */
+pdl_label pdl_readers_of_answers(const pdl_policies *p);
+/* Notes the readers of an answer with the labels `named`, which has the bit of a source. answer:
+ * absent when it failed. */
+void pdl_readers_note(reader_sets *s, const pdl_policies *p, pdl_label named, pdl_label bit,
+                      pdl_effect_kind kind, pdl_vref answer);
+void pdl_readers_fini(reader_sets *s);
+/* Returns true when all who get the value, as `to` names them, are among the readers of each of its
+ * labels; false with *why otherwise. A label without readers has no say. */
+bool pdl_readers_fit(const struct policy *p, const reader_names *to, const pdl_policy_ask *ask,
+                     pdl_label label, not_a_reader *why);
+
+#endif
