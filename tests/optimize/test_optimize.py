@@ -243,7 +243,7 @@ def test_bad_input():
             (["--tune", "lastOf.0", "--require", "zebra", "--candidates", "f.jsonl"], "does not have 'zebra' itself"),
             (["--candidates", "none.jsonl"], "no candidate"), (["--candidates", "bad.jsonl"], "bad.jsonl:1"), (["--candidates", "c.jsonl"], "c.jsonl:2"),
             (["--candidates", "lost.jsonl"], "lost the expression ${ form }"), (["--candidates", "twice.jsonl"], "varied twice"),
-            ([*vary, "--method", "rase"], "did you mean 'race'?"), ([*vary, "--method", "reflect"], "there is no method 'reflect'"),
+            ([*vary, "--method", "rase"], "did you mean 'race'?"), ([*vary, "--method", "reflect"], "--tune PLACE"), ([*vary, "--method", "reflex"], "did you mean 'reflect'?"),
             ([*vary, "--method", "no.pdl"], "no file"), ([*vary, "--judge", "no.pdl"], "no file"), ([*vary, "--seed", "x"], "whole number"),
             ([*vary, "--data", "none.jsonl"], "has no rows"), ([*vary, "--data", "part.jsonl"], "did you mean 'test'?"),
             ([*vary, "--data", "same.jsonl"], "rows 1 (train) and 10 (test)"), ([*vary, "--data", "untested.jsonl"], "no row has 'test'"),

@@ -36,7 +36,7 @@ static const config_key own_keys[] = {
     {"tune", KEY_TEXTS, false},      {"require", KEY_TEXTS, false},
     {"candidates", KEY_TEXT, false}, {"method", KEY_TEXT, false},
     {"demos", KEY_TEXT, false},      {"keep", KEY_TEXT, false},
-   
+    {"proposer", KEY_TEXT, false},   {"proposals", KEY_WHOLE, false},
     {"seed", KEY_WHOLE, false},      {"variables", KEY_MAPPING, false},
 };
 
@@ -187,6 +187,8 @@ static bool read_own(pdl_str file, pdl_optimize_config *c, pdl_optimize_options 
     o->kept = text_of(d, "keep", none);
     o->demos = text_of(d, "demos", none);
     o->method = text_of(d, "method", o->demos.n ? PDL_STR("demos") : PDL_STR("race"));
+    o->proposer = text_of(d, "proposer", none);
+    o->proposals = whole_of(d, "proposals", 0);
     o->seed = whole_of(d, "seed", 0);
     if (pdl_is_dict(pdl_dict_getz(d, "vary"))) o->space = pdl_dict_getz(d, "vary");
     if (pdl_is_dict(pdl_dict_getz(d, "variables"))) o->variables = pdl_dict_getz(d, "variables");
@@ -375,6 +377,8 @@ void pdl_optimize_put_config(const pdl_optimize_options *o, pdl_buf *out) {
     d = with_text(d, "keep", o->kept);
     d = with_text(d, "candidates", o->candidates);
     d = with_text(d, "method", o->method);
+    d = with_text(d, "proposer", o->proposer);
+    if (o->proposals) d = pdl_dict_putz(d, "proposals", pdl_int((int64_t)o->proposals));
     d = pdl_dict_putz(d, "seed", pdl_int((int64_t)o->seed));
     if (pdl_is_dict(o->variables) && pdl_dict_len(o->variables))
         d = pdl_dict_putz(d, "variables", pdl_keep(o->variables));

@@ -10,9 +10,7 @@
 
 #include "base/banned.h"
 
-/* Returns the value with the values of JSON alone, since it becomes text of a program; null when it
- * has no such form. */
-static pdl_val plain(pdl_vref v) {
+pdl_val pdl_demo_plain(pdl_vref v) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
     pdl_val out;
@@ -33,15 +31,15 @@ void pdl_demo_take_event(pdl_val *trace, const pdl_event *e) {
         !pdl_is_dict(e->reply->value))
         return;
     pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", pdl_int(e->effect->id));
-    call = pdl_dict_putz(call, "messages", plain(pdl_dict_getz(e->effect->request, "messages")));
-    call = pdl_dict_putz(call, "answer", plain(pdl_dict_getz(e->reply->value, "content")));
+    pdl_vref messages = pdl_dict_getz(e->effect->request, "messages");
+    call = pdl_dict_putz(call, "messages", pdl_demo_plain(messages));
+    call = pdl_dict_putz(call, "answer", pdl_demo_plain(pdl_dict_getz(e->reply->value, "content")));
     size_t at = pdl_list_len(*trace);
     while (at && id_of(pdl_list_at(*trace, at - 1)) > id_of(call)) at--;
     *trace = pdl_list_insert(*trace, at, call);
 }
 
-/* Returns the trace for a program: {messages, answer} of each call. */
-static pdl_val shown_trace(pdl_vref trace) {
+pdl_val pdl_demo_trace(pdl_vref trace) {
     pdl_val list = pdl_list_new(pdl_list_len(trace)), id = pdl_textz("id");
     for (size_t i = 0; i < pdl_list_len(trace); i++)
         list = pdl_list_push(list, pdl_dict_del(pdl_keep(pdl_list_at(trace, i)), id));
@@ -55,11 +53,11 @@ void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result,
     /* What the row says itself is left out: a result that is the right answer, the only call. */
     if (pdl_is_absent(right) || !pdl_val_eq(result, right))
         d = pdl_dict_putz(d, "result", pdl_keep(result));
-    if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", shown_trace(trace));
+    if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", pdl_demo_trace(trace));
     for (size_t i = 0; i < pdl_dict_len(question); i++)
         d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(question, i)),
-                         plain(pdl_dict_val_at(question, i)));
-    if (!pdl_is_absent(right)) d = pdl_dict_puts(d, z->o->expect, plain(right));
+                         pdl_demo_plain(pdl_dict_val_at(question, i)));
+    if (!pdl_is_absent(right)) d = pdl_dict_puts(d, z->o->expect, pdl_demo_plain(right));
     pdl_drop(question);
     *pdl_vec_push(&z->demos) = (opt_demo){candidate, d};
 }

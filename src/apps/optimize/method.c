@@ -6,33 +6,28 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "optimize/method.h"
+
 #include "api/handles.h"
-#include "base/rand.h"
 #include "io/clock.h"
-#include "optimize/search.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
 
 enum { FIRST_ROWS = 10 }; /* a method begins with so many */
 
-typedef struct opt_method {
-    opt_search *z;
-    pdl_rand rand;
-    pdl_err failed; /* why a function could not be answered: it ends the search */
-} method;
+typedef opt_method method;
 
 /* --- arguments of the functions --------------------------------------------------------------- */
 
-/* Returns an argument by its position or its name; absent without. Borrowed from the request. */
-static pdl_vref argument(const pdl_request *r, size_t i, const char *name) {
+pdl_vref pdl_method_argument(const pdl_request *r, size_t i, const char *name) {
     pdl_vref data = pdl_value_settled(pdl_request_data(r)), args = pdl_dict_getz(data, "args"),
              kwargs = pdl_dict_getz(data, "kwargs");
     if (pdl_is_list(args) && i < pdl_list_len(args)) return pdl_list_at(args, i);
     return pdl_is_dict(kwargs) ? pdl_dict_getz(kwargs, name) : pdl_absent();
 }
 
-PDL_PRINTF(2, 3) static bool refuse(pdl_request *r, const char *fmt, ...) {
+bool pdl_method_refuse(pdl_request *r, const char *fmt, ...) {
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -43,32 +38,44 @@ PDL_PRINTF(2, 3) static bool refuse(pdl_request *r, const char *fmt, ...) {
     return false;
 }
 
-static bool read_number(pdl_request *r, size_t i, const char *name, size_t most, size_t *out) {
-    pdl_vref v = argument(r, i, name);
-    if (pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0 && (uint64_t)pdl_int_of(v) <= most) {
-        *out = (size_t)pdl_int_of(v);
-        return true;
-    }
-    return refuse(r, "%s: expected a whole number from 0 to %zu", name, most);
+static bool is_number(pdl_vref v, size_t most) {
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0 && (uint64_t)pdl_int_of(v) <= most;
 }
 
-typedef PDL_VEC(size_t) numbers;
+bool pdl_method_number(pdl_request *r, size_t i, const char *name, size_t most, size_t *out) {
+    pdl_vref v = pdl_method_argument(r, i, name);
+    if (!is_number(v, most))
+        return pdl_method_refuse(r, "%s: expected a whole number from 0 to %zu", name, most);
+    *out = (size_t)pdl_int_of(v);
+    return true;
+}
 
-/* Reads a list of candidates. */
-static bool read_candidates(const opt_search *z, pdl_request *r, size_t i, numbers *out) {
-    pdl_vref v = argument(r, i, "candidates");
-    bool ok = pdl_is_list(v) || refuse(r, "candidates: expected a list of their numbers");
+bool pdl_method_candidates(const opt_search *z, pdl_request *r, size_t i, opt_numbers *out) {
+    pdl_vref v = pdl_method_argument(r, i, "candidates");
+    bool ok = pdl_is_list(v) ||
+              pdl_method_refuse(r, "candidates: expected a list of their numbers");
     for (size_t k = 0; ok && k < pdl_list_len(v); k++) {
         pdl_vref x = pdl_list_at(v, k);
-        ok = (pdl_is(x, PDL_V_INT) && pdl_int_of(x) >= 0 &&
-              (uint64_t)pdl_int_of(x) < z->candidates.n) ||
-             refuse(r, "candidates: there are %zu, numbered from 0", z->candidates.n);
+        ok = is_number(x, z->candidates.n - 1) ||
+             pdl_method_refuse(r, "candidates: there are %zu, numbered from 0", z->candidates.n);
         if (ok) *pdl_vec_push(out) = (size_t)pdl_int_of(x);
     }
     return ok;
 }
 
-static void answer(pdl_request *r, pdl_val v) {
+bool pdl_method_numbers(pdl_request *r, size_t i, const char *name, size_t n, opt_numbers *out) {
+    pdl_vref v = pdl_method_argument(r, i, name);
+    bool ok = pdl_is_list(v) || pdl_method_refuse(r, "%s: expected a list of numbers", name);
+    for (size_t k = 0; ok && k < pdl_list_len(v); k++) {
+        pdl_vref x = pdl_list_at(v, k);
+        ok = (n && is_number(x, n - 1)) ||
+             pdl_method_refuse(r, "%s: there are %zu, numbered from 0", name, n);
+        if (ok) *pdl_vec_push(out) = (size_t)pdl_int_of(x);
+    }
+    return ok;
+}
+
+void pdl_method_answer(pdl_request *r, pdl_val v) {
     pdl_value *boxed = pdl_value_box(v);
     pdl_request_answer(r, boxed);
     pdl_value_drop(boxed);
@@ -76,15 +83,23 @@ static void answer(pdl_request *r, pdl_val v) {
 
 /* --- the functions ---------------------------------------------------------------------------- */
 
+/* Returns the number of the first rows that all of these candidates know. */
+static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
+    for (size_t i = 0; i < rows->n; i++)
+        for (size_t k = 0; k < of->n; k++)
+            if (!pdl_search_knows(z, of->p[k], rows->p[i])) return i;
+    return rows->n;
+}
+
 /* Returns the means over the rows that all of these candidates know: they are comparable. */
-static pdl_val scores_of(opt_search *z, const numbers *of, size_t n) {
-    size_t common = pdl_search_common(z, of->p, of->n, OPT_VALIDATION);
+static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
+    size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
     double best = -1;
-    if (common > n) common = n;
     for (size_t i = 0; i < of->n; i++) {
-        double mean;
-        (void)pdl_search_mean(z, of->p[i], OPT_VALIDATION, common, &mean);
+        double mean = 0;
+        for (size_t k = 0; k < common; k++) mean += pdl_search_score(z, of->p[i], rows->p[k]);
+        if (common) mean /= (double)common;
         if (mean > best) z->best = of->p[i];
         if (mean > best) best = mean;
         pdl_val d = pdl_dict_putz(pdl_dict_new(3), "candidate", pdl_int((int64_t)of->p[i]));
@@ -94,27 +109,38 @@ static pdl_val scores_of(opt_search *z, const numbers *of, size_t n) {
     return list;
 }
 
-/* evaluate(candidates, rows): the first rows for validation; {scores, spent}. */
+/* Reads which rows for validation: a list of their numbers, or the number of the first ones. */
+static bool read_rows(const opt_search *z, pdl_request *r, opt_numbers *rows) {
+    size_t all = z->part[OPT_VALIDATION].n, n = 0;
+    bool listed = pdl_is_list(pdl_method_argument(r, 1, "rows"));
+    if (!(listed ? pdl_method_numbers(r, 1, "rows", all, rows)
+                 : pdl_method_number(r, 1, "rows", all, &n)))
+        return false;
+    for (size_t i = 0; i < n; i++) *pdl_vec_push(rows) = i;
+    for (size_t i = 0; i < rows->n; i++) rows->p[i] = z->part[OPT_VALIDATION].p[rows->p[i]];
+    return true;
+}
+
+/* evaluate(candidates, rows): on rows for validation; {scores, spent}. */
 static void on_evaluate(void *user, pdl_request *r) {
     method *m = user;
     opt_search *z = m->z;
-    numbers of = {0};
-    size_t n = 0;
+    opt_numbers of = {0}, rows = {0};
     PDL_VEC(opt_pair) pairs = {0};
-    if (read_candidates(z, r, 0, &of) &&
-        read_number(r, 1, "rows", z->part[OPT_VALIDATION].n, &n)) {
-        for (size_t i = 0; i < n; i++)
+    if (pdl_method_candidates(z, r, 0, &of) && read_rows(z, r, &rows)) {
+        for (size_t i = 0; i < rows.n; i++)
             for (size_t k = 0; k < of.n; k++)
-                *pdl_vec_push(&pairs) = (opt_pair){of.p[k], z->part[OPT_VALIDATION].p[i]};
+                *pdl_vec_push(&pairs) = (opt_pair){of.p[k], rows.p[i]};
         z->alive = of.n;
         if (pdl_search_evaluate(z, pairs.p, pairs.n, &m->failed)) {
-            pdl_val d = pdl_dict_putz(pdl_dict_new(2), "scores", scores_of(z, &of, n));
-            answer(r, pdl_dict_putz(d, "spent", pdl_bool(z->spent)));
+            pdl_val d = pdl_dict_putz(pdl_dict_new(2), "scores", scores_of(z, &of, &rows));
+            pdl_method_answer(r, pdl_dict_putz(d, "spent", pdl_bool(z->spent)));
         } else {
             pdl_request_refuse(r, "runtime", "the search has ended");
         }
     }
     pdl_vec_fini(&pairs);
+    pdl_vec_fini(&rows);
     pdl_vec_fini(&of);
 }
 
@@ -122,16 +148,16 @@ static void on_evaluate(void *user, pdl_request *r) {
  * moment, for so many candidates that are compared. */
 static void on_worse(void *user, pdl_request *r) {
     method *m = user;
-    numbers of = {0};
+    opt_numbers of = {0};
     size_t than = 0, among = 0;
-    if (read_candidates(m->z, r, 0, &of) &&
-        read_number(r, 1, "than", m->z->candidates.n - 1, &than) &&
-        read_number(r, 2, "among", INT32_MAX, &among)) {
+    if (pdl_method_candidates(m->z, r, 0, &of) &&
+        pdl_method_number(r, 1, "than", m->z->candidates.n - 1, &than) &&
+        pdl_method_number(r, 2, "among", INT32_MAX, &among)) {
         pdl_val list = pdl_list_new(of.n);
         for (size_t i = 0; i < of.n; i++)
             if (pdl_search_is_worse(m->z, of.p[i], than, among))
                 list = pdl_list_push(list, pdl_int((int64_t)of.p[i]));
-        answer(r, list);
+        pdl_method_answer(r, list);
     }
     pdl_vec_fini(&of);
 }
@@ -142,7 +168,7 @@ static void on_demonstrations(void *user, pdl_request *r) {
     opt_search *z = m->z;
     size_t of = 0;
     PDL_VEC(opt_pair) pairs = {0};
-    if (!read_number(r, 0, "candidate", z->candidates.n - 1, &of)) return;
+    if (!pdl_method_number(r, 0, "candidate", z->candidates.n - 1, &of)) return;
     for (size_t i = 0; i < z->part[OPT_TRAIN].n; i++)
         *pdl_vec_push(&pairs) = (opt_pair){of, z->part[OPT_TRAIN].p[i]};
     z->captures = true;
@@ -158,29 +184,66 @@ static void on_demonstrations(void *user, pdl_request *r) {
     for (size_t i = 0; i < z->demos.n; i++)
         if (z->demos.p[i].candidate == of)
             list = pdl_list_push(list, pdl_keep(z->demos.p[i].shown));
-    answer(r, list);
+    pdl_method_answer(r, list);
 }
 
-/* sample(items, n): so many of them in random order. */
+/* Reads the weights of items, else raises an error. Whole weights are drawn by whole numbers. */
+static bool read_weights(pdl_request *r, size_t n, double *out, bool *whole) {
+    pdl_vref v = pdl_method_argument(r, 2, "weights");
+    bool given = !pdl_is_absent(v) && !pdl_is_null(v);
+    *whole = true;
+    if (given && (!pdl_is_list(v) || pdl_list_len(v) != n))
+        return pdl_method_refuse(r, "weights: expected one for each item");
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref x = given ? pdl_list_at(v, i) : pdl_absent();
+        bool is_number = pdl_is(x, PDL_V_INT) || pdl_is(x, PDL_V_FLOAT);
+        out[i] = given && is_number ? pdl_num_to_double(x) : 1;
+        if (given && !(is_number && out[i] >= 0 && out[i] < 1e15))
+            return pdl_method_refuse(r, "weights: expected numbers that are not negative");
+        *whole = *whole && (!given || pdl_is(x, PDL_V_INT));
+    }
+    return true;
+}
+
+/* Draws one of n by their weights; where all are 0 they are equal. */
+static size_t draw(pdl_rand *r, const double *weights, size_t n, bool whole) {
+    double total = 0;
+    for (size_t i = 0; i < n; i++) total += weights[i];
+    if (total <= 0) return (size_t)(pdl_rand_u64(r) % n);
+    double at = whole ? (double)(pdl_rand_u64(r) % (uint64_t)total)
+                      : pdl_rand_double(r) * total;
+    size_t k = 0;
+    while (k + 1 < n && at >= weights[k]) at -= weights[k++];
+    return k;
+}
+
+/* sample(items, n, weights): so many of them in random order. */
 static void on_sample(void *user, pdl_request *r) {
     method *m = user;
     size_t n = 0;
-    pdl_vref items = argument(r, 0, "items");
+    bool whole;
+    pdl_vref items = pdl_method_argument(r, 0, "items");
     if (!pdl_is_list(items)) {
-        refuse(r, "items: expected a list");
+        pdl_method_refuse(r, "items: expected a list");
         return;
     }
-    if (!read_number(r, 1, "n", pdl_list_len(items), &n)) return;
     size_t left = pdl_list_len(items), *at = PDL_NEW_N(size_t, left + 1);
-    pdl_val list = pdl_list_new(n);
-    for (size_t i = 0; i < left; i++) at[i] = i;
-    for (size_t i = 0; i < n; i++) {
-        size_t k = (size_t)(pdl_rand_u64(&m->rand) % left);
-        list = pdl_list_push(list, pdl_keep(pdl_list_at(items, at[k])));
-        at[k] = at[--left];
+    double *weights = PDL_NEW_N(double, left + 1);
+    if (pdl_method_number(r, 1, "n", left, &n) && read_weights(r, left, weights, &whole)) {
+        pdl_val list = pdl_list_new(n);
+        for (size_t i = 0; i < left; i++) at[i] = i;
+        for (size_t i = 0; i < n; i++) {
+            bool equal = pdl_is_absent(pdl_method_argument(r, 2, "weights"));
+            size_t k = equal ? (size_t)(pdl_rand_u64(&m->rand) % left)
+                             : draw(&m->rand, weights, left, whole);
+            list = pdl_list_push(list, pdl_keep(pdl_list_at(items, at[k])));
+            at[k] = at[--left];
+            weights[k] = weights[left];
+        }
+        pdl_method_answer(r, list);
     }
+    pdl_free(weights);
     pdl_free(at);
-    answer(r, list);
 }
 
 /* add(values, to): a candidate with these values, the others as that one has them;
@@ -190,21 +253,23 @@ static void on_add(void *user, pdl_request *r) {
     opt_search *z = m->z;
     size_t to = 0, number = 0;
     pdl_err err = {0};
-    pdl_vref values = argument(r, 0, "values");
+    pdl_vref values = pdl_method_argument(r, 0, "values");
     if (!pdl_is_dict(values)) {
-        refuse(r, "values: expected {NAME: value}");
+        pdl_method_refuse(r, "values: expected {NAME: value}");
         return;
     }
-    if (!read_number(r, 1, "to", z->candidates.n - 1, &to)) return;
+    if (!pdl_method_number(r, 1, "to", z->candidates.n - 1, &to)) return;
     size_t before = z->candidates.n;
     pdl_val all = pdl_dict_merge(pdl_keep(z->candidates.p[to].values), values);
-    bool ok = pdl_search_add(z, all, &number, &err) &&
+    bool ok = pdl_search_is_sound(z, values, &err);
+    if (!ok) pdl_drop(all);
+    ok = ok && pdl_search_add(z, all, &number, &err) &&
               (number < before || pdl_search_load(z, number, &err));
     if (ok && z->candidates.p[number].is_out)
         ok = pdl_err_set(&err, PDL_E_usage, (pdl_loc){0}, "it is worse on a row of --keep");
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate",
                               ok ? pdl_int((int64_t)number) : pdl_null());
-    answer(r, pdl_dict_putz(d, "error", ok ? pdl_null() : pdl_textz(err.msg)));
+    pdl_method_answer(r, pdl_dict_putz(d, "error", ok ? pdl_null() : pdl_textz(err.msg)));
     if (!ok && z->candidates.n > before) pdl_search_drop_last(z);
     pdl_err_fini(&err);
 }
@@ -213,12 +278,12 @@ static void on_add(void *user, pdl_request *r) {
 static void on_late(void *user, pdl_request *r) {
     const opt_search *z = ((method *)user)->z;
     double most = z->o->reference ? z->o->reference->seconds : 0;
-    answer(r, pdl_bool(most > 0 && (double)(pdl_clock_ns() - z->begun_ns) / 1e9 > most));
+    pdl_method_answer(r, pdl_bool(most > 0 && (double)(pdl_clock_ns() - z->begun_ns) / 1e9 > most));
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-static pdl_val with_function(pdl_val d, method *m, const char *name, pdl_handler_fn *fn) {
+pdl_val pdl_method_with(pdl_val d, opt_method *m, const char *name, pdl_handler_fn *fn) {
     pdl_value *f = pdl_value_function(name, fn, m);
     d = pdl_dict_putz(d, name, pdl_keep(pdl_value_settled(f)));
     pdl_value_drop(f);
@@ -239,12 +304,13 @@ static pdl_val engine_of(method *m) {
     d = pdl_dict_putz(d, "growth", r ? pdl_float(pdl_search_growth(z)) : pdl_int(2));
     d = pdl_dict_putz(d, "rounds", r && r->rounds ? pdl_int((int64_t)r->rounds) : pdl_null());
     if (z->o->demos.n) d = pdl_dict_putz(d, "variable", pdl_text(z->o->demos));
-    d = with_function(d, m, "demonstrations", on_demonstrations);
-    d = with_function(d, m, "sample", on_sample);
-    d = with_function(d, m, "add", on_add);
-    d = with_function(d, m, "is_late", on_late);
-    d = with_function(d, m, "evaluate", on_evaluate);
-    return with_function(d, m, "certainly_worse", on_worse);
+    d = pdl_method_with(d, m, "demonstrations", on_demonstrations);
+    d = pdl_method_with(d, m, "sample", on_sample);
+    d = pdl_method_with(d, m, "add", on_add);
+    d = pdl_method_with(d, m, "is_late", on_late);
+    d = pdl_method_with(d, m, "evaluate", on_evaluate);
+    d = pdl_method_with(d, m, "certainly_worse", on_worse);
+    return pdl_method_with_reflection(d, m);
 }
 
 bool pdl_search_method_is_file(pdl_str name) {
@@ -264,7 +330,7 @@ static void put_program(pdl_str name, pdl_buf *out) {
 }
 
 /* Reads what the method says. */
-static bool read_winner(const opt_search *z, pdl_vref v, size_t *winner, bool *certain,
+static bool read_winner(opt_search *z, pdl_vref v, size_t *winner, bool *certain,
                         pdl_err *err) {
     pdl_vref w = pdl_is_dict(v) ? pdl_dict_getz(v, "winner") : pdl_absent(),
              c = pdl_is_dict(v) ? pdl_dict_getz(v, "certain") : pdl_absent();
@@ -276,6 +342,9 @@ static bool read_winner(const opt_search *z, pdl_vref v, size_t *winner, bool *c
                            PDL_FMT(z->o->method));
     *winner = (size_t)pdl_int_of(w);
     *certain = pdl_is_bool(c) && pdl_bool_of(c);
+    pdl_vref steps = pdl_dict_getz(v, "history");
+    if (!pdl_is_absent(z->history)) pdl_drop(z->history);
+    z->history = pdl_is_list(steps) ? pdl_keep(steps) : pdl_absent();
     return true;
 }
 

@@ -5,14 +5,25 @@
 #include "optimize/optimize.h"
 
 #include "io/file.h"
-#include "optimize/search.h"
+#include "optimize/proposals.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
 
 /* The methods of the pattern library. */
-static const char *const methods[] = {"race", "halving", "demos"};
+static const char *const methods[] = {"race", "halving", "demos", "reflect"};
 enum { N_METHODS = sizeof methods / sizeof *methods };
+
+/* Checks that what a method needs is given. */
+static bool check_needs(const pdl_optimize_options *o, pdl_err *err) {
+    if (pdl_str_is(o->method, "demos") && !o->demos.n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--method demos: --demos NAME says which variable gets them");
+    if (pdl_str_is(o->method, "reflect") && !o->n_tuned)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--method reflect: --tune PLACE says which text a model may write");
+    return true;
+}
 
 static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
     pdl_str method = o->method;
@@ -26,13 +37,10 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
                                     "--method: there is no file '%.*s'", PDL_FMT(method));
     }
     for (size_t i = 0; i < N_METHODS; i++)
-        if (pdl_str_eq(method, names[i]))
-            return i != 2 || o->demos.n ||
-                   pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "--method demos: --demos NAME says which variable gets them");
+        if (pdl_str_eq(method, names[i])) return check_needs(o, err);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "--method: there is no method '%.*s' (there are race, halving and demos, or a file "
-                "with a method, FILE.pdl)",
+                "--method: there is no method '%.*s' (there are race, halving, demos and reflect, "
+                "or a file with a method, FILE.pdl)",
                 PDL_FMT(method));
     pdl_str near = pdl_str_nearest(method, names, N_METHODS);
     if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
@@ -43,8 +51,7 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 
 /* Half of the budget is left for the test at most, and as much as the test needs at best. */
 static void reserve(opt_search *z) {
-    double test = 2 * (double)z->part[OPT_TEST].n,
-           most = (double)z->part[OPT_VALIDATION].n * (double)z->candidates.n;
+    double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     z->reserved = test / (test + most);
     if (z->reserved > 0.5) z->reserved = 0.5;
 }
@@ -69,17 +76,26 @@ static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err 
 
 /* Returns what the search would use at most. */
 static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
-    double most = (double)z->part[OPT_VALIDATION].n * (double)z->candidates.n +
-                  2 * (double)z->part[OPT_TEST].n;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "dry_run", pdl_bool(true));
+    double most = pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n,
+           proposals = (double)z->proposals;
+    opt_estimate one = pdl_search_estimate_proposal(e);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(14), "dry_run", pdl_bool(true));
     d = pdl_dict_putz(d, "candidates", pdl_int((int64_t)z->candidates.n));
     for (size_t i = 0; i < OPT_PARTS; i++)
         d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i), pdl_int((int64_t)z->part[i].n));
     d = pdl_dict_putz(d, "evaluations", pdl_float(most));
-    d = pdl_dict_putz(d, "calls", pdl_float(most * e->calls));
-    d = pdl_dict_putz(d, "prompt_tokens", pdl_float(most * e->prompt_tokens));
-    d = pdl_dict_putz(d, "answer_tokens", pdl_float(most * e->answer_tokens));
-    d = pdl_dict_putz(d, "cost", e->cost > 0 ? pdl_float(most * e->cost) : pdl_null());
+    d = pdl_dict_putz(d, "calls",
+                      pdl_float(most * e->calls + proposals * one.calls));
+    d = pdl_dict_putz(d, "prompt_tokens",
+                      pdl_float(most * e->prompt_tokens + proposals * one.prompt_tokens));
+    d = pdl_dict_putz(d, "answer_tokens",
+                      pdl_float(most * e->answer_tokens + proposals * one.answer_tokens));
+    d = pdl_dict_putz(d, "cost",
+                      e->cost > 0 ? pdl_float(most * e->cost + proposals * one.cost) : pdl_null());
+    if (z->proposer) {
+        d = pdl_dict_putz(d, "proposals", pdl_int((int64_t)z->proposals));
+        d = pdl_dict_putz(d, "proposer", pdl_textz(z->proposer));
+    }
     d = pdl_dict_putz(d, "calls_each", pdl_float(e->calls));
     return pdl_dict_putz(d, "depends", pdl_bool(e->is_least));
 }
@@ -219,11 +235,14 @@ static bool can_write(const pdl_optimize_options *o, pdl_err *err) {
 }
 
 bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err) {
-    opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent()};
-    opt_estimate e;
+    opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent(),
+                    .history = pdl_absent()};
+    opt_estimate e = {0};
     *out = pdl_absent();
     bool ok = check_method(o, err) && can_write(o, err) && pdl_search_prepare(&z, err) &&
-              pdl_search_estimate(&z, &e, err) && budget_suffices(&z, &e, err);
+              pdl_search_estimate(&z, &e, err) && budget_suffices(&z, &e, err) &&
+              pdl_search_plan_proposals(&z, &e, err);
+    pdl_free(e.model);
     if (ok && o->dry_run) {
         *out = dry_result(&z, &e);
     } else if (ok) {

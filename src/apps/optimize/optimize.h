@@ -43,6 +43,9 @@ typedef struct pdl_optimize_options {
     pdl_str kept;       /* rows that must not get worse: their numbers, or a table; empty: none */
     pdl_str candidates; /* JSONL with the candidates; empty: they are drawn */
     pdl_str method;     /* a method of lib/optimize, or a file with one */
+    pdl_str proposer;   /* the model that writes texts; empty: that of the program */
+    size_t proposals;   /* how many it may write; 0: as many as the budget allows */
+    bool yes;           /* the search is made also when the budget allows very few */
     uint64_t seed;
     pdl_str output;      /* file of the program that was found */
     pdl_str experiments; /* folder of the records of searches */

@@ -7,7 +7,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "lang/load.h"
-#include "optimize/search.h"
+#include "optimize/proposals.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -195,7 +195,7 @@ bool pdl_search_open(opt_search *z, pdl_err *err) {
     z->session = z->judges = NULL;
     z->has_policy = false;
     return pdl_session_new(&so, &z->session, err) && pdl_session_new(&judge, &z->judges, err) &&
-           compile_judge(z, err);
+           compile_judge(z, err) && pdl_search_open_proposer(z, err);
 }
 
 static bool open_program(opt_search *z, pdl_err *err) {
@@ -255,6 +255,7 @@ void pdl_search_close(opt_search *z) {
     pdl_vec_fini(&z->places);
     for (size_t i = 0; i < z->demos.n; i++) pdl_drop(z->demos.p[i].shown);
     pdl_vec_fini(&z->demos);
+    pdl_search_close_proposer(z);
     for (size_t i = 0; i < z->rows.n; i++) pdl_drop(z->rows.p[i].columns);
     pdl_vec_fini(&z->rows);
     for (size_t i = 0; i < OPT_ALL_PARTS; i++) pdl_vec_fini(&z->part[i]);
@@ -278,6 +279,8 @@ static void add_calls(opt_estimate *e, pdl_vref notes) {
     pdl_vref calls = pdl_dict_getz(notes, "calls"), later = pdl_dict_getz(notes, "not_reached");
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
         pdl_vref call = pdl_list_at(calls, i), tokens = pdl_dict_getz(call, "tokens");
+        pdl_vref model = pdl_dict_getz(call, "model");
+        if (!e->model && pdl_is_str(model)) e->model = pdl_str_dup(pdl_str_get(model));
         e->calls++;
         e->prompt_tokens += number(tokens, "prompt");
         e->answer_tokens += number(tokens, "answer_at_most");

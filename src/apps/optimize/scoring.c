@@ -51,6 +51,35 @@ double pdl_search_score(const opt_search *z, size_t candidate, size_t row) {
     return isnan(s) ? 0 : (double)s;
 }
 
+/* --- progress --------------------------------------------------------------------------------- */
+
+static void tick(void *user) {
+    opt_search *z = user;
+    uint64_t now = pdl_clock_ns();
+    if (!z->o->tick || now - z->ticked_ns < (uint64_t)z->o->tick_ms * 1000000) return;
+    z->ticked_ns = now;
+    pdl_optimize_progress p = {.evaluations = z->evaluations,
+                               .candidates = z->alive,
+                               .low = 1,
+                               .calls = z->calls,
+                               .cost = z->cost,
+                               .seconds = (double)(now - z->begun_ns) / 1e9};
+    pdl_search_put_best(z, &p);
+    z->o->tick(z->o->user, &p);
+}
+
+opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    return (opt_stage){.session = s,
+                      .dir = slash == PDL_NOT_FOUND ? (pdl_str){0}
+                                                    : pdl_str_sub(file, 0, slash),
+                      .jobs = z->o->jobs,
+                      .budget = z->budget,
+                      .cancel = z->o->session.run.cancel,
+                      .tick = tick,
+                      .user = z};
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static pdl_str variable_of(const opt_search *z, pdl_str column) {
@@ -75,7 +104,7 @@ static void begin_answer(void *user, size_t i, opt_start *out) {
     pdl_buf_putf(&out->draw, "program:%zu:0", p->row);
 }
 
-static void count(opt_search *z, const opt_end *how) {
+void pdl_search_count(opt_search *z, const opt_end *how) {
     z->calls += how->calls;
     z->tokens += how->tokens;
     z->cost += how->cost;
@@ -110,7 +139,7 @@ static void end_answer(void *user, size_t i, const opt_end *how) {
     asking *a = user;
     answer *x = &a->answers[i];
     x->known = true;
-    count(a->z, how);
+    pdl_search_count(a->z, how);
     if (how->error) {
         take_error(a->z, x, how->error);
         return;
@@ -220,7 +249,7 @@ static void begin_judge(void *user, size_t i, opt_start *out) {
 static void end_judge(void *user, size_t i, const opt_end *how) {
     judging *j = user;
     answer *x = j->of[i];
-    count(j->a->z, how);
+    pdl_search_count(j->a->z, how);
     if (!how->error) {
         take_score(j->a, x, how->result);
         return;
@@ -262,25 +291,13 @@ static void end_metric(void *user, size_t i, const opt_end *how) {
         take_score(j->a, j->of[k], pdl_list_at(how->result, k));
 }
 
-static opt_stage stage_of(opt_search *z, pdl_session *s, pdl_str file, void (*tick)(void *user)) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    return (opt_stage){.session = s,
-                      .dir = slash == PDL_NOT_FOUND ? (pdl_str){0}
-                                                    : pdl_str_sub(file, 0, slash),
-                      .jobs = z->o->jobs,
-                      .budget = z->budget,
-                      .cancel = z->o->session.run.cancel,
-                      .tick = tick,
-                      .user = z};
-}
-
-static bool judge_answers(asking *a, void (*tick)(void *user), bool *spent, pdl_err *err) {
+static bool judge_answers(asking *a, bool *spent, pdl_err *err) {
     opt_search *z = a->z;
     judging j = {.a = a, .of = PDL_NEW_N(answer *, a->n + 1)};
     for (size_t k = 0; k < a->n; k++)
         if (to_judge(&a->answers[k])) j.of[a->judged++] = &a->answers[k];
     bool own = z->o->judge.n || z->o->reference, ok = true;
-    opt_stage on = stage_of(z, z->judges, z->o->judge, tick);
+    opt_stage on = pdl_search_stage_of(z, z->judges, z->o->judge);
     opt_series s = {.n = own          ? a->judged
                          : a->judged ? 1
                                      : 0,
@@ -355,6 +372,20 @@ static void note_first(opt_candidate *c, uint64_t number, const answer *x) {
     c->first_error = pdl_buf_take(&b);
 }
 
+static void keep_example(opt_search *z, const answer *x) {
+    pdl_vref right = pdl_search_right(z, x->of.row);
+    pdl_val question = pdl_search_question(z, x->of.row);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "input", pdl_demo_plain(question));
+    pdl_drop(question);
+    if (!pdl_is_absent(right)) d = pdl_dict_putz(d, "expected", pdl_demo_plain(right));
+    if (!pdl_is_absent(x->result)) d = pdl_dict_putz(d, "result", pdl_keep(x->result));
+    if (x->error) d = pdl_dict_putz(d, "error", pdl_textz(x->error));
+    if (x->feedback) d = pdl_dict_putz(d, "feedback", pdl_textz(x->feedback));
+    d = pdl_dict_putz(d, "trace", pdl_demo_trace(x->trace));
+    d = pdl_dict_putz(d, "score", pdl_float(x->error ? 0 : x->score));
+    *pdl_vec_push(&z->examples) = (opt_example){x->of.candidate, x->of.row, d};
+}
+
 static bool keep_scores(asking *a, pdl_err *err) {
     opt_search *z = a->z;
     bool ok = true;
@@ -371,6 +402,7 @@ static bool keep_scores(asking *a, pdl_err *err) {
         z->evaluations++;
         if (z->captures && !x->error && x->score >= 0.5)
             pdl_demo_keep(z, x->of.candidate, x->of.row, x->result, x->trace);
+        if (z->examines) keep_example(z, x);
         if (x->error) note_first(c, z->rows.p[x->of.row].number, x);
         if (ok && z->scores) ok = write_line(z, x, err);
     }
@@ -378,21 +410,6 @@ static bool keep_scores(asking *a, pdl_err *err) {
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-
-static void tick(void *user) {
-    opt_search *z = user;
-    uint64_t now = pdl_clock_ns();
-    if (!z->o->tick || now - z->ticked_ns < (uint64_t)z->o->tick_ms * 1000000) return;
-    z->ticked_ns = now;
-    pdl_optimize_progress p = {.evaluations = z->evaluations,
-                               .candidates = z->alive,
-                               .low = 1,
-                               .calls = z->calls,
-                               .cost = z->cost,
-                               .seconds = (double)(now - z->begun_ns) / 1e9};
-    pdl_search_put_best(z, &p);
-    z->o->tick(z->o->user, &p);
-}
 
 /* Returns how many of n evaluations the budget allows, besides what is reserved. */
 static size_t allowed(const opt_search *z, size_t n) {
@@ -406,17 +423,18 @@ static size_t allowed(const opt_search *z, size_t n) {
 }
 
 static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err) {
+    bool captures = z->captures || z->examines;
     asking a = {.z = z, .answers = PDL_NEW_N(answer, n + 1), .n = n};
     bool spent = false, judge_spent = false, ok = true;
     for (size_t i = 0; i < n; i++)
         a.answers[i] = (answer){.of = pairs[i],
                                 .result = pdl_absent(),
-                                .trace = z->captures ? pdl_list_new(2) : pdl_absent()};
+                                .trace = captures ? pdl_list_new(2) : pdl_absent()};
     for (size_t i = 0; i < n && ok; i++)
         ok = pdl_search_compile(z, &z->candidates.p[pairs[i].candidate], err);
-    opt_stage on = stage_of(z, z->session, z->o->program, tick);
-    opt_series s = {n, &a, begin_answer, end_answer, z->captures ? take_event : NULL};
-    ok = ok && pdl_series_run(&on, &s, &spent, err) && judge_answers(&a, tick, &judge_spent, err);
+    opt_stage on = pdl_search_stage_of(z, z->session, z->o->program);
+    opt_series s = {n, &a, begin_answer, end_answer, captures ? take_event : NULL};
+    ok = ok && pdl_series_run(&on, &s, &spent, err) && judge_answers(&a, &judge_spent, err);
     z->spent = z->spent || spent || judge_spent;
     ok = ok && keep_scores(&a, err) && any_judged(&a, err);
     for (size_t i = 0; i < n; i++) {

@@ -62,6 +62,12 @@ typedef struct opt_demo {
     pdl_val shown; /* owned */
 } opt_demo;
 
+/* How a candidate did on a row for training, as a method shows it to a model. */
+typedef struct opt_example {
+    size_t candidate, row;
+    pdl_val shown; /* owned */
+} opt_example;
+
 typedef struct opt_search {
     const pdl_optimize_options *o;
     pdl_buf text; /* the program as it was, byte for byte */
@@ -81,6 +87,14 @@ typedef struct opt_search {
     pdl_budget *budget; /* NULL: none */
     bool captures;      /* right answers are kept as demonstrations, with their traces */
     PDL_VEC(opt_demo) demos;
+    bool examines; /* answers are kept as examples, with their traces */
+    PDL_VEC(opt_example) examples;
+    char *proposer; /* the model that writes texts; owned; NULL: none does */
+    pdl_program *proposing; /* asks it */
+    pdl_code *proposing_code;
+    size_t proposals, proposed; /* how many texts it may write, and was asked for */
+    char *proposer_error;       /* the first one; owned or NULL */
+    pdl_val history; /* the steps that the method lists; absent without */
     double reserved;    /* share of the budget that is left for the test */
     bool has_policy;    /* the session has the policy of the program, which candidates share */
     bool spent;
@@ -147,6 +161,7 @@ PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
 typedef struct opt_estimate {
     double calls, prompt_tokens, answer_tokens, cost;
     bool is_least; /* some calls depend on answers */
+    char *model;   /* the first that the program asks; owned; NULL: none is known */
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
@@ -156,7 +171,15 @@ void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
 
-/* scoring.c */
+/* Returns a value with the values of JSON alone; null when it has no such form. */
+pdl_val pdl_demo_plain(pdl_vref v);
+/* Returns the trace without the numbers of its calls. */
+pdl_val pdl_demo_trace(pdl_vref trace);
+
+/* scoring.c. Returns where runs of this file in a session are made. */
+opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file);
+/* Adds what a run used. */
+void pdl_search_count(opt_search *z, const opt_end *how);
 typedef struct opt_pair {
     size_t candidate, row;
 } opt_pair;

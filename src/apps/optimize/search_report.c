@@ -22,6 +22,10 @@ static pdl_str text(pdl_vref d, const char *key) {
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
+static bool text_is(pdl_vref d, const char *key, const char *s) {
+    return pdl_is_dict(d) && pdl_text_is(pdl_dict_getz(d, key), s);
+}
+
 /* Appends what a candidate changes. */
 static void put_values(pdl_vref values, bool is_out, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
@@ -142,8 +146,34 @@ static void put_head(pdl_vref r, pdl_buf *out) {
                  pdl_bool_of(pdl_dict_getz(r, "budget_spent")) ? "; the budget ended it" : "");
 }
 
+/* Says what became of the texts that a model proposed. */
+static void put_proposals(pdl_vref r, pdl_buf *out) {
+    pdl_vref p = pdl_dict_getz(r, "proposals"), list = pdl_dict_getz(p, "history");
+    size_t accepted = 0, merged = 0, refused = 0;
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref step = pdl_list_at(list, i);
+        bool in = pdl_is(pdl_dict_getz(step, "candidate"), PDL_V_INT);
+        if (text_is(step, "what", "merge"))
+            merged += in;
+        else
+            accepted += in;
+        refused += pdl_is_str(pdl_dict_getz(step, "error"));
+    }
+    pdl_buf_putf(out,
+                 "%.0f text%s proposed by %.*s: %zu did better on a few rows and are candidates",
+                 number(p, "asked"), number(p, "asked") > 1 ? "s" : "", PDL_FMT(text(p, "by")),
+                 accepted);
+    if (refused) pdl_buf_putf(out, ", %zu were refused", refused);
+    if (merged) pdl_buf_putf(out, "; %zu merged from others", merged);
+    PDL_PUT(out, ".\n");
+    pdl_str why = text(p, "first_error");
+    if (why.n) pdl_buf_putf(out, "The model did not always answer: %.*s\n", PDL_FMT(why));
+    PDL_PUT(out, "\n");
+}
+
 void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
     put_head(r, out);
+    if (pdl_is_dict(pdl_dict_getz(r, "proposals"))) put_proposals(r, out);
     PDL_PUT(out, "## Validation\n\n");
     put_standings(r, out);
     if (pdl_bool_of(pdl_dict_getz(r, "certain")))

@@ -162,6 +162,16 @@ static pdl_val standings(const opt_search *z) {
     return list;
 }
 
+static pdl_val proposals_result(const opt_search *z) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "by", pdl_textz(z->proposer));
+    d = pdl_dict_putz(d, "asked", pdl_int((int64_t)z->proposed));
+    d = pdl_dict_putz(d, "first_error",
+                      z->proposer_error ? pdl_textz(z->proposer_error) : pdl_null());
+    return pdl_dict_putz(d, "history",
+                         pdl_is_absent(z->history) ? pdl_list_new(0)
+                                                   : pdl_demo_plain(z->history));
+}
+
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     const pdl_optimize_options *o = z->o;
     pdl_val d = pdl_dict_putz(pdl_dict_new(24), "program", pdl_text(o->program));
@@ -181,6 +191,7 @@ pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     d = pdl_dict_putz(d, "tokens", pdl_int(z->tokens));
     d = pdl_dict_putz(d, "cost", z->cost > 0 ? pdl_float(z->cost) : pdl_null());
     d = pdl_dict_putz(d, "seconds", pdl_float((double)(pdl_clock_ns() - z->begun_ns) / 1e9));
+    if (z->proposer) d = pdl_dict_putz(d, "proposals", proposals_result(z));
     d = pdl_dict_putz(d, "budget_spent", pdl_bool(z->spent));
     d = pdl_dict_putz(d, "before", o->reference ? pdl_null() : candidate_result(z, 0));
     d = pdl_dict_putz(d, "winner", candidate_result(z, winner));

@@ -5,7 +5,7 @@
 #include "api/find.h"
 #include "base/rand.h"
 #include "check/check.h"
-#include "optimize/search.h"
+#include "optimize/proposals.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -142,6 +142,10 @@ static bool find_tuned(opt_search *z, pdl_str place, pdl_err *err) {
             pdl_err_fini(&no_place);
             return false;
         }
+        if (!ok && !is_path(place) && !there && !no_place.hint) {
+            pdl_err_fini(&no_place);
+            return no_such_name(z, place, &(inputs){0}, "--tune", err);
+        }
         if (!ok && (is_path(place) || !there)) {
             pdl_err_set(err, PDL_E_usage, no_place.loc, "--tune: %s", no_place.msg);
             if (no_place.hint) pdl_err_hint(err, "%s", no_place.hint);
@@ -153,6 +157,10 @@ static bool find_tuned(opt_search *z, pdl_str place, pdl_err *err) {
         known = &z->places.p[z->places.n - 1];
     }
     known->is_tuned = true;
+    if (pdl_search_may_propose(z) && !pdl_is_str(known->first))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--tune %s: no text is there",
+                           known->name);
+    if (pdl_search_may_propose(z) && !pdl_search_check_exposed(z, known, err)) return false;
     for (size_t i = 0; i < z->o->n_required; i++) {
         pdl_str word = z->o->required[i];
         pdl_str text = pdl_is_str(known->first) ? pdl_str_get(known->first) : (pdl_str){0};
@@ -304,11 +312,12 @@ static bool draw(opt_search *z, pdl_err *err) {
     enum { TRIES = 20 };
     pdl_vref space = z->o->space;
     bool any = pdl_is_dict(space) && pdl_dict_len(space);
-    if (!any && z->o->demos.n) return true; /* the method makes them */
+    if (!any && (z->o->demos.n || pdl_search_may_propose(z))) return true; /* methods make them */
     if (!any && z->o->n_tuned) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "--tune %.*s: nothing gives texts for that place", PDL_FMT(z->o->tuned[0]));
-        pdl_err_hint(err, "--candidates FILE has them, one JSON object a line");
+        pdl_err_hint(err, "--candidates FILE has them, one JSON object a line, or --method "
+                          "reflect lets a model write them");
         return false;
     }
     if (!any)
@@ -394,7 +403,7 @@ bool pdl_search_make_candidates(opt_search *z, pdl_err *err) {
     if (!find_given(z, &in, err)) return false;
     if (z->o->candidates.n) return read_candidates(z, &in, err);
     return draw(z, err) &&
-           (z->candidates.n > 1 || z->o->demos.n ||
+           (z->candidates.n > 1 || z->o->demos.n || pdl_search_may_propose(z) ||
             pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                         "nothing varies: every value is that of the program as it was"));
 }

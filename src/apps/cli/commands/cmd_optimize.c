@@ -135,10 +135,15 @@ static bool read_lists(optimizer *z) {
 }
 
 static bool read_numbers(optimizer *z) {
-    int64_t jobs = z->config.jobs ? z->config.jobs : DEFAULT_JOBS, seed = (int64_t)z->o.seed;
+    enum { MOST_PROPOSALS = 1000 };
+    int64_t jobs = z->config.jobs ? z->config.jobs : DEFAULT_JOBS, seed = (int64_t)z->o.seed,
+            proposals = (int64_t)z->o.proposals;
     if (!pdl_cli_read_whole(z->a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+        !pdl_cli_read_whole(z->a, OPT_proposals, 1, MOST_PROPOSALS, &proposals) ||
         !pdl_cli_read_whole(z->a, OPT_seed, 0, INT64_MAX, &seed))
         return false;
+    z->o.proposals = (size_t)proposals;
+    z->o.yes = z->a->given[OPT_yes];
     z->o.jobs = (uint32_t)jobs;
     z->o.seed = (uint64_t)seed;
     return true;
@@ -169,7 +174,8 @@ static const char *said_twice(const arguments *a) {
                                   OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
                                   OPT_candidates, OPT_method,   OPT_map,       OPT_rows_form,
                                   OPT_separator, OPT_types,     OPT_variable,  OPT_data_file,
-                                  OPT_init,      OPT_keep_rows};
+                                  OPT_init,      OPT_keep_rows, OPT_proposer,
+                                  OPT_proposals};
     if (a->files.n) return "--config says which program it is: leave FILE out";
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (a->given[said[i]])
@@ -192,6 +198,8 @@ static const char *missing(const arguments *a) {
     if (a->given[OPT_metric] && a->given[OPT_judge])
         return "--metric and --judge exclude each other";
     if (a->given[OPT_require] && !a->given[OPT_tune]) return "--require belongs to --tune PLACE";
+    if ((a->given[OPT_proposer] || a->given[OPT_proposals]) && !a->given[OPT_tune])
+        return "--proposer and --proposals belong to --method reflect and --tune PLACE";
     if (a->given[OPT_diff] && a->given[OPT_output]) return "--diff writes no file: leave -o out";
     return NULL;
 }
@@ -219,6 +227,7 @@ static void read_words(optimizer *z) {
                   : a->given[OPT_demos] ? PDL_STR("demos")
                                             : PDL_STR("race");
     z->o.demos = a->value[OPT_demos];
+    z->o.proposer = a->value[OPT_proposer];
     z->o.kept = a->value[OPT_keep_rows];
     z->o.candidates = a->value[OPT_candidates];
     z->o.types = a->given[OPT_types];
@@ -274,6 +283,12 @@ static void put_estimate(pdl_vref r, pdl_buf *out) {
         pdl_buf_putf(out, ", at most %.0f of answers", number(r, "answer_tokens"));
     if (number(r, "cost") > 0) pdl_buf_putf(out, ", cost %.4g", number(r, "cost"));
     PDL_PUT(out, "\n");
+    pdl_vref by = pdl_dict_getz(r, "proposer");
+    if (pdl_is_str(by)) {
+        pdl_cli_put_count(out, (uint64_t)number(r, "proposals"), "text", "texts");
+        pdl_buf_putf(out, " proposed by %.*s: what these use is estimated\n",
+                     PDL_FMT(pdl_str_get(by)));
+    }
     if (pdl_bool_of(pdl_dict_getz(r, "depends")))
         PDL_PUT(out, "and calls that depend on answers, which cannot be counted before\n");
 }

@@ -1,0 +1,93 @@
+/* proposal_plan.c -- how many texts a model may propose in a search: what the user says, what the
+ * budget allows.
+ *
+ * A search with one or two proposals is mostly paid for nothing, so that it is refused before it
+ * begins, unless the user says that it is meant.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "optimize/proposals.h"
+
+#include "base/banned.h"
+
+enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MOST_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
+
+/* A proposal is evaluated on a few rows, where the one it comes from is, too, and on those for
+ * validation when it is better there. */
+static double rows_each(const opt_search *z) {
+    return 2 * OPT_MINIBATCH + (double)z->part[OPT_VALIDATION].n;
+}
+
+double pdl_search_most(const opt_search *z) {
+    double validation = (double)z->part[OPT_VALIDATION].n;
+    return validation * (double)z->candidates.n + (double)z->proposals * rows_each(z);
+}
+
+opt_estimate pdl_search_estimate_proposal(const opt_estimate *e) {
+    double rows = OPT_MINIBATCH, prompt = PROMPT_TOKENS + rows * e->prompt_tokens;
+    opt_estimate one = {.calls = 1, .prompt_tokens = prompt};
+    /* It is priced like the prompts of the program, whose model it is unless another is named. */
+    if (e->prompt_tokens > 0) one.cost = e->cost / e->prompt_tokens * prompt;
+    one.answer_tokens = e->calls > 0 ? e->answer_tokens / e->calls : 0;
+    return one;
+}
+
+/* Returns how many proposals the budget allows when each is evaluated on all rows of
+ * the validation. */
+static size_t allowed(const opt_search *z, const opt_estimate *e) {
+    opt_estimate one = pdl_search_estimate_proposal(e);
+    const struct {
+        pdl_budget_item item;
+        double each, proposal;
+    } rows[] = {{PDL_BUDGET_calls, e->calls, one.calls},
+                {PDL_BUDGET_tokens, e->prompt_tokens, one.prompt_tokens},
+                {PDL_BUDGET_cost, e->cost, one.cost}};
+    double n = MOST_PROPOSALS, first = (double)z->part[OPT_VALIDATION].n *
+                                       (double)z->candidates.n;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double limit = z->budget->limit[rows[i].item], each = rows[i].each,
+               one_more = rows[i].proposal + rows_each(z) * each,
+               test = fmin(2 * (double)z->part[OPT_TEST].n * each, limit / 2);
+        if (limit >= 0 && one_more > 0) n = fmin(n, (limit - test - first * each) / one_more);
+    }
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Returns the first model that the text of the program names; empty when none is written there as
+ * it is. */
+static pdl_str named_model(const opt_search *z) {
+    for (pdl_ytree_id i = 0; i < z->tree->n_nodes; i++) {
+        const pdl_ytree_node *n = pdl_ytree_node_of(z->tree, i),
+                             *v = n->is_key ? pdl_ytree_node_of(z->tree, n->next) : NULL;
+        if (v && v->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "model") && v->text.n &&
+            pdl_str_find(v->text, PDL_STR("${"), 0) == PDL_NOT_FOUND)
+            return v->text;
+    }
+    return (pdl_str){0};
+}
+
+bool pdl_search_plan_proposals(opt_search *z, const opt_estimate *e, pdl_err *err) {
+    const pdl_optimize_options *o = z->o;
+    if (!pdl_search_may_propose(z)) return true;
+    if (!z->part[OPT_TRAIN].n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--method %.*s: no row of %.*s is for training", PDL_FMT(o->method),
+                           PDL_FMT(o->data.name));
+    pdl_str model = o->proposer.n ? o->proposer
+                    : e->model    ? pdl_str_of(e->model)
+                                  : named_model(z);
+    if (!model.n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "no model of the program is known before it runs: --proposer MODEL "
+                           "names the one that writes texts");
+    z->proposer = pdl_str_dup(model);
+    size_t can = z->budget ? allowed(z, e) : o->proposals ? MOST_PROPOSALS : DEFAULT_PROPOSALS;
+    z->proposals = o->proposals && o->proposals < can ? o->proposals : can;
+    bool few = can < FEWEST && (!o->proposals || can < o->proposals);
+    if (!few || o->yes || o->dry_run) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                "--budget: it allows %zu proposal%s, too few to find a better text", can,
+                can == 1 ? "" : "s");
+    pdl_err_hint(err, "a larger budget allows more; --yes searches with so few");
+    return false;
+}
