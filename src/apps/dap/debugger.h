@@ -105,6 +105,11 @@ typedef struct debugger {
     PDL_VEC(dap_reference) references;
 } debugger;
 
+/* Invariants: received messages end at the queue's end; a value that is a part comes after the
+ * value that contains it and belongs to no frame itself; frames of a strand begin one after the
+ * other. */
+bool pdl_dap_debugger_ok(const debugger *g);
+
 /* --- message.c -------------------------------------------------------------------------------- */
 
 /* Take body. */

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -497,6 +498,7 @@ static const struct {
 };
 
 void pdl_dap_handle(debugger *g, pdl_vref m) {
+    assert(pdl_dap_debugger_ok(g));
     pdl_str command = pdl_member_str(m, "command");
     if (g->released || !pdl_str_is(pdl_member_str(m, "type"), "request")) return;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {

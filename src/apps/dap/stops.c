@@ -215,6 +215,22 @@ static void on_effect(debugger *g, const pdl_event *e) {
     g->request = pdl_absent();
 }
 
+static bool frames_ok(const dap_thread *t) {
+    for (size_t i = 1; i < t->frames.n; i++)
+        if (t->frames.p[i].id <= t->frames.p[i - 1].id) return false;
+    return true;
+}
+
+bool pdl_dap_debugger_ok(const debugger *g) {
+    bool ok = g->queue_head <= g->queue.n;
+    for (size_t i = 0; ok && i < g->threads.n; i++) ok = frames_ok(&g->threads.p[i]);
+    for (size_t i = 0; ok && i < g->references.n; i++) {
+        const dap_reference *r = &g->references.p[i];
+        ok = r->parent <= i && (!r->parent || !r->frame);
+    }
+    return ok;
+}
+
 void pdl_dap_on_event(void *user, const pdl_event *e) {
     debugger *g = user;
     if (!pdl_is_absent(g->again)) return; /* the rest of a run that begins again is dropped */

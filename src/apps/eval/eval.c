@@ -5,6 +5,7 @@
  */
 #include "eval/evaluation.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -604,11 +605,24 @@ static bool write_lines(const evaluation *e, pdl_err *err) {
     return ok;
 }
 
+static bool scores_ok(const evaluation *e, const eval_scores *s) {
+    return s->of.n == e->done * e->o->samples && s->feedback.n == s->of.n &&
+           s->failed <= s->of.n && s->faults.n <= s->failed;
+}
+
+bool pdl_evaluation_ok(const evaluation *e) {
+    return e->order.n == e->rows.n && e->from <= e->order.n && e->n <= e->order.n - e->from &&
+           e->decided <= e->done && scores_ok(e, &e->of[0]) &&
+           (!e->o->against.n || scores_ok(e, &e->of[1]));
+}
+
 static bool evaluate_wave(evaluation *e, pdl_err *err) {
     const pdl_eval_options *o = e->o;
+    assert(pdl_evaluation_ok(e) && e->done == e->from);
     bool ok = evaluate(e, o->program, &e->of[0], err) &&
               (!o->against.n || evaluate(e, o->against, &e->of[1], err));
     if (ok) e->done = e->from + e->n;
+    assert(!ok || pdl_evaluation_ok(e));
     return ok;
 }
 

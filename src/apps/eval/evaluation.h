@@ -93,6 +93,9 @@ pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
 void pdl_eval_put_inference(pdl_vref program, pdl_buf *out);
 /* Returns the difference of the mean scores that the two programs got for a row of the order. */
 double pdl_eval_difference(const evaluation *e, size_t at);
+/* Invariants between waves: a wave is a part of the order, in which all rows are; each answer to a
+ * row that is done has a score, and each failure of a judge is a failed answer. */
+bool pdl_evaluation_ok(const evaluation *e);
 /* Returns the result, an owned dict. */
 pdl_val pdl_eval_result(const evaluation *e);
 

@@ -114,6 +114,9 @@ lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text);
 /* Drops the pointers to nodes, before the tree is released. */
 void pdl_lsp_index_detach(lsp_index *x);
 void pdl_lsp_index_free(lsp_index *x); /* x may be NULL */
+/* Invariants: the file is the first region, and each other one is inside an earlier one, so that
+ * walking outward ends; what symbols and references name is in the index. */
+bool pdl_lsp_index_ok(const lsp_index *x);
 
 /* Returns the innermost region that contains the offset. */
 uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off);

@@ -4,6 +4,8 @@
  */
 #include "mock/script.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "base/glob.h"
 
@@ -152,6 +154,17 @@ bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {
         if (pdl_is_dict(v) && !read_dict(v, i, &item, err)) return false;
         *pdl_vec_push(&out->items) = item;
     }
+    assert(pdl_mock_script_ok(out));
+    return true;
+}
+
+bool pdl_mock_script_ok(const pdl_mock_script *s) {
+    for (size_t i = 0; i < s->items.n; i++) {
+        const pdl_mock_item *x = &s->items.p[i];
+        bool refuses = x->status >= 400 && x->status <= 599;
+        if (x->left < -1 || x->delay_ms < 0 || (x->status && !refuses)) return false;
+        if (!refuses && pdl_is_absent(x->reply) && pdl_is_absent(x->scores)) return false;
+    }
     return true;
 }
 
@@ -165,6 +178,7 @@ const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl
         if (!x->left || (x->model.p && !pdl_glob_fits(x->model, model, 0))) continue;
         if (x->when.p && pdl_str_find(last, x->when, 0) == PDL_NOT_FOUND) continue;
         if (x->left > 0) x->left--;
+        assert(pdl_mock_script_ok(s));
         return x;
     }
     return NULL;

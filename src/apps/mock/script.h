@@ -29,6 +29,9 @@ typedef struct pdl_mock_script {
 /* Reads the list. Error: usage, with the number of the item and its mistake. */
 PDL_MUST bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err);
 void pdl_mock_script_fini(pdl_mock_script *s);
+/* Invariants: an item refuses with the status of an error, replies, or has scores; one that is used
+ * up is not used again. */
+bool pdl_mock_script_ok(const pdl_mock_script *s);
 
 /* Returns the item that answers this request, and counts its use; NULL when there is none. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);

@@ -57,6 +57,24 @@ void pdl_serve_works_move_last(works *l, work *w) {
     append(l, w);
 }
 
+static bool is_linked(const works *l, const work *w) {
+    return (w->prev ? w->prev->next : l->first) == w && (w->next ? w->next->prev : l->last) == w;
+}
+
+bool pdl_serve_ok(const pdl_serve *s) {
+    uint32_t n = 0, slots = s->n_slots;
+    size_t bytes = 0;
+    for (const work *w = s->waiting.first; w; w = w->next, n++) {
+        if (!w->waits || w->n_over || !is_linked(&s->waiting, w)) return false;
+        bytes += w->n_bytes;
+    }
+    for (const work *w = s->going.first; w; w = w->next) {
+        if (w->waits || w->n_over > w->n || !is_linked(&s->going, w)) return false;
+        slots += w->n;
+    }
+    return n == s->n_waiting && bytes == s->bytes_waiting && slots == s->opt.max_runs;
+}
+
 /* --- answers in pieces ------------------------------------------------------------------------ */
 
 static void send(work *w, pdl_buf *b) {
@@ -216,6 +234,7 @@ static void release(work *w) {
 }
 
 void pdl_serve_chat_free(work *w) {
+    assert(pdl_serve_ok(w->s));
     if (w->waits)
         leave_queue(w);
     else
@@ -351,6 +370,7 @@ static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
 }
 
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) {
+    assert(pdl_serve_ok(s));
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
@@ -382,6 +402,7 @@ void pdl_serve_chat_admit(pdl_serve *s) {
         leave_queue(w);
         spawn(w);
     }
+    assert(pdl_serve_ok(s));
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */

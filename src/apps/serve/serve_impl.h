@@ -159,6 +159,9 @@ void pdl_serve_chat_admit(pdl_serve *s);
 void pdl_serve_chat_over(pdl_exchange *x);
 void pdl_serve_chat_free(work *w);
 void pdl_serve_works_move_last(works *l, work *w);
+/* Invariants: the counts of the queue are those of its requests, which have no run; each slot is
+ * free or that of a choice of a request whose runs were started. */
+bool pdl_serve_ok(const pdl_serve *s);
 /* Writes the prefix and sixteen hex digits that no other id of this server has. */
 void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
 

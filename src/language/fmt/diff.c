@@ -7,6 +7,8 @@
  */
 #include "fmt/diff.h"
 
+#include <assert.h>
+
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -101,6 +103,18 @@ static void find_script(diff_script *s) {
     pdl_free(v);
 }
 
+/* Invariants: the rows without additions are the lines before, those without removals the lines
+ * after, each in their order. */
+static inline bool script_ok(const diff_script *s) {
+    size_t a = s->a.n, b = s->b.n;
+    for (size_t i = 0; i < s->rows.n; i++) { /* from the end */
+        const edit_line *row = &s->rows.p[i];
+        if (row->sign != '+' && (!a || !pdl_str_eq(s->a.p[--a], row->text))) return false;
+        if (row->sign != '-' && (!b || !pdl_str_eq(s->b.p[--b], row->text))) return false;
+    }
+    return !a && !b;
+}
+
 static const edit_line *row_at(const diff_script *s, size_t i) {
     return &s->rows.p[s->rows.n - 1 - i];
 }
@@ -137,6 +151,7 @@ void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out) {
     split(before, &s.a);
     split(after, &s.b);
     find_script(&s);
+    assert(script_ok(&s));
     pdl_buf_putf(out, "--- %.*s\n+++ %.*s\n", PDL_FMT(name), PDL_FMT(name));
     for (size_t i = 0; i < s.rows.n; i++) {
         if (row_at(&s, i)->sign == ' ') continue;

@@ -258,6 +258,14 @@ void pdl_host_wait_end(host_wait *s) {
     pdl_free(s);
 }
 
+bool pdl_host_ok(const host *h) {
+    for (size_t i = 0; i < h->waits.n; i++)
+        if (h->waits.p[i]->h != h || !h->waits.p[i]->e) return false;
+    return h->in_off <= h->in.len && h->in_seen <= h->in.len - h->in_off &&
+           (h->asking != 0) == (h->tty >= 0) && (!h->tty_watch || h->asking) &&
+           (!h->in_edit || (h->edit && !h->asking));
+}
+
 /* --- the world -------------------------------------------------------------------------------- */
 
 static void start(pdl_world *w, pdl_effect *e) {
@@ -282,6 +290,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         answer_random(e);
     else
         refuse(e, PDL_E_runtime, "no world answers effects of this kind");
+    assert(pdl_host_ok(h));
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
@@ -293,6 +302,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         pdl_host_wait_end(s);
         pdl_host_input_idle(h);
         pdl_host_approval_idle(h);
+        assert(pdl_host_ok(h));
         return;
     }
 }
@@ -301,6 +311,7 @@ static bool poll_world(pdl_world *w, int timeout_ms) {
     host *h = host_of(w);
     if (!h->waits.n) return false;
     pdl_loop_run(h->loop, timeout_ms);
+    assert(pdl_host_ok(h));
     return true;
 }
 

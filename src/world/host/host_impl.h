@@ -53,6 +53,9 @@ struct host {
     pdl_watch *tty_watch;
 };
 
+/* Invariants: delivered and searched input is within what was read; the terminal is open exactly
+ * while it shows an approval; a line is edited by an editor, and not while an approval is shown. */
+bool pdl_host_ok(const host *h);
 pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p is NULL when there is no text */
 bool pdl_host_flag(const pdl_effect *e, const char *key);
 /* Opens a file with pdl_file_open, or as the options say. */

@@ -34,6 +34,20 @@ static session *find_or_make(mcp_world *r, pdl_str name, pdl_err *err) {
     return s;
 }
 
+bool pdl_mcp_session_ok(const session *s) {
+    size_t sent = 0, lists = 0;
+    for (size_t i = 0; i < s->calls.n; i++) {
+        const call *c = s->calls.p[i];
+        if (c->s != s || !c->id || c->id > s->next_id || c->epoch > s->epoch) return false;
+        if (c->kind == CALL_JOB && !c->job.e) return false;
+        sent += c->kind == CALL_JOB;
+        lists += c->kind == CALL_LIST;
+    }
+    return sent == s->n_sent && s->next_turn <= s->turn.n &&
+           (!s->turn.n || s->config.one_by_one) && (s->state != SESSION_READY || s->version) &&
+           (pdl_is_absent(s->pages) || (lists && pdl_is_absent(s->tools)));
+}
+
 static void start(pdl_world *w, pdl_effect *e) {
     mcp_world *r = mcp_world_of(w);
     pdl_err err = {0};

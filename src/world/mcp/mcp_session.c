@@ -462,9 +462,11 @@ static bool cancel_turn(session *s, uint32_t effect) {
 void pdl_mcp_session_take(session *s, pdl_effect *e) {
     *pdl_vec_push(&s->jobs) = (job){.e = e};
     advance(s);
+    assert(pdl_mcp_session_ok(s));
 }
 
 bool pdl_mcp_session_cancel(session *s, uint32_t effect) {
+    assert(pdl_mcp_session_ok(s));
     for (size_t i = 0; i < s->jobs.n; i++) {
         if (s->jobs.p[i].e->id != effect) continue;
         pdl_effect_free(s->jobs.p[i].e);
@@ -727,6 +729,7 @@ static bool unreadable(session *s, pdl_str text, pdl_err *err) {
 bool pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
+    assert(pdl_mcp_session_ok(s));
     text = pdl_utf8_unmarked(pdl_str_trim(text));
     bool good = pdl_json_read(text, 0, &v, NULL, &err);
     s->text_bytes = text.n;
@@ -739,6 +742,7 @@ bool pdl_mcp_session_message(session *s, pdl_str text) {
     } else {
         good = unreadable(s, text, &err);
     }
+    assert(pdl_mcp_session_ok(s));
     if (good) return true;
     s->n_junk++;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: no message: %.*s", s->config.name,

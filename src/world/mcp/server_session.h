@@ -105,6 +105,9 @@ typedef struct mcp_world {
 /* takes the arena */
 session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c);
 void pdl_mcp_session_free(session *s);
+/* Invariants: a call has a number that was given, in this session of the server or an earlier one;
+ * jobs take turns only where the server wants that; the list of tools is either known or read. */
+bool pdl_mcp_session_ok(const session *s);
 void pdl_mcp_session_take(session *s, pdl_effect *e); /* takes e */
 /* returns false when the effect is not one of its jobs */
 bool pdl_mcp_session_cancel(session *s, uint32_t effect);

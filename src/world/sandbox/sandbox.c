@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -554,6 +555,16 @@ static void add_masked(pdl_sandbox *s, const char *path) {
     pdl_buf_fini(&b);
 }
 
+bool pdl_sandbox_ok(const pdl_sandbox *s) {
+    bool ok = (s->strength == PDL_SANDBOX_PROCESS) == (s->spec.backend == BACKEND_NONE) &&
+              s->text && s->dir && s->spec.helper && s->env.n && !s->env.p[s->env.n - 1];
+    for (size_t i = 0; ok && i < s->profile.write.n; i++)
+        ok = pdl_paths_have(&s->spec.rw, s->profile.write.p[i]);
+    for (size_t i = 1; ok && i < s->marks.n; i++)
+        ok = strcmp(s->marks.p[i - 1].path, s->marks.p[i].path) <= 0;
+    return ok;
+}
+
 bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                      pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);
@@ -571,6 +582,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
         s->user = opt->user;
         ok = finish(s, err);
     }
+    assert(!ok || pdl_sandbox_ok(s));
     if (ok)
         *out = s;
     else
@@ -582,6 +594,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
 static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool narrows,
                    pdl_sandbox **out, pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);
+    assert(pdl_sandbox_ok(from));
     pdl_profile_copy(&s->profile, &from->profile);
     s->strength = from->strength;
     s->spec.backend = from->spec.backend;
@@ -599,6 +612,7 @@ static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool
                                  .shown = &from->spec.ro,
                                  .hidden = &from->spec.masked};
     bool ok = pdl_profile_read(&s->profile, given, &source, err) && finish(s, err);
+    assert(!ok || pdl_sandbox_ok(s));
     if (ok)
         *out = s;
     else

@@ -114,6 +114,10 @@ struct pdl_sandbox {
     PDL_VEC(start_mark) marks; /* sorted by path */
     char *dir, *text;
 };
+/* Invariants of a complete sandbox: it has the strength process exactly when it has no namespaces;
+ * the helper gets every folder that the profile lets the command write; the environment ends with
+ * NULL; marks are in the order of their paths. */
+bool pdl_sandbox_ok(const pdl_sandbox *s);
 /* planted.c. Notes that the files that exist now are not new. */
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,17 @@ typedef struct otlp_sending {
     unsigned tries;            /* answers that asked to send it again */
     struct otlp_sending *next; /* the next younger one */
 } sending;
+
+bool pdl_otlp_ok(const pdl_otlp *o) {
+    size_t sent = 0, bytes = 0;
+    for (const sending *s = o->sending; s; s = s->next) {
+        if (s->o != o || !s->n) return false;
+        sent += s->is_sent;
+        bytes += s->body.len;
+    }
+    return sent == o->n_sending && sent <= MOST_SENDING && bytes == o->n_bytes &&
+           (!o->sending || o->loop) && (!o->n_batch || o->batch.len);
+}
 
 static void note_failure(pdl_otlp *o, const char *why) {
     pdl_buf b = PDL_BUF;
@@ -163,6 +175,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
         send_next(o);
     }
     pdl_buf_fini(&why);
+    assert(pdl_otlp_ok(o));
 }
 
 static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() < o->retry_ns; }
@@ -261,6 +274,7 @@ static void send_batch(pdl_otlp *o) {
     *end = s;
     o->n_bytes += s->body.len;
     send_next(o);
+    assert(pdl_otlp_ok(o));
 }
 
 pdl_buf *pdl_otlp_span_room(pdl_otlp *o) {
@@ -337,6 +351,7 @@ static void send_last(pdl_otlp *o) {
 
 void pdl_otlp_free(pdl_otlp *o) {
     if (!o) return;
+    assert(pdl_otlp_ok(o));
     send_last(o);
     pdl_timer_stop(o->timer);
     pdl_timer_stop(o->later);

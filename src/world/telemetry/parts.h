@@ -56,6 +56,9 @@ struct pdl_otlp {
     pdl_idmap effects; /* open effects -> spans, of all runs */
 };
 
+/* Invariants: the counts are those of the batches, few of which are in flight at a time; spans that
+ * were not sent have a text; batches are sent on the separate loop alone. */
+bool pdl_otlp_ok(const pdl_otlp *o);
 /* Makes 16 hexadecimal digits that no other span has. */
 void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
 /* Returns the buffer for the next span: the caller appends one JSON object and calls span_done. */

@@ -34,6 +34,17 @@ job *pdl_worker_job_find(worker *w, uint64_t id) {
     return NULL;
 }
 
+bool pdl_worker_ok(const worker *w) {
+    size_t python = 0, n = w->held.n;
+    for (size_t i = 0; i < w->jobs.n; i++) {
+        const job *j = w->jobs.p[i];
+        if (j->w != w || j->id > w->next_id || (i && j->id <= w->jobs.p[i - 1]->id)) return false;
+        python += j->python;
+    }
+    return python == w->n_python && w->n_released <= n / 2 && (!w->ready || w->proc) &&
+           (n < 2 || w->held.p[n - 2].id < w->held.p[n - 1].id);
+}
+
 /* Removes the job from the table. The caller owns its effect. */
 static pdl_effect *job_end(job *j) {
     worker *w = j->w;
@@ -90,10 +101,12 @@ static void start(pdl_world *base, pdl_effect *e) {
         pdl_python_start(job_new(w, e));
     else
         refuse_kind(e);
+    assert(pdl_worker_ok(w));
 }
 
 static void cancel(pdl_world *base, uint32_t id) {
     worker *w = worker_of(base);
+    assert(pdl_worker_ok(w));
     for (size_t i = w->jobs.n; i-- > 0;) {
         job *j = w->jobs.p[i];
         if (!j->e || j->e->id != id) continue;
@@ -117,6 +130,7 @@ static bool poll_world(pdl_world *base, int timeout_ms) {
     worker *w = worker_of(base);
     if (!is_open(w)) return false;
     pdl_loop_run(w->loop, timeout_ms);
+    assert(pdl_worker_ok(w));
     return true;
 }
 

@@ -81,7 +81,10 @@ struct worker {
     pdl_err broken;     /* why the stream of messages cannot be trusted any more */
 };
 
-/* worker.c */
+/* worker.c. Invariants: jobs have numbers in the order of their start, and those of Python are
+ * counted; at most half of the values that Python holds are released, and their ids ascend; only a
+ * process handles signals. */
+bool pdl_worker_ok(const worker *w);
 job *pdl_worker_job_find(worker *w, uint64_t id);
 void pdl_worker_job_answer(job *j, pdl_val value); /* takes value; releases j */
 void pdl_worker_job_refuse(job *j, pdl_err *err);  /* takes the content of err; releases j */

@@ -7,6 +7,8 @@
  */
 #include "lsp/serve/doc_text.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -48,6 +50,13 @@ static void find_lines(lsp_text *t) {
         i = (size_t)(nl - s.p) + 1;
         *pdl_vec_push(&t->lines) = (uint32_t)i;
     }
+    assert(pdl_lsp_text_ok(t));
+}
+
+bool pdl_lsp_text_ok(const lsp_text *t) {
+    if (!t->lines.n) return !t->b.len && !t->units.n;
+    return t->lines.p[0] == 0 && t->lines.p[t->lines.n - 1] <= t->b.len &&
+           t->units.n == t->b.len / PDL_LSP_STRIDE + 1;
 }
 
 /* Appends bytes with LF line ends. */
@@ -114,6 +123,7 @@ static uint32_t units(const lsp_text *t, size_t n) {
 }
 
 size_t pdl_lsp_text_offset(const lsp_text *t, lsp_pos pos) {
+    assert(pdl_lsp_text_ok(t));
     if (pos.line >= t->lines.n) return t->b.len;
     pdl_str line = pdl_lsp_text_line_str(t, pos.line);
     size_t i = 0;
@@ -127,6 +137,7 @@ size_t pdl_lsp_text_offset(const lsp_text *t, lsp_pos pos) {
 }
 
 lsp_pos pdl_lsp_text_pos(const lsp_text *t, size_t off) {
+    assert(pdl_lsp_text_ok(t));
     if (off > t->b.len) off = t->b.len;
     uint32_t line = pdl_lsp_text_line(t, off);
     size_t from = t->lines.n ? t->lines.p[line] : 0;

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <math.h>
 
 #include "base/utf8.h"
@@ -436,6 +437,13 @@ bool pdl_lsp_is_full(const pdl_lsp *s) {
     return s->queue.n >= MOST_WAITING || s->queue_bytes >= MOST_WAITING_BYTES;
 }
 
+/* Invariants between messages: each document is found by its key, none waits twice for its index,
+ * and no request is left failed. */
+static inline bool server_ok(const pdl_lsp *s) {
+    return s->queue_head <= s->queue.n && s->by_key.n == s->docs.n &&
+           s->to_index.n <= s->docs.n && !s->failure.message;
+}
+
 static void end(pdl_lsp *s) {
     s->failure.code = s->state == LSP_SHUT ? 0 : 1;
     s->state = LSP_OVER;
@@ -486,6 +494,7 @@ static void handle(pdl_lsp *s, pdl_vref m) {
 }
 
 bool pdl_lsp_step(pdl_lsp *s) {
+    assert(server_ok(s));
     if (s->queue_head == s->queue.n) {
         s->queue.n = s->queue_head = s->queue_bytes = 0;
         return false;
@@ -497,6 +506,7 @@ bool pdl_lsp_step(pdl_lsp *s) {
 }
 
 bool pdl_lsp_work(pdl_lsp *s) {
+    assert(server_ok(s));
     if (s->state != LSP_READY) return false;
     return pdl_lsp_diagnose_work(s) || pdl_lsp_workspace_work(s);
 }

@@ -4,6 +4,8 @@
  */
 #include "lsp/index.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "lang/program.h"
 #include "lsp/spans.h"
@@ -532,7 +534,26 @@ lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text) {
     pdl_lsp_spans_fini(&w.spans);
     pdl_map_fini(&w.seen);
     pdl_arena_free(w.scratch);
+    assert(pdl_lsp_index_ok(x));
     return x;
+}
+
+static bool region_ok(const lsp_index *x, uint32_t i) {
+    const lsp_region *r = &x->regions.p[i];
+    return (i ? r->up < i : !r->up) && r->sym <= x->syms.n;
+}
+
+static bool sym_ok(const lsp_index *x, const lsp_sym *s) {
+    size_t n = x->regions.n;
+    return s->region < n && s->body < n && s->fields < n && s->up <= x->syms.n;
+}
+
+bool pdl_lsp_index_ok(const lsp_index *x) {
+    bool ok = x->regions.n && x->names.n <= x->syms.n;
+    for (uint32_t i = 0; ok && i < x->regions.n; i++) ok = region_ok(x, i);
+    for (size_t i = 0; ok && i < x->syms.n; i++) ok = sym_ok(x, &x->syms.p[i]);
+    for (size_t i = 0; ok && i < x->refs.n; i++) ok = x->refs.p[i].region < x->regions.n;
+    return ok;
 }
 
 void pdl_lsp_index_detach(lsp_index *x) {

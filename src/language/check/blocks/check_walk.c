@@ -301,8 +301,8 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     }
     pdl_checker_block(&c, p->main, (pdl_str){0});
     pdl_checker_modules_fini(&modules, p);
-    pdl_arena_free(c.scope.arena);
     pdl_scope_state_fini(&c.scope);
+    pdl_arena_free(c.scope.arena);
     pdl_vec_fini(&c.spine);
     pdl_vec_fini(&c.changing);
     pdl_checker_settle(p, opt);

@@ -10,6 +10,8 @@
  */
 #include "check/names/check_scope.h"
 
+#include <assert.h>
+
 #include "base/word.h"
 
 #include "base/banned.h"
@@ -21,6 +23,7 @@ enum {
 };
 
 void pdl_scope_state_fini(pdl_scope_state *s) {
+    assert(pdl_scope_state_ok(s));
     pdl_vec_fini(&s->names);
     pdl_map_fini(&s->many);
     pdl_vec_fini(&s->log);
@@ -30,6 +33,19 @@ static inline size_t chain_of(pdl_str name) {
     const unsigned char *u = (const unsigned char *)name.p;
     if (!name.n) return 0;
     return (u[0] * 31u + u[name.n - 1] * 7u + u[name.n / 2] * 3u + name.n) % PDL_SCOPE_CHAINS;
+}
+
+bool pdl_scope_state_ok(const pdl_scope_state *s) {
+    size_t found = 0;
+    for (size_t c = 0; c < PDL_SCOPE_CHAINS; c++)
+        for (uint32_t k = s->chains[c], next; k; k = next, found++) {
+            if (k > s->names.n || chain_of(s->names.p[k - 1].name) != c) return false;
+            next = s->names.p[k - 1].next;
+            if (next >= k) return false;
+        }
+    for (size_t i = 0; i < s->log.n; i++)
+        if (s->log.p[i].at >= s->names.n) return false;
+    return found == s->names.n && (!s->many.n || s->many.n == found);
 }
 
 /* Returns 1 + index of the name in names, or 0. Searches the chain from entry k. */
@@ -124,6 +140,7 @@ void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow) {
 size_t pdl_scope_mark(const pdl_scope_state *s) { return s->log.n; }
 
 void pdl_scope_back(pdl_scope_state *s, size_t mark) {
+    assert(mark <= s->log.n);
     while (s->log.n > mark) {
         const pdl_scope_entry *e = &s->log.p[--s->log.n];
         const pdl_binding *now = s->names.p[e->at].now;

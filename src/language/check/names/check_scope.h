@@ -49,6 +49,9 @@ typedef struct pdl_scope_state {
 } pdl_scope_state;
 
 void pdl_scope_state_fini(pdl_scope_state *s);
+/* Invariants: each name is once in the chain of its bytes, newest first; the map has no name or all
+ * of them; the log is about names of the table. */
+bool pdl_scope_state_ok(const pdl_scope_state *s);
 
 /* Defines a name. Returns its binding. */
 pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str name,
