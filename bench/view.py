@@ -107,6 +107,55 @@ await browser.close();
 """
 
 
+# Documents: the first text, then presses; each figure is a time, and what the main thread of the page used for it.
+DOCUMENT = """
+import { createRequire } from "module";
+const [, , modules, executablePath, address, what] = process.argv;
+const { chromium } = createRequire(modules + "/")("playwright-core");
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+const cdp = await page.context().newCDPSession(page);
+await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+const cpu = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+const out = {};
+const note = async (name, start, before) => Object.assign(out, { [name]: Date.now() - start, [`${name}Cpu`]: (await cpu()) - before });
+// A press, and what is waited for, by the page: the way of a driver takes longer than what is measured.
+const press = async (name, act, until) => {
+  const before = await cpu();
+  out[name] = await page.evaluate(([act, until]) => new Promise((done) => {
+    const start = performance.now(), is = new Function(`return ${until}`);
+    new Function(act)();
+    const look = () => (is() ? done(performance.now() - start) : requestAnimationFrame(look));
+    look();
+  }), [act, until]);
+  out[`${name}Cpu`] = (await cpu()) - before;
+};
+const started = Date.now();
+await page.goto(address, { waitUntil: "commit" });
+await page.waitForSelector("#document .paper, #document .loop");
+await note("first", started, 0);
+out.paint = await page.evaluate(() => performance.getEntriesByName("first-paint")[0]?.startTime ?? 0);
+await page.waitForSelector("body[data-ready]");
+out.shift = await page.evaluate("new Promise((done) => { let sum = 0; new PerformanceObserver((l) => l.getEntries().forEach((e) => (sum += e.value))).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => done(1000 * sum), 300); })");
+if (what === "map") {
+  await press("sort", "[...document.querySelectorAll('.grid th button')].find((x) => x.textContent === 'i').click()", "document.querySelector('.grid th[aria-sort=ascending]')");
+  await press("filter", "const f = document.querySelector('[aria-label=\\"Rows that contain\\"]'); f.value = '977'; f.dispatchEvent(new Event('input'))", "/ of .*rows/.test(document.querySelector('.rows-said').textContent)");
+  await press("go", "const f = document.querySelector('.gridbar input[type=number]'); f.value = 9000; f.dispatchEvent(new Event('change'))", "document.querySelector('.grid tbody tr').textContent.startsWith('9000')");
+}
+if (what === "loop")
+  await press("go", "const f = document.querySelector('.between input'); f.value = 9000; f.dispatchEvent(new Event('change'))", "[...document.querySelectorAll('.round > .n')].some((n) => n.textContent === '9000')");
+if (what === "call") await press("open", "document.querySelector('.piece[data-maker=model], .call').click()", "document.querySelectorAll('.sent .chat li').length > 1000");
+console.log(JSON.stringify(out));
+await browser.close();
+"""
+DOCUMENTS = {
+    "map": "for: {i: \"${ range(10000)|list }\"}\nmap: {text: [\"Row ${ i } is ${ i * 7 % 13 }.\"]}\njoin: {with: \"\\n\"}\n",
+    "loop": "for: {i: \"${ range(10000)|list }\"}\nrepeat: {text: [\"Round ${ i } is ${ i * 7 % 13 }.\"]}\njoin: {with: \"\\n\"}\n",
+    "deep": "defs:\n  f: {function: {n: integer}, return: {if: \"${ n > 0 }\", then: {text: [\"${ n } \", {call: \"${ f }\", args: {n: \"${ n - 1 }\"}}]}, else: end}}\ntext: [{call: \"${ f }\", args: {n: 2000}}]\n",
+    "call": "text:\n- model: openai/m\n  input: {array: [{for: {i: \"${ range(1000)|list }\"}, repeat: {role: user, content: \"message ${ i }\"}, join: {as: array}}]}\n",
+}
+
+
 class Model:
     """Streams chunks, some of them with the time at which they were sent."""
 
@@ -139,9 +188,9 @@ class Model:
         self.env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % self.server.server_port}
 
 
-def browse(modules, chromium, folder, address, what):
+def browse(modules, chromium, folder, address, what, script=STEPS):
     steps = folder / "steps.mjs"
-    steps.write_text(STEPS)
+    steps.write_text(script)
     r = subprocess.run(["node", str(steps), modules, chromium, address, what, str(folder / "frames.json")], capture_output=True, text=True, timeout=170, check=False)
     if r.returncode:
         sys.exit(r.stderr[-600:])
@@ -177,6 +226,26 @@ def large(o, modules, chromium, folder):
         o.blocks, size, best(rows, "ready"), best(rows, "served"), best(rows, "first"), best(rows, "firstCpu"), best(rows, "paint")))
     print("scrolling: longest frame %s ms, longest task %s ms of processor time, tasks over 50 ms %s" % (best(rows, "frame"), best(rows, "frameCpu"), best(rows, "long")))
     print("memory of the page: heap %.0f MB, private memory of its process %.0f MB" % (max(r["heap"] for r in rows) / 1e6, max(r["own"] for r in rows) / 1e6))
+
+
+def documents(o, modules, chromium, folder):
+    """The document of large runs, of a server and of one file."""
+    model = Model(1, 1, 0)
+    for name, program in DOCUMENTS.items():
+        (folder / (name + ".pdl")).write_text(program)
+        subprocess.run([o.pdl, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=model.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([o.pdl, "view", name + ".json", "--source", name + ".pdl", "--html", name + ".html"], cwd=folder, check=True)
+        rows = {"served": [], "one file": []}
+        for _ in range(o.repeat):
+            p = subprocess.Popen([o.pdl, "view", name + ".json", "--source", name + ".pdl"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            rows["served"].append(browse(modules, chromium, folder, p.stdout.readline().strip(), name, DOCUMENT))
+            p.terminate()
+            p.wait(10)
+            rows["one file"].append(browse(modules, chromium, folder, "file://%s" % (folder / (name + ".html")), name, DOCUMENT))
+        for where, list_ in rows.items():
+            print("%s, %s, %.1f MB: %s" % (name, where, (folder / (name + ".html")).stat().st_size / 1e6, "; ".join(
+                "%s %s ms" % (key, best(list_, key)) if key != "shift" else "layout shift %s / 1000" % best(list_, key) for key in list_[0])))
+    model.server.shutdown()
 
 
 def live(o, modules, chromium, folder):
@@ -313,7 +382,7 @@ def main():
     p.add_argument("--blocks", type=int, default=100000)
     p.add_argument("--chunks", type=int, default=10000)
     p.add_argument("--repeat", type=int, default=3)
-    p.add_argument("--only", choices=("large", "live", "slowdown"))
+    p.add_argument("--only", choices=("documents", "large", "live", "slowdown"))
     o = p.parse_args()
     o.pdl = os.path.abspath(o.pdl)
     with tempfile.TemporaryDirectory() as d:
@@ -327,6 +396,8 @@ def main():
         chromium = "/usr/bin/chromium"
         if not modules or not os.access(chromium, os.X_OK):
             sys.exit("the rest needs a browser: %s" % (why or "there is no chromium"))
+        if o.only in (None, "documents"):
+            documents(o, str(modules), chromium, folder)
         if o.only in (None, "large"):
             large(o, str(modules), chromium, folder)
         if o.only in (None, "live"):

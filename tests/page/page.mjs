@@ -81,7 +81,7 @@ const words = {
   },
   async visit(url) {
     page = await browser.newPage();
-    return (await page.goto(url)).status();
+    return (await page.goto(url))?.status();
   },
   problems: async () => problems,
   press: (key) => page.keyboard.press(key).then(settle),
@@ -93,7 +93,8 @@ const words = {
   count: (selector) => page.locator(selector).count(),
   attribute: (selector, name) => page.locator(selector).first().getAttribute(name),
   evaluate: (code) => page.evaluate(code),
-  shot: (path) => page.screenshot({ path }).then(() => true),
+  // A number is the quality of a JPEG.
+  shot: (path, quality) => page.screenshot(quality ? { path, type: "jpeg", quality } : { path }).then(() => true),
   media: (options) => page.emulateMedia(options),
   // What playwright has no word for: ["prefers-contrast", "more"].
   async feature(name, value) {

@@ -124,6 +124,8 @@ def test_served(folder):
             return json.loads(body) if status == 200 else None
         run, = get("/api/runs")["runs"]
         check("title and facts", run["title"] == "An agent as a tool of another" and run["ended"] == "Finished" and "6 model calls" in run["facts"], run)
+        status, kind, body = v.ask("/api/0/markdown")
+        check("as Markdown", status == 200 and body.decode() == view("patterns/team.journal", "--source", "patterns/team.pdl", "--md", "-", cwd=EXAMPLES).stdout.decode(), kind, body)
         top = get("/api/0/document/0/100")
         shapes = [x["shape"] for x in top["items"]]
         check("the document", shapes == ["set-up", "piece", "work"] and top["total"] == 3, shapes)

@@ -304,6 +304,14 @@ static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf_fini(&b);
 }
 
+/* Answers with the document as `pdl view --md` writes it. */
+static void answer_markdown(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_reading_markdown(r->reading, r->source, false, &b);
+    pdl_access_answer(x, 200, "text/markdown; charset=utf-8", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
 /* Answers /api/RUN/WORD/NUMBER...; with 404 when there is no such thing. */
 static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0, at[3] = {0};
@@ -325,6 +333,8 @@ static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
         answer_source(r, x);
     else if (r && pdl_str_is(word, "trace"))
         answer_trace(r, x);
+    else if (r && pdl_str_is(word, "markdown"))
+        answer_markdown(r, x);
     else if (r && pdl_str_is(word, "lanes"))
         answer_lanes(r, x);
     else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))

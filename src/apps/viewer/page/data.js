@@ -79,6 +79,10 @@ export class ServedRun {
     return (await ask(`${this.base}/trace`)).text();
   }
 
+  async markdown() {
+    return (await ask(`${this.base}/markdown`)).text();
+  }
+
   boxesOfLine(line, file = 0) {
     return askJson(`${this.base}/line/${line}/${file}`);
   }
@@ -273,6 +277,13 @@ export class EmbeddedRun {
   async inside(id, from, n) {
     const all = await this.part("items");
     return besides(all, id + 1, id + 1 + (all[id].inside ?? 0), from, n);
+  }
+
+  // The text, and a line for each other item.
+  async markdown() {
+    const { title, ended, name } = this.summary;
+    const said = (await this.part("items")).map((x) => (x.shape === "piece" ? x.text ?? "" : x.depth || !x.title ? "" : `\n\n- ${x.title}${x.shape === "failure" ? `: ${x.text}` : ""}\n\n`));
+    return `# ${title}\n\n${ended}, ${name}\n\n${said.join("").trim()}\n`;
   }
 
   async call(number) {

@@ -30,6 +30,23 @@ export function groupsOf(items) {
   return groups;
 }
 
+// A reply that is nothing but the call of a tool, as agents write it: {name, args}; else null.
+function toolCallOf(text) {
+  if (!/^\s*\{[^]*\}\s*$/.test(text ?? "")) return null;
+  try {
+    const call = JSON.parse(text);
+    const args = call.arguments ?? call.parameters;
+    const isCall = Object.keys(call).length === 2 && typeof (call.name ?? call.tool) === "string" && args?.constructor === Object;
+    return isCall ? { name: call.name ?? call.tool, args: Object.entries(args).map(([name, v]) => ({ name, text: typeof v === "string" ? v : JSON.stringify(v) })) } : null;
+  } catch {
+    return null;
+  }
+}
+
+function argsOf(list) {
+  return list.map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text));
+}
+
 export function number(item) {
   if (!item.call) return null;
   return make("button", { type: "button", class: "call", "data-call": item.call, "aria-expanded": "false",
@@ -71,7 +88,7 @@ export class DocumentView extends Marks {
     const isFull = last && last.getBoundingClientRect().bottom > innerHeight;
     for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : [])
       row.lastElementChild.style.maxHeight = `calc(${Math.max(2, Math.floor(row.firstElementChild.offsetHeight / SOURCE_LINE))} * ${SOURCE_LINE}px)`;
-    this.outline.mark();
+    this.fillOutline(); // without what was closed
     const fault = this.article.querySelector(".fault");
     if (fault && fault.getBoundingClientRect().bottom > innerHeight && !location.hash) fault.scrollIntoView({ block: "end" });
   }
@@ -218,6 +235,8 @@ export class DocumentView extends Marks {
   async step(item) {
     const runs = item.state === "running";
     if (runs && item.kind === "model") return make("div", { class: "line", "data-item": item.id }, number(item), arriving(item));
+    const call = item.kind === "model" && !item.cut ? toolCallOf(item.text) : null;
+    if (call) return make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, call.name), argsOf(call.args));
     const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || (runs ? "runs" : "no text"), item.cut ? " …" : "");
     const maker = item.kind === "model" ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title ?? "");
     const line = make("div", { class: "line", "data-item": item.id }, number(item), maker, text);
@@ -230,7 +249,7 @@ export class DocumentView extends Marks {
     const said = [...this.items.values()].findLast((x) => x.id > item.id && x.id <= item.id + (item.inside ?? 0));
     const isSaid = said?.text?.trim() === item.text?.trim(); // by the last thing inside
     const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, item.name),
-      (item.args ?? []).map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text)),
+      argsOf(item.args ?? []),
       item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
     if (!kids.length) return use;
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
@@ -238,7 +257,7 @@ export class DocumentView extends Marks {
 
   // What was printed on the way and is no part of the text.
   shown(item) {
-    return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trimEnd(), item.cut ? " …" : "")), wordsOf([item]));
+    return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
   }
 
   quiet(item) {
@@ -292,7 +311,7 @@ export class DocumentView extends Marks {
     const call = Number(button.dataset.call);
     const item = this.items.get(Number(button.dataset.item));
     const origin = item ? await this.run.origin(item.id) : null;
-    const text = call ? "" : item.cut || item.json ? await this.run.text(item.box) : item.text ?? "";
+    const text = call ? "" : item.cut || item.json ? await this.run.text(item.box).catch(() => item.text) : item.text ?? "";
     const panel = call ? callPanel(await this.run.call(call), this, origin) : piecePanel(item, this, origin, text);
     const after = button.closest(".line") ?? button.closest(".paper, .round, .said");
     const row = button.closest(".row");

@@ -13,6 +13,12 @@ function entryOf(e) {
   return [e.matches(".tool") ? "tool" : e.matches(".loop, .rows") ? "loop" : "turn", e.dataset.title];
 }
 
+// What is read in its entry: a turn begins with what was said in it.
+function shownOf(e, text) {
+  const said = e.matches(".turn") && e.querySelector(".typed .piece, .saying, .fn")?.textContent.trim();
+  return said ? `${text.replace(/^Turn /, "")} ${said.slice(0, 80)}` : text;
+}
+
 export class Outline {
   constructor(element) {
     this.element = element;
@@ -33,7 +39,7 @@ export class Outline {
       if (this.entries.length >= MOST) break;
     }
     const items = this.entries.map(({ e, kind, text, depth, time }, i) => make("a", { role: "treeitem", "aria-level": depth, "aria-label": `${kind} ${text}${time ? `, ${time}` : ""}`, "data-depth": depth - 1, href: `#${e.id}`, tabindex: i ? "-1" : "0",
-      onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span", { class: "what" }, text), time ? make("span", { class: "t" }, time) : null));
+      onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span", { class: "what" }, shownOf(e, text)), time ? make("span", { class: "t" }, time) : null));
     clear(this.element).append(...items);
     this.mark();
   }

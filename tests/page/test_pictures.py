@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""First screens as they were: light, dark and on a phone, at most 1 % of their pixels differ from the pictures that are kept.
+
+Browsers and fonts of two machines draw differently, so a picture is compared on a machine like the one that made it: `pictures/made-with.txt` names
+its Chromium and fonts. On any other machine the pictures of the first run are kept in the build directory, and later runs are compared with those.
+PDL_UPDATE=1 keeps those of this run: look at them before."""
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from .browse import BUILD, check, picture
+from .test_document import html_of
+from .test_looks import KEPT
+
+pytestmark = [pytest.mark.builds, pytest.mark.roomy]
+OURS = pathlib.Path(__file__).resolve().parent / "pictures"
+LOOKS = {"light": {"viewport": {"width": 1280, "height": 800}}, "dark": {"viewport": {"width": 1280, "height": 800}, "colorScheme": "dark"},
+         "phone": {"viewport": {"width": 390, "height": 844}}}
+MOST_PERCENT = 1
+# The percentage of pixels that differ, so that it can be seen; 100 when the sizes do.
+DIFFERING = """(async () => {
+  const [a, b] = await Promise.all(%s.map(async (url) => { const image = new Image(); image.src = url; await image.decode(); return image; }));
+  if (a.width !== b.width || a.height !== b.height) return 100;
+  const [x, y] = [a, b].map((image) => { const c = new OffscreenCanvas(a.width, a.height).getContext("2d"); c.drawImage(image, 0, 0); return c.getImageData(0, 0, a.width, a.height).data; });
+  let n = 0;
+  for (let i = 0; i < x.length; i += 4) n += Math.max(Math.abs(x[i] - y[i]), Math.abs(x[i + 1] - y[i + 1]), Math.abs(x[i + 2] - y[i + 2])) > 40;
+  return (100 * n) / (x.length / 4);
+})()"""
+
+
+def machine():
+    """What draws the pictures: the browser, and a sum of the names of all fonts."""
+    def said(*command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout if shutil.which(command[0]) else ""
+    fonts = "\n".join(sorted(line.split(":")[0] for line in said("fc-list").splitlines()))
+    return "%s\nfonts %s\n" % (said("chromium", "--version").strip(), hashlib.sha256(fonts.encode()).hexdigest())
+
+
+def kept_in():
+    """The folder of the pictures that this machine is compared with."""
+    made = OURS / "made-with.txt"
+    if os.environ.get("PDL_UPDATE"):
+        OURS.mkdir(exist_ok=True)
+        made.write_text(machine())
+    if made.exists() and made.read_text() == machine():
+        return OURS
+    other = BUILD / "pictures" / ("kept-" + hashlib.sha256(machine().encode()).hexdigest()[:12])
+    other.mkdir(parents=True, exist_ok=True)
+    return other
+
+
+def as_url(path):
+    return "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_first_screens(b, folder, name):
+    kept, url = kept_in(), html_of(folder, name)
+    made = {look: pathlib.Path(picture("seen-%s-%s" % (name.replace("/", "-"), look)).replace(".png", ".jpg")) for look in LOOKS}
+    for look, options in LOOKS.items():
+        b.read(url, options)
+        b.shot(str(made[look]), 60)
+    b.run()
+    pairs = []
+    for look, path in made.items():
+        old = kept / path.name
+        if os.environ.get("PDL_UPDATE") or not old.exists():
+            shutil.copyfile(path, old)
+        b.evaluate(DIFFERING % json.dumps([as_url(old), as_url(path)]))
+        pairs.append((look, old, path))
+    b.steps.insert(0, ["visit", url])
+    for (look, old, path), percent in zip(pairs, b.run()[1:]):
+        check("%s, %s: at most %d %% of its pixels differ" % (name, look, MOST_PERCENT), percent <= MOST_PERCENT, "%.2f %%: %s is kept, %s is now" % (percent, old, path))
