@@ -69,6 +69,12 @@ test-editors: all ## the language server and the debugger in real editors: Neovi
 site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material for MkDocs, fetched when it is absent)
 	@$(PY) tools/make-site $(BUILD)
 
+wasm: ## build-wasm/libpdl.wasm and the npm package build-wasm/pdl-lang; fetches a compiler and sources on first use
+	@$(PY) packaging/wasm/make-wasm $(ARGS) && $(PY) packaging/npm/make-npm
+
+test-npm: ## the npm package in Node, with the programs of the conformance kit (Debian nodejs, npm; fetches a compiler)
+	@$(SUITE) tests/npm
+
 vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for this platform (npm: @vscode/vsce, vscode-languageclient)
 	@sh editors/vscode/make-vsix $(BUILD)
 

@@ -7,6 +7,7 @@
 #define PDL_API_HANDLES_H
 
 #include "api/hooks.h"
+#include "api/host_answers.h"
 #include "api/session.h"
 #include "base/pool.h"
 #include "base/vec.h"
@@ -143,8 +144,6 @@ PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
 /* Sets *out to the errors of a program that was loaded. Returns false. */
 bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
-/* Returns the kind of this name; "runtime" for NULL and unknown names. */
-pdl_err_kind pdl_error_kind_of(const char *name);
 /* Returns an error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 

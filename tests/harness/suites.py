@@ -60,6 +60,7 @@ SUITES = [
     Suite("notebook", "tests/notebook", "all", False, "libpdl.so"),
     Suite("page", "tests/page", "all", False),
     Suite("site", "tests/site", "all", False),
+    Suite("npm", "tests/npm", "all", False),
     Suite("cluster", "tests/cluster", "all", False, "libpdl.so"),
     Suite("dojo", "tests/dojo", "all", False),
     Suite("editors", "tests/editors", "all", False),

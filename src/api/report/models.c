@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "api/models.h"
 #include "api/session/session_impl.h"
-#include "model/catalog.h"
 
 #include "base/banned.h"
 
@@ -19,9 +19,8 @@ static bool may_give(const pdl_node *parameters, const char *const *names, size_
 static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text,
                          pdl_buf *near) {
     static const char *const say_it[] = {"custom_llm_provider", "api_base", "base_url"};
-    const pdl_model_env env = {pdl_session_env_of, user};
     if (may_give(parameters, say_it, sizeof say_it / sizeof say_it[0])) return true;
-    if (pdl_model_is_known(model, &env, false, text)) return true;
+    if (pdl_model_is_known(model, user, false, text)) return true;
     pdl_model_near(model, near);
     return false;
 }
@@ -56,10 +55,15 @@ static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_b
                                         "zen_api_key",       "azure_ad_token", "vertex_credentials",
                                         "aws_access_key_id", "headers",        "extra_headers"};
     if (may_give(parameters, given, sizeof given / sizeof given[0])) return true;
-    const pdl_model_env env = {pdl_session_env_of, user};
-    return pdl_model_is_known(model, &env, true, text);
+    return pdl_model_is_known(model, user, true, text);
+}
+
+pdl_check_models pdl_models_for(const pdl_model_env *env, bool keys) {
+    return (pdl_check_models){(void *)(uintptr_t)env, has_provider, knows_parameter, taken,
+                              keys ? has_key : NULL};
 }
 
 pdl_check_models pdl_session_models(pdl_session *s, bool keys) {
-    return (pdl_check_models){s, has_provider, knows_parameter, taken, keys ? has_key : NULL};
+    s->around.models_env = (pdl_model_env){pdl_session_env_of, s};
+    return pdl_models_for(&s->around.models_env, keys);
 }

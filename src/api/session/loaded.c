@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "api/loading.h"
 #include "api/session/session_impl.h"
 
 #include "api/report/stage_dump.h"
@@ -10,6 +11,29 @@
 #include "lang/load.h"
 
 #include "base/banned.h"
+
+void pdl_program_failed(pdl_arena *arena, const pdl_program *p, pdl_val *errors, pdl_err *err) {
+    if (p->yaml_failed && p->diags.n) {
+        const pdl_diag *d = &p->diags.p[0];
+        pdl_loc loc = d->loc;
+        if (loc.src) loc.src = pdl_source_new(arena, loc.src->name, loc.src->text);
+        pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
+        err->py_class = pdl_str_dup(PDL_STR("YAMLError"));
+        return;
+    }
+    pdl_buf text = PDL_BUF;
+    pdl_program_errors(p, &text, false);
+    pdl_val list = pdl_list_new(4);
+    pdl_str rest = pdl_buf_str(&text);
+    while (rest.n) {
+        size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
+        list = pdl_list_push(list, pdl_text(pdl_str_sub(rest, 0, n)));
+        rest = pdl_str_sub(rest, n + 1, rest.n);
+    }
+    *errors = list;
+    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
 
 bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program) {
     bool ok;

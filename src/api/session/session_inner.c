@@ -7,6 +7,7 @@
 #include "api/session/session_impl.h"
 
 #include "api/find.h"
+#include "api/loading.h"
 #include "api/report/stage_dump.h"
 #include "api/session/compose.h"
 #include "api/setup/keys.h"
@@ -27,31 +28,6 @@ static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
 }
 
 /* --- programs met while running --------------------------------------------------------------- */
-
-/* Fails with the errors of a program. The place of the error outlives the program, so its source is
- * copied. */
-static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
-    if (p->yaml_failed && p->diags.n) {
-        const pdl_diag *d = &p->diags.p[0];
-        pdl_loc loc = d->loc;
-        if (loc.src) loc.src = pdl_source_new(s->loaded.arena, loc.src->name, loc.src->text);
-        pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
-        err->py_class = pdl_str_dup(PDL_STR("YAMLError"));
-        return;
-    }
-    pdl_buf text = PDL_BUF;
-    pdl_program_errors(p, &text, false);
-    pdl_val list = pdl_list_new(4);
-    pdl_str rest = pdl_buf_str(&text);
-    while (rest.n) {
-        size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
-        list = pdl_list_push(list, pdl_text(pdl_str_sub(rest, 0, n)));
-        rest = pdl_str_sub(rest, n + 1, rest.n);
-    }
-    *errors = list;
-    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&text));
-    pdl_buf_fini(&text);
-}
 
 /* Loads a module, which a check may have done. Owned. */
 static pdl_program *load(pdl_session *s, pdl_str name, pdl_str text, bool *ok) {
@@ -78,7 +54,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
         if (!ok) pdl_code_drop(*out);
         if (!ok) *out = NULL;
     } else {
-        load_failed(s, p, errors, err);
+        pdl_program_failed(s->loaded.arena, p, errors, err);
     }
     pdl_program_drop(p);
     return ok;

@@ -26,6 +26,7 @@
 #include "cache/cache.h"
 #include "journal/journal.h"
 #include "journal/times.h"
+#include "model/catalog.h"
 #include "trace/fold.h"
 #include "trace/later.h"
 
@@ -38,6 +39,7 @@ typedef struct pdl_around {
     pdl_folders folders;   /* PDL_PATH and the installed library */
     pdl_prices *prices;    /* may be NULL */
     struct pdl_otlp *otlp; /* sends spans for the session and its members, or NULL */
+    pdl_model_env models_env; /* for pdl_session_models */
 } pdl_around;
 PDL_MUST bool pdl_around_open(pdl_session *s, pdl_err *err);
 void pdl_around_end(pdl_session *s);

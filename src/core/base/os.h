@@ -2,7 +2,8 @@
  *
  * Everything else is written once, with POSIX and libuv. A platform is one file that implements
  * this header (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in
- * world/sandbox; the build takes those of its host by their names. Nothing outside of them asks
+ * world/sandbox; the build takes those of its host by their names. system/os_wasi.c has what the
+ * module of WebAssembly needs of it (apps/wasm). Nothing outside of them asks
  * which platform it is: tools/check-platforms refuses such a question.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -27,6 +28,13 @@ PDL_MUST bool pdl_os_random(void *out, size_t n, bool may_wait);
 void pdl_os_wipe(void *p, size_t n);
 
 /* --- memory and processes --- */
+
+/* Maps n bytes, a power of two, at a multiple of n, filled with zeros. Returns NULL when there is
+ * no memory. */
+void *pdl_os_map(size_t n);
+void pdl_os_unmap(void *p, size_t n);
+/* Such memory may be in pages that are larger than usual. */
+void pdl_os_use_large_pages(void *p, size_t n);
 
 /* Returns the bytes that all processes together may still take; UINT64_MAX: unknown. */
 uint64_t pdl_os_memory_left(void);

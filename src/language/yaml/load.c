@@ -55,7 +55,8 @@ typedef struct yn {
     bool met : 1;  /* the search for faults has queued it */
     bool odd : 1;  /* has an oddity */
 } yn;
-static_assert(sizeof(pdl_node) == 40 && sizeof(yn) == 48, "nodes are the memory of loading");
+static_assert(sizeof(void *) != 8 || (sizeof(pdl_node) == 40 && sizeof(yn) == 48),
+              "nodes are the memory of loading");
 static_assert(PDL_MAX_YAML_DEPTH <= UINT16_MAX, "heights are 16 bits");
 
 /* Facts that few nodes have. */

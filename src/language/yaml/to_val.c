@@ -28,9 +28,9 @@ typedef struct memo {
 } memo;
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
-    size_t h = ((size_t)n >> 4) * (size_t)0x9e3779b97f4a7c15u;
-    for (h = (h >> 20) & m->mask; m->slots[h].node && m->slots[h].node != n;
-         h = (h + 1) & m->mask) {}
+    uint64_t mixed = ((uint64_t)(uintptr_t)n >> 3) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t h = (size_t)(mixed >> 20) & m->mask;
+    while (m->slots[h].node && m->slots[h].node != n) h = (h + 1) & m->mask;
     return h;
 }
 
@@ -81,7 +81,8 @@ pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *n) {
         if (r->asked++ < FEW) return pdl_node_value(n);
         r->slots = pdl_calloc(PDL_NODE_RECENT, sizeof *r->slots);
     }
-    size_t h = ((size_t)n->text.p * (size_t)0x9e3779b97f4a7c15u) >> 32 & (PDL_NODE_RECENT - 1);
+    uint64_t mixed = (uint64_t)(uintptr_t)n->text.p * UINT64_C(0x9e3779b97f4a7c15);
+    size_t h = (size_t)(mixed >> 32) & (PDL_NODE_RECENT - 1);
     if (r->slots[h].p == n->text.p) return pdl_keep(r->slots[h].value);
     if (r->slots[h].p) pdl_drop(r->slots[h].value);
     r->slots[h].p = n->text.p;

@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-static_assert(_Generic((sig_atomic_t)0, int : 1, default : 0),
-              "a pdl_cancel_flag is a sig_atomic_t");
+static_assert(sizeof(sig_atomic_t) == sizeof(int),
+              "a pdl_cancel_flag is as wide as a sig_atomic_t");
 
 static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;

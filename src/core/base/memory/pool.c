@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/os.h"
 
 #include "base/banned.h"
 
@@ -117,21 +117,15 @@ static size_t block_size(size_t class) {
 
 /* Returns REGION bytes at a multiple of REGION, or NULL. */
 static void *map_region(void) {
-    char *p = mmap(NULL, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-    size_t before = (size_t)(-(uintptr_t)p & (REGION - 1));
-    if (before) munmap(p, before);
-    munmap(p + before + REGION, REGION - before);
-    pdl_alloc_note(REGION);
-    return p + before;
+    void *p = pdl_os_map(REGION);
+    if (p) pdl_alloc_note(REGION);
+    return p;
 }
 
 static region *region_new(pdl_pool *pool) {
     region *r = map_region();
     if (!r) return NULL;
-#ifdef MADV_HUGEPAGE
-    if (pool->n_regions >= SMALL_POOL) (void)madvise(r, REGION, MADV_HUGEPAGE);
-#endif
+    if (pool->n_regions >= SMALL_POOL) pdl_os_use_large_pages(r, REGION);
     r->pool = pool;
     r->vacant = UINT32_MAX;
     r->next = pool->regions;
@@ -150,7 +144,7 @@ static void region_free(pdl_pool *pool, region *r) {
         pool->regions = r->next;
     if (r->next) r->next->prev = r->prev;
     pool->n_regions--;
-    munmap(r, REGION);
+    pdl_os_unmap(r, REGION);
 }
 
 static region *find_roomy(pdl_pool *pool) {

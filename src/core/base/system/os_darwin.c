@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/event.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -42,6 +43,18 @@ void pdl_os_wipe(void *p, size_t n) {
 }
 
 /* --- memory and processes --------------------------------------------------------------------- */
+
+void *pdl_os_map(size_t n) {
+    char *p = mmap(NULL, 2 * n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)p & (n - 1));
+    if (before) munmap(p, before);
+    munmap(p + before + n, n - before);
+    return p + before;
+}
+
+void pdl_os_unmap(void *p, size_t n) { munmap(p, n); }
+void pdl_os_use_large_pages(void *p, size_t n) { (void)p, (void)n; }
 
 uint64_t pdl_os_memory_left(void) {
     vm_statistics64_data_t v;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -32,6 +33,18 @@ bool pdl_os_random(void *out, size_t n, bool may_wait) {
 void pdl_os_wipe(void *p, size_t n) { explicit_bzero(p, n); }
 
 /* --- memory ----------------------------------------------------------------------------------- */
+
+void *pdl_os_map(size_t n) {
+    char *p = mmap(NULL, 2 * n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)p & (n - 1));
+    if (before) munmap(p, before);
+    munmap(p + before + n, n - before);
+    return p + before;
+}
+
+void pdl_os_unmap(void *p, size_t n) { munmap(p, n); }
+void pdl_os_use_large_pages(void *p, size_t n) { (void)madvise(p, n, MADV_HUGEPAGE); }
 
 enum { FILE_SIZE = 8192 };
 

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-static_assert(sizeof(long) == sizeof(int64_t), "mpz_set_si takes an int64");
+static_assert(sizeof(mp_limb_t) == sizeof(int64_t), "an int64 is one limb");
 
 /* Invariant: z does not fit int64. */
 typedef struct {
@@ -41,10 +41,28 @@ static mpz_srcptr big_of(pdl_vref v) { return ((const bigobj *)(const void *)pdl
 
 void pdl_bigint_fini(pdl_obj *o) { mpz_clear(((bigobj *)(void *)o)->z); }
 
+/* Returns the lowest 64 bits of the absolute value. (`long`, which mpz_get_ui gives, has 32 bits on
+ * some platforms.) */
+static uint64_t low_bits(mpz_srcptr z) { return mpz_getlimbn(z, 0); }
+
+static bool fits_int64(mpz_srcptr z) {
+    return mpz_size(z) <= 1 && low_bits(z) <= (uint64_t)INT64_MAX + (mpz_sgn(z) < 0);
+}
+
+static int64_t int64_of(mpz_srcptr z) {
+    uint64_t low = low_bits(z);
+    return mpz_sgn(z) < 0 ? (int64_t)(0 - low) : (int64_t)low;
+}
+
+static void set_int64(mpz_t z, int64_t i) {
+    mpz_limbs_write(z, 1)[0] = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+    mpz_limbs_finish(z, i < 0 ? -1 : 1);
+}
+
 /* Returns z as a normalised value and clears it. */
 static pdl_val from_mpz(mpz_t z) {
-    if (mpz_fits_slong_p(z)) {
-        pdl_val v = pdl_int(mpz_get_si(z));
+    if (fits_int64(z)) {
+        pdl_val v = pdl_int(int64_of(z));
         mpz_clear(z);
         return v;
     }
@@ -60,10 +78,12 @@ static int64_t small(pdl_vref v) {
 
 /* Makes a fresh mpz of any integer; the caller clears it. */
 static void to_mpz(pdl_vref v, mpz_t z) {
-    if (pdl_is(v, PDL_V_BIGINT))
+    if (pdl_is(v, PDL_V_BIGINT)) {
         mpz_init_set(z, big_of(v));
-    else
-        mpz_init_set_si(z, small(v));
+        return;
+    }
+    mpz_init(z);
+    set_int64(z, small(v));
 }
 
 static bool is_integer(pdl_vref v) {
@@ -87,7 +107,7 @@ static double mpz_nearest(mpz_srcptr z) {
     bool sticky = shift && mpz_scan1(top, 0) < shift;
     mpz_tdiv_q_2exp(top, top, shift);
     /* 64 bits, of which the lowest only breaks ties */
-    uint64_t u = mpz_get_ui(top) | (uint64_t)sticky;
+    uint64_t u = low_bits(top) | (uint64_t)sticky;
     mpz_clear(top);
     double d = ldexp((double)u, (int)shift);
     return mpz_sgn(z) < 0 ? -d : d;
@@ -138,7 +158,7 @@ static double mpz_quotient(mpz_t a, mpz_t b) {
     mpz_t rest;
     mpz_init(rest);
     mpz_tdiv_qr(a, rest, a, b); /* the quotient has 56 or 57 bits */
-    uint64_t q = mpz_get_ui(a) | (uint64_t)(mpz_sgn(rest) != 0);
+    uint64_t q = low_bits(a) | (uint64_t)(mpz_sgn(rest) != 0);
     mpz_clear(rest);
     double d = scale_back(q, shift);
     return neg ? -d : d;
@@ -613,6 +633,6 @@ static uint32_t float_hash(double d) {
 uint32_t pdl_int_hash(pdl_vref v) {
     if (pdl_is(v, PDL_V_FLOAT)) return float_hash(pdl_float_of(v));
     if (!pdl_is(v, PDL_V_BIGINT)) return pdl_hash_u64((uint64_t)small(v));
-    uint64_t m = mpz_tdiv_ui(big_of(v), MERSENNE);
+    uint64_t m = mpn_mod_1(mpz_limbs_read(big_of(v)), (mp_size_t)mpz_size(big_of(v)), MERSENNE);
     return pdl_hash_u64(m ^ (mpz_sgn(big_of(v)) < 0 ? UINT64_MAX : 0));
 }

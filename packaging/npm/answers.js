@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// answers.js -- what a program asks of its host, answered by the functions that run() got.
+
+import { PdlError, kindOf } from './errors.js'
+
+const LONGEST_MS = 0x7fffffff
+
+function refusal(kind, message) {
+  return new PdlError({ kind, message })
+}
+
+/** The text of a piece: a text, or a chunk in OpenAI's form. */
+function pieceOf(chunk) {
+  return typeof chunk === 'string' ? chunk : chunk?.choices?.[0]?.delta?.content ?? ''
+}
+
+async function model(request, options, signal, piece) {
+  if (!options.model) throw refusal('config', 'the program calls a model, and run() got no function `model`')
+  const { model: name, messages, parameters, schema, stream } = request
+  const answer = await options.model({ model: name, messages, parameters, schema, stream }, signal)
+  if (answer == null || typeof answer !== 'object' || !(Symbol.asyncIterator in answer)) return answer
+  let whole = ''
+  for await (const chunk of answer) {
+    if (signal.aborted) break
+    const text = pieceOf(chunk)
+    whole += text
+    if (text) piece(text)
+  }
+  return whole
+}
+
+async function code({ lang, code: source, vars }, options, signal) {
+  if (!options.code) throw refusal('code', `the program runs code (${lang}), and run() got no function \`code\``)
+  return options.code({ lang, code: source, variables: vars }, signal)
+}
+
+async function input({ prompt, multiline }, options, signal) {
+  if (!options.read) throw refusal('io', 'the program reads a line, and run() got no function `read`')
+  return (await options.read({ message: prompt, multiline }, signal)) ?? null
+}
+
+async function embed(request, options, signal) {
+  if (!options.embed) throw refusal('config', 'the program embeds texts, and run() got no function `embed`')
+  const { model: name, input: texts, parameters } = request
+  return options.embed({ model: name, input: texts, parameters }, signal)
+}
+
+function sleep({ seconds }, _options, signal) {
+  return new Promise(done => {
+    const timer = setTimeout(done, Math.min(Math.max(0, seconds * 1000), LONGEST_MS))
+    signal.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true })
+  })
+}
+
+const handlers = { model, code, input, embed, sleep }
+
+/** Answers an effect. Calls piece(text) for streamed text. -> {value} or {kind, message} */
+export async function answer(effect, options, signal, piece) {
+  try {
+    const value = (await handlers[effect.kind](effect.request, options, signal, piece)) ?? null
+    JSON.stringify(value) // what cannot be written is the mistake of this answer, not of the next question
+    return { value }
+  } catch (why) {
+    return { kind: kindOf(why), message: String(why?.message ?? why) }
+  }
+}

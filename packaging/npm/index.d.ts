@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// index.d.ts -- the types of pdl-lang.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/** Texts of files by name, for `include`, `import` and `read` of a program. */
+export type Files = Record<string, string>
+
+export interface Problem {
+  /** Name of the rule, as in the manual: "name-undefined". */
+  rule: string
+  severity: 'error' | 'warning'
+  message: string
+  hint?: string
+  file?: string
+  line?: number
+  column?: number
+  endLine?: number
+  endColumn?: number
+  fix?: unknown
+}
+
+export interface Message {
+  role: string
+  content: unknown
+  [key: string]: unknown
+}
+
+export interface ModelRequest {
+  model: string
+  messages: Message[]
+  parameters: Record<string, unknown>
+  /** What the answer must fit, as JSON Schema; null: anything. */
+  schema: unknown
+  /** The program shows pieces of the answer as they arrive. */
+  stream: boolean
+}
+
+/** A chat completion in OpenAI's form, or a message of it. */
+export interface ModelReply {
+  choices?: unknown[]
+  content?: string | null
+  tool_calls?: unknown[]
+  usage?: unknown
+  [key: string]: unknown
+}
+
+export type ModelAnswer = string | ModelReply | AsyncIterable<string>
+
+export interface RunOptions {
+  /** Answers a model call: a text, a reply in OpenAI's form, or texts one after the other. */
+  model?: (request: ModelRequest, signal: AbortSignal) => ModelAnswer | Promise<ModelAnswer>
+  /** Answers a `read` without a file; null is the end of input. */
+  read?: (request: { message: string; multiline: boolean }, signal: AbortSignal) => string | null | Promise<string | null>
+  /** Runs a code block and gives its result. */
+  code?: (request: { lang: string; code: string; variables: Record<string, unknown> }, signal: AbortSignal) => unknown
+  /** Answers a request for embeddings. */
+  embed?: (request: { model: string; input: string[]; parameters: Record<string, unknown> }, signal: AbortSignal) => unknown
+  /** Variables of the program; `data` is the same. */
+  variables?: Record<string, unknown>
+  data?: Record<string, unknown>
+  /** Name of the program in messages; "main.pdl". */
+  name?: string
+  files?: Files
+  /** What text events show: the result as it is made, the messages, or nothing. */
+  stream?: 'result' | 'context' | 'none'
+  /** Stops the run when it is aborted. */
+  signal?: AbortSignal
+}
+
+export interface Usage {
+  model_calls: number
+  prompt_tokens: number
+  completion_tokens: number
+}
+
+export interface Result {
+  /** What the command prints. */
+  text: string
+  value: unknown
+  usage: Usage
+  messages: Message[]
+}
+
+export type RunEvent =
+  | { type: 'text'; text: string }
+  | { type: 'call'; id: number; line?: number; model: string; messages: Message[] }
+  | { type: 'reply'; id: number; line?: number; model: string; text?: string; usage?: unknown; error?: ErrorData }
+  | { type: 'read'; id: number; line?: number; message: string }
+  | { type: 'note'; text: string }
+  | ({ type: 'error' } & ErrorData)
+
+export interface ErrorData {
+  kind: string
+  message: string
+  file?: string
+  line?: number
+  column?: number
+  hint?: string
+  /** The whole error with its place and an excerpt, as the command prints it. */
+  text?: string
+  exitCode?: number
+}
+
+export class PdlError extends Error implements ErrorData {
+  constructor(data: ErrorData, options?: ErrorOptions)
+  kind: string
+  file?: string
+  line?: number
+  column?: number
+  hint?: string
+  text: string
+  exitCode: number
+}
+
+/** A run can be awaited (its result), iterated (what happens in it) and stopped. */
+export class Run implements PromiseLike<Result>, AsyncIterable<RunEvent> {
+  constructor(program: string | object, options?: RunOptions)
+  /** Ends the run: it is rejected with a PdlError of kind "interrupt". */
+  stop(): void
+  then<A = Result, B = never>(done?: ((result: Result) => A | PromiseLike<A>) | null, failed?: ((why: PdlError) => B | PromiseLike<B>) | null): Promise<A | B>
+  catch<B = never>(failed?: ((why: PdlError) => B | PromiseLike<B>) | null): Promise<Result | B>
+  finally(fn?: (() => void) | null): Promise<Result>
+  [Symbol.asyncIterator](): AsyncIterator<RunEvent>
+}
+
+export const version: string
+
+/** Finds the problems of a program, without running it. */
+export function check(text: string, options?: { name?: string; files?: Files }): Problem[]
+/** Lays a program out as `pdl fmt` does. Throws PdlError when it cannot be read. */
+export function format(text: string, options?: { name?: string }): string
+/** Starts a program: its text, or the tree that the text would hold. */
+export function run(program: string | object, options?: RunOptions): Run

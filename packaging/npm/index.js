@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// index.js -- pdl-lang: programs of PDL are checked, formatted, explained and run, in Node and in the browser.
+
+import { PdlError } from './errors.js'
+import { instance } from './module.js'
+import { Run } from './run.js'
+
+export { PdlError, Run }
+
+function ask(question) {
+  const said = instance().ask(question)
+  if (said.error) throw new PdlError(said.error)
+  return said
+}
+
+export const version = ask({ ask: 'version' }).version
+
+/** Finds the problems of a program. -> a list, empty when there are none */
+export function check(text, { name = 'main.pdl', files } = {}) {
+  return ask({ ask: 'check', text, name, files }).problems
+}
+
+/** Lays a program out as `pdl fmt` does. Throws PdlError when it cannot be read. */
+export function format(text, { name = 'main.pdl' } = {}) {
+  return ask({ ask: 'format', text, name }).text
+}
+
+/** Starts a program. The result can be awaited, iterated and stopped. */
+export function run(program, options) {
+  return new Run(program, options)
+}

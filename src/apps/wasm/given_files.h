@@ -1,0 +1,23 @@
+/* given_files.h -- the files that the host gives to a question, by name: {"lib.pdl": "text"}. A
+ * module has no others. Private to wasm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_WASM_GIVEN_FILES_H
+#define PDL_WASM_GIVEN_FILES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "value/val.h"
+
+typedef struct pdl_wasm_files {
+    pdl_vref given; /* a dict of texts, borrowed; anything else: there are none */
+} pdl_wasm_files;
+
+/* Finds the text of a path, without `.` and `..` in it; absent when there is none. Borrowed. */
+pdl_vref pdl_wasm_file(const pdl_wasm_files *files, pdl_str path);
+/* A pdl_open_source_fn: user is the files. */
+bool pdl_wasm_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                          pdl_buf *bytes, pdl_err *err);
+
+#endif

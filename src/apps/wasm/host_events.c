@@ -1,0 +1,119 @@
+/* host_events.c -- see host_events.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "wasm/host_events.h"
+
+#include "effect/effect.h"
+#include "value/json_write.h"
+#include "wasm/wasm.h"
+
+#include "base/banned.h"
+
+void pdl_wasm_events_init(pdl_wasm_events *e) { e->json = e->text = PDL_BUF; }
+
+void pdl_wasm_events_fini(pdl_wasm_events *e) {
+    pdl_buf_fini(&e->json);
+    pdl_buf_fini(&e->text);
+}
+
+static void begin(pdl_buf *out, const char *type) {
+    if (out->len) pdl_buf_putc(out, ',');
+    pdl_buf_putf(out, "{\"type\":\"%s\"", type);
+}
+
+static void put_text(pdl_buf *out, const char *key, pdl_str text) {
+    pdl_wasm_put_key(out, key);
+    pdl_json_quote(text, 0, out);
+}
+
+static void put_member(pdl_buf *out, const char *key, pdl_vref from, const char *member) {
+    pdl_vref v = pdl_dict_getz(from, member);
+    if (pdl_is_absent(v)) return;
+    pdl_wasm_put_key(out, key);
+    pdl_wasm_put(v, out);
+}
+
+static void put_effect(pdl_buf *out, const pdl_effect *e) {
+    pdl_wasm_put_key(out, "id");
+    pdl_buf_putf(out, "%u", e->id);
+    if (e->loc.src) {
+        pdl_wasm_put_key(out, "line");
+        pdl_buf_putf(out, "%u", pdl_loc_line(e->loc));
+    }
+}
+
+static void asked(pdl_buf *out, const pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_model) {
+        begin(out, "call");
+        put_effect(out, e);
+        put_member(out, "model", e->request, "model");
+        put_member(out, "messages", e->request, "messages");
+        pdl_buf_putc(out, '}');
+    } else if (e->kind == PDL_EFFECT_input) {
+        begin(out, "read");
+        put_effect(out, e);
+        put_member(out, "message", e->request, "prompt");
+        pdl_buf_putc(out, '}');
+    }
+}
+
+static void answered(pdl_buf *out, const pdl_effect *e, const pdl_reply *r) {
+    if (e->kind != PDL_EFFECT_model) return;
+    begin(out, "reply");
+    put_effect(out, e);
+    put_member(out, "model", e->request, "model");
+    if (r->err.kind) {
+        pdl_wasm_put_key(out, "error");
+        pdl_wasm_put_error(&r->err, out);
+    } else {
+        put_member(out, "text", r->value, "content");
+        put_member(out, "usage", r->value, "usage");
+    }
+    pdl_buf_putc(out, '}');
+}
+
+void pdl_wasm_events_flush(pdl_wasm_events *e) {
+    if (!e->text.len) return;
+    begin(&e->json, "text");
+    put_text(&e->json, "text", pdl_buf_str(&e->text));
+    pdl_buf_putc(&e->json, '}');
+    pdl_buf_clear(&e->text);
+}
+
+static void put_note(pdl_buf *out, pdl_str text) {
+    begin(out, "note");
+    put_text(out, "text", text);
+    pdl_buf_putc(out, '}');
+}
+
+static void put_failure(pdl_buf *out, const pdl_err *err) {
+    begin(out, "error");
+    pdl_wasm_put_key(out, "error");
+    pdl_wasm_put_error(err, out);
+    pdl_buf_putc(out, '}');
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_wasm_events *events = user;
+    pdl_buf *out = &events->json;
+    if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2)) {
+        pdl_buf_put(&events->text, e->text);
+        return;
+    }
+    bool is_note = e->kind == PDL_EVENT_note || e->kind == PDL_EVENT_out;
+    bool is_failure = e->kind == PDL_EVENT_run_end && e->err && e->err->kind;
+    if (!is_note && !is_failure && e->kind != PDL_EVENT_effect && e->kind != PDL_EVENT_reply)
+        return;
+    pdl_wasm_events_flush(events);
+    if (is_note)
+        put_note(out, e->text);
+    else if (is_failure)
+        put_failure(out, e->err);
+    else if (e->kind == PDL_EVENT_effect)
+        asked(out, e->effect);
+    else
+        answered(out, e->effect, e->reply);
+}
+
+pdl_sink pdl_wasm_events_sink(pdl_wasm_events *e) { return (pdl_sink){e, on_event, false}; }

@@ -1,0 +1,23 @@
+/* host_events.h -- what a run reports to the host of the module: text, calls, replies, errors.
+ * Private to wasm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_WASM_HOST_EVENTS_H
+#define PDL_WASM_HOST_EVENTS_H
+
+#include "base/buf.h"
+#include "trace/sink.h"
+
+typedef struct pdl_wasm_events {
+    pdl_buf json; /* events that the host has not seen yet: JSON objects, with commas */
+    pdl_buf text; /* text that is not in json yet: a loop that prints makes few events */
+} pdl_wasm_events;
+
+void pdl_wasm_events_init(pdl_wasm_events *e);
+void pdl_wasm_events_fini(pdl_wasm_events *e);
+/* Makes an event of the text, after which json has all. */
+void pdl_wasm_events_flush(pdl_wasm_events *e);
+pdl_sink pdl_wasm_events_sink(pdl_wasm_events *e);
+
+#endif

@@ -1,0 +1,336 @@
+/* host_runs.c -- the questions about runs: a run is started, stepped, answered and freed by its
+ * number; see wasm.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "wasm/host_runs.h"
+
+#include <signal.h>
+
+#include "api/loading.h"
+#include "api/session.h"
+#include "base/limits.h"
+#include "compile/compile.h"
+#include "io/clock.h"
+#include "lang/load.h"
+#include "model/model.h"
+#include "value/context.h"
+#include "value/json_write.h"
+#include "value/label.h"
+#include "value/promise.h"
+#include "value/text.h"
+#include "wasm/host_events.h"
+#include "wasm/wasm.h"
+
+#include "base/banned.h"
+
+enum {
+    TURNS = 500, /* turns of loops between two readings of the clock: less than a millisecond */
+    MOST_RUNS = 1000,
+};
+
+typedef struct wasm_run {
+    uint32_t number;
+    pdl_wasm_world world;
+    pdl_val question; /* has the files and the texts that the run borrows */
+    pdl_arena *arena;
+    pdl_interner *names;
+    pdl_secrets *secrets;
+    pdl_program *program;
+    pdl_code *code;
+    pdl_run *run;
+    pdl_step state;
+    pdl_wasm_events events;
+} wasm_run;
+
+static pdl_idmap runs; /* by number */
+static uint32_t n_runs, last_number;
+
+static void run_free(wasm_run *r) {
+    pdl_run_free(r->run);
+    pdl_wasm_world_close(&r->world);
+    pdl_wasm_events_fini(&r->events);
+    pdl_code_drop(r->code);
+    pdl_program_drop(r->program);
+    pdl_interner_drop(r->names);
+    pdl_secrets_free(r->secrets);
+    pdl_arena_free(r->arena);
+    pdl_drop(r->question);
+    pdl_free(r);
+}
+
+static wasm_run *run_of(pdl_vref question, pdl_err *err) {
+    int64_t n = 0;
+    pdl_vref v = pdl_dict_getz(question, "run");
+    if (pdl_is(v, PDL_V_INT)) n = pdl_int_of(v);
+    wasm_run *r = n > 0 && n <= UINT32_MAX ? pdl_idmap_find(&runs, (uintptr_t)n) : NULL;
+    if (!r) pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no run of this number");
+    return r;
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+/* Policies and sandboxes need what a module does not have. A program that demands them is refused,
+ * because it would run without them. */
+static bool may_run(const pdl_program *p, pdl_err *err) {
+    const pdl_block *main = p->main;
+    if (main->rare && main->rare->policy)
+        return pdl_err_set(err, PDL_E_policy, pdl_node_loc(main->rare->policy),
+                           "the policy of a program cannot be enforced in WebAssembly");
+    if (p->has_profiles)
+        return pdl_err_set(err, PDL_E_policy, main->loc,
+                           "the sandbox of a block cannot be enforced in WebAssembly");
+    return true;
+}
+
+static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                  pdl_val *errors, pdl_err *err) {
+    wasm_run *r = user;
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, name, text, &ok);
+    if (!ok)
+        pdl_program_failed(r->arena, p, errors, err);
+    else if (may_run(p, err))
+        *out = pdl_compile_module(p, r->names, trace);
+    else
+        ok = false;
+    pdl_program_drop(p);
+    return ok;
+}
+
+static pdl_stream stream_of(pdl_vref question) {
+    pdl_str word = pdl_wasm_text(question, "stream");
+    return pdl_str_is(word, "none")      ? PDL_STREAM_NONE
+           : pdl_str_is(word, "context") ? PDL_STREAM_CONTEXT
+                                         : PDL_STREAM_RESULT;
+}
+
+static void begin(wasm_run *r, pdl_vref variables) {
+    pdl_run_options o = {
+        .names = r->names,
+        .world = &r->world.world,
+        .stream = stream_of(r->question),
+        .dir = PDL_STR(""),
+        .build = build,
+        .build_user = r,
+        .defaults = pdl_model_defaults_apply,
+        .secrets = r->secrets,
+        .stdlib = pdl_session_library_text(),
+        .sandbox = pdl_absent(),
+        .turns = TURNS,
+    };
+    pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
+    r->run = pdl_run_new(&o);
+    pdl_run_start(r->run, r->code, variables);
+}
+
+bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    bool ok;
+    if (n_runs >= MOST_RUNS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MOST_RUNS);
+    wasm_run *r = PDL_NEW(wasm_run);
+    pdl_val variables = pdl_absent();
+    r->question = pdl_keep(question);
+    r->arena = pdl_arena_make();
+    r->names = pdl_interner_new();
+    r->secrets = pdl_secrets_new();
+    r->program = pdl_program_new();
+    pdl_wasm_world_open(&r->world, pdl_dict_getz(r->question, "files"));
+    pdl_wasm_events_init(&r->events);
+    pdl_program_load(r->program, pdl_wasm_text(r->question, "name"),
+                     pdl_wasm_text(r->question, "text"), &ok);
+    if (!ok) {
+        pdl_wasm_put_key(out, "error");
+        pdl_wasm_put_refusal(r->program, out);
+        run_free(r);
+        return true;
+    }
+    pdl_vref given = pdl_dict_getz(r->question, "variables");
+    if (!may_run(r->program, err) || !pdl_session_variables(given, &variables, err)) {
+        run_free(r);
+        return false;
+    }
+    r->code = pdl_compile_program(r->program, r->names, false);
+    r->state = PDL_STEP_WAIT;
+    begin(r, variables);
+    pdl_drop(variables);
+    r->number = ++last_number;
+    pdl_idmap_put(&runs, r->number, r);
+    n_runs++;
+    pdl_wasm_put_key(out, "run");
+    pdl_buf_putf(out, "%u", r->number);
+    return true;
+}
+
+bool pdl_wasm_free_run(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    (void)out;
+    if (!r) return false;
+    pdl_idmap_del(&runs, r->number);
+    n_runs--;
+    run_free(r);
+    return true;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* Steps for about so many milliseconds, or until the run waits for the host. */
+static void advance(wasm_run *r, double ms) {
+    uint64_t end = pdl_clock_ns() + (uint64_t)(ms * 1e6);
+    while (r->state == PDL_STEP_WAIT) {
+        r->state = pdl_run_step(r->run);
+        if (r->state != PDL_STEP_WAIT) return;
+        bool ready = pdl_run_is_ready(r->run);
+        if (!ready && !r->world.n_open) {
+            pdl_err err = {0};
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                        "the run waits for an answer that cannot come");
+            pdl_run_cancel(r->run, &err);
+        } else if (!ready || pdl_clock_ns() >= end) {
+            return;
+        }
+    }
+}
+
+static const char *state_of(const wasm_run *r) {
+    switch (r->state) {
+    case PDL_STEP_DONE: return "done";
+    case PDL_STEP_FAIL: return "failed";
+    case PDL_STEP_WAIT: break;
+    }
+    return pdl_run_is_ready(r->run) ? "running" : "waiting";
+}
+
+/* Moves a list of JSON into the answer. */
+static void put_list(pdl_buf *out, const char *key, pdl_buf *items) {
+    if (!items->len) return;
+    pdl_wasm_put_key(out, key);
+    pdl_buf_putc(out, '[');
+    pdl_buf_put(out, pdl_buf_str(items));
+    pdl_buf_putc(out, ']');
+    pdl_buf_clear(items);
+}
+
+bool pdl_wasm_step(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    if (!r) return false;
+    pdl_vref ms = pdl_dict_getz(question, "ms");
+    advance(r, pdl_is_int(ms) || pdl_is(ms, PDL_V_FLOAT) ? pdl_num_to_double(ms) : 0);
+    pdl_wasm_put_key(out, "state");
+    pdl_buf_putf(out, "\"%s\"", state_of(r));
+    pdl_wasm_events_flush(&r->events);
+    put_list(out, "events", &r->events.json);
+    put_list(out, "effects", &r->world.asked);
+    put_list(out, "cancelled", &r->world.cancelled);
+    if (r->state == PDL_STEP_FAIL) {
+        pdl_wasm_put_key(out, "error");
+        pdl_wasm_put_error(pdl_run_error(r->run), out);
+    }
+    return true;
+}
+
+bool pdl_wasm_cancel(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    pdl_err why = {0};
+    (void)out;
+    if (!r) return false;
+    (void)pdl_err_signal(&why, SIGINT);
+    pdl_run_cancel(r->run, &why);
+    return true;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static uint32_t effect_of(pdl_vref question) {
+    pdl_vref v = pdl_dict_getz(question, "effect");
+    int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : 0;
+    return n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+bool pdl_wasm_reply(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    (void)out;
+    if (!r) return false;
+    pdl_vref v = pdl_dict_getz(question, "value"), s = pdl_dict_getz(question, "seconds");
+    double seconds = pdl_is_int(s) || pdl_is(s, PDL_V_FLOAT) ? pdl_num_to_double(s) : 0;
+    pdl_val given = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+    (void)pdl_wasm_world_answer(&r->world, effect_of(question), given, seconds);
+    pdl_drop(given);
+    return true;
+}
+
+bool pdl_wasm_refuse(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    (void)out;
+    if (!r) return false;
+    (void)pdl_wasm_world_refuse(&r->world, effect_of(question), pdl_wasm_text(question, "kind"),
+                                pdl_wasm_text(question, "message"));
+    return true;
+}
+
+bool pdl_wasm_piece(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    (void)out;
+    if (!r) return false;
+    (void)pdl_wasm_world_piece(&r->world, effect_of(question), pdl_wasm_text(question, "text"));
+    return true;
+}
+
+/* --- the result ------------------------------------------------------------------------------- */
+
+/* Takes v; replaces its promises by the values that filled them. */
+static pdl_val settled(pdl_val v) {
+    pdl_val out;
+    pdl_err err = {0};
+    if (pdl_may_hold_promise(v) && pdl_is_absent(pdl_promise_blocking(v)) &&
+        pdl_promise_resolve(v, &out, &err)) {
+        pdl_drop(v);
+        return out;
+    }
+    pdl_err_fini(&err);
+    return v;
+}
+
+static void put_val(pdl_buf *out, const char *key, pdl_val v) {
+    pdl_wasm_put_key(out, key);
+    pdl_wasm_put(v, out);
+    pdl_drop(v);
+}
+
+static bool put_text_of(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = pdl_stringify(v, &text, err);
+    if (ok) {
+        pdl_wasm_put_key(out, "text");
+        ok = pdl_json_quote_long(pdl_buf_str(&text), 0, out, err);
+    }
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static pdl_val messages_of(const pdl_run *run) {
+    pdl_vref context = pdl_run_context(run);
+    return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_context_to_list(context) : pdl_list_new(0));
+}
+
+static pdl_val usage_of(const pdl_run *run) {
+    int64_t calls, completion, prompt;
+    pdl_run_usage(run, &calls, &completion, &prompt);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
+    d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
+    return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
+}
+
+bool pdl_wasm_result(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    if (!r) return false;
+    if (r->state != PDL_STEP_DONE)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the run has no result yet");
+    pdl_val value = settled(pdl_keep(pdl_run_result(r->run)));
+    bool ok = put_text_of(value, out, err);
+    put_val(out, "value", value);
+    put_val(out, "usage", usage_of(r->run));
+    put_val(out, "messages", messages_of(r->run));
+    return ok;
+}

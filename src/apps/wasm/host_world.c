@@ -1,0 +1,218 @@
+/* host_world.c -- the world of a run in the module; see host_runs.h. The clock and random numbers
+ * are those of the host, files are those that it gave, and it is asked for everything else.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/host_answers.h"
+#include "io/clock.h"
+#include "io/entropy.h"
+#include "value/json_write.h"
+#include "wasm/host_runs.h"
+#include "wasm/wasm.h"
+
+#include "base/banned.h"
+
+typedef struct asked_effect {
+    pdl_effect *e;
+    pdl_buf pieces; /* the text that was streamed */
+} asked_effect;
+
+static pdl_wasm_world *world_of(pdl_world *w) { return (pdl_wasm_world *)(void *)w; }
+
+static void refuse(pdl_effect *e, pdl_err_kind kind, const char *what) {
+    pdl_err err = {0};
+    pdl_err_set(&err, kind, (pdl_loc){0}, "%s", what);
+    pdl_effect_refuse(e, &err);
+}
+
+/* --- files of the host ------------------------------------------------------------------------ */
+
+static void read_file(pdl_wasm_world *w, pdl_effect *e) {
+    pdl_str path = pdl_wasm_text(e->request, "path");
+    pdl_vref text = pdl_wasm_file(&w->files, path);
+    if (!pdl_is_absent(text)) {
+        pdl_effect_answer(e, pdl_keep(text), 0);
+        return;
+    }
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "[Errno 2] No such file or directory: '%.*s'",
+                PDL_FMT(path));
+    err.py_class = pdl_str_dup(PDL_STR("FileNotFoundError,OSError"));
+    pdl_effect_refuse(e, &err);
+}
+
+static void find_source(pdl_wasm_world *w, pdl_effect *e) {
+    pdl_vref text = pdl_wasm_file(&w->files, pdl_wasm_text(e->request, "path"));
+    pdl_effect_answer(e, pdl_is_absent(text) ? pdl_null() : pdl_keep(text), 0);
+}
+
+/* --- effects that go out ---------------------------------------------------------------------- */
+
+static void put_effect(const pdl_effect *e, pdl_buf *out) {
+    pdl_buf place = PDL_BUF;
+    pdl_path_text(e->place, &place);
+    if (out->len) pdl_buf_putc(out, ',');
+    pdl_buf_putf(out, "{\"id\":%u,\"kind\":\"%s\",\"line\":%u,\"place\":", e->id,
+                 pdl_effect_kind_name(e->kind), e->loc.src ? pdl_loc_line(e->loc) : 0);
+    pdl_json_quote(pdl_buf_str(&place), 0, out);
+    PDL_PUT(out, ",\"request\":");
+    pdl_wasm_put(e->request, out);
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&place);
+}
+
+static void go_out(pdl_wasm_world *w, pdl_effect *e) {
+    asked_effect *x = PDL_NEW(asked_effect);
+    *x = (asked_effect){e, PDL_BUF};
+    pdl_idmap_put(&w->open, e->id, x);
+    w->n_open++;
+    put_effect(e, &w->asked);
+}
+
+static void start(pdl_world *world, pdl_effect *e) {
+    pdl_wasm_world *w = world_of(world);
+    switch (e->kind) {
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed:
+    case PDL_EFFECT_code:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_sleep: go_out(w, e); return;
+    case PDL_EFFECT_read: read_file(w, e); return;
+    case PDL_EFFECT_source: find_source(w, e); return;
+    case PDL_EFFECT_now:
+        pdl_effect_answer(e, pdl_float((double)pdl_clock_wall_ns() / 1e9), 0);
+        return;
+    case PDL_EFFECT_random:
+        pdl_effect_answer(e, pdl_int((int64_t)pdl_rand_fresh_seed()), 0);
+        return;
+    case PDL_EFFECT_write:
+        refuse(e, PDL_E_io, "files cannot be written here: the program runs in WebAssembly");
+        return;
+    case PDL_EFFECT_command:
+        refuse(e, PDL_E_code, "commands cannot run here: the program runs in WebAssembly");
+        return;
+    case PDL_EFFECT_tool:
+        refuse(e, PDL_E_runtime,
+               "tool servers cannot be used here: the program runs in WebAssembly");
+        return;
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit: refuse(e, PDL_E_runtime, "the host cannot answer this"); return;
+    case PDL_EFFECT_COUNT: break;
+    }
+    PDL_BUG("effect kind %d", (int)e->kind);
+}
+
+/* Takes the effect out; the caller owns it. Returns NULL when it does not wait. */
+static pdl_effect *take(pdl_wasm_world *w, uint32_t id, pdl_buf *pieces) {
+    asked_effect *x = pdl_idmap_find(&w->open, id);
+    if (!x) return NULL;
+    pdl_effect *e = x->e;
+    *pieces = x->pieces;
+    pdl_idmap_del(&w->open, id);
+    w->n_open--;
+    pdl_free(x);
+    return e;
+}
+
+static void cancel(pdl_world *world, uint32_t id) {
+    pdl_wasm_world *w = world_of(world);
+    pdl_buf pieces = PDL_BUF;
+    pdl_effect *e = take(w, id, &pieces);
+    if (!e) return;
+    pdl_buf_fini(&pieces);
+    pdl_effect_free(e);
+    pdl_buf_putf(&w->cancelled, w->cancelled.len ? ",%u" : "%u", id);
+}
+
+/* Answers are delivered when the host gives them. */
+static bool poll_nothing(pdl_world *world, int timeout_ms) {
+    (void)timeout_ms;
+    return world_of(world)->n_open != 0;
+}
+
+static void stay_open(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll_nothing, stay_open};
+
+void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files) {
+    *w = (pdl_wasm_world){
+        .world = {&ops}, .files = {files}, .asked = PDL_BUF, .cancelled = PDL_BUF};
+}
+
+void pdl_wasm_world_close(pdl_wasm_world *w) {
+    for (size_t i = 0; i < pdl_idmap_places(&w->open); i++) {
+        asked_effect *x = pdl_idmap_at(&w->open, i);
+        if (!x) continue;
+        pdl_effect_free(x->e);
+        pdl_buf_fini(&x->pieces);
+        pdl_free(x);
+    }
+    pdl_idmap_fini(&w->open);
+    pdl_buf_fini(&w->asked);
+    pdl_buf_fini(&w->cancelled);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool streams(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_model && pdl_val_truth(pdl_dict_getz(e->request, "stream"));
+}
+
+bool pdl_wasm_world_piece(pdl_wasm_world *w, uint32_t id, pdl_str text) {
+    asked_effect *x = pdl_idmap_find(&w->open, id);
+    if (!x) return false;
+    pdl_buf_put(&x->pieces, text);
+    if (text.n && streams(x->e) && x->e->sink.piece) x->e->sink.piece(x->e->sink.user, x->e, text);
+    return true;
+}
+
+/* Gives the whole text as one piece to a block that streams, when the host gave none. The piece may
+ * end the run, and with it the effect. Returns false when it did. */
+static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool streamed,
+                      pdl_vref reply) {
+    if (streamed || !streams(e)) return true;
+    pdl_vref content = pdl_dict_getz(reply, "content");
+    if (!pdl_is_str(content) || !pdl_str_get(content).n) return true;
+    if (e->sink.piece) e->sink.piece(e->sink.user, e, pdl_str_get(content));
+    return pdl_idmap_find(&w->open, id) != NULL;
+}
+
+bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds) {
+    asked_effect *x = pdl_idmap_find(&w->open, id);
+    if (!x) return false;
+    pdl_err err = {0};
+    pdl_val reply = pdl_absent();
+    bool streamed = x->pieces.len != 0;
+    bool ok = pdl_host_answer(x->e, v, pdl_buf_str(&x->pieces), &reply, &err);
+    if (ok && !give_text(w, id, x->e, streamed, reply)) {
+        pdl_drop(reply);
+        return true;
+    }
+    pdl_buf pieces = PDL_BUF;
+    pdl_effect *e = take(w, id, &pieces);
+    pdl_buf_fini(&pieces);
+    if (ok)
+        pdl_effect_answer(e, reply, seconds);
+    else
+        pdl_effect_refuse(e, &err);
+    return true;
+}
+
+bool pdl_wasm_world_refuse(pdl_wasm_world *w, uint32_t id, pdl_str kind, pdl_str message) {
+    pdl_buf pieces = PDL_BUF;
+    pdl_effect *e = take(w, id, &pieces);
+    pdl_buf_fini(&pieces);
+    if (!e) return false;
+    pdl_err err = {0};
+    char *name = pdl_str_dup(kind);
+    pdl_str model = pdl_wasm_text(e->request, "model");
+    if (e->kind == PDL_EFFECT_model)
+        pdl_err_set(&err, pdl_error_kind_of(name), (pdl_loc){0},
+                    "Error during '%.*s' model call: %.*s", PDL_FMT(model), PDL_FMT(message));
+    else
+        pdl_err_set(&err, pdl_error_kind_of(name), (pdl_loc){0}, "%.*s", PDL_FMT(message));
+    pdl_free(name);
+    pdl_effect_refuse(e, &err);
+    return true;
+}

@@ -1,0 +1,50 @@
+/* wasm.h -- the language inside of a host that has only memory: the module libpdl.wasm, which a
+ * page or Node loads (packaging/npm).
+ *
+ * The host asks with one JSON object, {"ask": "check", ...}, and gets one: pdl_wasm_ask. It never
+ * waits in here. A run is a number; whoever steps it gets what it prints and the effects that it
+ * requests, each with a number, and answers them by that number in any order. Files, sockets,
+ * processes and threads do not exist: parts.txt lists what is in the module.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_WASM_WASM_H
+#define PDL_WASM_WASM_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "lang/program.h"
+#include "value/val.h"
+
+/* These are what the module shows to its host. The host allocates room for a question, writes its
+ * bytes, asks, and reads the answer at pdl_wasm_answer: its length is the result. The answer is
+ * valid until the next question. A question that cannot be answered has the answer {"error":
+ * {...}}. */
+void *pdl_wasm_alloc(size_t n);
+void pdl_wasm_release(void *p);
+size_t pdl_wasm_ask(const char *json, size_t n);
+const char *pdl_wasm_answer(void);
+
+/* --- for the files of this room --------------------------------------------------------------- */
+
+/* A question: writes the members of the answer, without braces, into out. Error: any. */
+typedef bool pdl_wasm_fn(pdl_vref question, pdl_buf *out, pdl_err *err);
+
+/* Returns a member of a question; empty when it is not a text. */
+pdl_str pdl_wasm_text(pdl_vref question, const char *key);
+/* Appends a value as JSON: what is not JSON becomes its text. */
+void pdl_wasm_put(pdl_vref v, pdl_buf *out);
+/* Appends `"key":` and the value; a comma before it unless out ends with a brace or is empty. */
+void pdl_wasm_put_key(pdl_buf *out, const char *key);
+/* Appends an error as {kind, message, text, ...}. text has its place and an excerpt. */
+void pdl_wasm_put_error(const pdl_err *err, pdl_buf *out);
+/* Appends the first error of a program that did not load, in the same form. */
+void pdl_wasm_put_refusal(const pdl_program *p, pdl_buf *out);
+
+/* text_questions.c */
+pdl_wasm_fn pdl_wasm_check, pdl_wasm_format;
+/* host_runs.c */
+pdl_wasm_fn pdl_wasm_start, pdl_wasm_step, pdl_wasm_reply, pdl_wasm_refuse, pdl_wasm_piece,
+    pdl_wasm_cancel, pdl_wasm_result, pdl_wasm_free_run;
+
+#endif

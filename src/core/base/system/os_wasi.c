@@ -1,0 +1,49 @@
+/* os_wasi.c -- see os.h. WebAssembly: a module that has no processes, sockets and files.
+ *
+ * Only what the rooms of the module use is here (apps/wasm/parts.txt): a function that is missing
+ * is an error of the linker, so that nothing gets in that cannot work.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* This file is without base/banned.h: a region is aligned, which pdl_alloc does not promise, and is
+ * freed here. */
+
+/* The host gives 256 bytes at a time. */
+bool pdl_os_random(void *out, size_t n, bool may_wait) {
+    enum { AT_ONCE = 256 };
+    (void)may_wait; /* the generator of the host is always ready */
+    for (unsigned char *p = out; n; p += AT_ONCE) {
+        size_t m = n < AT_ONCE ? n : AT_ONCE;
+        if (getentropy(p, m) != 0) return false;
+        n -= m;
+    }
+    return true;
+}
+
+void pdl_os_wipe(void *p, size_t n) {
+    volatile unsigned char *at = p;
+    while (n--) *at++ = 0;
+}
+
+void *pdl_os_map(size_t n) {
+    void *p = aligned_alloc(n, n);
+    if (p) memset(p, 0, n);
+    return p;
+}
+
+void pdl_os_unmap(void *p, size_t n) {
+    (void)n;
+    free(p);
+}
+
+void pdl_os_use_large_pages(void *p, size_t n) { (void)p, (void)n; }
+
+uint64_t pdl_os_memory_left(void) { return UINT64_MAX; } /* a request that is too large fails */
+
+void pdl_os_keep_large_blocks(void) {} /* memory never returns to the host */

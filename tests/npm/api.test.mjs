@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// api.test.mjs -- the functions of pdl-lang as their users call them. PDL_NPM: the folder of the package.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+
+const { PdlError, check, format, run, version } = await import(`${process.env.PDL_NPM}/index.js`)
+
+const events = async r => {
+  const all = []
+  for await (const event of r) all.push(event)
+  return all
+}
+const failure = r => r.then(() => assert.fail('it did not fail'), why => why)
+const wait = ms => new Promise(done => setTimeout(done, ms))
+
+test('check finds problems with their places', () => {
+  assert.deepEqual(check('text: hello'), [])
+  const [one] = check('text:\n- modl: openai/x\n', { name: 'a.pdl' })
+  assert.deepEqual([one.rule, one.severity, one.file, one.line, one.column, one.endLine, one.endColumn], ['block-unknown', 'error', 'a.pdl', 2, 3, 2, 7])
+  assert.equal(one.hint, "did you mean 'model'?")
+  const [name] = check('text: ${ nope }')
+  assert.deepEqual([name.rule, name.severity, name.hint], ['name-undefined', 'warning', undefined])
+})
+
+test('check follows includes into the files that it got', () => {
+  const program = 'text:\n- include: lib.pdl\n- ${ x }\n'
+  assert.deepEqual(check(program, { files: { 'lib.pdl': 'defs: {x: 1}\n' + 'text: ""\n' } }), [])
+  assert.equal(check(program).length > 0, true)
+})
+
+test('check judges models by the tables of the command', () => {
+  assert.equal(check('model: opnai/gpt-4')[0].rule.startsWith('model'), true)
+  assert.deepEqual(check('model: openai/gpt-4\ninput: hi\nparameters: {temperature: 0}\n'), [])
+})
+
+test('a large program is checked, also a second time', () => {
+  let big = 'text:\n'
+  for (let i = 0; i < 2500; i++) big += `- "line ${i} \${ x }"\n- data: {a: ${i}, key${i}: [1, 2, "text ${i}"]}\n`
+  assert.equal(check(big).length, check(big).length)
+})
+
+test('format lays out, and says why it cannot', () => {
+  assert.equal(format('text:   [a,b]'), 'text: [a, b]\n')
+  assert.throws(() => format('text: [', { name: 'f.pdl' }), why => why instanceof PdlError && why.kind === 'syntax' && why.file === 'f.pdl')
+})
+
+test('a run has text, value, usage and messages', async () => {
+  const r = await run('text:\n- a\n- ${ 2 ** 70 }\n', {})
+  assert.equal(r.text, 'a1180591620717411303424')
+  assert.deepEqual(r.usage, { model_calls: 0, prompt_tokens: 0, completion_tokens: 0 })
+  assert.deepEqual(r.messages.map(m => m.role), ['user', 'user'])
+  assert.deepEqual((await run({ data: { a: [1, 2.5, null, true] } })).value, { a: [1, 2.5, null, true] })
+  assert.equal((await run('text: ${ x }${ y }', { variables: { x: 'é', y: 3 } })).text, 'é3')
+  assert.equal((await run('text: ${ x }', { data: { x: 1 } })).text, '1')
+  assert.equal(typeof version, 'string')
+})
+
+test('numbers, texts and patterns are those of the command', async () => {
+  const value = async expression => (await run(`data: {x: "\${ ${expression} }"}`)).value.x
+  assert.equal(await value('12345678901234567890 * 98765432109876543210 % 1000000007'), Number(12345678901234567890n * 98765432109876543210n % 1000000007n))
+  assert.equal(await value('(2 ** 200 // 3 ** 50) | string'), String(2n ** 200n / 3n ** 50n))
+  assert.equal(await value('(-9223372036854775808 - 1 + 1) | string'), '-9223372036854775808')
+  assert.equal(await value('(2 ** 64 / 3) | string'), '6.148914691236517e+18')
+  assert.equal(await value('{2 ** 70: 1}[2 ** 70]'), 1)
+  assert.equal(await value("'ÄÖ straße'|lower|length"), 9)
+  assert.deepEqual((await run("{data: 'a1b22', parser: {regex: '[0-9]+', mode: findall}}")).value, ['1', '22'])
+})
+
+test('a model may be a text, a reply, a promise or pieces', async () => {
+  const program = 'text:\n- hi\n- model: openai/x\n'
+  const seen = []
+  const text = async model => (await run(program, { model })).text
+  assert.equal(await text(q => (seen.push(q), 'A')), 'hiA')
+  assert.deepEqual([seen[0].model, seen[0].messages[0].content, seen[0].parameters, seen[0].stream], ['openai/x', 'hi', {}, true])
+  assert.equal(await text(async () => ({ choices: [{ message: { role: 'assistant', content: 'B' } }] })), 'hiB')
+  assert.equal(await text(async function* () { yield 'C'; await wait(1); yield 'D' }), 'hiCD')
+  assert.equal(await text(async function* () {}), 'hi')
+  const usage = { prompt_tokens: 3, completion_tokens: 4 }
+  assert.deepEqual((await run(program, { model: () => ({ choices: [{ message: { content: 'B' } }], usage }) })).usage, { model_calls: 1, ...usage })
+})
+
+test('calls that do not need each other overlap', async () => {
+  let open = 0, most = 0
+  const model = async () => {
+    most = Math.max(most, ++open)
+    await wait(20)
+    open--
+    return 'x'
+  }
+  const r = await run('for: {i: [1, 2, 3, 4]}\nmap: {model: openai/x, input: "n ${ i }"}\njoin: {as: array}\n', { model })
+  assert.deepEqual([r.value, most], [['x', 'x', 'x', 'x'], 4])
+})
+
+test('what happens can be iterated', async () => {
+  const model = async function* () { yield 'A'; yield 'B' }
+  const all = await events(run('text:\n- hi\n- model: openai/x\n', { model }))
+  assert.deepEqual(all.filter(e => e.type === 'text').map(e => e.text).join('|'), 'hi|A|B')
+  assert.deepEqual(all.map(e => e.type).filter(t => t !== 'text'), ['call', 'reply'])
+  const [call, reply] = all.filter(e => e.type === 'call' || e.type === 'reply')
+  assert.deepEqual([call.id, call.line, call.messages[0].content, reply.text], [reply.id, 3, 'hi', 'AB'])
+})
+
+test('an iteration ends with the error, and can be left', async () => {
+  const all = await events(run('text:\n- a\n- ${ nope }\n'))
+  const last = all.at(-1)
+  assert.deepEqual([last.type, last.kind, last.line, last.column], ['error', 'expression', 3, 6])
+  assert.deepEqual((await events(run('textt: a'))).map(e => [e.type, e.kind]), [['error', 'schema']])
+  const r = run('text: [a, b, {model: openai/x}]\n', { model: async () => 'c' })
+  for await (const event of r) if (event.type === 'text') break
+  assert.equal((await r).text, 'abc')
+})
+
+test('a reader that is slow holds the program', async () => {
+  let n = 0
+  const r = run('for: {i: "${ range(20000) }"}\nrepeat: {model: openai/x, input: "n ${ i }"}\n', { model: () => (n++, 'x') })
+  const reader = r[Symbol.asyncIterator]()
+  await reader.next()
+  let before = -1
+  for (let i = 0; i < 50 && n !== before; i++) {
+    before = n
+    await wait(100)
+  }
+  assert.equal(n, before)
+  assert.equal(n < 5000, true, `${n} calls`)
+  r.stop()
+  await failure(r)
+})
+
+test('errors have kind, place and the text of the command', async () => {
+  const why = await failure(run('text:\n- ${ nope }\n', { name: 'e.pdl' }))
+  assert.equal(why instanceof PdlError && why instanceof Error, true)
+  assert.deepEqual([why.kind, why.file, why.line, why.column, why.exitCode], ['expression', 'e.pdl', 2, 6, 1])
+  assert.match(why.text, /^e\.pdl:2 - .*'nope' is undefined/)
+  assert.equal((await failure(run('text: [')).catch(w => w)).kind, 'syntax')
+  assert.equal((await failure(run('model: openai/x'))).kind, 'config')
+  assert.equal((await failure(run('{lang: command, code: ls}'))).kind, 'code')
+  assert.equal((await failure(run('{read: null}'))).kind, 'io')
+})
+
+test('errors of functions reach the program', async () => {
+  const failing = status => () => { throw Object.assign(new Error('busy'), { status }) }
+  assert.equal((await failure(run('model: openai/x', { model: failing(429) }))).kind, 'rate_limit')
+  assert.equal((await failure(run('model: openai/x', { model: failing(500) }))).kind, 'server')
+  assert.equal((await failure(run('model: openai/x', { model: () => 7 }))).kind, 'protocol')
+  assert.equal((await failure(run('model: openai/x', { model: () => ({ content: 'x', big: 1n }) }))).kind, 'runtime')
+  const r = await run('{model: openai/x, fallback: {text: "no ${ pdl_error.kind }"}}', { model: failing(401) })
+  assert.equal(r.text, 'no auth')
+})
+
+test('read and code are answered by functions', async () => {
+  const lines = ['one', null]
+  const asked = []
+  const read = ({ message }) => (asked.push(message), lines.shift())
+  assert.equal((await run('{read: null, message: "name? ", def: x}', { read })).value, 'one')
+  assert.equal((await failure(run('read: null', { read }))).kind, 'io')
+  assert.deepEqual(asked[0], 'name? ')
+  const code = ({ lang, code: text, variables }) => ({ lang, text, x: variables.x })
+  assert.deepEqual((await run('defs: {x: 5}\nlastOf:\n- {lang: python, code: "result = x"}\n', { code })).value, { lang: 'python', text: 'result = x', x: 5 })
+})
+
+test('files are those that it got', async () => {
+  const files = { 'lib.pdl': 'defs: {f: {function: {}, return: {text: from lib}}}\ntext: ""\n', 'note.txt': 'noted' }
+  assert.equal((await run('defs: {lib: {import: lib}}\ntext:\n- {call: "${ lib.f }"}\n- {read: ./note.txt}\n', { files })).text, 'from libnoted')
+  assert.equal((await failure(run('read: absent.txt', { files }))).kind, 'io')
+  assert.equal((await failure(run('include: absent.pdl'))).kind, 'include')
+})
+
+test('a program that computes for ever is stopped, and others run meanwhile', async () => {
+  const endless = run('repeat: {data: 1}\nuntil: false\n')
+  let ticks = 0
+  const timer = setInterval(() => ticks++, 1)
+  assert.equal((await run('text: meanwhile')).text, 'meanwhile')
+  await wait(200)
+  clearInterval(timer)
+  endless.stop()
+  assert.equal((await failure(endless)).kind, 'interrupt')
+  assert.equal(ticks >= 8, true, `${ticks} turns in 200 ms`)
+})
+
+test('a signal stops a run, and its functions see that', async () => {
+  const why = await failure(run('repeat: {data: 1}\nuntil: false\n', { signal: AbortSignal.timeout(50) }))
+  assert.deepEqual([why.kind, why.cause.name], ['interrupt', 'TimeoutError'])
+  const controller = new AbortController()
+  let aborted = false
+  const model = (_request, signal) => new Promise(() => signal.addEventListener('abort', () => (aborted = true, 0)))
+  const r = run('model: openai/x', { model, signal: controller.signal })
+  setTimeout(() => controller.abort(), 20)
+  assert.equal((await failure(r)).kind, 'interrupt')
+  assert.equal(aborted, true)
+  assert.equal((await failure(run('text: a', { signal: AbortSignal.abort() }))).kind, 'interrupt')
+})
+
+test('memory has a limit, and the next run is not touched by it', async () => {
+  const why = await failure(run('defs: {x: abcdefgh}\ntext: ["${ (x * 120000000)|upper|length }", "${ (x * 130000000)|length }"]\n'))
+  assert.equal(['limit', 'runtime'].includes(why.kind), true, why.message)
+  assert.equal((await run('text: ok')).text, 'ok')
+})
+
+test('what cannot be enforced is refused', async () => {
+  assert.equal((await failure(run('policy: {rules: []}\ntext: a\n'))).kind === 'text', false)
+  for (const program of ['policy: strict\ntext: a\n', '{text: a, sandbox: true}']) {
+    const why = await failure(run(program))
+    assert.equal(['policy', 'schema'].includes(why.kind), true, `${program}: ${why.kind}`)
+  }
+})
+
+test('a program starts in 5 ms', async () => {
+  await run('text: warm')
+  const began = performance.now()
+  for (let i = 0; i < 50; i++) await run('text: hello')
+  const each = (performance.now() - began) / 50
+  assert.equal(each < 5, true, `${each} ms`)
+})
