@@ -2,11 +2,11 @@
  *
  * A daemon thread may be inside of the library when the main thread ends the process. Python then
  * ends, after it the C library ends every other library (libuv, OpenSSL), and a thread that still
- * waits for a command or a connection would call into code that is gone. So the threads inside are
- * counted. Once Python ends, a thread that arrives at a callback stops for good, as a thread that
- * wants the lock does, and the process waits a moment until no thread is inside any more: a wait
- * returns every 50 ms. Only the thread that ends Python continues, since objects that die with
- * Python may be released through the library.
+ * waits for a command or a connection would call into code that is gone. So the threads that are
+ * inside of the library are counted. Once Python ends, a thread that arrives at a callback stops
+ * for good, as a thread that wants the lock does, and the process waits a moment until no thread is
+ * inside any more: a wait returns every 50 ms. Only the thread that ends Python continues, since
+ * objects that die with Python may be released through the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -18,8 +18,8 @@ static PyObject *set_hooks(PyObject *module, PyObject *hooks) {
     Py_RETURN_NONE;
 }
 
-/* Returns true in the main interpreter. The library has callbacks from inside of waits, which know
- * only that one. */
+/* Returns true in the main interpreter. The library calls back from inside of waits, and knows only
+ * the main interpreter then. */
 static bool is_main_interpreter(void) {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
     PyErr_SetString(PyExc_ImportError, "libpdl cannot be used in a sub-interpreter");

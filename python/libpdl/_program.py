@@ -447,7 +447,7 @@ class Calls(list):  # type: ignore[type-arg]
 
 
 class _OfObject(property):
-    """A property of objects only. For the class it is of_class, or missing, so that inspect and help examine the class itself."""
+    """A property of objects only. Asked on the class, it returns of_class, or is missing, so that inspect and help examine the class itself."""
 
     of_class: Optional[str] = None
 

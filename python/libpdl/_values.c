@@ -115,7 +115,7 @@ static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *it
     return ok;
 }
 
-/* Converts a dict. One with keys of other types is passed as an object. */
+/* Converts a dict. A dict with keys of other types is passed as an object. */
 static pdl_value *dict_in(pdlpy_place *place, PyObject *object) {
     pdl_value *dict = pdl_value_dict();
     PyObject *key, *item;
@@ -140,7 +140,7 @@ static pdl_value *handle_in(pdlpy_place *place, PyObject *object) {
     return NULL;
 }
 
-/* Converts a date. One that the library cannot hold is passed as an object. */
+/* Converts a date. A time that the library cannot hold is passed as an object. */
 static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) {
     const char *p = PyUnicode_AsUTF8AndSize(text, NULL);
     pdl_value *v = p ? pdl_value_date(p) : NULL;

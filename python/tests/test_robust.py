@@ -122,7 +122,7 @@ class Interpreters(unittest.TestCase):
             print(libpdl.run("text: here").text)
         """)
         self.assertEqual((status, out.splitlines()[-1]), (0, "here"), errors)
-        self.assertRegex(out, "sub-?interpreter")  # from 3.12 on Python's own words
+        self.assertRegex(out, "sub-?interpreter")  # from Python 3.12 on the message is Python's own
 
 
 class Forks(unittest.TestCase):

@@ -643,8 +643,8 @@ static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_
     pdl_xnode_each(pdl_tree_expr(t)->root, on_node, &w);
 }
 
-/* Decides, when the whole program is known, which tools of a server may be called besides those by
- * name. */
+/* Decides which tools of a server may be called by a computed name; this needs the whole program.
+ */
 static void judge_server(checker *c, known_server *s) {
     struct locked l = {.c = c, .server = s->name};
     c->file = s->file;

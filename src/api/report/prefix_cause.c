@@ -1,9 +1,9 @@
 /* prefix_cause.c -- finds which value of a program made a piece of a request's text; see prefix.h.
  *
  * Each text that a block makes is kept with its block. A piece of a request is looked for in these:
- * the shortest text that covers it is the value, the next longer one is where the value was put
- * in. That is exact where the value is made by a block; of a value that an expression makes inside
- * of a text, the words of the expression say what it is.
+ * the shortest text that covers it is the value, the next longer one is where the value was put in.
+ * The cause is exact where a block makes the value; a value that an expression makes inside of a
+ * text is described by the words of the expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

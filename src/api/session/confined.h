@@ -22,10 +22,10 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const pdl_folders *folders, pdl_arena *arena);
 void pdl_confined_free(pdl_confined *c); /* c may be NULL */
 
-/* Makes the sandbox of the whole run, if the options ask for one, or a policy of the user has a
- * profile (a dict with paths relative to the folder of the file `name`; absent: none). It is called
- * before anything runs, so that a run that cannot be confined as requested is refused. Errors:
- * those of pdl_sandbox_new. */
+/* Makes the sandbox of the whole run when the options request it or a policy of the user has a
+ * profile. profile: a dict whose paths are relative to the folder of the file `name`; absent when
+ * no policy has a profile. It is called before anything runs, so that a run that cannot be confined
+ * as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
 /* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: none); NULL

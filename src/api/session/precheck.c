@@ -33,7 +33,7 @@ typedef struct precheck {
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Collects every variable that the run begins with. Those of the options are borrowed for the
+/* Collects every variable that the run begins with. The names of the options are borrowed for the
  * start. */
 static void collect_names(const pdl_session *s, name_list *names) {
     pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.program.variables;

@@ -1,7 +1,8 @@
 /* profiles.c -- the sandbox of a session: from the options, and from the `sandbox:` of policies.
  *
- * A policy of the user adds to the profile of the command line. That of the program confines the
- * program, as the field of a block does: a program cannot give itself more than the user gave.
+ * A policy of the user adds to the profile of the command line. The profile of the program's policy
+ * confines the program, as the field of a block does: a program cannot give itself more than the
+ * user gave.
  *
  * The sandboxes of blocks are made when the run begins. A profile that cannot be enforced ends the
  * run before anything was done; a block with a fallback is left to that.

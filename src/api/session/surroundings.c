@@ -29,7 +29,7 @@ static void find_path(pdl_session *s) {
                                         s->opt.program.path, s->opt.program.n_path);
 }
 
-/* Reads the table of prices. One that cannot be read is an error before anything runs. */
+/* Reads the table of prices. A file that cannot be read is an error before anything runs. */
 static bool read_prices(pdl_session *s, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
     pdl_str path = s->opt.models.prices.n ? s->opt.models.prices : pdl_str_of(named ? named : "");

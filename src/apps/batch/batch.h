@@ -48,7 +48,7 @@ typedef struct pdl_batch_options {
     const double *budget; /* limits of the whole batch; NULL: no limits */
     bool has_policy;      /* the session has the policy of the program already */
     /* Appends the name that the replies to a row have in the cache; number: of the row, from 1.
-     * NULL: they have none. */
+     * NULL: the replies have no name. */
     void (*put_draw)(void *draw_user, uint64_t number, pdl_buf *out);
     void *draw_user;
     /* A budget to which the use of the rows is charged, too; NULL: none. */

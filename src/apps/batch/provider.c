@@ -151,8 +151,8 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
 }
 
 /* Restores the uploads of earlier processes: their answers are fetched like those of this process,
- * also answers that were fetched before. Those were only in memory, and a program in stages runs
- * its first stage again. */
+ * also answers that were fetched before. The results of rows in flight were only in memory, so a
+ * program in stages runs its first stage again. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;

@@ -43,8 +43,8 @@ typedef struct batch_writer {
     size_t n_near, near_bytes;
 } writer;
 
-/* Rows that wait are in the journal. Those that end shortly before their turn, which are most of
- * them, are kept here as well, because finding one in the journal takes as long as writing it. */
+/* Rows that wait are in the journal. Most of these rows end shortly before their turn. They are
+ * kept here as well, because finding a row in the journal takes as long as writing it. */
 enum { BATCH_NEAR = 2048, BATCH_NEAR_BYTES = 4 << 20 };
 
 /* The facts about the output in the journal. */

@@ -190,8 +190,8 @@ static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_dap_references_fini(g);
 }
 
-/* Returns true when the condition holds. One that cannot be evaluated stops the program, so that
- * the user sees its mistake. */
+/* Returns true when the condition holds. A condition that cannot be evaluated stops the program, so
+ * that the user sees its mistake. */
 static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_buf why = PDL_BUF;
     pdl_val v;

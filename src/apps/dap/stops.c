@@ -104,8 +104,8 @@ static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Returns true when the block is a part of the block around it in the same line: for users both are
- * one. */
+/* Returns true when the block is a part of the block around it in the same line: users see them as
+ * one block. */
 static bool continues_line(const dap_thread *t, const pdl_block *b) {
     const pdl_block *up = t->frames.n > 1 ? t->frames.p[t->frames.n - 2].block : NULL;
     if (!up || up->loc.src != b->loc.src || !up->node || !b->node) return false;

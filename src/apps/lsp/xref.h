@@ -1,8 +1,8 @@
 /* xref.h -- what a name means, across files. Private to lsp.
  *
- * A variable, or a field of an object, is a name in a region of a file. That is what definitions,
- * references and renaming are about: several blocks may set it, and files that include or import
- * the file read it.
+ * A variable, or a field of an object, is a name in a region of a file. Definitions, references and
+ * renaming are about such a thing: several blocks may set it, and files that include or import the
+ * file read it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -137,7 +137,8 @@ static pdl_val counted_logprobs(pdl_str prompt) {
 }
 
 /* Returns the log-probabilities of a prompt as two tokens: what comes before the text that the item
- * has a number for, and that text. A text without one has none, as a mistake in a script. */
+ * has a number for, and that text. A text without a score has no log-probability, like a mistake in
+ * a script. */
 static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t number) {
     double score = 0;
     size_t tail = 0;

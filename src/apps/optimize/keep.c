@@ -98,7 +98,7 @@ bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *
     *out = false;
     for (size_t i = 0; ok && i < n; i++) {
         size_t row = z->part[OPT_KEPT].p[i];
-        /* One that the budget did not allow is not known to be as good. */
+        /* A candidate whose row the budget did not allow is not known to be as good. */
         *out = *out || !pdl_search_knows(z, candidate, row) || !pdl_search_knows(z, 0, row) ||
                pdl_search_score(z, candidate, row) < pdl_search_score(z, 0, row);
     }

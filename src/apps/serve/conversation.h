@@ -14,8 +14,8 @@ typedef struct conversations conversations;
 
 conversations *pdl_serve_conversations_new(void);
 void pdl_serve_conversations_free(conversations *c); /* c may be NULL */
-/* Stores messages, a list, and the response, a dict; takes both. One that is too large alone is not
- * stored. */
+/* Stores messages, a list, and the response, a dict; takes both. A conversation that is too large
+ * alone is not stored. */
 void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response);
 /* Return the messages, or the response, with that id. Borrowed until the next put or remove; absent
  * when it is not, or no longer, stored. */

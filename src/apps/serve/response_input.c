@@ -54,7 +54,7 @@ static pdl_val part_of(pdl_vref part) {
     return pdl_keep(part);
 }
 
-/* Returns a text, or a list of parts. A list of texts only becomes one text. */
+/* Returns a text, or a list of parts. A list that has nothing but texts becomes one text. */
 static pdl_val content_of(pdl_vref content) {
     if (!pdl_is_list(content)) return pdl_keep(content);
     size_t n = pdl_list_len(content), texts = 0;

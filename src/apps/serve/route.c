@@ -221,7 +221,7 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
 }
 
 /* Appends method and path of a request, for messages. A HEAD is answered with the length of a GET,
- * so it is named as one. */
+ * so the record names it GET. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
     pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);

@@ -33,8 +33,8 @@ typedef struct pdl_serve_options {
     size_t n_models;
     const char *host; /* address to listen on */
     uint16_t port;    /* 0: any free port */
-    /* The token that requests must have. When it is empty there is none, and only clients of this
-     * machine are served. */
+    /* The token that requests must have. When it is empty, only clients of this machine are
+     * served. */
     pdl_str token;
     pdl_vref variables; /* variables that every run gets; dict or absent */
     uint32_t max_runs;  /* runs at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */

@@ -149,8 +149,8 @@ static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
     pdl_buf_putc(out, ']');
 }
 
-/* Each of these is in a separate element, which the page parses when it needs it. Those of the
- * first screen are before the script, which thus begins earlier. */
+/* Each of these is in a separate element, which the page parses when it needs it. The data of the
+ * first screen is placed before the script, so that the page is drawn earlier. */
 static const struct {
     const char *name;
     bool is_first;

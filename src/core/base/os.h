@@ -60,8 +60,8 @@ int64_t pdl_os_changed_ns(const struct stat *st);
 int64_t pdl_os_file_clock_ns(void);
 /* Writes the content of a file to the disk. Returns false with errno. */
 PDL_MUST bool pdl_os_sync(int fd);
-/* Opens a new file that has no name yet, in a folder. Returns -1 where there are none, or where
- * pdl_os_name could not name it later. */
+/* Opens a new file that has no name yet, in a folder. Returns -1 when the system has no files
+ * without a name, or when pdl_os_name could not give it one later. */
 int pdl_os_open_nameless(const char *folder, mode_t mode);
 PDL_MUST bool pdl_os_name(int fd, const char *path);
 /* The flag of open() for a file that is only to be found, without a right to read it. */

@@ -66,8 +66,9 @@ PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
 /* Works as pdl_file_write_fd; path is for messages. */
 PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err);
 
-/* A file that is written in pieces and replaces the one at path after its last piece. It is
- * PDL_FILE_ATOMIC for content that is too large to be made first. */
+/* A file that is written in pieces and replaces the one at path after its last piece. Use it for
+ * content that is too large to be held in memory; the file is then replaced as with
+ * PDL_FILE_ATOMIC. */
 typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);

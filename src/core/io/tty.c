@@ -153,7 +153,7 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
     for (int i = 0; i < s->n; i++) {
         struct sigaction a;
         if (sigaction(s->uv[i].signum, NULL, &a) != 0 || a.sa_handler == note_signal) continue;
-        noted.next = a.sa_handler; /* all signals have the same */
+        noted.next = a.sa_handler; /* all signals have the same handler */
         handle(s->uv[i].signum, note_signal);
     }
     handle(SIGALRM, unblock);

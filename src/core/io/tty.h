@@ -24,8 +24,8 @@ typedef struct pdl_tty_env {
  * "0"): yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget. A process that
- * a second signal ends restores them. */
+/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget. When a second
+ * signal ends the process, the settings are restored first. */
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 

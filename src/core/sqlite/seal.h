@@ -1,9 +1,9 @@
 /* seal.h -- checksums for the texts in a database, so that a flipped bit is detected.
  *
  * Disks and memory flip bits now and then; SQLite notices that when it needs the bytes to find a
- * row, but not in the text of a row. A text that is an answer is followed by a line with its
- * checksum, which JSON never has: journals, recordings and caches keep their answers so, and texts
- * of older files, which have no such line, are read as they are.
+ * row, but not in the text of a row. So journals, recordings and caches keep an answer with its
+ * checksum, on a line of a form that JSON never has. A text without this line, from an older file,
+ * is read as it is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -138,8 +138,8 @@ static inline bool drop_child(pdl_val c) {
     return false;
 }
 
-/* Drops children of o from *i on until one dies that itself has children. Returns that child, or
- * NULL after the last. */
+/* Drops children of o from *i on until one dies that itself has children. Returns this child, or
+ * NULL after the last child of o. */
 static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     size_t n;
     const pdl_val *items = first_children(o, &n);

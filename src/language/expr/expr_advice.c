@@ -393,8 +393,8 @@ static pdl_str by_gap(const spot *s) {
     return out;
 }
 
-/* Returns the help for a tag that does not end. That is reported whatever else is wrong with it. A
- * quote that is not closed may hide its end. */
+/* Returns the help for a tag that does not end. A missing end is reported whatever else is wrong
+ * with the tag. A quote that is not closed may hide its end. */
 static pdl_str by_end(const spot *s) {
     const pdl_xoptions *opt = s->r->lexer.opt;
     pdl_str end = s->state == PDL_LX_VAR ? opt->variable_end : opt->block_end;

@@ -2,9 +2,9 @@
  * read without error.
  *
  * The reference stops at the first problem in the order in which it writes code, and lets an
- * unknown filter or test inside of a branch pass until it is executed. Both depend on the path from
- * the root, hence a walk, which only texts with something suspicious need. The walk keeps an
- * explicit stack: chains have any length.
+ * unknown filter or test inside of a branch pass until it is executed. Both rules depend on the
+ * path from the root, so the whole tree is walked; only texts with something suspicious need that.
+ * The walk keeps an explicit stack: chains have any length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

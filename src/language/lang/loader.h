@@ -77,10 +77,10 @@ void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
 /* Adds help for n in place of a list: one word, or words with commas or blanks between them. Quotes
  * and brackets may join words. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
-/* These return what PDL writes for a word of other tools, or NULL (word_advice.c): for a key of a
- * block of this kind (any: also its meaning in each block); for a key of an object that is not a
- * block; for a key of an object that has the keys `known`; for a word of a field that takes the
- * words `known`. */
+/* These return what PDL writes for a word of other tools, or NULL (word_advice.c). The word is, in
+ * this order: a key of a block of this kind (any: its meaning in other kinds counts, too); a key of
+ * an object that is not a block; a key of an object that has the keys `known`; a word in a field
+ * that takes the words `known`. */
 const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);

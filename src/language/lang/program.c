@@ -121,8 +121,8 @@ typedef struct placed {
     size_t order;
 } placed;
 
-/* Returns where a problem begins in the program. For a problem of an included file that is the
- * include, its last related place. */
+/* Returns where a problem begins in the program. A problem in an included file is sorted by the
+ * place of the include, which is its last related place. */
 static uint32_t start_of(const pdl_program *p, const pdl_diag *d) {
     bool own = d->loc.src == p->source || !d->n_related;
     return own ? d->loc.start : d->related[d->n_related - 1].loc.start;

@@ -1,8 +1,8 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
  * The question at each quote is whether it ends the string or belongs to it, and at each separator
- * whether the closing quote was forgotten before it. Both are decided by the text up to the next
- * quotes.
+ * whether the closing quote was forgotten before it. Both questions are decided by the text up to
+ * the next quotes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -608,8 +608,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
     return finish(&t);
 }
 
-/* Reads a bare key. One after a blank counts only if a colon or a comma follows; otherwise it is
- * dropped. */
+/* Reads a bare key. A bare key after a blank counts only if a colon or a comma follows; otherwise
+ * it is dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
     token t = bare(r, PDL_RP_KEY);
     pdl_val v = finish(&t);

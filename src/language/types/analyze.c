@@ -107,7 +107,8 @@ static void put_json(pdl_buf *out, pdl_vref v) {
     pdl_err err = {0};
     bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
                               &shown, &err);
-    if (!all && pdl_is_str(v)) { /* A text is written in one piece, which did not fit. */
+    /* A text is written whole or not at all, and this one was too long. */
+    if (!all && pdl_is_str(v)) {
         pdl_json_quote(pdl_utf8_cut(pdl_str_get(v), MOST_OF_TEXT), 0, out);
         PDL_PUT(out, "...");
     } else if (!all && !pdl_buf_str(&shown).n) {

@@ -377,8 +377,8 @@ static bool are_different(const pdl_pair *p, uint32_t n) {
 }
 
 /* Joins pairs with equal keys in place: the last value at the first position. Keys that cannot be
- * compared stay. Returns the number left. When it is less than n, the pair after the last one is
- * the first repetition: its key, and the key that it repeats. */
+ * compared stay. Returns the number left. When pairs were joined, the entry after those that are
+ * left has the first repetition: the repeated key, and the key before it that is equal. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
     if (are_different(p, n)) return n;

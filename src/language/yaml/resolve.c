@@ -299,8 +299,8 @@ static bool arith(pdl_arith op, pdl_val a, pdl_val b, pdl_val *out, pdl_err *err
     return ok;
 }
 
-/* Reads 190:20:30 by Horner's rule. That is quadratic, so the number of parts is limited to what
- * takes no time. */
+/* Reads 190:20:30 by Horner's rule. Its time grows with the square of the number of parts, so this
+ * number is limited. */
 static bool int_sixty(pdl_str s, pdl_val *out, pdl_err *err) {
     if (s.n > LONG_LITERAL) return too_large(s.n, err);
     pdl_val sum = pdl_int(0), part;

@@ -135,8 +135,8 @@ bool pdl_yscan_plain(pdl_yscan *s) {
 
 /* --- quoted ----------------------------------------------------------------------------------- */
 
-/* Returns the first byte from p on that is not itself: the quote, an escape, the end of the line or
- * of the text. */
+/* Returns the first byte from p on that is not copied as it is: the quote, an escape, the end of
+ * the line or of the text. */
 static inline const char *quoted_run(const char *p, char quote) {
     for (;; p++) {
         p = quote == '"' ? pdl_yrun(p, PDL_YC_DOUBLE) : pdl_yrun(p, PDL_YC_SINGLE);

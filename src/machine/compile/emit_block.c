@@ -32,7 +32,8 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     emit_TRACE_FIELD(e, field);
 }
 
-/* Returns true when there can be another attempt. `retry: 0` only numbers the first one. */
+/* Returns true when there can be another attempt. `retry: 0` has one attempt, which only gets a
+ * number. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
 
 /* Finds out whether a model writes what the block prints, as far as the program says. A function

@@ -1,8 +1,8 @@
 /* emit_template_loop.c -- `for` of Jinja templates to bytecode.
  *
  * The variables of a closed loop (expr.h) are visible to its own instructions only: they have slots
- * in the frame. Those of other loops are bound in the scope, which is saved before and restored
- * afterwards.
+ * in the frame. The variables of other loops are bound in the scope, which is saved before the loop
+ * and restored after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

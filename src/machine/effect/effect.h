@@ -183,8 +183,8 @@ void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
  * another provider). It is the key of the cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                  pdl_err *err);
-/* Appends the reply of e with added_labels, which its reader could not know, and without the
- * secrets of the register; for pdl_effect_read. */
+/* Appends the reply of e for pdl_effect_read: without the secrets of the register, and with
+ * added_labels, because the reader cannot compute them. */
 PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
                                       const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* These write any value as JSON text and read it back, losslessly ({"$pdl": "tuple", ...});

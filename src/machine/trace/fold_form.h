@@ -11,8 +11,8 @@
 /* A question that the dump of a block asks its view. */
 typedef struct fold_question {
     enum { FOLD_ASKS_VALUE, FOLD_ASKS_CHILD, FOLD_ASKS_ENTRIES } what;
-    pdl_dump_place place;   /* set for a question about entries */
-    uint32_t index;         /* set for a value or a child */
+    pdl_dump_place place;   /* set when the question is about entries */
+    uint32_t index;         /* set when it is about a value or a child */
     const char *key;        /* set for a value or a child */
     const pdl_block *child; /* set for a child */
 } fold_question;

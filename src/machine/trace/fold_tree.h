@@ -139,7 +139,7 @@ struct pdl_fold {
     pdl_idmap tops;  /* maps a fiber to its innermost running node */
     pdl_idmap calls; /* maps the path of a waiting model block to its node */
     pdl_idmap bases; /* maps a fiber to its fold_bases, owned */
-    pdl_idmap last;  /* maps a block to the path of its last execution (kept) */
+    pdl_idmap last;  /* maps a block to the path of its last execution, a reference */
     pdl_idmap taken; /* set of cases without a test that were taken */
     pdl_idmap funcs; /* set of function blocks that made a closure */
     pdl_idmap holes; /* maps a block to its first entry in written, + 1 */

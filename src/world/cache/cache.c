@@ -282,7 +282,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 }
 
 /* Shows the text in one piece to a request that streams. Returns false when the effect was
- * cancelled from inside. */
+ * cancelled while its text was shown. */
 static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     assert(cache_ok(c));
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();

@@ -69,8 +69,8 @@ PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err)
  * replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 /* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: none).
- * With given ones the run counts as another: rows that are not reused are noted. Owned. Errors:
- * config, replay. */
+ * When variables are given, rows that are not reused are noted, as for a changed program. Owned.
+ * Errors: config, replay. */
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);

@@ -21,7 +21,8 @@ void pdl_runs_make_id(char out[40]);
 char *pdl_runs_path(const char *folder, pdl_str id);
 
 /* Returns the journal of an id or of a file (a name that has a slash or exists). Owned. Errors:
- * usage (neither), runtime (there is no such run), those of the folder. */
+ * usage (the name is neither an id nor a file), runtime (there is no such run), those of the
+ * folder. */
 PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 
 /* Callbacks for the runs of a folder. */

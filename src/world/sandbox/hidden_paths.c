@@ -119,9 +119,10 @@ static void note_placeholders(const char *folder, walk_result *out) {
             add_below(&out->placeholders, folder, start_files[i]);
 }
 
-/* Notes a repository, whose `config` holds names and passwords of servers. One below a folder to
- * write is protected as a whole, since there is more than one way to bring another `config` into
- * it; in one that the profile itself names, the files that steer git are protected. */
+/* Notes a repository, whose `config` holds names and passwords of servers. A repository below a
+ * folder to write is protected as a whole, since there is more than one way to bring another
+ * `config` into it; in a repository that the profile itself names, the files that steer git are
+ * protected. */
 static void note_repository(const char *root, const char *folder, bool writable, unsigned parts,
                             walk_result *out) {
     bool is_git = ends(folder, "/.git");

@@ -538,7 +538,8 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
     }
 }
 
-/* Masks a file. One that does not exist now is masked when it exists at the start of a process. */
+/* Masks a file. A file that does not exist now is masked when it exists at the start of a process.
+ */
 static void add_masked(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');

@@ -1,8 +1,8 @@
 /* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
  * A block has a span when it has `def` or `description`, or is the body of a function. Inside the
- * library only effects that leave the process, and the body of a function that the program has
- * called, have one, unless all spans are requested: an agent of the library runs a hundred blocks
+ * library only effects that leave the process have a span, and the body of a function that the
+ * program has called, unless all spans are requested: an agent of the library runs a hundred blocks
  * for each call of a model. The parent of a span is the innermost span whose place (a chain of
  * shared parts) is around its own. A block may end before the answer that it has requested is
  * there, since values are awaited where they are used; its span ends with the last one inside it.

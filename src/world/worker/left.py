@@ -103,7 +103,7 @@ def _users_modules():
 
 
 def _see_new():
-    """Modules that were loaded: what they hold now is what any process finds in them. One that another thread is still loading holds less."""
+    """Modules that were loaded: what they hold now is what any process finds in them. A module that another thread is still loading holds less."""
     for name, module in _users_modules():
         loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
         if name not in _described and not loading:

@@ -476,8 +476,8 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
 }
 
 /* Returns false for code that writes to our descriptor: its bytes are not a message, and we would
- * wait for a length that they do not have. That length may also be above the limit: err then holds
- * that, which says less, and is replaced. */
+ * wait for a length that they do not have. The length may also be above the limit; the error about
+ * that in err says less, and is replaced. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return err->kind == PDL_E_NONE;
     if (err->kind == PDL_E_limit) pdl_err_fini(err);
@@ -751,8 +751,8 @@ static void interrupt(void *user) {
     j->interrupt_retry = pdl_timer_start(w->loop, pdl_pace_ms(INTERRUPT_RETRY_MS), interrupt, j);
 }
 
-/* Cancels a block. One that waits for an answer gets the cancellation as its answer; one that
- * computes is interrupted. */
+/* Cancels a block. A block that waits for an answer gets the cancellation as its answer; a block
+ * that computes is interrupted. */
 void pdl_python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;

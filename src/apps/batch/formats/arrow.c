@@ -292,7 +292,7 @@ static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* The new head: the distance to field i is at *vector + WORD * i. Distances to the old parts are
- * set when these are appended, which adds shift to their positions. */
+ * set when these parts are appended: each position then grows by shift. */
 typedef struct arrow_head {
     size_t vector;
     slots schema;

@@ -425,8 +425,8 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
-/* Begins a new table. One of the same name that the user abandoned may have other columns, so it is
- * dropped. */
+/* Begins a new table. A table of the same name, which the user has abandoned, may have other
+ * columns, so it is dropped. */
 bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;

@@ -138,8 +138,8 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
-/* Opens a recording. One that may be run again becomes a durable run; the recording itself is
- * shown, since it has the times of its answers. */
+/* Opens a recording. A recording that may be run again becomes a durable run; the recording itself
+ * is shown, since it has the times of its answers. */
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;

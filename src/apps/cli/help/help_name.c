@@ -92,8 +92,8 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     return n > 0;
 }
 
-/* A message is known by its words, or by those before its colon: what follows is of the program.
- * One word alone would be in too many. */
+/* A message is known by its words, or by those before its colon: what follows is of the program. A
+ * single word would be in too many messages. */
 static bool put_message(pdl_str name, pdl_buf *out) {
     pdl_buf form = PDL_BUF;
     pdl_str message = message_of(name);

@@ -31,7 +31,7 @@ static bool begins_list(pdl_str s) {
 
 static bool begins_flow(pdl_str s) { return s.n && (s.p[0] == '{' || s.p[0] == '['); }
 
-/* Returns true when all brackets are closed. Those in quoted texts do not count. */
+/* Returns true when all brackets are closed. Brackets in quoted texts do not count. */
 static bool is_closed(pdl_str s) {
     size_t depth = 0;
     char quote = 0;

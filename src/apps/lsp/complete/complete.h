@@ -43,7 +43,7 @@ typedef struct lsp_item {
     char order;        /* proposals are sorted by it, then by label */
     bool is_snippet;   /* insert has places to fill in */
     const char *table; /* the table with its documentation; NULL when there is none */
-    int row;           /* row in that table; -1: the label is searched */
+    int row;           /* row in `table`; -1: the row is found by the label */
 } lsp_item;
 void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
 

@@ -1,10 +1,11 @@
 /* pynames.c -- finds the names in Python code that may be variables of the program; see pynames.h.
  *
  * An editor that renames a variable has to change the Python code that reads it, too, or the
- * program breaks silently. That needs no parser of Python: the words of the code that are outside
- * texts and comments are enough, if the names that the code may bind itself are left out. Those are
- * names whose first place is an assignment, and all names after `for`, `import`, `as`, `def`,
- * `class`, `global` and among parameters. In an f-string the words inside braces count.
+ * program breaks silently. Finding these names needs no parser of Python: the words of the code
+ * outside texts and comments are enough, if the names that the code may bind itself are left out.
+ * Code binds the names whose first place is an assignment, and all names after `for`, `import`,
+ * `as`, `def`, `class`, `global` and among parameters. In an f-string the words inside braces
+ * count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -250,8 +250,8 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i) {
 
 static bool holds(const pdl_node *n, uint32_t off) { return n->start <= off && off <= n->end; }
 
-/* Finds the child that contains the offset. Of two that touch there it is the later one: the span
- * of a mapping or list in block form ends where the next part begins. */
+/* Finds the child that contains the offset. Of two parts that touch there the later one is found:
+ * the span of a mapping or list in block form ends where the next part begins. */
 static bool child_at(const pdl_node *n, uint32_t off, uint32_t *i, bool *on_key) {
     *on_key = false;
     for (*i = n->n; n->kind == PDL_NODE_SEQ && *i > 0;)

@@ -240,7 +240,7 @@ static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     }
 }
 
-/* Appends a value. One that holds functions is described by its size, since a trace writes all
+/* Appends a value. A value that holds functions is described by its size, since a trace writes all
  * parts of a function. */
 static void put_plain(pdl_vref v, pdl_buf *out) {
     pdl_buf text = PDL_BUF;

@@ -1,8 +1,8 @@
 /* glob.c -- see glob.h.
  *
- * All places of the pattern that the text so far may have led to are followed together. Trying one
- * after the other takes exponential time when a pattern has several **, and the text may be chosen
- * by an attacker whom a policy should stop.
+ * All places of the pattern that the text so far may have led to are followed together. Trying each
+ * length of each ** in turn takes exponential time when a pattern has several, and an attacker whom
+ * a policy should stop may choose the text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

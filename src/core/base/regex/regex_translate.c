@@ -46,7 +46,7 @@ typedef struct {
     size_t nesting;
     PDL_VEC(group) groups; /* groups.p[number - 1] */
     PDL_VEC(condition) conditions;
-    size_t behind;      /* inside a look-behind: groups + 1 when it began; else 0 */
+    size_t behind;      /* inside a look-behind the number of groups before it, plus one; else 0 */
     bool behind_varies; /* some look-behind has no fixed width */
 } reader;
 

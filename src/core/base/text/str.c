@@ -178,7 +178,7 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
 
 enum { SHORT_WORD = 4 };
 
-/* Returns true when short words differ in nothing but their first letter. Those are different
+/* Returns true when short words differ in nothing but their first letter. Such pairs are different
  * words: note, vote; node, code. */
 static bool is_rhyme(pdl_str a, pdl_str b) {
     return a.n == b.n && a.n <= SHORT_WORD && a.n > 1 && a.p[0] != b.p[0] &&

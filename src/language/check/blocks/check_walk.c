@@ -140,7 +140,8 @@ static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *bu
     }
 }
 
-/* Checks `endorse`. Only the check has a name for the result that it tests. */
+/* Checks `endorse`. In its expressions alone, pdl_value is the name of the result that is tested.
+ */
 static PDL_NOINLINE void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
     size_t mark = pdl_scope_mark(&c->scope);
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_value"), &pdl_ty_any, (pdl_loc){0});

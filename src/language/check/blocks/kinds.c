@@ -314,7 +314,8 @@ static PDL_NOINLINE const pdl_ty *check_function(pdl_checker *c, const pdl_b_fun
 
 /* --- lists of blocks -------------------------------------------------------------------------- */
 
-/* Checks blocks that run in order. Returns the type of the last one, null without any. */
+/* Checks blocks that run in order. Returns the type of the last block, or the type of null when
+ * there are no blocks. */
 static const pdl_ty *check_last(pdl_checker *c, const pdl_blocks *items) {
     const pdl_ty *last = &pdl_ty_null;
     for (uint32_t i = 0; i < items->n; i++) last = pdl_checker_block(c, items->p[i], no_name());
@@ -333,7 +334,7 @@ static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
     return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
 }
 
-/* Checks blocks and returns the join of their types. *last: the type of the last one. */
+/* Checks blocks and returns the join of their types. *last: the type of the last block. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
     *last = NULL;

@@ -111,7 +111,8 @@ static bool check_key(pdl_checker *c, const keys *k, const outgoing *s, pdl_str 
     return true;
 }
 
-/* Reports misspelt keys. Returns true when there is one, since it may be the missing one. */
+/* Reports misspelt keys. Returns true when a key is misspelt, since it may be the key that is
+ * missing. */
 static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
     bool found = false;
     const pdl_ty *t = s->t;

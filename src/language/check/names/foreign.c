@@ -114,7 +114,7 @@ static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at,
     pdl_buf_fini(&fixed);
 }
 
-/* Returns the form that begins at a byte. One without a name is not reported, but skipped. */
+/* Returns the form that begins at a byte. A form without a name is not reported, but skipped. */
 static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
     char next = at + 1 < s.n ? s.p[at + 1] : '\0';
     foreign_form f = {0};

@@ -238,7 +238,7 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
 static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pdl_str name) {
     pdl_buf other = PDL_BUF;
     pdl_loc where;
-    if (!d || !pdl_checker_may_suggest(c)) return; /* each walks through the program */
+    if (!d || !pdl_checker_may_suggest(c)) return; /* each suggestion walks through the program */
     unsigned used = pdl_xnode_uses(s->e->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &other);
     if (pdl_program_sets_later(c->p, name, s->loc, &where))

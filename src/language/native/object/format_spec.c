@@ -279,7 +279,8 @@ static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
-/* Appends a finite number: every combination needs a literal format. */
+/* Appends a finite number. Each type has its own call, because the compiler checks literal formats
+ * alone. */
 static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
     switch (type) {
     case 'e': alt ? pdl_buf_putf(out, "%#.*e", p, v) : pdl_buf_putf(out, "%.*e", p, v); break;

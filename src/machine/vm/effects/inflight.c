@@ -235,7 +235,7 @@ static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
 
-/* Returns true when an unused failure is an error. A failed call of an object or a tool is one,
+/* Returns true when an unused failure is an error. A failed call of an object or a tool is an error
  * like a Python exception. A failed model call with an unused answer is no error (spec execution
  * L1), and a failed attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {

@@ -315,7 +315,8 @@ static pdl_val with_extra(pdl_val extra, const char *key, pdl_vref v) {
     return pdl_dict_putz(pdl_is_absent(extra) ? pdl_dict_new(3) : extra, key, pdl_keep(v));
 }
 
-/* content name id calls -> the message, which is also the background. */
+/* Takes content, name, id and calls from the stack and puts the message there; the message also
+ * becomes the background context. */
 void pdl_vm_to_message(pdl_fiber *f) {
     pdl_val extra = with_extra(pdl_absent(), "name", *under(f, 2));
     extra = with_extra(extra, "tool_call_id", *under(f, 1));

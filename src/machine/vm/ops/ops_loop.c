@@ -231,7 +231,8 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     c->nested = f->nested;
     pdl_vm_set_budget(c, f->budget);
     c->out = pdl_out_child(f);
-    /* This record only carries the id of the map, so that parts of the iteration find theirs. */
+    /* This record only carries the id of the map, from which the parts of the iteration take their
+     * own ids. */
     pdl_vm_block *b = pdl_vec_push(&c->blocks);
     *b = (pdl_vm_block){
         .path = pdl_path_keep(pdl_vm_block_path(f)),

@@ -324,7 +324,8 @@ static void bind_positions(macro_args *a, const pdl_macro_info *info, const pdl_
                                                          PDL_FMT(info->params[i]))));
 }
 
-/* Binds an argument by name. One given by position cannot be given again by name. */
+/* Binds an argument by name. A parameter that was given by position cannot be given again by name.
+ */
 static void bind_keyword(macro_args *a, const pdl_macro_info *info, size_t given, pdl_str name,
                          pdl_vref v) {
     size_t k = 0;

@@ -1,9 +1,9 @@
 /* rebuild.c -- restores the worker that earlier processes of a run had.
  *
  * Results of code come from the journal, but what code left in Python (objects, PDL_SESSION, module
- * globals) ended with its process. When later code needs that, the code and object effects that
- * were answered from rows run again, in their order, before it; their JSON results must be the
- * same.
+ * globals) ended with its process. When later code needs what earlier code left, the code and
+ * object effects that were answered from rows run again first, in their order; their JSON results
+ * must be the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -146,7 +146,8 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
-    pdl_memo memo; /* way 1: as a map; way 0: as a schema */
+    /* results that are known already; way 1: v was read as a map, way 0: as a schema */
+    pdl_memo memo;
 } remover;
 
 /* Removes the keywords. is_map: the keys of v are the user's names, not keywords. */

@@ -115,8 +115,8 @@ static void slide(pdl_rates *r, uint64_t now) {
     r->sum = 0;
 }
 
-/* Returns when a request with so many tokens may be sent. One that exceeds the limit of a minute is
- * sent when the minute is empty. */
+/* Returns when a request with so many tokens may be sent. A request that exceeds the limit of a
+ * minute is sent when nothing was sent in the last minute. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->limits.requests_per_second > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->limits.tokens_per_minute <= 0) return due;

@@ -115,8 +115,8 @@ static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
 }
 
 /* Writes guided_json, guided_regex, guided_choice and guided_grammar, from the program or from the
- * schema as in the reference. Since 0.12 vLLM has a new name for the last three and ignores the old
- * one. */
+ * schema as in the reference. Since version 0.12 vLLM has new names for the last three and ignores
+ * the old names. */
 static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str kind = pdl_str_sub(pdl_str_get(key), strlen("guided_"), pdl_str_get(key).n);
     bool json = pdl_str_is(kind, "json"), known = pdl_param_find(pdl_str_get(key)) != NULL;

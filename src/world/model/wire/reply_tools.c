@@ -2,9 +2,9 @@
  * providers 6).
  *
  * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
- * So an index does not identify a call. A new call begins with an index or an id that was not seen,
- * with another name, and after arguments that are one whole object; a piece with a known id belongs
- * to that call.
+ * So an index does not identify a call. Each of these begins a new call: an index or an id that was
+ * not seen before, another name, and a piece after arguments that are one whole object. A piece
+ * with a known id belongs to the call with that id.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
