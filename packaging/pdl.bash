@@ -102,7 +102,7 @@ _pdl() {
         --format) values='json html perfetto' ;;
         esac ;;
     serve)
-        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --durable --id --record --sync --provisional --again --take-over --check --rule '
+        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --ping --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --durable --id --record --sync --provisional --again --take-over --check --rule '
         case $prev in
         --sandbox-min) values='full process' ;;
         --sync) values='full process' ;;

@@ -397,6 +397,7 @@ complete -c pdl -n '__fish_seen_subcommand_from serve' -l request-time -r -d 'fo
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l allow-origin -r -d 'origins of web pages that may ask, as https://a.example,http://localhost:3000; * is any'
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l log -r -d 'append a line of JSON for each request; - is standard error'
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l mcp -d 'offer the programs as tools (Model Context Protocol) on standard input and output; with --port or --host over HTTP, at /mcp'
+complete -c pdl -n '__fish_seen_subcommand_from serve' -l ping -d 'serve nothing: ask the server at --host and --port whether it is there, as a health check of a container does'
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l cache -r -d 'share replies of models between runs in a file; made when it is not there'
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l jobs -r -d 'model calls open at a time, of batch and eval rows; 64 when absent'
 complete -c pdl -n '__fish_seen_subcommand_from serve' -l timeout -r -d 'time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S'

@@ -148,6 +148,9 @@ static const option options[] = {
     {OPT_mcp, "mcp", 0, OPT_FLAG, NULL, NULL,
      "offer the programs as tools (Model Context Protocol) on standard input and output; with "
      "--port or --host over HTTP, at /mcp"},
+    {OPT_ping, "ping", 0, OPT_FLAG, NULL, NULL,
+     "serve nothing: ask the server at --host and --port whether it is there, as a health check of "
+     "a container does"},
     {OPT_html, "html", 0, OPT_VALUE, "FILE", NULL,
      "write the run as one HTML file that needs no server; - is standard output"},
     {OPT_svg, "svg", 0, OPT_VALUE, "FILE", NULL, "write the boxes as a picture"},
@@ -458,6 +461,7 @@ static const opt_id serve_options[] = {
     OPT_allow_origin,
     OPT_log,
     OPT_mcp,
+    OPT_ping,
     OPT_cache,
     OPT_jobs,
     LIMITS_OF_RUNS,

@@ -13,13 +13,14 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "cli/ping.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "serve/serve.h"
 
 #include "base/banned.h"
 
-enum { DEFAULT_PORT = 8080, DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
+enum { DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
 
 typedef struct server {
     const arguments *a;
@@ -286,7 +287,7 @@ typedef struct numbers {
 
 /* Reads the options. Returns 0, or the exit status after printing the reason. */
 static int read_options(const arguments *a, numbers *n) {
-    *n = (numbers){.port = DEFAULT_PORT, .waiting = DEFAULT_WAITING};
+    *n = (numbers){.port = PDL_CLI_SERVE_PORT, .waiting = DEFAULT_WAITING};
     if (!number(a, OPT_port, 0, 65535, &n->port))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
     if (!number(a, OPT_max_requests, 1, PDL_SERVE_MAX_RUNS, &n->runs))
@@ -398,6 +399,7 @@ static void name_own_files(const arguments *a, char *own[3]) {
 int pdl_cli_cmd_serve(const arguments *a) {
     static const opt_id own[] = {OPT_id,    OPT_record,    OPT_sync, OPT_provisional,
                                  OPT_again, OPT_take_over, OPT_COUNT};
+    if (a->given[OPT_ping]) return pdl_cli_ping(a);
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     int refused = pdl_cli_refuse_undurable(a, own);
     if (refused >= 0) return refused;

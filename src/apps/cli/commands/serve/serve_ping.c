@@ -1,0 +1,73 @@
+/* serve_ping.c -- pdl serve --ping: asks a running server whether it is there.
+ *
+ * A container has no shell and no curl, and its health check is a command. So the command that
+ * serves can also ask.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <assert.h>
+
+#include "cli/cli.h"
+#include "cli/ping.h"
+#include "io/http.h"
+
+#include "base/banned.h"
+
+enum { PING_MS = 2000 };
+
+typedef struct pong {
+    bool ended;
+    int status; /* the status of the reply; 0 when none came */
+    pdl_buf why;
+} pong;
+
+static void on_answer(void *user, const pdl_http_reply *r) {
+    pong *to = user;
+    to->ended = true;
+    to->status = r->end == PDL_HTTP_OK ? r->status : 0;
+    if (r->end != PDL_HTTP_OK)
+        pdl_buf_put(&to->why, pdl_str_of(r->why ? r->why : "it did not answer"));
+    else
+        pdl_buf_putf(&to->why, "it answers with status %d", r->status);
+}
+
+/* Writes the address of the server. One that listens at every address of the machine is asked at
+ * the loopback address. */
+static void put_address(const arguments *a, int64_t port, pdl_buf *out) {
+    pdl_str host = a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1");
+    if (pdl_str_is(host, "0.0.0.0")) host = PDL_STR("127.0.0.1");
+    if (pdl_str_is(host, "::")) host = PDL_STR("::1");
+    bool v6 = pdl_str_find(host, PDL_STR(":"), 0) != PDL_NOT_FOUND;
+    pdl_buf_putf(out, "http://%s%.*s%s:%d/health", v6 ? "[" : "", PDL_FMT(host), v6 ? "]" : "",
+                 (int)port);
+}
+
+static void ask(const char *url, pong *to) {
+    pdl_loop *loop = pdl_loop_new();
+    pdl_http *http = pdl_http_new(loop, &(pdl_http_options){.max_reply_bytes = 4096});
+    pdl_http_request q = {.method = "GET", .url = url, .total_ms = PING_MS, .user = to,
+                          .done = on_answer};
+    pdl_http_start(http, &q);
+    while (!to->ended && pdl_loop_run(loop, -1)) {
+    }
+    assert(to->ended); /* a transfer has a time limit, so it ends */
+    pdl_http_free(http);
+    pdl_loop_free(loop);
+}
+
+int pdl_cli_ping(const arguments *a) {
+    int64_t port = PDL_CLI_SERVE_PORT;
+    if (a->files.n) return pdl_cli_refuse(a, "--ping takes no FILE: it asks a server that runs");
+    if (a->given[OPT_port] &&
+        (!pdl_num_read_int(a->value[OPT_port], &port) || port < 1 || port > 65535))
+        return pdl_cli_refuse(a, "argument --port: expected a whole number from 1 to 65535");
+    pdl_buf url = PDL_BUF;
+    pong got = {.why = PDL_BUF};
+    put_address(a, port, &url);
+    ask(pdl_buf_z(&url), &got);
+    if (got.status != 200)
+        pdl_cli_note("pdl: error: %s: %s", pdl_buf_z(&url), pdl_buf_z(&got.why));
+    pdl_buf_fini(&url);
+    pdl_buf_fini(&got.why);
+    return got.status == 200 ? 0 : 1;
+}
