@@ -250,7 +250,7 @@ static void add(sink_use *u, pdl_str name, pdl_label label) {
 /* Reports the use when it is always refused. */
 static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_str name = u->name.p ? u->name : (pdl_str){"", 0};
-    pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder, 0, NULL, true};
+    pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder, 0, NULL, {0}, 0, true};
     pdl_decision d = pdl_policies_judge(c->policies, &ask);
     if (d.verdict != PDL_VERDICT_DENY || !d.arg) return;
     pdl_buf m = PDL_BUF;
@@ -276,6 +276,38 @@ static void put_index(pdl_arena *a, size_t i, pdl_str *out) {
     *out = pdl_arena_str(a, (pdl_str){digits, pdl_num_int((int64_t)i, digits)});
 }
 
+typedef struct started_use {
+    checker *c;
+    const pdl_block *b;
+} started_use;
+
+/* Judges a command that another one starts. */
+static void judge_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
+                          size_t choosing) {
+    const started_use *s = user;
+    sink_use u = {.sink = PDL_SINK_command};
+    (void)by;
+    if (!choosing) u.name = words[0].text;
+    for (size_t i = 0; i < n; i++) {
+        pdl_str name;
+        put_index(s->c->p->arena, i, &name);
+        add(&u, name, words[i].label);
+    }
+    if (choosing) /* only the run shows which one it is */
+        pdl_policies_have_rule(s->c->policies, PDL_SINK_command, (pdl_str){0}, s->c->used);
+    else
+        judge(s->c, s->b, &u);
+}
+
+static void use_started(checker *c, const pdl_b_code *b, const pdl_tree *args) {
+    pdl_command_word *words = pdl_arena_new_n(c->p->arena, pdl_command_word, args->n);
+    for (uint32_t i = 0; i < args->n; i++)
+        words[i] = (pdl_command_word){literal_of(args->items[i]), pdl_absent(),
+                                      label_of_tree(c, args->items[i])};
+    started_use s = {c, &b->head};
+    pdl_command_each_start(c->p->arena, words, args->n, judge_started, &s);
+}
+
 static void use_command(checker *c, const pdl_b_code *b) {
     sink_use u = {.sink = PDL_SINK_command};
     const pdl_tree *args = b->args;
@@ -290,6 +322,7 @@ static void use_command(checker *c, const pdl_b_code *b) {
         add(&u, name, label_of_tree(c, args->items[i]));
     }
     judge(c, &b->head, &u);
+    if (list) use_started(c, b, args);
 }
 
 /* Returns the label of the text of a block `code:` when it is a plain text with expressions. */
@@ -505,7 +538,7 @@ static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str too
                      bool others) {
     u->sink = PDL_SINK_tool;
     u->name = joined(c, server, "/", tool);
-    pdl_policy_ask ask = {u->sink, u->name, 0, u->args, u->n, c->folder, 0, NULL, true};
+    pdl_policy_ask ask = {u->sink, u->name, 0, u->args, u->n, c->folder, 0, NULL, {0}, 0, true};
     bool known = pdl_map_find(&c->tools, u->name) != NULL;
     note_tool(c, u->name);
     check_locked(c, b, server, tool);

@@ -99,6 +99,46 @@ static pdl_str text_of(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pd
 
 /* --- one kind each ---------------------------------------------------------------------------- */
 
+void pdl_effect_each_start(const pdl_effect *e, pdl_arena *arena, pdl_started_fn fn, void *user) {
+    pdl_vref argv = get(e, "argv");
+    size_t n = pdl_is_list(argv) ? pdl_list_len(argv) : 0;
+    if (!n) return;
+    pdl_label outer = e->control | pdl_label_of_part(e->request) | pdl_label_of_part(argv);
+    pdl_command_word *words = pdl_arena_new_n(arena, pdl_command_word, n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref v = pdl_list_at(argv, i);
+        words[i] = (pdl_command_word){text_of(v), v, outer | pdl_label_of(v)};
+    }
+    pdl_command_each_start(arena, words, n, fn, user);
+}
+
+typedef struct command_asks {
+    ask_list *a;
+    pdl_str folder;
+} command_asks;
+
+/* Adds a command that another one starts, as one more action. */
+static void ask_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
+                        size_t choosing) {
+    const command_asks *c = user;
+    ask_list *a = c->a;
+    if (a->args.n > MOST_PARTS) return;
+    begin(a, PDL_SINK_command, choosing ? by : words[0].text, words[0].label, c->folder);
+    pdl_policy_ask *ask = &a->asks.p[a->asks.n - 1];
+    ask->started_by = by;
+    ask->choosing = choosing;
+    for (size_t i = 0; i < n; i++) {
+        char digits[PDL_NUM_MAX];
+        pdl_str number = {digits, pdl_num_int((int64_t)i, digits)};
+        pdl_vref value = words[i].value;
+        if (pdl_is_absent(value)) {
+            *pdl_vec_push(&a->made) = words[i].text.p ? pdl_text(words[i].text) : pdl_textz("...");
+            value = a->made.p[a->made.n - 1];
+        }
+        add(a, joined(a, (pdl_str){"", 0}, number), value, words[i].label);
+    }
+}
+
 static void ask_command(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     pdl_vref argv = get(e, "argv");
     size_t n = pdl_is_list(argv) ? pdl_list_len(argv) : 0;
@@ -106,6 +146,7 @@ static void ask_command(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_s
     begin(a, PDL_SINK_command, text_of(program), pdl_label_of_part(argv) | pdl_label_of(program),
           folder);
     if (n) add_deep(a, (deep){.path = {"", 0}, .outer = outer}, argv);
+    pdl_effect_each_start(e, a->arena, ask_started, &(command_asks){a, folder});
 }
 
 static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
@@ -431,6 +472,8 @@ void pdl_asks_fini(ask_list *a) {
     pdl_vec_fini(&a->asks);
     pdl_vec_fini(&a->args);
     pdl_vec_fini(&a->begins);
+    for (size_t i = 0; i < a->made.n; i++) pdl_drop(a->made.p[i]);
+    pdl_vec_fini(&a->made);
     pdl_arena_free(a->arena);
 }
 

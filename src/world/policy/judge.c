@@ -178,12 +178,39 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
     return d;
 }
 
+/* Judges an argument of an action that may start any command: each rule that names a command may be
+ * for it, and what says which command it is may be its argument 0. */
+static pdl_decision judge_any(const policy *p, const pdl_policy_ask *ask, const pdl_argument *a,
+                              bool chooses) {
+    pdl_label origins = pdl_label_origins(a->label) & p->known, stopped;
+    pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};
+    for (size_t i = 0; i < p->rules.n; i++) {
+        const rule *r = &p->rules.p[i];
+        bool names = r->name.p && !word_fits(r->sink, r->name, ask->name);
+        bool is_zero = !r->name.p && r->argument.p && pdl_str_is(r->argument, "0");
+        if (r->sink != PDL_SINK_command || !(names || (chooses && is_zero))) continue;
+        pdl_verdict v = verdict_of(r, origins, a->label, &stopped);
+        if (is_for_some(r) && origins && r->otherwise > v) {
+            v = r->otherwise;
+            stopped = origins;
+        }
+        if (v <= d.verdict) continue;
+        d.verdict = v;
+        d.line = r->line;
+        d.labels = stopped;
+    }
+    return d;
+}
+
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask) {
     pdl_decision worst = {.verdict = PDL_VERDICT_ALLOW};
     for (size_t i = 0; i < p->all.n; i++) {
         if (!in_force(p->all.p[i], ask->modules)) continue;
         for (size_t k = 0; k < ask->n; k++) {
-            pdl_decision d = judge_argument(p, p->all.p[i], ask, &ask->args[k]);
+            const pdl_argument *a = &ask->args[k];
+            pdl_decision d = ask->choosing
+                                 ? judge_any(p->all.p[i], ask, a, k < ask->choosing)
+                                 : judge_argument(p, p->all.p[i], ask, a);
             if (d.verdict > worst.verdict) worst = d;
         }
     }
@@ -262,6 +289,7 @@ static bool source_fits(const source_pattern *s, pdl_effect_kind kind, pdl_str s
                         pdl_str folder, bool real) {
     if (s->kind != kind) return false;
     if (kind == PDL_EFFECT_read) return pdl_policy_path_fits(s->glob, folder, subject, real);
+    if (kind == PDL_EFFECT_command && !real) return word_fits(PDL_SINK_command, s->glob, subject);
     return pdl_glob_fits(s->glob, subject, PDL_GLOB_ONE);
 }
 
@@ -292,6 +320,14 @@ pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl
         all = all && trusts(one, kind, subject, folder);
     }
     *is_trusted = any && all;
+    return label;
+}
+
+pdl_label pdl_policies_label_of_any(const pdl_policies *p, pdl_effect_kind kind) {
+    pdl_label label = 0;
+    for (size_t i = 0; i < p->all.n; i++)
+        for (size_t k = 0; k < p->all.p[i]->labels.n; k++)
+            if (p->all.p[i]->labels.p[k].kind == kind) label |= p->all.p[i]->labels.p[k].label;
     return label;
 }
 

@@ -113,6 +113,23 @@ PDL_MUST bool pdl_lock_write(pdl_vref servers, pdl_buf *out, pdl_err *err);
 
 typedef struct pdl_reader_sets pdl_reader_sets;
 
+/* A word of a command. */
+typedef struct pdl_command_word {
+    pdl_str text;   /* p NULL: not known */
+    pdl_vref value; /* absent: a text of the program */
+    pdl_label label;
+} pdl_command_word;
+/* Called for a command that another one, `by`, starts. choosing: 0; or else it may be any command,
+ * `words` are those of `by`, and so many of them may say which one it is. */
+typedef void (*pdl_started_fn)(void *user, const pdl_command_word *words, size_t n, pdl_str by,
+                               size_t choosing);
+/* Calls fn for each command that this one starts as far as its words show, and for what these
+ * start:
+ * env, sudo, sh -c, ... (launchers.def). Texts that it makes are in the arena; the words are there
+ * during the call. */
+void pdl_command_each_start(pdl_arena *arena, const pdl_command_word *words, size_t n,
+                            pdl_started_fn fn, void *user);
+
 typedef struct pdl_policy_ask {
     pdl_sink_id sink;
     pdl_str name; /* the command, tool, file, model ...; empty when there is none */
@@ -122,6 +139,10 @@ typedef struct pdl_policy_ask {
     pdl_str folder;   /* folder of the program, to which patterns of paths are relative */
     uint64_t modules; /* bits of the modules around the action that have a policy */
     const pdl_reader_sets *readers; /* the readers of answers in this run; NULL: not known */
+    /* started_by: the command that starts this one, empty when the program does. choosing: see
+     * pdl_started_fn; with it, every rule that names a command counts. */
+    pdl_str started_by;
+    size_t choosing;
     bool without_values; /* for an analysis without a run: labels are known, and no values */
 } pdl_policy_ask;
 
@@ -166,6 +187,8 @@ void pdl_policies_each_oddity(const pdl_policies *p,
  * fit. *is_trusted: a policy trusts it. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, uint64_t modules, bool *is_trusted);
+/* Returns the labels that patterns for this kind give to any subject. */
+pdl_label pdl_policies_label_of_any(const pdl_policies *p, pdl_effect_kind kind);
 /* Returns true when the user's policies say that this tool (SERVER/NAME) is read-only. */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
 /* Returns true when there is a rule for tools of this server. Marks the rules as

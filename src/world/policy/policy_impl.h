@@ -7,6 +7,7 @@
  *   path_glob.c     names and paths against patterns
  *   oddities.c      rules without effect
  *   asks.c          an effect -> the sinks that it would reach
+ *   launchers.c     commands that start others; shell_words.c: the script of a shell
  *   sources.c       the effects that a value came from
  *   questions.c     messages and questions
  *   tool_lock.c     definitions of tools against lock files
@@ -112,12 +113,15 @@ typedef struct ask_list {
     PDL_VEC(pdl_policy_ask) asks;
     PDL_VEC(pdl_argument) args; /* one array for all asks; asks[i].args are set at the end */
     PDL_VEC(size_t) begins;
+    PDL_VEC(pdl_val) made; /* values of arguments that are in no request; owned */
     pdl_arena *arena;
 } ask_list;
 void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out);
 /* Returns the labels that an endorsement would remove, without names that no policy defines. */
 pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
+/* Calls fn for each command that the command of e starts. */
+void pdl_effect_each_start(const pdl_effect *e, pdl_arena *arena, pdl_started_fn fn, void *user);
 /* A call of a tool, or a request of the program that means one. All members are borrowed. */
 typedef struct tool_use {
     bool lists;               /* it requests the definitions of tools */
@@ -171,6 +175,7 @@ typedef struct judging {
     ask_list asks;         /* owned; borrows the request of e */
     size_t next;           /* the ask that is examined */
     pdl_decision decision; /* the decision on that ask */
+    bool approved;         /* a person has approved one of the asks, and saw the whole action */
 } judging;
 /* Examines the remaining asks, then passes on, refuses or parks the effect. Takes what j holds. */
 void pdl_policy_continue(policy_front *r, judging *j);

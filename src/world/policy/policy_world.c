@@ -280,6 +280,27 @@ static void watch_readers(policy_front *r, pdl_effect *e, pdl_label named, pdl_l
     f->bit = bit;
 }
 
+typedef struct started_labels {
+    policy_front *front;
+    const pdl_effect *e;
+    pdl_label named;
+    bool is_trusted;
+} started_labels;
+
+/* Adds the labels of what a command gets from another one that it starts. */
+static void label_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
+                          size_t choosing) {
+    started_labels *s = user;
+    const pdl_policies *p = s->front->opt.policies;
+    bool is_trusted = false;
+    (void)n;
+    (void)by;
+    s->named |= choosing ? pdl_policies_label_of_any(p, PDL_EFFECT_command)
+                         : pdl_policies_label_of(p, PDL_EFFECT_command, words[0].text,
+                                                 s->front->opt.folder, s->e->modules, &is_trusted);
+    s->is_trusted = s->is_trusted && is_trusted;
+}
+
 /* Sets the labels that the reply will have besides those of its kind and request. */
 static void set_labels(policy_front *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
@@ -290,6 +311,12 @@ static void set_labels(policy_front *r, pdl_effect *e) {
      * copied there later */
     if (e->kind == PDL_EFFECT_read && is_trusted)
         is_trusted = !has_changed(r, pdl_subject_of(e, arena));
+    if (e->kind == PDL_EFFECT_command) {
+        started_labels s = {r, e, named, is_trusted};
+        pdl_effect_each_start(e, arena, label_started, &s);
+        named = s.named;
+        is_trusted = s.is_trusted;
+    }
     pdl_arena_free(arena);
     if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
         /* With a lock, a person has approved the definitions; names that a policy gives to the
@@ -384,7 +411,9 @@ static void note_server(policy_front *r, const pdl_policy_ask *ask) {
 
 void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome) {
     const pdl_policy_ask *ask = &j->asks.asks.p[j->next++];
-    report(r, j->e, ask, &j->decision, outcome);
+    bool asked = j->decision.verdict != PDL_VERDICT_ALLOW;
+    j->approved = j->approved || asked;
+    if (asked || !ask->started_by.n) report(r, j->e, ask, &j->decision, outcome);
     note_server(r, ask);
 }
 
@@ -400,8 +429,9 @@ void pdl_policy_continue(policy_front *r, judging *j) {
             pdl_policy_refuse(r, j, "deny", NULL);
             return;
         }
-        if (j->decision.verdict == PDL_VERDICT_ALLOW)
-            pdl_policy_allow_ask(r, j, "allow");
+        bool shown = j->approved && ask->started_by.n; /* a part of what was approved */
+        if (j->decision.verdict == PDL_VERDICT_ALLOW || shown)
+            pdl_policy_allow_ask(r, j, shown ? "approved" : "allow");
         else if (!pdl_policy_approve(r, j))
             return;
     }

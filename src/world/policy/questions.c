@@ -61,6 +61,13 @@ static void put_argument(refusal *r, const source_log *s, const pdl_policy_ask *
     if (!ask->name.n) return;
     pdl_buf_putc(&r->text, ' ');
     put_part(r, pdl_utf8_cut(name_of(s, ask), 200), ask->name_label);
+    if (ask->choosing) {
+        PDL_PUT(&r->text, ", which may start any command");
+    } else if (ask->started_by.n) {
+        PDL_PUT(&r->text, ", which ");
+        put_part(r, pdl_utf8_cut(ask->started_by, 200), ask->name_label);
+        PDL_PUT(&r->text, " starts");
+    }
 }
 
 /* Appends "; eve@x.org is no reader of inbox". */

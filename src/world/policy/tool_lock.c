@@ -274,7 +274,7 @@ static bool look_at_tool(listing *l) {
         .name = PDL_STR("definition"), .value = text, .label = pdl_label_built(PDL_LABEL_tool)};
     pdl_policy_ask ask = {
         PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1, r->opt.folder, l->e->modules,
-        NULL,          false};
+        NULL, {0}, 0, false};
     bool answered = pdl_is_bool(known) || r->n_questions >= r->most_questions;
     bool yes = pdl_is_bool(known) && pdl_bool_of(known);
     if (answered) report(l, &ask, lock, yes ? "approved" : "refused");

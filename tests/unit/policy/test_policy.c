@@ -90,7 +90,7 @@ static void verdicts_of_the_example(void **state) {
         T_ROW(i);
         pdl_argument a = {t_str(verdicts[i].argument), pdl_null(), verdicts[i].label, 0};
         pdl_policy_ask ask = {verdicts[i].sink, t_str(verdicts[i].name), 0, &a, 1,
-                              PDL_STR("/tmp"),  0, NULL, false};
+                              PDL_STR("/tmp"),  0, NULL, {0}, 0, false};
         t_assert(pdl_policies_judge(p, &ask).verdict == verdicts[i].want);
     }
     pdl_policies_free(p);
@@ -104,7 +104,11 @@ static void the_strictest_counts(void **state) {
     pdl_err err = {0};
     pdl_argument args[] = {{PDL_STR("0"), pdl_null(), user, 0},
                            {PDL_STR("1"), pdl_null(), model, 0}};
-    pdl_policy_ask ask = {PDL_SINK_command, PDL_STR("ls"), 0, args, 2, PDL_STR(""), 0, NULL, false};
+    pdl_policy_ask ask = {.sink = PDL_SINK_command,
+                          .name = PDL_STR("ls"),
+                          .args = args,
+                          .n = 2,
+                          .folder = PDL_STR("")};
     pdl_decision d = pdl_policies_judge(p, &ask);
     t_assert(d.verdict == PDL_VERDICT_APPROVE && d.arg == &args[1] && d.line == 2);
     t_assert(pdl_policies_add(p, PDL_STR("q"), PDL_STR("policy: 1\nrules: [{sink: command, deny: "
@@ -122,7 +126,8 @@ static void names_belong_to_their_file(void **state) {
     t_assert(pdl_policies_add(p, PDL_STR("b"), PDL_STR("policy: 1\nrules: [{sink: command, allow: "
                                                       "[user]}]\n"), true, &err));
     pdl_argument a = {PDL_STR("0"), pdl_null(), secret, 0};
-    pdl_policy_ask ask = {PDL_SINK_command, PDL_STR("ls"), 0, &a, 1, PDL_STR(""), 0, NULL, false};
+    pdl_policy_ask ask = {
+        .sink = PDL_SINK_command, .name = PDL_STR("ls"), .args = &a, .n = 1, .folder = PDL_STR("")};
     t_assert(pdl_policies_judge(p, &ask).verdict == PDL_VERDICT_ALLOW);
     a.label = secret | model;
     t_assert(pdl_policies_judge(p, &ask).verdict == PDL_VERDICT_DENY);

@@ -1,0 +1,269 @@
+/* shell_words.c -- reads a shell script as simple commands, for the policies: which commands does
+ * it run, and with which words? Only what is certain is read: quotes, "$1" and "$@", lists and
+ * pipes, redirections, if, while and for. Everything else (substitution of commands, splitting,
+ * functions, case) ends the reading, and the policy takes the script for any command.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "base/vec.h"
+#include "policy/launchers.h"
+
+#include "base/banned.h"
+
+enum { MOST_WORDS = 200, MOST_COMMANDS = 200 };
+
+typedef struct shell_script {
+    pdl_arena *arena;
+    pdl_str text;
+    size_t at, commands;
+    const pdl_command_word *arguments;
+    size_t n_arguments;
+    pdl_label of_arguments; /* labels of all of them */
+    PDL_VEC(pdl_command_word) words, files; /* files: of redirections */
+    void (*fn)(void *user, const pdl_command_word *words, size_t n);
+    void *user;
+} shell_script;
+
+/* A word while it is read. */
+typedef struct half_word {
+    pdl_buf text;
+    bool begun, quoted, unknown; /* unknown: a variable is a part of it */
+} half_word;
+
+static char here(const shell_script *s) { return s->at < s->text.n ? s->text.p[s->at] : '\0'; }
+
+static bool ends_word(char c) { return !c || strchr(" \t\n;|&()<>", c) != NULL; }
+
+static bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Reads $NAME or ${NAME} after the dollar. Returns false for any other form. */
+static bool read_variable(shell_script *s, pdl_str *name) {
+    bool braces = here(s) == '{';
+    if (braces) s->at++;
+    size_t from = s->at;
+    if (here(s) == '@' || here(s) == '#' || here(s) == '?')
+        s->at++;
+    else if (here(s) >= '0' && here(s) <= '9' && !braces)
+        s->at++;
+    else
+        while (is_name_char(here(s))) s->at++;
+    *name = pdl_str_sub(s->text, from, s->at);
+    if (!name->n) return false;
+    if (!braces) return true;
+    return here(s) == '}' && ++s->at;
+}
+
+static void push(shell_script *s, pdl_str text, pdl_vref value, pdl_label label) {
+    *pdl_vec_push(&s->words) = (pdl_command_word){text, value, label};
+}
+
+/* Reads "$1" or "$@" as a whole word, with the quotes. Returns true when it was one. */
+static bool read_argument(shell_script *s) {
+    size_t from = s->at, number = 0;
+    pdl_str name;
+    s->at += 2; /* "$ */
+    if (read_variable(s, &name) && here(s) == '"') {
+        s->at++;
+        bool ends = ends_word(here(s));
+        bool digits = name.n <= 3;
+        for (size_t i = 0; digits && i < name.n; i++) {
+            digits = name.p[i] >= '0' && name.p[i] <= '9';
+            number = number * 10 + (size_t)(name.p[i] - '0');
+        }
+        if (ends && pdl_str_is(name, "@")) {
+            for (size_t i = 1; i < s->n_arguments; i++)
+                *pdl_vec_push(&s->words) = s->arguments[i];
+            return true;
+        }
+        if (ends && digits) {
+            if (number < s->n_arguments)
+                *pdl_vec_push(&s->words) = s->arguments[number];
+            else
+                push(s, (pdl_str){"", 0}, pdl_absent(), 0);
+            return true;
+        }
+    }
+    s->at = from;
+    return false;
+}
+
+/* Reads what is between double quotes. */
+static bool read_quoted(shell_script *s, half_word *w) {
+    pdl_str name;
+    while (here(s) && here(s) != '"') {
+        char c = s->text.p[s->at++];
+        if (c == '`') return false;
+        if (c == '$') {
+            if (!read_variable(s, &name) || pdl_str_is(name, "@")) return false;
+            w->unknown = true;
+        } else if (c == '\\' && here(s) && strchr("$`\"\\\n", here(s))) {
+            if (here(s) != '\n') pdl_buf_putc(&w->text, here(s));
+            s->at++;
+        } else {
+            pdl_buf_putc(&w->text, c);
+        }
+    }
+    return here(s) == '"' && ++s->at;
+}
+
+/* Reads the next part of a word. Returns false for what is not certain. */
+static bool read_part(shell_script *s, half_word *w) {
+    char c = s->text.p[s->at++];
+    w->begun = true;
+    switch (c) {
+    case '\'': {
+        size_t end = pdl_str_find(s->text, PDL_STR("'"), s->at);
+        if (end == PDL_NOT_FOUND) return false;
+        pdl_buf_put(&w->text, pdl_str_sub(s->text, s->at, end));
+        s->at = end + 1;
+        w->quoted = true;
+        return true;
+    }
+    case '"': w->quoted = true; return read_quoted(s, w);
+    case '\\':
+        if (!here(s)) return false;
+        if (here(s) != '\n') pdl_buf_putc(&w->text, here(s));
+        s->at++;
+        return true;
+    case '$':
+    case '`': return false; /* it may become several words */
+    default: pdl_buf_putc(&w->text, c); return true;
+    }
+}
+
+/* Reads a word and adds it. Returns false for what is not certain. */
+static bool read_word(shell_script *s) {
+    half_word w = {.text = PDL_BUF};
+    bool ok = true, glob = false;
+    if (s->words.n >= MOST_WORDS) return false;
+    if (here(s) == '"' && s->at + 1 < s->text.n && s->text.p[s->at + 1] == '$' && read_argument(s))
+        return true;
+    while (ok && !ends_word(here(s))) {
+        glob = glob || strchr("*?[{", here(s));
+        ok = read_part(s, &w);
+    }
+    pdl_str text = pdl_arena_str(s->arena, pdl_buf_str(&w.text));
+    pdl_buf_fini(&w.text);
+    bool whole = pdl_str_is(text, "{") || pdl_str_is(text, "["); /* these are no patterns */
+    if (ok && !s->words.n && glob && !whole) return false;
+    if (ok && w.unknown)
+        push(s, (pdl_str){0}, pdl_absent(), s->of_arguments);
+    else if (ok)
+        push(s, text, pdl_absent(), 0);
+    return ok;
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static bool is_one_of(pdl_str s, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(s, words[i])) return true;
+    return false;
+}
+
+static bool is_assignment(pdl_str s) {
+    size_t i = 0;
+    while (i < s.n && is_name_char(s.p[i])) i++;
+    return i > 0 && i < s.n && s.p[i] == '=';
+}
+
+/* Ends a command. Words before its name are left out: reserved ones and assignments; the files of
+ * redirections follow its own words. Returns false for a form that is not read. */
+static bool end_command(shell_script *s) {
+    static const char *const before[] = {"if",    "then",  "elif", "else", "fi", "do",
+                                         "done", "while", "until", "!",   "{",  "}"};
+    static const char *const hard[] = {"case", "select", "function", "[[", "coproc", "let"};
+    size_t i = 0, n = s->words.n;
+    const pdl_command_word *w = s->words.p;
+    bool ok = true;
+    while (i < n && w[i].text.p &&
+           (is_one_of(w[i].text, before, sizeof before / sizeof before[0]) ||
+            is_assignment(w[i].text)))
+        i++;
+    if (i < n && w[i].text.p) {
+        ok = !is_one_of(w[i].text, hard, sizeof hard / sizeof hard[0]);
+        bool loop = pdl_str_is(w[i].text, "for");
+        if (ok && !loop) {
+            for (size_t k = 0; k < s->files.n; k++) *pdl_vec_push(&s->words) = s->files.p[k];
+            s->fn(s->user, s->words.p + i, s->words.n - i);
+        }
+    } else if (i < n) {
+        ok = false; /* a variable is the command */
+    }
+    s->words.n = s->files.n = 0;
+    return ok && ++s->commands <= MOST_COMMANDS;
+}
+
+static bool is_number(pdl_str s) {
+    size_t i = 0;
+    while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9') i++;
+    return i == s.n && s.n > 0;
+}
+
+/* Passes a redirection and its word. */
+static bool read_redirection(shell_script *s) {
+    size_t from = s->at;
+    while (here(s) && strchr("<>&|", here(s))) s->at++;
+    pdl_str op = pdl_str_sub(s->text, from, s->at);
+    if (pdl_str_starts(op, PDL_STR("<<")) || op.n > 3 || here(s) == '(') return false;
+    while (here(s) == ' ' || here(s) == '\t') s->at++;
+    if (ends_word(here(s))) return false;
+    size_t before = s->words.n;
+    bool number = before && from && s->text.p[from - 1] >= '0' && s->text.p[from - 1] <= '9';
+    if (number && is_number(s->words.p[before - 1].text)) before = --s->words.n; /* 2>FILE */
+    bool named = before > 0; /* a pattern in the place of a file is no command */
+    if (!named) push(s, PDL_STR(">"), pdl_absent(), 0);
+    bool ok = read_word(s);
+    for (size_t i = before + !named; ok && i < s->words.n; i++)
+        *pdl_vec_push(&s->files) = s->words.p[i];
+    s->words.n = before;
+    return ok;
+}
+
+static bool read_token(shell_script *s) {
+    char c = here(s);
+    switch (c) {
+    case ' ':
+    case '\t': s->at++; return true;
+    case '#':
+        while (here(s) && here(s) != '\n') s->at++;
+        return true;
+    case '(':
+        if (s->words.n) return false; /* a function */
+        s->at++;
+        return here(s) != '(';
+    case '\n':
+    case ';':
+    case '&':
+    case '|':
+    case ')':
+        if (c == '&' && s->at + 1 < s->text.n && s->text.p[s->at + 1] == '>')
+            return read_redirection(s);
+        s->at++;
+        return end_command(s);
+    case '<':
+    case '>': return read_redirection(s);
+    default: return read_word(s);
+    }
+}
+
+bool pdl_shell_words(pdl_arena *arena, pdl_str text, const pdl_command_word *arguments, size_t n,
+                     void (*fn)(void *user, const pdl_command_word *words, size_t n), void *user) {
+    shell_script s = {.arena = arena,
+                      .text = text,
+                      .arguments = arguments,
+                      .n_arguments = n,
+                      .fn = fn,
+                      .user = user};
+    bool ok = pdl_str_find(text, (pdl_str){"\0", 1}, 0) == PDL_NOT_FOUND;
+    for (size_t i = 0; i < n; i++) s.of_arguments |= arguments[i].label;
+    while (ok && s.at < text.n) ok = read_token(&s);
+    ok = ok && end_command(&s);
+    pdl_vec_fini(&s.words);
+    pdl_vec_fini(&s.files);
+    return ok;
+}
