@@ -31,6 +31,8 @@ REFUSED = (
     ["sh", "-c", 'trap "rm $1" EXIT', "sh", X], ["sh", "-c", 'command rm "$1"', "sh", X], ["sh", "-c", 'set -- rm "$1"; "$@"', "sh", X], ["sh", "-c", '/bin/r? "$1"', "sh", X],
     ["sh", "-c", 'true\nrm "$1"', "sh", X], ["sh", "-c", 'true&rm "$1"', "sh", X], ["sh", "-c", "sh -c 'rm \"$1\"' sh \"$1\"", "sh", X], ["sh", "-c", 'cat <<E | sh\nrm\nE', "sh", X],
     ["sh", "-c", 'time rm "$1"', "sh", X], ["sh", "-c", 'time -p rm "$1"', "sh", X], ["sh", "-c", "rm $1", "sh", X], ["sh", "-c", 'find . -exec rm "$1" ";"', "sh", X],
+    ["sh", "-c", 'echo "$1" | xargs rm', "sh", X], ["sh", "-c", 'echo "$1" | sh', "sh", X], ["sh", "-c", 'echo "$1" | cat | rm', "sh", X], ["sh", "-c", 'echo "$1" > f; xargs rm < f', "sh", X],
+    ["sh", "-c", 'echo "$1" >> f && rm f', "sh", X], ["sh", "-c", 'echo "$1" | tee f; xargs -a f rm', "sh", X],
     ["zsh", "-c", 'rm "$1"', "sh", X], ["fish", "-c", "rm", X], ["python3", "-c", "import os; os.system('rm')", X], ["perl", "-le", "system('rm')", X], ["ruby", "-e", "1", X], ["node", "--eval=1", X],
     ["awk", "{system(\"rm\")}", X], ["tar", "--to-command=rm", "-xf", X], ["rsync", "-ae", "rm", X], ["git", "-c", "alias.x=!rm", "x", X], ["su", "-c", "rm", X], ["ssh", "host", "rm", X],
     ["watch", "rm", X], ["strace", "rm", X], ["docker", "run", "i", "rm", X], ["parallel", "rm", ":::", X], ["script", "-c", "rm", X],
@@ -38,6 +40,7 @@ REFUSED = (
 PASSES = (
     ["echo", X], ["env", "echo", X], ["env", "-i", "A=rm", "echo", X], ["nice", "-n", "5", "echo", "rm", X], ["timeout", "5", "echo", X], ["xargs", "echo", X], ["sudo", "-u", "rm", "echo", X], ["env", X, "a"], ["awk", X, "file"], ["env", "A=b"],
     ["sh", "-c", 'echo "$1"', "sh", X], ["sh", "-c", 'echo rm "$1" | wc -l > /dev/null; true', "sh", X], ["sh", "-c", 'if [ -n "$1" ]; then echo "rm $1"; fi', "sh", X], ["sh", "-c", 'exec "$@"', "sh", "echo", X],
+    ["sh", "-c", 'echo "$1" 2>&1 >/dev/null; rm -f nothing', "sh", X], ["sh", "-c", 'echo "$1" || rm -f nothing', "sh", X], ["sh", "-c", 'echo "$1" > f', "sh", X],
     ["sh", "-c", "# rm\necho \"$1\" 2>/dev/null", "sh", X], ["sh", "-c", 'for f in a; do echo "$f" "$1"; done', "sh", X], ["find", ".", "-name", X, "-exec", "echo", "{}", ";"], ["find", ".", "-name", X],
     ["python3", "script.py", X], ["awk", "{print $1}", X], ["tar", "-xf", X], ["busybox", "echo", X], ["sh", "-ec", 'set -u; echo "$1"', "sh", X], ["git", "add", X], ["rmdir", X], ["env", "rmdir", X],
 )

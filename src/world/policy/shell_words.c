@@ -21,6 +21,8 @@ typedef struct shell_script {
     const pdl_command_word *arguments;
     size_t n_arguments;
     pdl_label of_arguments; /* labels of all of them */
+    bool writes;    /* a redirection wrote a file */
+    bool passed_on; /* a pipe or a file may have passed them to the commands that follow */
     PDL_VEC(pdl_command_word) words, files; /* files: of redirections */
     void (*fn)(void *user, const pdl_command_word *words, size_t n);
     void *user;
@@ -172,7 +174,8 @@ static bool is_assignment(pdl_str s) {
 }
 
 /* Ends a command. Words before its name are left out: reserved ones and assignments; the files of
- * redirections follow its own words. Returns false for a form that is not read. */
+ * redirections follow its own words, and one word for what it may read. Returns false for a form
+ * that is not read. */
 static bool end_command(shell_script *s) {
     static const char *const before[] = {"if",    "then",  "elif", "else", "fi", "do",
                                          "done", "while", "until", "!",   "{",  "}"};
@@ -189,6 +192,8 @@ static bool end_command(shell_script *s) {
         bool loop = pdl_str_is(w[i].text, "for");
         if (ok && !loop) {
             for (size_t k = 0; k < s->files.n; k++) *pdl_vec_push(&s->words) = s->files.p[k];
+            if (s->passed_on && pdl_label_origins(s->of_arguments))
+                push(s, (pdl_str){0}, pdl_absent(), s->of_arguments);
             s->fn(s->user, s->words.p + i, s->words.n - i);
         }
     } else if (i < n) {
@@ -218,6 +223,11 @@ static bool read_redirection(shell_script *s) {
     bool named = before > 0; /* a pattern in the place of a file is no command */
     if (!named) push(s, PDL_STR(">"), pdl_absent(), 0);
     bool ok = read_word(s);
+    bool is_null = ok && s->words.n == before + !named + 1 &&
+                   s->words.p[s->words.n - 1].text.p &&
+                   pdl_str_is(s->words.p[s->words.n - 1].text, "/dev/null");
+    bool is_copy = op.p[op.n - 1] == '&'; /* 2>&1 */
+    s->writes = s->writes || (!is_null && !is_copy && memchr(op.p, '>', op.n));
     for (size_t i = before + !named; ok && i < s->words.n; i++)
         *pdl_vec_push(&s->files) = s->words.p[i];
     s->words.n = before;
@@ -244,7 +254,10 @@ static bool read_token(shell_script *s) {
         if (c == '&' && s->at + 1 < s->text.n && s->text.p[s->at + 1] == '>')
             return read_redirection(s);
         s->at++;
-        return end_command(s);
+        bool piped = c == '|' && here(s) != '|' && !(s->at > 1 && s->text.p[s->at - 2] == '|');
+        bool ended = end_command(s);
+        s->passed_on = s->passed_on || piped || s->writes;
+        return ended;
     case '<':
     case '>': return read_redirection(s);
     default: return read_word(s);
