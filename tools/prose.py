@@ -9,12 +9,32 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = ROOT / "docs" / "internals" / "words.md"
 LIST = ROOT / "tools" / "offenders.txt"
 C_PIECE = re.compile(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)'", re.S)
-MARKS = re.compile(r"^[ \t]*(?:/\*+|\*(?!/))?[ \t]?|[ \t]*\*/$", re.M)
+JS_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.S)
+MARKS = re.compile(r"^[ \t]*(?:/\*+|\*(?!/)|//)?[ \t]?|[ \t]*\*/$", re.M)
 
 
 def c_pieces(text):
     """(start, piece) of each comment and each literal of a source in C."""
     return [(m.start(), m.group()) for m in C_PIECE.finditer(text)]
+
+
+def js_pieces(text):
+    """The same of a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes."""
+    return [(m.start(), m.group()) for m in JS_PIECE.finditer(text)]
+
+
+PYTHON_PIECE = re.compile(r'#[^\n]*|[rbfRBF]{0,2}(?:""".*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')', re.S)
+
+
+def python_pieces(text):
+    """(start, piece) of each comment and each literal of a source in Python."""
+    return [(m.start(), m.group()) for m in PYTHON_PIECE.finditer(text)]
+
+
+def pieces_of(path, text):
+    """The comments and literals of a source, by its language; none of a page or program."""
+    read = {".c": c_pieces, ".h": c_pieces, ".def": c_pieces, ".js": js_pieces, ".py": python_pieces}.get(path.suffix)
+    return read(text) if read else []
 
 
 def said(comment):
@@ -129,7 +149,7 @@ def words():
             for names, phrases, but, write in rows]
 
 
-LINE_OF_C, LINE_OF_HASH = re.compile(r"\n[ \t]*\*?"), re.compile(r"\n[ \t]*#?")
+LINE_OF_C, LINE_OF_JS, LINE_OF_HASH = re.compile(r"\n[ \t]*\*?"), re.compile(r"\n[ \t]*(?://|\*)?"), re.compile(r"\n[ \t]*#?")
 PAGE_CODE = re.compile(r"(?ms)^ *```.*?^ *```|`[^`\n]*`")
 HASHES = re.compile(r'"""(.*?)"""|(?:^|(?<=\s))#(?!!)[^\n]*(?:\n[ \t]*#[^\n]*)*', re.S)
 
@@ -138,6 +158,9 @@ def prose_of(path, text, pieces):
     """What people read in a file: the text, the spans of comments and messages in it, and what begins a line of a comment. A page has no code."""
     if path.suffix == ".md":
         return PAGE_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text), [(0, len(text))], LINE_OF_HASH
+    if path.suffix == ".py" and pieces:
+        return text, [(start, start + len(p)) for start, p in pieces if " " in p], LINE_OF_HASH
     if path.suffix in (".py", ".pdl"):
         return text, [m.span() for m in HASHES.finditer(text)], LINE_OF_HASH
-    return text, [(start, start + len(p)) for start, p in pieces if p[0] == "/" or (p[0] == '"' and " " in p)], LINE_OF_C
+    quotes = "\"'`" if path.suffix == ".js" else '"'
+    return text, [(start, start + len(p)) for start, p in pieces if p[0] == "/" or (p[0] in quotes and " " in p)], LINE_OF_JS if path.suffix == ".js" else LINE_OF_C

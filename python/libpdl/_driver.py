@@ -125,7 +125,7 @@ class Driver:
         if self.turn is not None and not self.turn.done():
             self.turn.set_result(None)
         if self.tasks and len(self.open) < before:
-            self._cancel_unwanted()
+            self._cancel_unneeded()
         if self.engine._pumps:
             self.soon()
         if self.open:
@@ -144,7 +144,7 @@ class Driver:
     def _forget(self, task: "asyncio.Task[None]") -> None:
         self.tasks.pop(task, None)
 
-    def _cancel_unwanted(self) -> None:
+    def _cancel_unneeded(self) -> None:
         """Coroutines whose answers no run waits for any more."""
         for task, request in list(self.tasks.items()):
             if request.is_cancelled():

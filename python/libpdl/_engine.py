@@ -397,7 +397,7 @@ class Engine:
                     break
         return error
 
-    def _close_unwanted(self) -> None:
+    def _close_unneeded(self) -> None:
         """Ends the models in Python that give pieces to runs that were cancelled, so that no step continues with them."""
         pumps, self._pumps = self._pumps, []
         for p in pumps:

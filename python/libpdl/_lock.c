@@ -34,8 +34,8 @@ static void set_inside(bool now) {
 }
 
 static void stop_if_over(void) {
-    bool may_go_on = atomic_load(&last.known) && pthread_equal(last.thread, pthread_self());
-    if (Py_IsInitialized() || may_go_on) return;
+    bool may_continue = atomic_load(&last.known) && pthread_equal(last.thread, pthread_self());
+    if (Py_IsInitialized() || may_continue) return;
     set_inside(false);
     for (;;) pause();
 }

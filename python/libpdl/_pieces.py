@@ -35,7 +35,7 @@ class Pump:
     def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
         self.request, self.pieces = request, pieces
         self.context: Optional[Context] = None  # context of the task of asyncio that began the run
-        self.told: list[str] = []
+        self.received: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
         self.fields: dict[str, Any] = {}  # finish_reason, usage and the like: the last one counts
 
@@ -54,7 +54,7 @@ class Pump:
 
     def answer(self) -> Union[str, dict[str, Any]]:
         """Returns the answer that the pieces form."""
-        text = "".join(self.told)
+        text = "".join(self.received)
         if not self.calls and not self.fields:
             return text
         answer: dict[str, Any] = {"content": text, **self.fields}
@@ -73,7 +73,7 @@ class Pump:
     def _text(self, text: str) -> None:
         if text:
             self.request.piece(text)
-            self.told.append(text)
+            self.received.append(text)
 
     def _keep(self, source: dict[str, Any], *names: str) -> None:
         for name in names:

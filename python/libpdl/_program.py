@@ -269,7 +269,7 @@ class Stream(Of[T]):
     def close(self) -> None:
         """Ends the run."""
         self._job.cancel()
-        self._job.engine._close_unwanted()
+        self._job.engine._close_unneeded()
 
     def __enter__(self) -> "Stream[T]":
         return self

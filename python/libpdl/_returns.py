@@ -45,8 +45,8 @@ def meant(kind: Any) -> Any:
 
 def check(kind: Any) -> None:
     """Raises TypeError when no value can be of this type."""
-    stands_for = meant(kind)
-    if not (isinstance(stands_for, type) or typing.get_origin(stands_for) is not None or stands_for is Any):
+    meaning = meant(kind)
+    if not (isinstance(meaning, type) or typing.get_origin(meaning) is not None or meaning is Any):
         raise TypeError("returns must be a type, not %s" % type(kind).__name__)
 
 

@@ -60,7 +60,7 @@ static void make_call(void *of) {
 }
 
 /* Calls fn with an argument, which it takes. */
-static void tell(run *r, PyObject *fn, PyObject *argument) {
+static void pass_to(run *r, PyObject *fn, PyObject *argument) {
     if (!fn) { /* the run was released */
         Py_XDECREF(argument);
         return;
@@ -98,7 +98,7 @@ static void give(run *r, PyObject *const *fn, struct cut *cut, const char *text,
         PyErr_Clear();
         s = decoded(cut, text, n);
     }
-    tell(r, *fn, s);
+    pass_to(r, *fn, s);
     pdlpy_callback_end(back);
 }
 
@@ -114,7 +114,7 @@ static void on_error_text(void *user, const char *text, size_t n) {
 
 static void on_message(void *user, const char *role, const char *text, size_t n) {
     pdlpy_callback back = pdlpy_callback_begin();
-    tell(user, ((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
+    pass_to(user, ((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
     pdlpy_callback_end(back);
 }
 
@@ -124,7 +124,7 @@ static void on_report(void *user, const pdl_report *e) {
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
     if (!is_message && !is_out && strcmp(e->kind, "text") != 0) return;
     pdlpy_callback back = pdlpy_callback_begin();
-    tell(user, ((run *)user)->shown,
+    pass_to(user, ((run *)user)->shown,
          Py_BuildValue("(ssy#i)", e->kind, is_message ? e->role : e->look, e->text,
                        (Py_ssize_t)e->n_text, (int)e->untrusted));
     pdlpy_callback_end(back);
@@ -134,7 +134,7 @@ static void on_done(void *user, pdl_task *task) {
     pdlpy_callback back = pdlpy_callback_begin();
     run *r = user;
     (void)task;
-    if (r->done) tell(r, r->done, Py_BuildValue(""));
+    if (r->done) pass_to(r, r->done, Py_BuildValue(""));
     pdlpy_callback_end(back);
 }
 

@@ -181,11 +181,11 @@ class Skip:
 
     def chosen(self, items: Any, include: Any, exclude: Any) -> Iterator[tuple[Any, Any]]:
         for key, shown, value in items:
-            wanted, unwanted = part(include, key), part(exclude, key)
-            if wanted is False or unwanted is True:
+            wanted, excluded = part(include, key), part(exclude, key)
+            if wanted is False or excluded is True:
                 continue
             yield shown, self.value(value, wanted if isinstance(wanted, (dict, set)) else None,
-                                    unwanted if isinstance(unwanted, (dict, set)) else None)
+                                    excluded if isinstance(excluded, (dict, set)) else None)
 
     def value(self, value: Any, include: Any = None, exclude: Any = None) -> Any:
         if isinstance(value, RootModel):

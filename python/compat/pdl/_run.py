@@ -231,7 +231,7 @@ def show(text: str) -> None:
     sys.stdout.flush()
 
 
-def tell_old_types(program: libpdl.Program[Any]) -> None:
+def report_old_types(program: libpdl.Program[Any]) -> None:
     text = program._text
     if text is None or OLD_TYPES.search(text):
         for message in dict.fromkeys(d.message for d in program.check() if d.code == "type-deprecated"):
@@ -242,7 +242,7 @@ def execute(prog: Any, scope: Mapping[str, Any], file: str, state: Any, trace: b
     has_lines = getattr(prog, "_source", None) is not None
     try:
         program = loaded(prog, name_of(file, state.cwd), state.role)
-        tell_old_types(program)
+        report_old_types(program)
         output = CONTEXT if state.yield_background else RESULT if state.yield_result else NONE
         shown = Painter(sys.stdout).show if output != NONE else None
         return Outcome(Job(program, program._inputs(inputs_of(scope), {}), output, 2 if trace else 0, show, shown).finish())

@@ -25,7 +25,7 @@ class ScopeType(PdlDict):
 def _loop(loop: Any) -> Any:
     from .pdl_scheduler import LOOPS
     if loop is not None and loop not in LOOPS:
-        raise NotImplementedError("event_loop: only loops of pdl.pdl_scheduler.create_event_loop_thread; runs have a loop of their own")
+        raise NotImplementedError("event_loop: only loops of pdl.pdl_scheduler.create_event_loop_thread; runs have a separate loop")
     return loop
 
 

@@ -271,14 +271,14 @@ def _bases(t):
 
 def _own_frames(tb, env):
     """What traceback prints, without frames of this file. Line of the innermost frame of the block, or 0."""
-    line, hide = 0, set()
+    line, left_out = 0, set()
     for i, (frame, number) in enumerate(_walk(tb)):
         if frame.f_code.co_filename == _BLOCK:
             if frame.f_globals is env:
                 line = number
             else:
-                hide.add(i)
-    return line, hide
+                left_out.add(i)
+    return line, left_out
 
 
 def _walk(tb):
@@ -306,14 +306,14 @@ def _shortened(tb):
     return short, n - len(kept)
 
 
-def _clean(te, hide, seen):
+def _clean(te, left_out, seen):
     while te is not None and id(te) not in seen:
         seen.add(id(te))
         kept = []
         for i, f in enumerate(te.stack):
             if f.filename == _NAME or f.filename.startswith("<frozen importlib"):
                 continue
-            if f.filename == _BLOCK and i in hide:
+            if f.filename == _BLOCK and i in left_out:
                 for name in ("_line", "_lines"):  # one or the other, by version of Python
                     if hasattr(type(f), name):
                         setattr(f, name, "")
@@ -321,7 +321,7 @@ def _clean(te, hide, seen):
         te.stack[:] = kept
         if te.__context__ is not None:
             _clean(te.__context__, (), seen)
-        te, hide = te.__cause__, ()
+        te, left_out = te.__cause__, ()
 
 
 def _text_of(e, te):
@@ -346,9 +346,9 @@ def _traceback(e, env, code):
     linecache.cache[_BLOCK] = (sum(map(len, lines)), None, lines, _BLOCK)
     try:
         tb, cut = _shortened(e.__traceback__)
-        line, hide = _own_frames(tb, env)
+        line, left_out = _own_frames(tb, env)
         te = traceback.TracebackException(type(e), e, tb, limit=-_MOST_FRAMES)  # the limit is for causes
-        _clean(te, hide, set())
+        _clean(te, left_out, set())
         text = _text_of(e, te)
         if not text.startswith("Traceback") and e.__cause__ is None and e.__context__ is None:
             text = "Traceback (most recent call last):\n" + text

@@ -248,12 +248,12 @@ def _leave(in_code=True):
 def _obey(block):
     """In user code: ends the block if the run cancelled it; a block that continues nevertheless gets the next signal."""
     while _state.interrupted:
-        block.user_code = block.told = False
+        block.user_code = block.notified = False
         _state.interrupted = False
         _look(threading.current_thread() is threading.main_thread())
         block.user_code = True
-    if block.id in _cancelled and not block.told:
-        block.told = True
+    if block.id in _cancelled and not block.notified:
+        block.notified = True
         raise KeyboardInterrupt
 
 
@@ -297,7 +297,7 @@ class _Block:
         self.size = 0
         self.thread = get_ident()
         self.user_code = False  # it runs now: an interrupt may end it
-        self.told = False  # it has been notified that it was cancelled
+        self.notified = False  # it has been notified that it was cancelled
         self.parked = False  # it has its answer and waits for its turn
         self.seed = None  # its random numbers begin with it
 

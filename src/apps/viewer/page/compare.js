@@ -1,4 +1,4 @@
-// compare.js -- two runs side by side. Boxes of the same place stand beside each other, words that
+// compare.js -- two runs side by side. Boxes of the same place are beside each other, words that
 // changed are marked, and a box that the other run does not have says so.
 // SPDX-License-Identifier: Apache-2.0
 import { make, duration, scrollText, timeOf } from "./dom.js";
@@ -24,7 +24,7 @@ function keysOf(boxes) {
 }
 
 // The children of two boxes as pairs: those of one place belong together. Order is that of the
-// second run, with what is missing there where it stood.
+// second run, with what is missing there where it was.
 function aligned(left, right) {
   const [leftKeys, rightKeys] = [left, right].map(keysOf);
   const byPlace = new Map(left.map((b, i) => [leftKeys[i], b]));

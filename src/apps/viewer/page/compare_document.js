@@ -20,7 +20,7 @@ function isText(group) {
 const groupKey = (group) => (isText(group) ? "text" : `${group[0].shape} ${group[0].name ?? ""}`);
 const itemKey = (item) => `${item.shape} ${item.place ?? ""}`;
 
-// Two lists as pairs; what only one has stands alone.
+// Two lists as pairs; what only one of them has is a pair with nothing.
 function pairsOf(a, b, key) {
   const queues = [a, b].map((list) => [...list]);
   return listChanges(a.map(key), b.map(key)).flatMap(([both, gone, come]) => [

@@ -39,7 +39,7 @@ async function askJson(path, body) {
   return (await ask(path, body)).json();
 }
 
-// A run behind the server.
+// A run that the server has.
 export class ServedRun {
   constructor(number, summary) {
     this.base = `/api/${number}`;
@@ -216,7 +216,7 @@ export function findIn(list, boxOf, query) {
   return { boxes: found.toReversed().slice(0, 1000), found: found.length };
 }
 
-// A run inside the page. Each part of it is in an element of its own, which is parsed when the part is asked for; those that no first
+// A run inside the page. Each part of it is in a separate element, which is parsed when the part is asked for; those that no first
 // screen needs come after the script, so they may still be on their way.
 export class EmbeddedRun {
   constructor() {

@@ -5,7 +5,7 @@ import { wayTo } from "./data.js";
 import { filesOf, linesOf } from "./code.js";
 import { chat, content, jsonTree, markdown } from "./text.js";
 
-// Members of a block that have a title and a form of their own, in the order in which they are
+// Members of a block that have a separate title and form, in the order in which they are
 // shown; all others follow under their own names.
 const TITLES = new Map([
   ["pdl__result", "Result"],

@@ -173,7 +173,7 @@ export class LiveTree extends Tree {
     item.group.prepend(button);
   }
 
-  // A box that was not shown any more, for somebody who looks for it.
+  // A box that was not shown any more, for a reader who looks for it.
   async insert(parent, id) {
     this.giveGroup(parent);
     const item = this.item(await this.run.box(id));
@@ -182,7 +182,7 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // The form stays as it is while the question is open: somebody may be typing, and is not disturbed by
+  // The form stays as it is while the question is open: the user may be typing, and is not disturbed by
   // another question either.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");
@@ -254,8 +254,8 @@ export function question(box) {
   return form;
 }
 
-// What takes the place of a question that was answered. Who typed an answer while another one was taken
-// is told, and keeps the text.
+// What takes the place of a question that was answered. A user who typed an answer while another one was taken
+// is notified, and keeps the text.
 export function leftOf(form) {
   const typed = form.firstChild.value;
   const left = make("p", { class: "answered" });

@@ -59,7 +59,7 @@ export class LiveDocument extends DocumentView {
     return document.body.dataset.view === "document";
   }
 
-  // What happened: a text that grew is put in at once, for all else the document is asked for again.
+  // What happened: a text that grew is put in at once, for all else the document is requested again.
   takeChanges(list) {
     let isMore = false;
     for (const box of list) {
@@ -133,7 +133,7 @@ export class LiveDocument extends DocumentView {
     this.keepUp();
   }
 
-  // A question keeps its field while it is open: somebody may be typing.
+  // A question keeps its field while it is open: the user may be typing.
   question(item) {
     const box = this.asked.get(item.place);
     if (!box) return make("p", { class: "quiet" }, item.title);

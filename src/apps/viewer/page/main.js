@@ -34,7 +34,7 @@ function totals(s) {
     s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
 }
 
-// A pane behind a button: pressed or not, shown or not.
+// A pane that a button opens: pressed or not, shown or not.
 function toggles(button, element, onShow) {
   const set = (on) => {
     const hadFocus = !on && element.contains(document.activeElement);
@@ -88,7 +88,7 @@ async function showBox(run, box, again) {
   if (form && isShown(byId("details"), run, box.id)) byId("details").append(form);
 }
 
-// What the address says behind #: which runs are shown, and the box that is chosen: "#0,1", "#box-12", "#1;box-12".
+// What the address says after #: which runs are shown, and the box that is chosen: "#0,1", "#box-12", "#1;box-12".
 function readAddress() {
   const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+)|boxes)?$/.exec(location.hash) ?? [];
   return { runs: runs?.split(",").map(Number) ?? [], box: box === undefined ? null : Number(box) };
@@ -106,7 +106,7 @@ function writeAddress(box) {
 
 const before = history.state ?? {}; // what live.js left when the run was over
 
-// The box that was chosen while the run went on. Returns whether there is one.
+// The box that was chosen while the run continued. Returns whether there is one.
 async function goToPlace(run, choose) {
   const { place, kind } = before;
   const { boxes } = place ? await run.find({ place, kind }) : { boxes: [] };

@@ -39,7 +39,7 @@ export class Lines {
     return make("pre", {}, ...lines.slice(0, MOST_LINES).flatMap((l, i) => [i ? "\n" : "", ...lineOf(l.slice(indent))]), cut ? "\n…" : "");
   }
 
-  // What stands in the margin: the lines of these items, without those that are there twice.
+  // What is in the margin: the lines of these items, without those that are there twice.
   of(items) {
     const ranges = [];
     for (const { source } of items) {

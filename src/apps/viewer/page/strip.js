@@ -8,7 +8,7 @@ const MOST_SINGLE_BARS = 200;
 const LANES = 4; // of a flat strip
 const LANE_PX = 20; // px
 const COLUMNS = 120;
-const LAST_TICKS = 0.92; // of the time: the word of a tick from here on stands before its line, else it leaves the page
+const LAST_TICKS = 0.92; // of the time: the word of a tick from here on is before its line, else it leaves the page
 const TICKS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 12e7, 3e8, 6e8, 18e8, 36e8, 108e8, 864e8];
 
 function place(e, left, width) {
@@ -49,7 +49,7 @@ function barOf(c, lane, whole) {
   return place(bar, c.start / whole, (c.end - c.start) / whole);
 }
 
-// A tool stands above the calls in it.
+// A tool is above the calls in it.
 function toolOf(t, calls, laneOf, whole) {
   const inside = calls.filter((c) => c.who === t.name && c.start >= t.start && c.end <= t.end);
   if (!inside.length || t.end === undefined) return null;

@@ -1,6 +1,6 @@
 // time.js -- when what ran: a lane for everything that ran at the same time, and a slider that shows the
 // run as it was at a moment: what had begun and had no result yet, and what had not begun. Lanes of two
-// runs stand above each other on one scale, from the beginning of each.
+// runs are above each other on one scale, from the beginning of each.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration, makeWalkable, timeOf } from "./dom.js";
 
@@ -40,7 +40,7 @@ export class TimePane {
     return [title, make("div", { class: "scroll" }, lanes)];
   }
 
-  // During a run again and again, unless somebody is looking at an earlier moment of it.
+  // During a run again and again, unless the user has chosen an earlier moment of it.
   async load() {
     const isBusy = this.moment !== null || this.element.querySelector(".bar:focus");
     const state = this.runs[0].changes ?? 0;

@@ -9,7 +9,7 @@ import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
 const PAGE = 100; // children that are asked for at once
-const DEEPEST = 40; // boxes in boxes that are drawn at once: each takes width, and browsers give up when a page is nested some hundred times
+const DEEPEST = 40; // boxes in boxes that are drawn at once: each takes width, and browsers fail when a page is nested some hundred times
 const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
 
 // The variable of a box, or the key that it has in an object or among definitions.
@@ -142,7 +142,7 @@ export class Tree {
     if (boxes.length && next < item.box.n) this.rest(item, next);
   }
 
-  // A box that was looked for stands apart until its neighbours are there.
+  // A box that was searched for is apart until its neighbours are there.
   placed(box) {
     const there = this.element.querySelector(`#box-${box.id}`);
     there?.classList.remove("apart");
@@ -163,7 +163,7 @@ export class Tree {
     this.loading.observe(rest);
   }
 
-  // Opens everything from the root to a box, which may stand far behind what was asked for.
+  // Opens everything from the root to a box, which may be far after what was requested.
   async show(way) {
     const ids = way.toReversed();
     let at = ids.indexOf(this.top.id);
