@@ -84,8 +84,8 @@ struct found_text {
     size_t start, n;
 };
 
-/* Finds the shortest text that covers the byte, and is longer than `above`. Of equal ones the
- * earliest counts, in which the value was made, and not those that passed it on. */
+/* Finds the shortest text that covers the byte, and is longer than `above`. Of equal texts the
+ * earliest counts: there the value was made, and the later ones only passed it on. */
 static struct found_text shortest(const made_texts *m, pdl_str text, size_t at, size_t above) {
     struct found_text best = {NULL, 0, (size_t)-1};
     size_t first = m->all.n > MOST_SEARCHED ? m->all.n - MOST_SEARCHED : 0;

@@ -53,7 +53,7 @@ typedef struct lane {
 } lane;
 
 /* Invariants: lane is not NULL while libcurl knows easy. A queued transfer is in http->queue. No
- * callback may run for a dead one; it is released when it leaves the queue. */
+ * callback may run for a dead transfer, which is released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;

@@ -340,7 +340,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
  * placed. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
-/* Adds the timing. of_call: of a model itself, not of the input that is written for it. */
+/* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the
+ * call. */
 static pdl_val add_timing(const view_of *v, bool of_call, pdl_val dict) {
     const fold_node *n = v->node;
     of_call = of_call && !v->fold->whole;

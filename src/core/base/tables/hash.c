@@ -69,7 +69,7 @@ static uint32_t finish(uint64_t h) {
 uint32_t pdl_hash_str(pdl_str s) {
     const char *p = s.p;
     size_t n = s.n;
-    if (PDL_LIKELY(n <= 8)) /* names: the length is part of what is multiplied */
+    if (PDL_LIKELY(n <= 8)) /* names are short, so their length is multiplied with their bytes */
         return finish(fold(fold(short_word(p, n) ^ MIX_C, seed() ^ (n + 1) * MIX_B), MIX_A));
     uint64_t h = seed() ^ fold(n ^ MIX_A, MIX_B);
     for (; n > 16; p += 16, n -= 16) h = fold(word(p) ^ MIX_B, word(p + 8) ^ h);
