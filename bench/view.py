@@ -125,7 +125,7 @@ const press = async (name, act, until) => {
   out[name] = await page.evaluate(([act, until]) => new Promise((done) => {
     const start = performance.now(), is = new Function(`return ${until}`);
     new Function(act)();
-    const look = () => (is() ? done(performance.now() - start) : requestAnimationFrame(look));
+    const look = () => (is() ? done(performance.now() - start) : performance.now() - start > 20000 ? done(-1) : requestAnimationFrame(look));
     look();
   }), [act, until]);
   out[`${name}Cpu`] = (await cpu()) - before;
@@ -149,10 +149,10 @@ console.log(JSON.stringify(out));
 await browser.close();
 """
 DOCUMENTS = {
-    "map": "for: {i: \"${ range(10000)|list }\"}\nmap: {text: [\"Row ${ i } is ${ i * 7 % 13 }.\"]}\njoin: {with: \"\\n\"}\n",
+    "map": "for: {i: \"${ range(10000)|list }\"}\nmap: {model: openai/echo, input: \"Row ${ i } is ${ i * 7 % 13 }.\"}\njoin: {with: \"\\n\"}\n",
     "loop": "for: {i: \"${ range(10000)|list }\"}\nrepeat: {text: [\"Round ${ i } is ${ i * 7 % 13 }.\"]}\njoin: {with: \"\\n\"}\n",
     "deep": "defs:\n  f: {function: {n: integer}, return: {if: \"${ n > 0 }\", then: {text: [\"${ n } \", {call: \"${ f }\", args: {n: \"${ n - 1 }\"}}]}, else: end}}\ntext: [{call: \"${ f }\", args: {n: 2000}}]\n",
-    "call": "text:\n- model: openai/m\n  input: {array: [{for: {i: \"${ range(1000)|list }\"}, repeat: {role: user, content: \"message ${ i }\"}, join: {as: array}}]}\n",
+    "call": "text:\n- model: openai/echo\n  input: {array: [{for: {i: \"${ range(1000)|list }\"}, repeat: {role: user, content: \"message ${ i }\"}, join: {as: array}}]}\n",
 }
 
 
@@ -230,10 +230,11 @@ def large(o, modules, chromium, folder):
 
 def documents(o, modules, chromium, folder):
     """The document of large runs, of a server and of one file."""
-    model = Model(1, 1, 0)
+    mock = subprocess.Popen([o.pdl, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env = {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", mock.stdout.readline()).group(0)}
     for name, program in DOCUMENTS.items():
         (folder / (name + ".pdl")).write_text(program)
-        subprocess.run([o.pdl, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=model.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([o.pdl, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
         subprocess.run([o.pdl, "view", name + ".json", "--source", name + ".pdl", "--html", name + ".html"], cwd=folder, check=True)
         rows = {"served": [], "one file": []}
         for _ in range(o.repeat):
@@ -245,7 +246,8 @@ def documents(o, modules, chromium, folder):
         for where, list_ in rows.items():
             print("%s, %s, %.1f MB: %s" % (name, where, (folder / (name + ".html")).stat().st_size / 1e6, "; ".join(
                 "%s %s ms" % (key, best(list_, key)) if key != "shift" else "layout shift %s / 1000" % best(list_, key) for key in list_[0])))
-    model.server.shutdown()
+    mock.terminate()
+    mock.wait(10)
 
 
 def live(o, modules, chromium, folder):
