@@ -248,3 +248,19 @@ def test_size(folder):
         took.append(time.monotonic() - start)
         check("%d rounds" % n, r.returncode == 0 and len(r.stdout) == (n + 2) // 3 + 1, len(r.stdout), r.stderr.decode())
     check("time of 40 000 rounds against 10 000: %.2f and %.2f s" % (took[1], took[0]), took[1] < 12 * took[0] + 0.5)
+
+
+def test_rounds_are_all(folder):
+    """What is inside of a long loop is its rounds, also where something is between them."""
+    for sep in "\\n", "--\\n":
+        (folder / "l.pdl").write_text("for: {i: '${ range(200) }'}\nrepeat: {text: [\"Round ${ i }.\"]}\njoin: {with: \"%s\"}\n" % sep)
+        r = subprocess.run([PDL, "--trace=l.json", "l.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        v = View("l.json", cwd=folder)
+        try:
+            v.open()
+            loop = json.loads(v.ask("/api/0/document/0/9")[2])["items"][0]
+            inside = json.loads(v.ask("/api/0/inside/%d/136/1" % loop["id"])[2])
+            check("200 rounds, the 137th by its number", loop["shape"] == "loop" and inside["total"] == 200 and inside["items"][0]["number"] == 137, loop, inside)
+        finally:
+            v.end()
+        check("the text", view("l.json", "--text", "-", cwd=folder).stdout.decode() == r.stdout)

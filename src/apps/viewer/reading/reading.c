@@ -223,10 +223,18 @@ static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     x->name = pdl_box_variable(box_at(w, box));
 }
 
-static void add_separator(walk *w, uint32_t box) {
+/* Adds what is between two parts. after_round: it belongs to the last piece of the round before, as
+ * the items inside of a loop are its rounds. */
+static void add_separator(walk *w, uint32_t box, bool after_round) {
     pdl_str sep = pdl_box_separator(box_at(w, box));
     size_t from = w->r->text.len;
     pdl_buf_put(&w->r->text, sep);
+    pdl_item *last = w->r->items.n ? &w->r->items.p[w->r->items.n - 1] : NULL;
+    if (after_round && last && last->shape == PDL_SHAPE_piece && last->depth > w->open.n &&
+        last->to > last->from) {
+        last->to = w->r->text.len;
+        return;
+    }
     add_piece(w, box, PDL_MADE_BY_literal, from);
 }
 
@@ -403,7 +411,7 @@ static void visit_part(walk *w, reading_frame *f, uint32_t i) {
         pass_by(w, i);
         return;
     }
-    if (f->parts++) add_separator(w, f->box);
+    if (f->parts++) add_separator(w, f->box, f->rounds);
     if (pdl_box_has_no_result(b)) {
         leave_out(w, i);
     } else if (f->rounds) {
