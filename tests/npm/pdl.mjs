@@ -23,11 +23,6 @@ function options() {
     else if (name !== '--whole') skip(`the option ${name} is the command's`)
   }
   if (args.length !== 1) skip('it is about the command line')
-  try {
-    o.variables = JSON.parse(o.variables ?? '{}')
-  } catch {
-    skip('variables are written as YAML')
-  }
   return { ...o, name: args[0] }
 }
 
@@ -53,8 +48,8 @@ function judge(message) {
 let lines
 
 function line({ multiline }) {
-  lines ??= fs.readFileSync(0, 'utf8').replaceAll('\r\n', '\n').split(/(?<=\n)/)
-  if (multiline) return lines.splice(0).join('')
+  lines ??= fs.readFileSync(0, 'utf8').replaceAll('\r\n', '\n').split(/(?<=\n)/).filter(Boolean)
+  if (multiline) return lines.splice(0).map(l => l.replace(/\n$/, '') + '\n').join('')
   return lines.length ? lines.shift().replace(/\n$/, '') : null
 }
 
@@ -63,8 +58,9 @@ const base = process.env.OPENAI_API_BASE
 async function model({ model: name, messages, parameters, schema, stream }, signal) {
   const { provider, rest } = /^(?<provider>[a-z_]+)\/(?<rest>.*)$/s.exec(name)?.groups ?? {}
   if (provider !== 'openai') skip('it calls another service than that of the kit')
-  const body = { model: rest, messages, ...parameters, ...(stream ? { stream: true } : {}) }
-  if (schema && !body.response_format) skip('the form of a request with a schema is made by the model room')
+  const { user: _user, ...sent } = parameters // the service of the kit shows what it gets
+  const body = { model: rest, messages, ...sent, ...(stream ? { stream: true } : {}) }
+  if (schema && !body.response_format) skip('how a service is asked for a schema is not the language')
   for (let attempt = 0; ; attempt++) {
     const answer = await fetch(`${base}/chat/completions`, {
       method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: 'Bearer sk' }, body: JSON.stringify(body), signal })
@@ -95,12 +91,26 @@ async function chunks(answer) {
   return { choices: [{ index: 0, message: whole, finish_reason: 'stop' }], ...(usage ? { usage } : {}) }
 }
 
+/** Reads YAML by a program whose result it is. */
+async function variables(text) {
+  if (!text?.trim()) return {}
+  try {
+    const { value } = await run(`raw: true\ndata:\n${text.replace(/^/gm, '  ')}\n`)
+    return value
+  } catch {
+    return skip('the variables cannot be read, as the command says')
+  }
+}
+
 const o = options()
+o.variables = await variables(o.variables)
+if (!['none', 'result', 'context'].includes(o.stream)) skip('it is about the command line')
 const all = files()
 if (all[o.name] === undefined) skip('it is about the command line')
 const running = run(all[o.name], { ...o, files: all, model, read: line, code: () => skip('it runs Python') })
 for await (const event of running) {
   if (event.type === 'text') fs.writeSync(1, event.text)
+  if (event.type === 'message') fs.writeSync(1, `\n${event.role}: ${event.text}`)
   if (event.type === 'note') fs.writeSync(2, event.text)
   judge(event.error?.message ?? event.message)
 }

@@ -87,6 +87,18 @@ static void put_note(pdl_buf *out, pdl_str text) {
     pdl_buf_putc(out, '}');
 }
 
+void pdl_wasm_events_note(pdl_wasm_events *e, pdl_str text) {
+    pdl_wasm_events_flush(e);
+    put_note(&e->json, text);
+}
+
+static void put_message(pdl_buf *out, pdl_str role, pdl_str text) {
+    begin(out, "message");
+    put_text(out, "role", role.n ? role : PDL_STR("assistant"));
+    put_text(out, "text", text);
+    pdl_buf_putc(out, '}');
+}
+
 static void put_failure(pdl_buf *out, const pdl_err *err) {
     begin(out, "error");
     pdl_wasm_put_key(out, "error");
@@ -103,13 +115,16 @@ static void on_event(void *user, const pdl_event *e) {
     }
     bool is_note = e->kind == PDL_EVENT_note || e->kind == PDL_EVENT_out;
     bool is_failure = e->kind == PDL_EVENT_run_end && e->err && e->err->kind;
-    if (!is_note && !is_failure && e->kind != PDL_EVENT_effect && e->kind != PDL_EVENT_reply)
-        return;
+    bool is_other = e->kind == PDL_EVENT_effect || e->kind == PDL_EVENT_reply ||
+                    e->kind == PDL_EVENT_message;
+    if (!is_note && !is_failure && !is_other) return;
     pdl_wasm_events_flush(events);
     if (is_note)
         put_note(out, e->text);
     else if (is_failure)
         put_failure(out, e->err);
+    else if (e->kind == PDL_EVENT_message)
+        put_message(out, e->role, e->text);
     else if (e->kind == PDL_EVENT_effect)
         asked(out, e->effect);
     else

@@ -18,6 +18,8 @@ void pdl_wasm_events_init(pdl_wasm_events *e);
 void pdl_wasm_events_fini(pdl_wasm_events *e);
 /* Makes an event of the text, after which json has all. */
 void pdl_wasm_events_flush(pdl_wasm_events *e);
+/* Adds a note, a line for people, to the events. */
+void pdl_wasm_events_note(pdl_wasm_events *e, pdl_str text);
 pdl_sink pdl_wasm_events_sink(pdl_wasm_events *e);
 
 #endif

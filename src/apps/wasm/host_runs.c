@@ -13,6 +13,7 @@
 #include "compile/compile.h"
 #include "io/clock.h"
 #include "lang/load.h"
+#include "lang/walk.h"
 #include "model/model.h"
 #include "value/context.h"
 #include "value/json_write.h"
@@ -111,7 +112,7 @@ static void begin(wasm_run *r, pdl_vref variables) {
         .names = r->names,
         .world = &r->world.world,
         .stream = stream_of(r->question),
-        .dir = PDL_STR(""),
+        .dir = pdl_file_folder(pdl_wasm_text(r->question, "name")),
         .build = build,
         .build_user = r,
         .defaults = pdl_model_defaults_apply,
@@ -123,6 +124,14 @@ static void begin(wasm_run *r, pdl_vref variables) {
     pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
     r->run = pdl_run_new(&o);
     pdl_run_start(r->run, r->code, variables);
+}
+
+static void note_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
+    pdl_buf b = PDL_BUF;
+    pdl_loc_put(loc, &b);
+    pdl_buf_putf(&b, "Deprecated type syntax: use %s instead of %s.\n", now, old);
+    pdl_wasm_events_note(user, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
 }
 
 bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
@@ -151,6 +160,7 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
         run_free(r);
         return false;
     }
+    pdl_program_each_deprecated(r->program, note_deprecated, &r->events);
     r->code = pdl_compile_program(r->program, r->names, false);
     r->state = PDL_STEP_WAIT;
     begin(r, variables);

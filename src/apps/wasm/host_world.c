@@ -4,9 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/host_answers.h"
+#include "base/limits.h"
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "value/json_write.h"
+#include "value/text.h"
 #include "wasm/host_runs.h"
 #include "wasm/wasm.h"
 
@@ -35,9 +37,10 @@ static void read_file(pdl_wasm_world *w, pdl_effect *e) {
         return;
     }
     pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "[Errno 2] No such file or directory: '%.*s'",
-                PDL_FMT(path));
-    err.py_class = pdl_str_dup(PDL_STR("FileNotFoundError,OSError"));
+    pdl_str shown = pdl_wasm_text(e->request, "shown");
+    pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "file %.*s not found",
+                PDL_FMT(shown.n ? shown : path));
+    err.py_class = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
     pdl_effect_refuse(e, &err);
 }
 
@@ -48,7 +51,43 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 
 /* --- effects that go out ---------------------------------------------------------------------- */
 
+/* Returns true when a service accepts the content of a message as it is: text, or parts of which
+ * each says its type. */
+static bool is_content(pdl_vref v) {
+    if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
+    bool is_parts = pdl_is_list(v) && pdl_list_len(v);
+    for (size_t i = 0; is_parts && i < pdl_list_len(v); i++) {
+        pdl_vref part = pdl_list_at(v, i);
+        is_parts = pdl_is_dict(part) && pdl_is_str(pdl_dict_getz(part, "type"));
+    }
+    return is_parts;
+}
+
+/* Returns the message with a text in place of another value, as a service gets it. */
+static pdl_val message_with_text(pdl_vref message) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err err = {0};
+    pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();
+    pdl_val m = pdl_keep(message);
+    if (!is_content(content) && pdl_stringify(content, &text, &err))
+        m = pdl_dict_putz(m, "content", pdl_text(pdl_buf_str(&text)));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&text);
+    return m;
+}
+
+/* Returns the request as the host gets it. Owned. */
+static pdl_val request_of(const pdl_effect *e) {
+    pdl_vref given = pdl_dict_getz(e->request, "messages");
+    if (e->kind != PDL_EFFECT_model || !pdl_is_list(given)) return pdl_keep(e->request);
+    pdl_val messages = pdl_list_new(pdl_list_len(given));
+    for (size_t i = 0; i < pdl_list_len(given); i++)
+        messages = pdl_list_push(messages, message_with_text(pdl_list_at(given, i)));
+    return pdl_dict_putz(pdl_keep(e->request), "messages", messages);
+}
+
 static void put_effect(const pdl_effect *e, pdl_buf *out) {
+    pdl_val request = request_of(e);
     pdl_buf place = PDL_BUF;
     pdl_path_text(e->place, &place);
     if (out->len) pdl_buf_putc(out, ',');
@@ -56,7 +95,8 @@ static void put_effect(const pdl_effect *e, pdl_buf *out) {
                  pdl_effect_kind_name(e->kind), e->loc.src ? pdl_loc_line(e->loc) : 0);
     pdl_json_quote(pdl_buf_str(&place), 0, out);
     PDL_PUT(out, ",\"request\":");
-    pdl_wasm_put(e->request, out);
+    pdl_wasm_put(request, out);
+    pdl_drop(request);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&place);
 }
