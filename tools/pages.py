@@ -96,7 +96,7 @@ PARTS = [
                  "manual/messages-models", "manual/messages-command", "manual/messages-other", "manual/rules", "providers", "manual/glossary", "differences", "python-compat"]),
     ("Do", ["manual/cookbook", "manual/mock", "manual/structured-output", "manual/content", "manual/tables", "manual/conversations", "manual/calls",
             "manual/speed-and-cost", "manual/tools", "manual/patterns", "manual/evaluation", "manual/judges", "manual/optimize", "manual/infer", "manual/batch", "manual/serve", "manual/production", "manual/continuous-integration",
-            "manual/python", "manual/embedding", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from",
+            "manual/python", "manual/embedding", "manual/javascript", "manual/editors", "manual/fmt", "manual/telemetry", "manual/coming-from",
             "manual/coming-from-agent-framework", "manual/coming-from-replay", "manual/coming-from-prompty", "manual/coming-from-poml"]),
     ("Understand", ["manual/context", "manual/live-document", "manual/recording", "manual/durable-runs", "manual/security", "manual/policies"]),
 ]

@@ -132,5 +132,15 @@ export const version: string
 export function check(text: string, options?: { name?: string; files?: Files }): Problem[]
 /** Lays a program out as `pdl fmt` does. Throws PdlError when it cannot be read. */
 export function format(text: string, options?: { name?: string }): string
+export interface Explanation {
+  calls: { call: number; line: number | null; model: string; messages: Message[]; parameters: Record<string, unknown>; [key: string]: unknown }[]
+  total: { calls: number; prompt_tokens: number; answer_tokens_at_most: number; [key: string]: unknown }
+  /** What was not done, because it would have acted on something outside. */
+  notDone?: unknown[]
+  notKnown?: unknown[]
+  notReached?: unknown[]
+}
+/** Says which models a program would call, without calling them. */
+export function explain(text: string, options?: { variables?: Record<string, unknown>; name?: string; files?: Files }): Explanation
 /** Starts a program: its text, or the tree that the text would hold. */
 export function run(program: string | object, options?: RunOptions): Run

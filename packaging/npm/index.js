@@ -25,6 +25,11 @@ export function format(text, { name = 'main.pdl' } = {}) {
   return ask({ ask: 'format', text, name }).text
 }
 
+/** Says which models would be called, as far as that is known without an answer. -> {calls, total, notDone, notKnown, notReached} */
+export function explain(text, { variables = {}, name = 'main.pdl', files } = {}) {
+  return ask({ ask: 'explain', text, name, files, variables })
+}
+
 /** Starts a program. The result can be awaited, iterated and stopped. */
 export function run(program, options) {
   return new Run(program, options)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-const { PdlError, check, format, run, version } = await import(`${process.env.PDL_NPM}/index.js`)
+const { PdlError, check, explain, format, run, version } = await import(`${process.env.PDL_NPM}/index.js`)
 
 const events = async r => {
   const all = []
@@ -42,6 +42,15 @@ test('a large program is checked, also a second time', () => {
 test('format lays out, and says why it cannot', () => {
   assert.equal(format('text:   [a,b]'), 'text: [a, b]\n')
   assert.throws(() => format('text: [', { name: 'f.pdl' }), why => why instanceof PdlError && why.kind === 'syntax' && why.file === 'f.pdl')
+})
+
+test('explain says what would be asked', () => {
+  const { calls, total } = explain('text:\n- hello ${ x }\n- model: openai/a\n- model: openai/b\n  input: other\n  parameters: {max_tokens: 7}\n', { variables: { x: 'you' } })
+  assert.deepEqual(calls.map(c => [c.model, c.line]), [['openai/a', 3], ['openai/b', 4]])
+  assert.deepEqual(calls[0].messages.map(m => m.content), ['hello you'])
+  assert.equal(total.calls, 2)
+  assert.throws(() => explain('text: ${ nope }'), why => why instanceof PdlError && why.kind === 'expression')
+  assert.throws(() => explain('textt: a'), why => why instanceof PdlError && why.kind === 'schema')
 })
 
 test('a run has text, value, usage and messages', async () => {

@@ -11,15 +11,15 @@ function skip(why) {
 }
 
 function options() {
-  const o = { stream: 'result' }, args = process.argv.slice(2)
+  const o = { stream: 'result', data: [] }, args = process.argv.slice(2)
   while (args.length) {
     const [, name, inline] = /^(--?[a-z-]+)(?:=(.*))?$/s.exec(args[0]) ?? []
     if (!name) break
     args.shift()
     const value = () => inline ?? args.shift()
     if (name === '--stream') o.stream = value()
-    else if (name === '-d' || name === '--data') o.variables = value()
-    else if (name === '-f' || name === '--data-file') o.variables = fs.readFileSync(value(), 'utf8')
+    else if (name === '-d' || name === '--data') o.data.push(value())
+    else if (name === '-f' || name === '--data-file') o.data.unshift(fs.readFileSync(value(), 'utf8'))
     else if (name !== '--whole') skip(`the option ${name} is the command's`)
   }
   if (args.length !== 1) skip('it is about the command line')
@@ -60,7 +60,7 @@ async function model({ model: name, messages, parameters, schema, stream }, sign
   if (provider !== 'openai') skip('it calls another service than that of the kit')
   const { user: _user, ...sent } = parameters // the service of the kit shows what it gets
   const body = { model: rest, messages, ...sent, ...(stream ? { stream: true } : {}) }
-  if (schema && !body.response_format) skip('how a service is asked for a schema is not the language')
+  if (schema && !body.response_format) body.response_format = { type: 'json_schema', json_schema: { name: 'schema', schema, strict: true } }
   for (let attempt = 0; ; attempt++) {
     const answer = await fetch(`${base}/chat/completions`, {
       method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: 'Bearer sk' }, body: JSON.stringify(body), signal })
@@ -103,7 +103,8 @@ async function variables(text) {
 }
 
 const o = options()
-o.variables = await variables(o.variables)
+o.variables = Object.assign({}, ...(await Promise.all(o.data.map(variables))))
+delete o.data
 if (!['none', 'result', 'context'].includes(o.stream)) skip('it is about the command line')
 const all = files()
 if (all[o.name] === undefined) skip('it is about the command line')

@@ -7,11 +7,9 @@
 #include <assert.h>
 
 #include "api/embed/objects.h"
-#include "api/session/compose.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/vec.h"
-#include "model/preview.h"
 
 #include "base/banned.h"
 
@@ -25,6 +23,7 @@ typedef struct explainer {
     pdl_world *outside;
     unsigned allowed;
     const pdl_prices *prices;
+    pdl_explain_preview_fn *preview; /* may be NULL */
     pdl_val calls, not_done; /* lists */
     pdl_idmap held;          /* by id: effects that are never answered, owned */
     PDL_VEC(note) notes;
@@ -119,8 +118,7 @@ static void add_note(explainer *x, const pdl_effect *e, note n) {
 static void note_call(explainer *x, const pdl_effect *e) {
     static const char *const keys[] = {"model", "platform",   "messages",
                                        "input", "parameters", "schema"};
-    pdl_err err = {0};
-    pdl_val request = pdl_null(), problem;
+    pdl_val request = pdl_null(), problem = pdl_null();
     size_t number = pdl_list_len(x->calls) + 1;
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
@@ -128,15 +126,7 @@ static void note_call(explainer *x, const pdl_effect *e) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
     d = tokens_of(x, e, d);
-    if (pdl_compose_is_hooked(x->outside, e)) {
-        problem = pdl_null(); /* the host program gets the request unchanged */
-    } else if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
-        pdl_vref said = pdl_dict_getz(request, "problem");
-        problem = pdl_is_absent(said) ? pdl_null() : pdl_keep(said);
-    } else {
-        problem = pdl_textf("%s: %s", pdl_err_kind_name(err.kind), err.msg);
-        pdl_err_fini(&err);
-    }
+    if (x->preview) x->preview(x->outside, e, &request, &problem);
     d = pdl_dict_putz(d, "request", request);
     x->calls = pdl_list_push(x->calls, pdl_dict_putz(d, "problem", problem));
     add_note(x, e, (note){0, number});
@@ -201,12 +191,14 @@ static void close_world(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices) {
+pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
+                                 pdl_explain_preview_fn *preview) {
     explainer *x = PDL_NEW(explainer);
     x->world.ops = &ops;
     x->outside = outside;
     x->allowed = allowed;
     x->prices = prices;
+    x->preview = preview;
     x->calls = pdl_list_new(4);
     x->not_done = pdl_list_new(0);
     return &x->world;

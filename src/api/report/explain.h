@@ -1,6 +1,6 @@
 /* explain.h -- a world that does nothing: it records what models would be asked and answers only
  * allowed effects. An effect without an answer is a promise that is never filled: the run continues
- * until every strand waits. Private to api.
+ * until every strand waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,15 @@ enum {
 /* Reads "code,command,read" as a set of these. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 
-/* Makes a world before outside (a router of pdl_compose, borrowed). prices may be NULL. */
-pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
+/* Finds out what would be sent for an effect: *request is null when the host program gets it as it
+ * is, *problem a text when it could not be sent. Both are owned. */
+typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl_val *request,
+                                    pdl_val *problem);
+
+/* Makes a world before outside, which is borrowed. prices may be NULL; preview NULL: the host
+ * program answers all calls. */
+pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
+                                 pdl_explain_preview_fn *preview);
 
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */

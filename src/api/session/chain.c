@@ -7,7 +7,9 @@
 
 #include <assert.h>
 
+#include "api/session/compose.h"
 #include "api/session/session_impl.h"
+#include "model/preview.h"
 
 #include "base/banned.h"
 
@@ -24,9 +26,22 @@ static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *n
     return pdl_session_policy_world(s, run, next);
 }
 
+/* Asks the world of models that a router has opened what it would send. */
+static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
+    pdl_err err = {0};
+    if (pdl_compose_is_hooked(outside, e)) return; /* the host program gets the request unchanged */
+    if (pdl_model_preview(pdl_compose_model(outside), e, request, &err)) {
+        pdl_vref said = pdl_dict_getz(*request, "problem");
+        if (!pdl_is_absent(said)) *problem = pdl_keep(said);
+        return;
+    }
+    *problem = pdl_textf("%s: %s", pdl_err_kind_name(err.kind), err.msg);
+    pdl_err_fini(&err);
+}
+
 static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_explain_world_new(next, s->reports.allowed, s->around.prices);
+    return pdl_explain_world_new(next, s->reports.allowed, s->around.prices, preview);
 }
 
 static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "api/loading.h"
+#include "api/report/explain.h"
 #include "api/session.h"
 #include "base/limits.h"
 #include "compile/compile.h"
@@ -107,8 +108,8 @@ static pdl_stream stream_of(pdl_vref question) {
                                          : PDL_STREAM_RESULT;
 }
 
-static void begin(wasm_run *r, pdl_vref variables) {
-    pdl_run_options o = {
+static pdl_run_options options_of(wasm_run *r) {
+    return (pdl_run_options){
         .names = r->names,
         .world = &r->world.world,
         .stream = stream_of(r->question),
@@ -121,9 +122,6 @@ static void begin(wasm_run *r, pdl_vref variables) {
         .sandbox = pdl_absent(),
         .turns = TURNS,
     };
-    pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
-    r->run = pdl_run_new(&o);
-    pdl_run_start(r->run, r->code, variables);
 }
 
 static void note_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
@@ -134,12 +132,12 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&b);
 }
 
-bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
+/* Makes a run of the program in a question, which has not begun. Returns NULL when it cannot: out
+ * then has its errors, or err is set. The caller drops *variables. */
+static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
+                         pdl_err *err) {
     bool ok;
-    if (n_runs >= MOST_RUNS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MOST_RUNS);
     wasm_run *r = PDL_NEW(wasm_run);
-    pdl_val variables = pdl_absent();
     r->question = pdl_keep(question);
     r->arena = pdl_arena_make();
     r->names = pdl_interner_new();
@@ -152,18 +150,28 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     if (!ok) {
         pdl_wasm_put_key(out, "error");
         pdl_wasm_put_refusal(r->program, out);
-        run_free(r);
-        return true;
     }
     pdl_vref given = pdl_dict_getz(r->question, "variables");
-    if (!may_run(r->program, err) || !pdl_session_variables(given, &variables, err)) {
+    if (!ok || !may_run(r->program, err) || !pdl_session_variables(given, variables, err)) {
         run_free(r);
-        return false;
+        return NULL;
     }
     pdl_program_each_deprecated(r->program, note_deprecated, &r->events);
-    r->code = pdl_compile_program(r->program, r->names, false);
+    r->code = pdl_compile_program(r->program, r->names, all);
     r->state = PDL_STEP_WAIT;
-    begin(r, variables);
+    return r;
+}
+
+bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    pdl_val variables = pdl_absent();
+    if (n_runs >= MOST_RUNS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MOST_RUNS);
+    wasm_run *r = run_new(question, false, &variables, out, err);
+    if (!r) return !err->kind;
+    pdl_run_options o = options_of(r);
+    pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
+    r->run = pdl_run_new(&o);
+    pdl_run_start(r->run, r->code, variables);
     pdl_drop(variables);
     r->number = ++last_number;
     pdl_idmap_put(&runs, r->number, r);
@@ -343,4 +351,56 @@ bool pdl_wasm_result(pdl_vref question, pdl_buf *out, pdl_err *err) {
     put_val(out, "usage", usage_of(r->run));
     put_val(out, "messages", messages_of(r->run));
     return ok;
+}
+
+/* --- explain ---------------------------------------------------------------------------------- */
+
+static void put_notes(pdl_buf *out, pdl_vref notes) {
+    static const char *const members[][2] = {
+        {"calls", "calls"},          {"totals", "total"},           {"not_done", "notDone"},
+        {"not_known", "notKnown"},   {"not_reached", "notReached"},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        pdl_vref v = pdl_dict_getz(notes, members[i][0]);
+        if (pdl_is_absent(v)) continue;
+        pdl_wasm_put_key(out, members[i][1]);
+        pdl_wasm_put(v, out);
+    }
+}
+
+/* Runs the program until every strand waits for an answer, which none gets. */
+static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
+    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, NULL, NULL);
+    pdl_reached *reached = pdl_reached_new();
+    pdl_run_options o = options_of(r);
+    o.world = notes;
+    o.prints_nothing = o.unanswered = true;
+    pdl_sinks_add(&o.sinks, pdl_reached_sink(reached));
+    r->run = pdl_run_new(&o);
+    pdl_run_start(r->run, r->code, variables);
+    do
+        r->state = pdl_run_step(r->run);
+    while (r->state == PDL_STEP_WAIT && pdl_run_is_ready(r->run));
+    if (r->state == PDL_STEP_FAIL) {
+        pdl_wasm_put_key(out, "error");
+        pdl_wasm_put_error(pdl_run_error(r->run), out);
+    } else {
+        pdl_val all = pdl_explain_waits(notes, r->run, reached, pdl_explain_notes(notes));
+        put_notes(out, all);
+        pdl_drop(all);
+    }
+    pdl_run_free(r->run);
+    r->run = NULL;
+    notes->ops->close(notes);
+    pdl_reached_free(reached);
+}
+
+bool pdl_wasm_explain(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    pdl_val variables = pdl_absent();
+    wasm_run *r = run_new(question, true, &variables, out, err);
+    if (!r) return !err->kind;
+    explore(r, variables, out);
+    pdl_drop(variables);
+    run_free(r);
+    return true;
 }

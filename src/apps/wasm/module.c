@@ -99,7 +99,7 @@ static const struct {
     {"version", say_version},     {"check", pdl_wasm_check},   {"format", pdl_wasm_format},
     {"start", pdl_wasm_start},    {"step", pdl_wasm_step},     {"reply", pdl_wasm_reply},
     {"refuse", pdl_wasm_refuse},  {"piece", pdl_wasm_piece},   {"cancel", pdl_wasm_cancel},
-    {"result", pdl_wasm_result},  {"free", pdl_wasm_free_run},
+    {"result", pdl_wasm_result},  {"free", pdl_wasm_free_run}, {"explain", pdl_wasm_explain},
 };
 
 static bool answer_to(pdl_vref question, pdl_buf *out, pdl_err *err) {
