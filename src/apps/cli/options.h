@@ -48,12 +48,12 @@ typedef struct arguments {
     PDL_VEC(struct given_value {
         opt_id id;
         pdl_str value;
-    })
-    values;
+    }) values;
     PDL_VEC(pdl_str) policies; /* values of --policy */
     PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
     PDL_VEC(char *) owned;     /* texts that members point to */
     bool is_reference;         /* called by the name of a command of the reference */
+    pdl_str continued;         /* folder of the search that continues; empty: none does */
 } arguments;
 
 typedef struct command {

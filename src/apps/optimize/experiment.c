@@ -9,9 +9,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/limits.h"
+#include "base/num.h"
 #include "io/file.h"
 #include "optimize/configuration.h"
 #include "optimize/search.h"
+#include "value/json_read.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -60,6 +63,98 @@ static bool make_folder(opt_search *z, pdl_err *err) {
     return ok;
 }
 
+/* --- durable searches ------------------------------------------------------------------------- */
+
+/* Returns the command of a durable search with what must not change until it is continued. */
+static pdl_val state_of(const opt_search *z, pdl_err *err) {
+    pdl_val d = pdl_absent();
+    if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();
+    d = pdl_dict_putz(d, "table", pdl_list_push(pdl_list_push(pdl_list_new(2),
+                                                              pdl_int(z->table_size)),
+                                                pdl_int(z->table_ns)));
+    return pdl_dict_putz(d, "program", pdl_text(pdl_buf_str(&z->text)));
+}
+
+static bool write_state(const opt_search *z, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    if (!z->o->command_text.n) return true;
+    pdl_val d = state_of(z, err);
+    bool ok = !pdl_is_absent(d) &&
+              pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err) &&
+              write_file(z, "state.json", pdl_buf_str(&b), err);
+    if (!pdl_is_absent(d)) pdl_drop(d);
+    pdl_buf_fini(&b);
+    if (ok && z->o->begun) z->o->begun(z->o->user, pdl_str_of(z->folder));
+    return ok;
+}
+
+/* Checks that a search that continues has the program and the table with which it began. */
+static bool is_unchanged(const opt_search *z, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_val old = pdl_absent(), now = state_of(z, err);
+    char *path = path_in(z, "state.json");
+    bool ok = !pdl_is_absent(now) && pdl_file_read(path, &text, err) &&
+              pdl_json_read(pdl_buf_str(&text), 0, &old, NULL, err);
+    if (!ok) old = pdl_absent();
+    if (ok && !pdl_val_eq(pdl_dict_getz(old, "program"), pdl_dict_getz(now, "program")))
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                         "%.*s has changed since the search in %s began: begin another one",
+                         PDL_FMT(z->o->program), z->folder);
+    else if (ok && !pdl_val_eq(pdl_dict_getz(old, "table"), pdl_dict_getz(now, "table")))
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                         "%.*s has changed since the search in %s began: begin another one",
+                         PDL_FMT(z->o->data.name), z->folder);
+    if (!pdl_is_absent(old)) pdl_drop(old);
+    if (!pdl_is_absent(now)) pdl_drop(now);
+    pdl_free(path);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+void pdl_search_note_use(const opt_search *z) {
+    if (!z->used || !z->budget) return;
+    const double *used = z->budget->used;
+    rewind(z->used);
+    (void)fprintf(z->used, "%20.0f %20.0f %24.17g %20llu\n", used[PDL_BUDGET_calls],
+                  used[PDL_BUDGET_tokens], used[PDL_BUDGET_cost],
+                  (unsigned long long)(z->evaluations > z->before ? z->evaluations : z->before));
+    (void)fflush(z->used);
+}
+
+/* Opens the file with what was used, and takes what it says: the budget is one for a search and all
+ * that continue it. */
+static bool open_use(opt_search *z, pdl_err *err) {
+    char *path = path_in(z, "used.txt");
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_err ignored = {0};
+    double said[4] = {0};
+    if (z->o->continued.n && !pdl_file_read(path, &text, &ignored)) pdl_err_fini(&ignored);
+    pdl_str rest = pdl_str_trim(pdl_buf_str(&text));
+    for (size_t i = 0; i < 4 && rest.n; i++) {
+        size_t space = pdl_str_find(rest, PDL_STR(" "), 0), n = space == PDL_NOT_FOUND ? rest.n
+                                                                                       : space;
+        if (!pdl_num_read_double(pdl_str_sub(rest, 0, n), &said[i])) said[i] = 0;
+        rest = pdl_str_trim(pdl_str_sub(rest, n, rest.n));
+    }
+    z->budget->used[PDL_BUDGET_calls] += said[0];
+    z->budget->used[PDL_BUDGET_tokens] += said[1];
+    z->budget->used[PDL_BUDGET_cost] += said[2];
+    z->before = said[3] > 0 ? (uint64_t)said[3] : 0;
+    z->used = fopen(path, "we");
+    bool ok = z->used || pdl_file_errno(err, errno, path);
+    if (ok) pdl_search_note_use(z);
+    pdl_free(path);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* Takes the folder of the search that continues. */
+static bool take_folder(opt_search *z, pdl_err *err) {
+    z->folder = pdl_str_dup(z->o->continued);
+    z->id = pdl_str_dup(pdl_file_name(z->o->continued));
+    return is_unchanged(z, err);
+}
+
 /* --- candidates ------------------------------------------------------------------------------- */
 
 static bool put_line(pdl_vref v, pdl_buf *out, pdl_err *err) {
@@ -87,7 +182,7 @@ static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *e
 
 bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
     pdl_buf config = PDL_BUF;
-    if (!make_folder(z, err)) return false;
+    if (!(z->o->continued.n ? take_folder(z, err) : make_folder(z, err))) return false;
     if (z->o->config_text.n)
         pdl_buf_put(&config, z->o->config_text);
     else
@@ -95,6 +190,8 @@ bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
     char *scores = path_in(z, "scores.jsonl");
     bool ok = write_file(z, "config.yaml", pdl_buf_str(&config), err) &&
               write_candidates(z, pdl_null(), err);
+    ok = ok && (z->o->continued.n || write_state(z, err)) &&
+         (!z->budget || !z->o->command_text.n || open_use(z, err));
     if (ok) z->scores = fopen(scores, "we");
     if (ok && !z->scores) ok = pdl_file_errno(err, errno, scores);
     pdl_free(scores);

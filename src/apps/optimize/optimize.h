@@ -52,6 +52,9 @@ typedef struct pdl_optimize_options {
     bool dry_run, diff;  /* nothing is asked; the program is shown and not written */
     /* a search that the reference's configuration describes; NULL: it is another one */
     const struct pdl_optimize_reference *reference;
+    pdl_str command_text; /* JSON of its command, with which it is durable; empty: it is not */
+    pdl_str continued;    /* the folder of the durable search that continues; empty: none does */
+    void (*begun)(void *user, pdl_str folder); /* a durable search has this folder; may be NULL */
     pdl_str config_text; /* the configuration that is kept with it; empty: it is made */
     uint32_t jobs;
     pdl_session_options session; /* its members are used as those of pdl_eval_options */

@@ -265,6 +265,7 @@ void pdl_search_close(opt_search *z) {
     pdl_free(z->cache);
     pdl_free(z->id);
     if (z->scores) fclose(z->scores);
+    if (z->used) fclose(z->used);
     if (z->arena) pdl_arena_free(z->arena);
 }
 

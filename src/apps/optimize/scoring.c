@@ -108,6 +108,7 @@ void pdl_search_count(opt_search *z, const opt_end *how) {
     z->calls += how->calls;
     z->tokens += how->tokens;
     z->cost += how->cost;
+    pdl_search_note_use(z);
 }
 
 static void take_error(opt_search *z, answer *x, const pdl_err *e) {
@@ -413,6 +414,7 @@ static bool keep_scores(asking *a, pdl_err *err) {
 
 /* Returns how many of n evaluations the budget allows, besides what is reserved. */
 static size_t allowed(const opt_search *z, size_t n) {
+    if (z->evaluations < z->before) return n; /* these were paid for before the search was killed */
     for (int i = 0; z->budget && z->evaluations && i < PDL_BUDGET_turns; i++) {
         double limit = z->budget->limit[i], used = z->budget->used[i];
         if (limit < 0 || i == PDL_BUDGET_seconds || used <= 0) continue;

@@ -101,6 +101,8 @@ typedef struct opt_search {
     uint64_t evaluations;
     int64_t calls, tokens;
     double cost;
+    FILE *used;        /* holds the use of a durable search; NULL: none */
+    uint64_t before;   /* evaluations that it made before it was killed */
     FILE *scores;      /* receives a line for each evaluation; NULL: none */
     char *folder, *id; /* the folder of the experiment; owned; NULL before it exists */
     char *cache;       /* file in it; owned; NULL: the user has named another one */
@@ -217,6 +219,9 @@ PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
 /* method.c. Runs the method. *winner: the candidate that it chose; *certain: it says that all
  * others are certainly worse. Errors: those of its program. */
 PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
+
+/* Writes down what a durable search has used. */
+void pdl_search_note_use(const opt_search *z);
 
 /* Returns true when the method is the name of a file, not a word. */
 bool pdl_search_method_is_file(pdl_str name);

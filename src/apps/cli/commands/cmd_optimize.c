@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/rows_line.h"
+#include "cli/search_again.h"
 #include "fmt/diff.h"
 #include "io/file.h"
 #include "optimize/configuration.h"
@@ -24,7 +25,7 @@ typedef struct optimizer {
     pdl_optimize_options o;
     rows_line line;
     pdl_optimize_config config;
-    pdl_buf config_text;
+    pdl_buf config_text, command;
     char *output; /* owned */
     PDL_VEC(pdl_batch_map) map;
     PDL_VEC(pdl_str) tuned, required;
@@ -36,6 +37,12 @@ typedef struct optimizer {
 static void on_note(void *user, const char *text) {
     (void)user;
     pdl_cli_note("pdl: warning: %s", text);
+}
+
+/* Says how the search continues when it is killed. */
+static void on_begin(void *user, pdl_str folder) {
+    (void)user;
+    pdl_cli_note("pdl: if it is interrupted: pdl resume %.*s", PDL_FMT(folder));
 }
 
 static void on_answer(void *user, pdl_str text) {
@@ -215,6 +222,13 @@ static void read_output(optimizer *z) {
     z->o.diff = a->given[OPT_diff];
     z->o.answered = a->given[OPT_yield_output] ? on_answer : NULL;
     z->o.note = on_note;
+    z->o.continued = a->continued;
+    if (a->given[OPT_durable]) {
+        z->command = PDL_BUF;
+        pdl_cli_search_command(a, &z->command);
+        z->o.command_text = pdl_buf_str(&z->command);
+        z->o.begun = a->continued.n ? NULL : on_begin;
+    }
 }
 
 static void read_words(optimizer *z) {
@@ -394,6 +408,7 @@ int pdl_cli_cmd_optimize(const arguments *a) {
     }
     pdl_optimize_config_fini(&z.config);
     pdl_buf_fini(&z.config_text);
+    pdl_buf_fini(&z.command);
     pdl_drop(z.space);
     pdl_free(z.output);
     pdl_vec_fini(&z.map);

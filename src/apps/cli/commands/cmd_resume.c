@@ -4,6 +4,7 @@
  */
 #include "cli/check_runs.h"
 #include "cli/cli.h"
+#include "cli/search_again.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -53,6 +54,8 @@ static int check_run(const arguments *a) {
 
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
+    char *search = pdl_cli_search_folder(a->files.p[0]);
+    if (search) return pdl_cli_search_resume(a, search);
     if (a->given[OPT_json] && !a->given[OPT_resume_check])
         return pdl_cli_refuse(a, "--json is for --check");
     if (a->given[OPT_resume_check] && a->given[OPT_dry_run])

@@ -42,7 +42,7 @@ static const option options[] = {
     {OPT_command, "command", 0, OPT_VALUE, "FILE", NULL,
      "the command that is packed; pdl-static beside this one or in its share folder when absent"},
     {OPT_durable, "durable", 0, OPT_FLAG, NULL, NULL,
-     "keep a journal from which pdl resume continues after a crash; with --record it is that file"},
+     "keep what pdl resume needs to continue after a crash; with --record it is that file"},
     {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
     {OPT_sync, "sync", 0, OPT_VALUE, "WHAT", "{full,process}",
      "what a durable run survives: also a power cut (full, the default), or the end of the "

@@ -1,0 +1,148 @@
+/* search_again.c -- pdl resume of a durable search: the same command in the folder of the search,
+ * which has the answers that were paid for.
+ *
+ * A search draws the same numbers in each run, and asks in the same order, so that it comes to
+ * where it was killed without asking anything that was answered. What it needs is the words of its
+ * command and the folder in which that was given.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/search_again.h"
+#include "io/file.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+#define STATE_FILE "state.json"
+
+static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "--%s", o->name);
+    if (value.p) pdl_buf_putf(&b, "=%.*s", PDL_FMT(value));
+    return pdl_list_push(list, pdl_text_of_buf(&b));
+}
+
+void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
+    pdl_val words = pdl_list_new(16);
+    char here[PATH_MAX];
+    pdl_err ignored = {0};
+    for (const opt_id *id = a->command->options; *id != OPT_COUNT; id++)
+        if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG)
+            words = with_word(words, pdl_cli_option_of(*id), (pdl_str){0});
+    for (size_t i = 0; i < a->values.n; i++)
+        words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
+    for (size_t i = 0; i < a->files.n; i++) words = pdl_list_push(words, pdl_text(a->files.p[i]));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "words", words);
+    d = pdl_dict_putz(d, "folder", pdl_textz(getcwd(here, sizeof here) ? here : "."));
+    if (!pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_drop(d);
+}
+
+/* Returns the state file of a search in a folder; owned. NULL when there is none. */
+static char *state_in(pdl_str folder) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%.*s/" STATE_FILE, PDL_FMT(folder));
+    char *path = pdl_buf_take(&b);
+    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR) return path;
+    pdl_free(path);
+    return NULL;
+}
+
+char *pdl_cli_search_folder(pdl_str name) {
+    char *state = state_in(name);
+    pdl_buf b = PDL_BUF;
+    if (!state && !memchr(name.p ? name.p : "", '/', name.n)) {
+        pdl_buf_putf(&b, "experiments/%.*s", PDL_FMT(name));
+        state = state_in(pdl_buf_str(&b));
+    } else {
+        pdl_buf_put(&b, name);
+    }
+    if (!state) pdl_buf_fini(&b);
+    if (!state) return NULL;
+    pdl_free(state);
+    return pdl_buf_take(&b);
+}
+
+/* Reads the words and the working folder of the command. */
+static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    char *path = state_in(pdl_str_of(folder));
+    bool ok = path && pdl_file_read(path, &text, err) &&
+              pdl_json_read(pdl_buf_str(&text), 0, out, NULL, err);
+    if (ok && (!pdl_is_dict(*out) || !pdl_is_list(pdl_dict_getz(*out, "words")) ||
+               !pdl_is_str(pdl_dict_getz(*out, "folder")))) {
+        pdl_drop(*out);
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
+    }
+    pdl_buf_fini(&text);
+    pdl_free(path);
+    return ok;
+}
+
+/* Runs the command with these words. */
+static int run_words(pdl_vref words, const char *folder) {
+    size_t n = pdl_list_len(words);
+    char **argv = PDL_NEW_N(char *, n + 3), *message = NULL;
+    arguments a;
+    const char *word;
+    argv[0] = pdl_str_dup(PDL_STR("pdl"));
+    argv[1] = pdl_str_dup(PDL_STR("optimize"));
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref w = pdl_list_at(words, i);
+        argv[i + 2] = pdl_str_dup(pdl_is_str(w) ? pdl_str_get(w) : PDL_STR(""));
+    }
+    bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message) &&
+              pdl_cli_find_program(&a, word, &message) && pdl_cli_finds_files(&a, &message) &&
+              pdl_cli_spares_files(&a, &message);
+    a.continued = pdl_str_of(folder);
+    int code = ok ? a.command->run(&a) : pdl_cli_refuse(&a, message);
+    pdl_free(message);
+    pdl_cli_arguments_fini(&a);
+    for (size_t i = 0; i < n + 2; i++) pdl_free(argv[i]);
+    pdl_free(argv);
+    return code;
+}
+
+static int fail(pdl_err *err) {
+    pdl_cli_print_error(err, NULL);
+    return 2;
+}
+
+int pdl_cli_search_resume(const arguments *given, char *folder) {
+    char absolute[PATH_MAX], there[PATH_MAX];
+    const char *from = realpath(folder, absolute);
+    pdl_val state = pdl_absent();
+    pdl_err err = {0};
+    const char *why = NULL;
+    int code;
+    for (size_t i = 0; i < OPT_COUNT; i++)
+        if (given->given[i]) why = "a search is continued with the options that it has: give none";
+    bool ok = !why && read_state(folder, &state, &err);
+    if (ok) {
+        char *home = pdl_str_dup(pdl_str_get(pdl_dict_getz(state, "folder")));
+        ok = chdir(home) == 0 || pdl_file_errno(&err, errno, home);
+        pdl_free(home);
+    }
+    if (ok)
+        code = run_words(pdl_dict_getz(state, "words"),
+                         from && realpath(folder, there) && strcmp(from, there) == 0 ? folder
+                         : from                                                      ? from
+                                                                                     : folder);
+    else if (why)
+        code = pdl_cli_refuse(given, why);
+    else
+        code = fail(&err);
+    if (!pdl_is_absent(state)) pdl_drop(state);
+    pdl_err_fini(&err);
+    pdl_free(folder);
+    return code;
+}

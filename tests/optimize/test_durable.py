@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pdl optimize --durable: a search that is killed continues with `pdl resume`, and nothing that was answered is asked again."""
+import json
+import time
+
+from ..batch.kit import t
+from .test_optimize import ASK, begin, rule
+from .test_reflect import PROPOSE
+
+WORDS = ["p.pdl", "--data", "data.jsonl", "--expect", "answer", "--json", "--durable", "--jobs", "4"]
+
+
+def folder():
+    return next(iter((t.folder / "experiments").iterdir()), None) if (t.folder / "experiments").exists() else None
+
+
+def killed(words, after):
+    """Starts a search, and kills it when the service has answered so often. -> it was killed before it ended"""
+    p = t.start(*words, word="optimize") if folder() is None else t.start("experiments/" + folder().name, word="resume")
+    end = time.monotonic() + 60
+    while p.poll() is None and sum(t.service.answered.values()) < after and time.monotonic() < end:
+        time.sleep(0.002)
+    running = p.poll() is None
+    t.kill(p)
+    out, err = p.communicate()
+    t.check("it says how it continues, or did not come so far", running or p.returncode == 0, p.returncode, err)
+    return running
+
+
+def facts(text):
+    r = json.loads(text)
+    return {k: r[k] for k in ("winner", "verdict", "standings", "evaluations", "calls", "tokens")}
+
+
+def search(words, answer, every, kills):
+    """Kills a search again and again; then it ends as one that nobody killed."""
+    begin(rule=answer())
+    code, out, err = t.run(*words, word="optimize")
+    t.check("undisturbed", code == 0, err)
+    asked, expected = sum(t.service.asked.values()), facts(out)
+    t.check("it says how it continues", "pdl resume experiments/p-" in err, err)
+    begin(rule=answer())
+    n = 0
+    while n < kills and killed(words, sum(t.service.answered.values()) + every):
+        n += 1
+    t.check("it was killed", n == kills, n, kills)
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("it ends as the other one", code == 0 and facts(out) == expected, out, err)
+    twice = sum(t.service.asked.values()) - asked
+    t.check("only what was under way is asked again", 0 <= twice <= 4 * n, twice, n)
+    before = sum(t.service.asked.values())
+    code, out, err = t.run("experiments/" + folder().name, word="resume")
+    t.check("one that has ended asks nothing", code == 0 and sum(t.service.asked.values()) == before and facts(out) == expected, err)
+    t.check("its program is there", (t.folder / "optimized_p.pdl").read_text() == ASK.replace("whisper ", "shout "))
+
+
+def test_killed_searches(scale):
+    search([*WORDS, "--vary", "form=whisper,speak,shout"], lambda: rule, 4, scale(40, 3))
+
+
+def test_a_killed_reflection(scale):
+    def answers():
+        said = {}
+
+        def answer(prompt):
+            if not prompt.startswith(PROPOSE):
+                return rule(prompt)
+            return 200, said.setdefault(prompt, ["mumble", "speak", "shout"][min(len(said), 2)])
+        return answer
+    search([*WORDS, "--tune", "form", "--method", "reflect", "--proposals", "4"], answers, 5, scale(30, 3))
+
+
+def test_a_budget_is_that_of_both():
+    words = [*WORDS, "--vary", "form=whisper,speak,shout", "--budget", "calls=150"]
+    begin()
+    killed(words, 60)
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("the budget holds over a kill", code == 0 and sum(t.service.answered.values()) <= 150 + 4 and json.loads(out)["calls"] <= 150, sum(t.service.answered.values()), err)
+
+
+def test_what_cannot_go_on():
+    words = [*WORDS, "--vary", "form=whisper,shout"]
+    for name, why in (("p.pdl", "p.pdl has changed since"), ("data.jsonl", "data.jsonl has changed since")):
+        begin()
+        killed(words, 10)
+        with open(t.folder / name, "a") as f:
+            f.write("\n")
+        before = sum(t.service.asked.values())
+        code, out, err = t.run(folder().name, word="resume")
+        t.check("refused: %s is another one" % name, code == 2 and why in err and sum(t.service.asked.values()) == before, code, err)
+    begin()
+    killed(words, 10)
+    code, out, err = t.run(folder().name, "--jobs", "3", word="resume")
+    t.check("options", code == 2 and "give none" in err, err)
+    (folder() / "state.json").write_text("[]")
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("a broken state", code == 2 and "not the state of a search" in err, err)
+    code, out, err = t.run("nothing", word="resume")
+    t.check("no such search", code == 2 and "nothing" in err, err)
