@@ -158,6 +158,8 @@ pdl_step pdl_session_turn(pdl_session *s);
 /* Steps the programs that run inside those of the members, and starts model calls that waited for
  * their turn. Returns true when a program ended. */
 bool pdl_session_turn_inner(pdl_session *shared);
+/* Sends the calls of models that wait to be merged. Returns false when none did. */
+bool pdl_session_send_waiting(pdl_session *s);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Returns true when it can be stepped before anything happens on the loop. */
 bool pdl_session_is_ready(const pdl_session *s);

@@ -43,6 +43,11 @@ typedef struct pdl_session_run_options {
     /* The limit of the run for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: no budget. */
     const double *budget;
     const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */
+    /* Equal calls of models become one request for several answers. They are sent by
+     * pdl_session_send_waiting. */
+    bool merges_calls;
+    /* With merges_calls: seeds the choices of models whose servers take a seed; NULL: none. */
+    const uint64_t *model_seed;
     const uint64_t *code_seed; /* seeds the generators of Python code for each block; NULL: none */
     bool unchecked;     /* requests are sent even if the check says that the program fails later */
     bool reports_tools; /* see pdl_run_options */

@@ -168,7 +168,7 @@ def test_copies():
     t.check("texts", d["values"] == ["a1bza2bz"], d["values"])
     want = 3 * math.log((1 + math.e) / 2) + 2 * math.log((1 + math.exp(-.5)) / 2)
     t.check("evidence", abs(d["log_evidence"] - want) < .3 and abs(sum(d["probs"]) - 1) < 1e-12, want, d["log_evidence"])
-    _, err = infer("o.pdl", "-n", "3", "--ess", "1", expected=1)
+    _, err = infer("o.pdl", "-n", "3", "--ess", "1", "--seed", "1", expected=1)
     t.check("an object of Python", "cannot copy" in err and "o.pdl:2" in err, err)
 
 

@@ -7,8 +7,10 @@
 
 #include <assert.h>
 
+#include "api/calls/merge.h"
 #include "api/session/compose.h"
 #include "api/session/session_impl.h"
+#include "model/model.h"
 #include "model/preview.h"
 
 #include "base/banned.h"
@@ -69,6 +71,20 @@ static pdl_world *open_budget(pdl_session *s, const pdl_spawn *run, pdl_world *n
 static pdl_world *open_precheck(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
     return pdl_session_precheck(s, next);
+}
+
+static unsigned takes(void *user, const pdl_effect *e) {
+    pdl_vref model = pdl_dict_getz(e->request, "model"),
+             platform = pdl_dict_getz(e->request, "platform");
+    if (!pdl_is_str(model)) return 0;
+    return pdl_model_takes(pdl_str_get(model),
+                           pdl_is_str(platform) ? pdl_str_get(platform) : (pdl_str){0},
+                           pdl_dict_getz(e->request, "parameters"), pdl_session_env_of, user);
+}
+
+static pdl_world *open_merge(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_merge_world_new(&(pdl_merge_options){takes, s, s->opt.run.model_seed}, next);
 }
 
 static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

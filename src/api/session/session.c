@@ -12,6 +12,7 @@
 #include "api/session/compose.h"
 #include "api/session/confined.h"
 #include "api/session/jobs.h"
+#include "api/calls/merge.h"
 #include "api/session/subruns.h"
 #include "api/setup/env.h"
 #include "api/setup/folders.h"
@@ -269,6 +270,11 @@ pdl_step pdl_session_turn(pdl_session *s) {
 bool pdl_session_turn_inner(pdl_session *s) {
     if (s->group.jobs) pdl_jobs_launch(s->group.jobs);
     return pdl_subruns_step(s->running.subs);
+}
+
+bool pdl_session_send_waiting(pdl_session *s) {
+    pdl_world *merge = s->chain.rows[PDL_CHAIN_merge];
+    return merge && pdl_merge_send(merge);
 }
 
 bool pdl_session_inner_is_ready(const pdl_session *s) {

@@ -304,7 +304,9 @@ static bool wait_for_replies(work *w, pdl_err *err) {
     enum { LOOK_MS = 1000 };
     pdl_run_pool *pool = w->p->pool;
     bool more = pdl_run_pool_room(pool) && has_next(w);
-    if (pdl_run_pool_wait(pool, more ? 0 : LOOK_MS) || more) return true;
+    if (pdl_run_pool_wait(pool, more ? 0 : LOOK_MS) || more ||
+        pdl_session_send_waiting(w->p->session))
+        return true;
     return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "a particle waits for an answer that cannot come");
 }
@@ -424,6 +426,8 @@ static bool open_session(population *p, pdl_err *err) {
     so.run.stream = PDL_STREAM_NONE;
     so.run.counts_all_jobs = true;
     so.run.code_seed = &p->seed;
+    so.run.merges_calls = true;
+    so.run.model_seed = o->has_seed ? &p->seed : NULL;
     p->on_input = (pdl_hook){PDL_EFFECT_input, {"", 0}, on_input, p};
     so.host.hooks = &p->on_input;
     so.host.n_hooks = 1;

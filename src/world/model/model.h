@@ -80,6 +80,15 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
                              bool (*is_exported)(const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user);
 
+/* Parameters that some providers take and others refuse or ignore. */
+enum {
+    PDL_TAKES_N = 1,   /* several answers to one request */
+    PDL_TAKES_SEED = 2 /* a seed of the choices */
+};
+/* Returns which of them the provider of a model takes; 0 when it is unknown. */
+unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
+                         const char *(*env)(void *user, const char *name), void *env_user);
+
 /* Makes the reply to a model call from an answer that another program has: a chat completion in
  * OpenAI's form (taken, also on failure). Its text is kept as it is. Error: protocol when there
  * is no choice. */

@@ -51,3 +51,30 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
         fn(user, &f);
     }
 }
+
+unsigned pdl_provider_takes(const pdl_provider *p) {
+    enum { N = PDL_TAKES_N, SEED = PDL_TAKES_SEED };
+    static const struct {
+        const char *prefix;
+        unsigned takes;
+    } rows[] = {
+#define P(provider, takes) {provider, takes},
+#include "model/takes.def"
+#undef P
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].prefix, p->prefix) == 0) return rows[i].takes;
+    return 0;
+}
+
+unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
+                         const char *(*env)(void *user, const char *name), void *env_user) {
+    pdl_env e = {env, env_user};
+    pdl_route route = {0};
+    pdl_err err = {0};
+    bool found = pdl_route_find(model, platform, parameters, &e, &route, &err);
+    unsigned takes = found ? pdl_provider_takes(route.provider) : 0;
+    pdl_err_fini(&err);
+    pdl_route_fini(&route);
+    return takes;
+}

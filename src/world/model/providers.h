@@ -102,6 +102,9 @@ void pdl_route_fini(pdl_route *r);
 /* Sets the error auth for a provider without a key. Always returns false. */
 PDL_MUST bool pdl_key_missing(const pdl_provider *p, pdl_err *err);
 
+/* Returns which of the parameters PDL_TAKES_* a provider takes (takes.def). */
+unsigned pdl_provider_takes(const pdl_provider *p);
+
 /* Returns the i-th row of the table, or NULL when there are no more. */
 const pdl_provider *pdl_provider_at(size_t i);
 /* Returns the row with this prefix or NULL. */
