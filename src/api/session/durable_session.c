@@ -55,10 +55,12 @@ static bool may_repeat(void *user, const pdl_effect *e) {
     return box && pdl_sandbox_is_closed(box);
 }
 
-static void on_parked(void *user) {
+bool pdl_session_end_parked(pdl_session *s) {
     pdl_err err = {0};
+    if (!s->files.durable || !pdl_durable_is_parked(s->files.durable)) return false;
     pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
-    pdl_run_cancel(((pdl_session *)user)->running.run, &err);
+    pdl_run_cancel(s->running.run, &err);
+    return true;
 }
 
 /* Adds the keys in the text of a program. */
@@ -101,7 +103,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     pdl_durable_note_secrets(d, s->around.secrets);
     full.spent = on_spent;
     full.may_repeat = may_repeat;
-    full.parked = on_parked;
+    full.approvals_park = true;
     full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
     s->files.durable = d;

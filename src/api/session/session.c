@@ -185,7 +185,9 @@ bool pdl_session_only_waits(const pdl_session *s) {
 }
 
 bool pdl_session_park(pdl_session *s) {
-    return pdl_session_only_waits(s) && pdl_durable_park(s->files.durable);
+    if (!pdl_session_only_waits(s) || !pdl_durable_park(s->files.durable)) return false;
+    (void)pdl_session_end_parked(s);
+    return true;
 }
 
 /* Returns the rest of a time that began at start; -1: no limit. */
@@ -203,7 +205,7 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         if (pdl_subruns_step(s->running.subs)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->chain.first->ops->poll(s->chain.first, left);
-        if (!left && pdl_session_park(s)) continue;
+        if (pdl_session_end_parked(s) || (!left && pdl_session_park(s))) continue;
         bool looks =
             s->opt.run.explain || (s->files.durable && !pdl_durable_asks(s->files.durable));
         if (!open && !any_ready(s) && looks) return PDL_STEP_WAIT;

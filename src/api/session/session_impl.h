@@ -35,6 +35,8 @@ pdl_world *pdl_session_answer_world(pdl_session *s);
 /* durable_session.c. Returns the first world of a durable run beside others;
  * pdl_session_end_durable ends it. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
+/* Ends the run when its journal has parked it. Returns true when it did. */
+bool pdl_session_end_parked(pdl_session *s);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
 

@@ -55,6 +55,7 @@ bool pdl_durable_only_waits(const pdl_durable *d);
 /* Delivers what has arrived, or parks, for callers that do not wait in the poll of its world.
  * Returns false when something else is open. */
 bool pdl_durable_park(pdl_durable *d);
+bool pdl_durable_is_parked(const pdl_durable *d); /* its owner ends it */
 /* Returns true for a journal of a durable run. */
 bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
@@ -97,6 +98,11 @@ PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_
  * acknowledged. Error: runtime, with the places and the remedies. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
+/* A text that replaces another one in the files of a program. */
+typedef struct pdl_durable_edit {
+    pdl_str before, after; /* before: with the line ends that readers of programs see */
+} pdl_durable_edit;
+
 /* The surroundings of a durable run. */
 typedef struct pdl_durable_options {
     pdl_str dir; /* folder of the program: paths in requests are relative to it */
@@ -107,10 +113,11 @@ typedef struct pdl_durable_options {
     bool changed_fails; /* --changed fail */
     bool rebuild;       /* code may run again to restore its worker */
     bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
+    bool approvals_park; /* an approval that the user cannot give now parks the run */
+    /* Files of the program whose text is replaced while they are still as they were; borrowed. */
+    const pdl_durable_edit *edits;
+    size_t n_edits;
     void *user;
-    /* Called when the file of a program was read now: it may replace the text. NULL: the text is
-     * unchanged. */
-    void (*edit_source)(void *user, pdl_val *reply);
     /* Return true when output was not written; write it, since everything that is due is in the
      * file, and return the bytes of the output that were written in all. */
     bool (*has_output)(void *user);
@@ -121,8 +128,6 @@ typedef struct pdl_durable_options {
     /* Returns true when this action changes nothing outside, so it may be repeated. NULL: no action
      * may be repeated. */
     bool (*may_repeat)(void *user, const pdl_effect *e);
-    /* Called once when the run is parked; the callee ends it. */
-    void (*parked)(void *user);
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
 /* Returns the world of the run, which belongs to the journal (its close does nothing). next: the

@@ -23,11 +23,6 @@
 
 #include "base/banned.h"
 
-/* A file that the program includes, with changed lines. */
-typedef struct edited_file {
-    char *before, *after; /* owned */
-} edited_file;
-
 struct run_again {
     arguments own; /* arguments of the run that is shown; its only operand is `operand` */
     pdl_str operand;
@@ -47,7 +42,8 @@ struct run_again {
     durable_command durable;
     pdl_live *live;
     char *copy, *name;
-    PDL_VEC(edited_file) edited;
+    PDL_VEC(pdl_durable_edit) edited; /* files that the program includes */
+    PDL_VEC(char *) texts;            /* their texts; owned */
     pdl_buf program;
 };
 
@@ -129,11 +125,14 @@ static void end_run(run_again *r) {
     }
     pdl_free(r->copy);
     r->copy = NULL;
-    for (size_t i = 0; i < r->edited.n; i++) {
-        pdl_free(r->edited.p[i].before);
-        pdl_free(r->edited.p[i].after);
-    }
+    for (size_t i = 0; i < r->texts.n; i++) pdl_free(r->texts.p[i]);
+    pdl_vec_fini(&r->texts);
     pdl_vec_fini(&r->edited);
+}
+
+static pdl_str keep_text(run_again *r, pdl_str text) {
+    *pdl_vec_push(&r->texts) = pdl_str_dup(text);
+    return pdl_str_of(r->texts.p[r->texts.n - 1]);
 }
 
 static bool make_folder(run_again *r, pdl_err *err) {
@@ -168,29 +167,6 @@ static bool change_answers(const run_again *r, const pdl_view_start *s, pdl_err 
     return ok;
 }
 
-/* Replaces the text of an included file by the user's version, if the file on the disk is still
- * what the page showed. */
-static void edit_source(void *user, pdl_val *reply) {
-    const run_again *r = user;
-    bool found = pdl_is_dict(*reply);
-    pdl_vref text = found ? pdl_dict_getz(*reply, "text") : *reply;
-    pdl_buf lines = PDL_BUF;
-    if (!pdl_is_str(text)) return;
-    put_lines(pdl_str_get(text), &lines);
-    for (size_t i = 0; i < r->edited.n; i++) {
-        if (!pdl_str_eq(pdl_buf_str(&lines), pdl_str_of(r->edited.p[i].before))) continue;
-        pdl_val after = pdl_textz(r->edited.p[i].after);
-        if (found) {
-            *reply = pdl_dict_putz(*reply, "text", after);
-        } else {
-            pdl_drop(*reply);
-            *reply = after;
-        }
-        break;
-    }
-    pdl_buf_fini(&lines);
-}
-
 static bool make_copy(run_again *r, const pdl_view_start *s, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     if (!make_folder(r, err)) return false;
@@ -222,8 +198,8 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     r->given.files.p = &r->copy_operand;
     r->given.given[OPT_take_over] = true; /* no other process has the copy */
     for (size_t i = 0; i < s->n_files; i++) {
-        edited_file f = {pdl_str_dup(s->files[i].before), pdl_str_dup(s->files[i].after)};
-        *pdl_vec_push(&r->edited) = f;
+        pdl_durable_edit e = {keep_text(r, s->files[i].before), keep_text(r, s->files[i].after)};
+        *pdl_vec_push(&r->edited) = e;
     }
     r->live = pdl_live_new(redact, r);
     o.host.shared = r->base;
@@ -238,8 +214,10 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
         return false;
     pdl_session_name_keys(r->session, r->durable.run);
     if (!pdl_durable_inputs(r->durable.run, &r->durable.inputs, err)) return false;
-    pdl_durable_options how = {
-        .provisional = true, .reuse_moved = true, .user = r, .edit_source = edit_source};
+    pdl_durable_options how = {.provisional = true,
+                               .reuse_moved = true,
+                               .edits = r->edited.p,
+                               .n_edits = r->edited.n};
     pdl_session_attach(r->session, r->durable.run, &how, r->durable.inputs);
     return pdl_durable_prepare(r->durable.run, err);
 }

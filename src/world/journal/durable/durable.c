@@ -148,15 +148,10 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
  * that no person was there to give. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
-        return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->setup.opt.parked;
+        return r->err.kind != PDL_E_NONE && !r->err.uncatchable &&
+               d->setup.opt.approvals_park;
     return d->setup.opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind &&
            pdl_is_null(r->value);
-}
-
-static void edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply) {
-    bool found = !pdl_is_absent(*reply) && !pdl_is_null(*reply);
-    if (found && e->kind == PDL_EFFECT_source && d->setup.opt.edit_source)
-        d->setup.opt.edit_source(d->setup.opt.user, reply);
 }
 
 static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *reply) {
@@ -176,7 +171,7 @@ static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *r
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
     o->seconds = reply->seconds;
-    edit_source(d, o->e, &o->value);
+    pdl_durable_edit_source(d, o->e, &o->value);
     if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
     if (o->rebuilds) {
         pdl_durable_pump_rebuild(d, o);
@@ -373,7 +368,7 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     pdl_effect *again = pdl_effect_forward(e, sink);
     again->id = 0;
     d->next->ops->start(d->next, again);
-    edit_source(d, e, &x.now);
+    pdl_durable_edit_source(d, e, &x.now);
     return x.now;
 }
 
@@ -645,9 +640,10 @@ static bool park(pdl_durable *d) {
     }
     d->progress.parked = true;
     pdl_durable_commit(d, true);
-    d->setup.opt.parked(d->setup.opt.owner);
     return true;
 }
+
+bool pdl_durable_is_parked(const pdl_durable *d) { return d->progress.parked; }
 
 static bool poll_next(pdl_durable *d, int timeout_ms) {
     if (!d->next) return false;

@@ -93,6 +93,9 @@ PDL_MUST bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *er
 /* --- row_match.c --- */
 /* Returns true when the effect may be executed again without asking the user. */
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
+/* edited_files.c. Replaces the text that was read from a file of the program by the user's version
+ * of it (options.edits). */
+void pdl_durable_edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
 /* Fills o from the file: its answer (ANSWERED), or the row to continue (AGAIN). FAILED: o->err says
  * why the run cannot continue. */
