@@ -90,6 +90,14 @@ bool pdl_spec_read(const char *text, sandbox_spec *out);
 /* Appends the folders between those to write and the protected paths in them, outer ones first.
  * Each gets a mount, which keeps its name: with a rename the paths below could be replaced. */
 void pdl_walk_above(const sandbox_spec *s, path_list *out);
+/* Appends the folders that are mounted, borrowed, in their order: outer ones first, so that an
+ * inner one is not covered. One that may be read and written is in it once. */
+typedef PDL_VEC(const char *) mount_list;
+void pdl_mounts_of(const sandbox_spec *s, mount_list *out);
+/* Returns true when a protected path is there and can be mounted over: a link cannot, and what it
+ * points to is protected by its own path. *is_folder: it is a folder. root: goes before the path,
+ * for a root that is not entered yet. */
+bool pdl_can_mount_over(const char *root, const char *path, bool *is_folder);
 
 /* A file or folder that existed before the run. */
 typedef struct start_mark {

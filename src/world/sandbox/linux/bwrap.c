@@ -25,12 +25,6 @@ static void add(words *w, const char *a, const char *b, const char *c) {
     if (c) *pdl_vec_push(w) = c;
 }
 
-static int by_length(const void *a, const void *b) {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-    size_t n = strlen(x), k = strlen(y);
-    return n < k ? -1 : n > k;
-}
-
 /* Binds a path. A link is made again as a link, so that /bin is what it is outside. */
 static void add_bind(words *w, const char *path, bool writable) {
     struct stat st;
@@ -58,11 +52,8 @@ static bool add_empty(words *w, const char *path, int *n_empty) {
 }
 
 static void add_binds(words *w, const sandbox_spec *s) {
-    words all = {0};
-    for (size_t i = 0; i < s->ro.n; i++)
-        if (!pdl_paths_have(&s->rw, s->ro.p[i])) *pdl_vec_push(&all) = s->ro.p[i];
-    for (size_t i = 0; i < s->rw.n; i++) *pdl_vec_push(&all) = s->rw.p[i];
-    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_length);
+    mount_list all = {0};
+    pdl_mounts_of(s, &all);
     for (size_t i = 0; i < all.n; i++) add_bind(w, all.p[i], pdl_paths_have(&s->rw, all.p[i]));
     pdl_vec_fini(&all);
     int n_empty = 0;
@@ -70,15 +61,13 @@ static void add_binds(words *w, const sandbox_spec *s) {
     pdl_walk_above(s, &above);
     for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
     /* each is a mount of the folder outside, so the masks inside it come later */
-    for (size_t i = 0; i < s->kept.n; i++) {
-        struct stat st;
-        if (lstat(s->kept.p[i], &st) != 0 || !S_ISLNK(st.st_mode))
+    bool is_folder;
+    for (size_t i = 0; i < s->kept.n; i++)
+        if (pdl_can_mount_over("", s->kept.p[i], &is_folder))
             add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
-    }
     for (size_t i = 0; i < s->masked.n; i++) {
-        struct stat st;
-        if (lstat(s->masked.p[i], &st) != 0 || S_ISLNK(st.st_mode)) continue;
-        if (S_ISDIR(st.st_mode))
+        if (!pdl_can_mount_over("", s->masked.p[i], &is_folder)) continue;
+        if (is_folder)
             add(w, "--tmpfs", s->masked.p[i], NULL);
         else if (!add_empty(w, s->masked.p[i], &n_empty))
             add(w, "--ro-bind", "/dev/null", s->masked.p[i]);

@@ -142,10 +142,10 @@ static bool make_tmp(const sandbox_spec *s) {
 /* Mounts an empty file or folder over the path. */
 static bool mask(const char *path) {
     char to[PATH_MAX];
-    struct stat st;
+    bool is_folder;
+    if (!pdl_can_mount_over(NEW, path, &is_folder)) return true;
     snprintf(to, sizeof to, NEW "%s", path);
-    if (lstat(to, &st) != 0 || S_ISLNK(st.st_mode)) return true;
-    if (S_ISDIR(st.st_mode))
+    if (is_folder)
         return mount("tmpfs", to, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=755,size=4k") ==
                0;
     const char *with = pdl_walk_shown_empty(path) ? EMPTY : OLD "/dev/null";
@@ -154,16 +154,10 @@ static bool mask(const char *path) {
 
 static bool keep(const char *path) {
     char to[PATH_MAX];
-    struct stat st;
+    bool is_folder;
+    if (!pdl_can_mount_over(NEW, path, &is_folder)) return true;
     snprintf(to, sizeof to, NEW "%s", path);
-    if (lstat(to, &st) != 0 || S_ISLNK(st.st_mode)) return true;
     return mount(to, to, NULL, MS_BIND | MS_REC, NULL) == 0 && make_read_only(to);
-}
-
-static int by_length(const void *a, const void *b) {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-    size_t n = strlen(x), k = strlen(y);
-    return n < k ? -1 : n > k;
 }
 
 /* Mounts a path on itself, because a mount point cannot be renamed. */
@@ -184,14 +178,10 @@ static bool hold_names(const sandbox_spec *s) {
     return ok;
 }
 
-/* Binds all folders: outer ones first, and writable ones over readable ones. */
 static bool bind_all(const sandbox_spec *s) {
-    PDL_VEC(const char *) all = {0};
-    for (size_t i = 0; i < s->ro.n; i++)
-        if (!pdl_paths_have(&s->rw, s->ro.p[i])) *pdl_vec_push(&all) = s->ro.p[i];
-    for (size_t i = 0; i < s->rw.n; i++) *pdl_vec_push(&all) = s->rw.p[i];
-    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_length);
+    mount_list all = {0};
     bool ok = true;
+    pdl_mounts_of(s, &all);
     for (size_t i = 0; ok && i < all.n; i++)
         ok = bind_path(all.p[i], all.p[i], pdl_paths_have(&s->rw, all.p[i]));
     pdl_vec_fini(&all);
