@@ -17,6 +17,7 @@
 #include "value/int.h"
 #include "value/json_write.h"
 #include "value/member.h"
+#include "value/parts_text.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -90,9 +91,7 @@ static pdl_val text_of(pdl_vref v) {
     }
     if (pdl_is_str(in)) return pdl_keep(in);
     pdl_buf all = PDL_BUF;
-    for (size_t i = 0; pdl_is_list(in) && i < pdl_list_len(in); i++)
-        pdl_buf_put(&all, pdl_member_str(pdl_list_at(in, i), "text"));
-    if (all.len) return pdl_text_of_buf(&all);
+    if (pdl_put_parts_text(in, &all)) return pdl_text_of_buf(&all);
     pdl_buf_fini(&all);
     return pdl_absent();
 }

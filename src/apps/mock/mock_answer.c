@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "value/json_write.h"
+#include "value/parts_text.h"
 
 #include "base/banned.h"
 
@@ -20,16 +21,6 @@ static pdl_str text_or(pdl_vref v, const char *otherwise) {
 bool pdl_mock_asks(pdl_vref request, const char *name, bool otherwise) {
     pdl_vref v = pdl_dict_getz(request, name);
     return pdl_is_bool(v) ? pdl_bool_of(v) : otherwise;
-}
-
-/* Appends the text of a content, which may be a list of parts. */
-static void put_content(pdl_vref content, pdl_buf *out) {
-    if (pdl_is_str(content)) pdl_buf_put(out, pdl_str_get(content));
-    for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++) {
-        pdl_vref part = pdl_list_at(content, i);
-        pdl_vref text = pdl_is_dict(part) ? pdl_dict_getz(part, "text") : pdl_absent();
-        if (pdl_is_str(text)) pdl_buf_put(out, pdl_str_get(text));
-    }
 }
 
 static pdl_vref prompts_of(const pdl_mock_answer *a) {
@@ -46,11 +37,11 @@ void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out) {
     size_t n = pdl_is_list(list) ? pdl_list_len(list) : 0;
     pdl_vref last = n ? pdl_list_at(list, n - 1) : pdl_absent();
     if (pdl_is_list(prompts) && number < pdl_list_len(prompts))
-        put_content(pdl_list_at(prompts, number), out);
+        (void)pdl_put_parts_text(pdl_list_at(prompts, number), out);
     else if (pdl_is_str(prompts))
-        put_content(prompts, out);
+        (void)pdl_put_parts_text(prompts, out);
     else if (!a->form->by_prompt && pdl_is_dict(last))
-        put_content(pdl_dict_getz(last, "content"), out);
+        (void)pdl_put_parts_text(pdl_dict_getz(last, "content"), out);
 }
 
 /* Counts words, as an estimate of tokens. */
@@ -79,7 +70,7 @@ int64_t pdl_mock_words_asked(const pdl_mock_answer *a) {
     for (size_t i = 0; !a->form->by_prompt && pdl_is_list(list) && i < pdl_list_len(list); i++) {
         pdl_vref m = pdl_list_at(list, i);
         pdl_buf_clear(&b);
-        if (pdl_is_dict(m)) put_content(pdl_dict_getz(m, "content"), &b);
+        if (pdl_is_dict(m)) (void)pdl_put_parts_text(pdl_dict_getz(m, "content"), &b);
         n += count_words(pdl_buf_str(&b));
     }
     pdl_buf_fini(&b);

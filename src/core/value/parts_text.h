@@ -1,0 +1,14 @@
+/* parts_text.h -- the text of a message's content, which is a text or a list of parts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VALUE_PARTS_TEXT_H
+#define PDL_VALUE_PARTS_TEXT_H
+
+#include "value/val.h"
+
+/* Appends the text, or those of the parts in a row; parts without a text are left out. Returns
+ * false when there is none. */
+bool pdl_put_parts_text(pdl_vref content, pdl_buf *out);
+
+#endif
