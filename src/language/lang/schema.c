@@ -228,7 +228,7 @@ static const struct {
     {"pdl__calls", "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"},
     {"pdl__tool", "@OptionalStr"},
     {"pdl__parsed", "{}"},
-    {"pdl__shown", "{}"},
+    {"pdl__shown", "@OptionalStr"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

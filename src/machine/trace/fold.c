@@ -13,6 +13,7 @@
 
 #include "effect/effect.h"
 #include "trace/fold_form.h"
+#include "trace/fold_shown.h"
 #include "trace/fold_tree.h"
 #include "value/int.h"
 
@@ -263,26 +264,10 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     pdl_fold_facts_cut(n, kept_facts);
 }
 
-/* Records what was shown on the way, for the innermost block that is in the trace. */
-static void note_shown(pdl_fold *f, fold_node *n, pdl_vref text) {
-    enum { MOST = 1000 };
-    while (n && n->silent) n = n->parent;
-    if (!n) return;
-    fold_fact *old = pdl_fold_fact(n, FOLD_SHOWN, 0);
-    size_t so_far = old ? pdl_list_len(old->value) : 0;
-    if (so_far > MOST) return;
-    pdl_val one = so_far < MOST ? pdl_keep(text) : pdl_textz("\xe2\x80\xa6");
-    if (old)
-        old->value = pdl_list_push(old->value, one);
-    else
-        pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_SHOWN)), 0,
-                          pdl_list_push(pdl_list_new(1), one));
-}
-
 static void on_field(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (pdl_str_is(e->key, FOLD_SHOWN)) {
-        note_shown(f, n, e->value);
+        pdl_fold_note_shown(n, intern_key(f, e->key), e->value);
         return;
     }
     if (!n || n->block != e->block) return;

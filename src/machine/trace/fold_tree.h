@@ -21,7 +21,7 @@
 #define FOLD_TOOL "pdl__tool"
 /* The value that a parser made out of the result. */
 #define FOLD_PARSED "pdl__parsed"
-/* This fact is the list of texts that the block showed on the way. */
+/* This fact is the list of pieces that the block showed on the way (fold_shown.h). */
 #define FOLD_SHOWN "pdl__shown"
 
 /* Depth of nested executions that are shown; each level is up to three levels of the JSON. */

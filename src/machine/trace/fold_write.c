@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "lang/dump.h"
 #include "trace/fold_form.h"
+#include "trace/fold_shown.h"
 #include "trace/fold_tree.h"
 #include "value/context.h"
 #include "value/func.h"
@@ -582,7 +583,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
             dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
         dict = add(v, dict, FOLD_PARSED, own_fact(v, FOLD_PARSED));
         dict = add(v, dict, FOLD_TOOL, own_fact(v, FOLD_TOOL));
-        dict = add(v, dict, FOLD_SHOWN, own_fact(v, FOLD_SHOWN));
+        dict = add(v, dict, FOLD_SHOWN, pdl_fold_shown(v->fold, v->node));
         if (v->node->lost.counts[0] && b->kind != PDL_BLOCK_model && !v->fold->whole)
             dict = add(v, dict, "pdl__usage", usage_of(v));
         dict = add(v, dict, "pdl__calls", calls_of(v));

@@ -65,7 +65,7 @@ static void count_one(const pdl_box *b, pdl_digest *g) {
     g->tokens_out += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "completion_tokens");
     if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
     if (b->end > g->end) g->end = b->end;
-    g->shown += pdl_is_list(pdl_box_get(b, "pdl__shown"));
+    g->shown += pdl_is_str(pdl_box_get(b, "pdl__shown"));
     g->failed = g->failed || b->counts;
     g->recovered = g->recovered || b->state == PDL_BOX_RECOVERED;
 }

@@ -126,10 +126,7 @@ void pdl_box_print(const pdl_doc *d, uint32_t i, pdl_buf *out) {
 }
 
 void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out) {
-    pdl_vref list = pdl_box_get(&d->boxes.p[i], "pdl__shown");
-    for (size_t k = 0; pdl_is_list(list) && k < pdl_list_len(list); k++) {
-        pdl_vref text = pdl_list_at(list, k);
-        if (pdl_is_str(text)) pdl_buf_put(out, pdl_str_get(text));
-    }
+    pdl_vref text = pdl_box_get(&d->boxes.p[i], "pdl__shown");
+    if (pdl_is_str(text)) pdl_buf_put(out, pdl_str_get(text));
     if (pdl_box_is_shown(&d->boxes.p[i])) pdl_box_print(d, i, out);
 }

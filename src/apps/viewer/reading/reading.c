@@ -161,7 +161,7 @@ static void put_shown(walk *w, uint32_t box, bool with_parts) {
     while (rest.n) {
         uint32_t i = rest.p[--rest.n];
         const pdl_box *b = box_at(w, i);
-        if (pdl_is_list(pdl_box_get(b, "pdl__shown"))) put_due(w, PDL_SHAPE_shown, i);
+        if (pdl_is_str(pdl_box_get(b, "pdl__shown"))) put_due(w, PDL_SHAPE_shown, i);
         for (uint32_t k = with_parts ? b->n_children : 0; k-- > 0;)
             if (digest_of(w, b->first + k)->shown) *pdl_vec_push(&rest) = b->first + k;
     }
