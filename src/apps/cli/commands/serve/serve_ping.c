@@ -21,14 +21,21 @@ typedef struct pong {
     pdl_buf why;
 } pong;
 
+/* Says how a transfer ended, in words that are the same every time. */
+static const char *what_happened(pdl_http_end end) {
+    if (end == PDL_HTTP_CONNECT) return "no server can be reached there";
+    if (end == PDL_HTTP_TIMEOUT) return "it does not answer within 2 seconds";
+    return "what answers there is no server of HTTP";
+}
+
 static void on_answer(void *user, const pdl_http_reply *r) {
     pong *to = user;
     to->ended = true;
     to->status = r->end == PDL_HTTP_OK ? r->status : 0;
-    if (r->end != PDL_HTTP_OK)
-        pdl_buf_put(&to->why, pdl_str_of(r->why ? r->why : "it did not answer"));
-    else
+    if (r->end == PDL_HTTP_OK)
         pdl_buf_putf(&to->why, "it answers with status %d", r->status);
+    else
+        pdl_buf_put(&to->why, pdl_str_of(what_happened(r->end)));
 }
 
 /* Writes the address of the server. One that listens at every address of the machine is asked at
