@@ -93,6 +93,21 @@ python: all ## the Python package in build/python, for PYTHONPATH; skipped where
 static: ## dist/pdl-linux-PROCESSOR: the command as one file that needs nothing else; ARGS='--processor aarch64'
 	@sh tools/install-deps wheel && $(PY) packaging/static/make-static $(ARGS)
 
+container: ## dist/pdl-VERSION-PROCESSOR.oci.tar: the static command as an image for Docker, Podman and Kubernetes, made without a daemon
+	@sh tools/install-deps wheel && $(PY) packaging/container/make-container $(ARGS)
+
+deb: ## dist/*.deb: the packages of Debian, from the last commit; ends when lintian finds an error or a warning
+	@sh tools/install-deps deb && $(PY) packaging/deb/make-deb $(ARGS)
+
+release: ## dist/: every package, with hashes, a bill of materials and a page of what is in it; ARGS=--check makes all of it twice and compares
+	@sh tools/install-deps wheel && sh tools/install-deps deb && $(PY) packaging/release/make-release $(ARGS)
+
+test-deb: deb ## the packages of Debian, installed, used and removed in a bare Debian root (as root, with mmdebstrap and bubblewrap)
+	@$(SUITE) tests/deb
+
+test-container: container ## the image: validated, unpacked, and run in its own root as its own user
+	@$(SUITE) tests/container
+
 test-static: static ## the static command in an empty root, and the suites that know how
 	@$(SUITE) tests/static
 
@@ -195,7 +210,7 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-static-* $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip dist
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-static-* $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip $(BUILD)-deb dist dist-again
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
