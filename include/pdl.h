@@ -284,6 +284,8 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
  * - write: the path; {path, mode, text}; null
  * - source: the path of an included program; {path, under?}; text, null when there is none
  * - approval: the sink of the policy; {sink, name, arguments, text}; true or false
+ * - http: the address; {method, url, headers, body, auth?, timeout, max_bytes}; text, or {status,
+ *   headers, type, charset, text, base64}
  * - embed: the model; {model, input, parameters}; {embeddings, usage}: a vector for each text
  * - sleep: {seconds}; null
  * - now: {}; seconds since 1970

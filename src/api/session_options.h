@@ -54,7 +54,8 @@ typedef struct pdl_session_run_options {
     bool holds_refusable; /* text that `spec` may refuse is printed after `spec` accepted it */
     bool shares_loop;     /* its loop has other users, which get turns while the run computes */
     bool explain;         /* sends nothing: pdl_session_explained returns the requests */
-    /* With explain: the effects that are executed, some of code,command,read,write,input,tool. */
+    /* With explain: the effects that are executed, some of code,command,read,write,input,tool,
+     * http. */
     pdl_str allow;
     pdl_cancel_flag *cancel; /* not 0: cancels the run; may be NULL */
 } pdl_session_run_options;

@@ -543,6 +543,9 @@ static void test_answers(void) {
         {"embed", "{\"embeddings\": [[1, 2]], \"usage\": null}",
          "text: \"${ stdlib.embed('m', ['a']) }\"\n",
          "{\"embeddings\": [[1, 2]], \"usage\": null}"},
+        {"http", "7", "text: \"${ stdlib.http('http://x/') }\"\n",
+         "the host program answered a request of kind http with a value of type int, not text or "
+         "{status: integer, headers: object, text: text}"},
         {"embed", "7", "text: \"${ stdlib.embed('m', ['a']) }\"\n",
          "the host program answered a request of kind embed with a value of type int, not "
          "{embeddings, usage}"},

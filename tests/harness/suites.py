@@ -32,6 +32,7 @@ SUITES = [
     Suite("mock", "tests/mock", "check", True),
     Suite("examples", "tests/examples", "test", False),
     Suite("mcp", "tests/mcp", "test", True),
+    Suite("web", "tests/web", "test", True),
     Suite("serve", "tests/serve", "test", True),
     Suite("vm", "tests/vm", "test", True),
     Suite("trace", "tests/trace", "test", True),

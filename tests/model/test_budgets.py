@@ -189,7 +189,7 @@ def test_of_the_run(build):
         same("the budget of 0 calls is spent" in out, True, out)
         for wrong in ("calls", "calls=x", "call=1", "calls=-1", "", "calls=nan"):
             status, out, err = p.run("--budget", wrong, "p.pdl")
-            same((status, "is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,turns=N" in err), (2, True), wrong)
+            same((status, "is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,turns=N,requests=N" in err), (2, True), wrong)
 
 
 def test_callbacks_are_charged(build):
@@ -214,7 +214,7 @@ def test_cached_replies_are_free(build):
 
 def test_wrong_fields(build):
     p = Place(build)
-    for budget, want in (("3", "should be an object {calls, tokens, cost, seconds, turns}"), ("{call: 3}", "did you mean 'calls'"),
+    for budget, want in (("3", "should be an object {calls, tokens, cost, seconds, turns, requests}"), ("{call: 3}", "did you mean 'calls'"),
                          ("{calls: [1]}", "number or string"), ("{calls: \"${ 'x' }\"}", "calls of budget is expected to be a number"),
                          ("{calls: -1}", "calls of budget is negative")):
         p.env["PDL_ERRORS"] = "long"

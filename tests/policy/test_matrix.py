@@ -42,7 +42,9 @@ NATIVES = {"bool_confidence": "stdlib.bool_confidence(model)", "calculate": "std
            "fill": "stdlib.fill('{x}', {'x': t})", "find_object": "stdlib.find_object(d | json, {'a': 'string'})", "find_tool": "pdl_find_tool(call, [f])",
            "nearest": "stdlib.nearest(vec, [1.0, 0.0], 1)", "reward": "stdlib.reward(model)", "show": None, "slots": "stdlib.slots(t)",
            "tfidf": "stdlib.tfidf(['a b', 'c'], u, 1)", "tool_error": "pdl_tool_error({'message': t})", "tool_result": "pdl_tool_result(reply)", "tool_text": "pdl_tool_text(reply)",
-           "fail": None, "embed": None, "tool_call": None, "tool_request": None}  # None: prints, fails, or is an effect (below)
+           "http_request": "pdl_http_request('http://x/' ~ n, 'GET', {}, none, 1, 1, none).url",
+           "http_next": "pdl_http_next(pdl_http_request('http://x/', 'GET', {}, none, 1, 1, none), {'status': 302, 'headers': {'location': 'y' ~ n}}, 3).url",
+           "fail": None, "embed": None, "http_send": None, "tool_call": None, "tool_request": None}  # None: prints, fails, or is an effect (below)
 OPERATORS = ["n + 1", "n - 1", "n * 2", "n / 2", "n // 2", "n % 2", "n ** 2", "-n", "+n", "not b", "n < 3", "n == 3", "n in [5]", "u ~ 'x'", "'x' ~ u", "u[0]", "u[0:1]", "l[0]",
              "l[n - 4]", "['x', 'y'][n - 5]", "l[0:2]", "d.a", "d['a']", "{'a': 1, 'b': 2, 'c': 3}[u[0]]", "[u]", "(u, 1)", "{'a': u}", "{u: 1}", "u if true else 1", "1 and b", "b or 1",
              "'%s' % u", "l + [1]", "[1] + l", "u * 2", "d | length + 1"]
@@ -57,7 +59,7 @@ BLOCKS = {"text": {"text": ["x", "${ t }"]}, "lastOf": {"lastOf": ["x", "${ t }"
           "error": None, "empty": None}  # give nothing of what goes in
 JOINS = {"text": "a", "array": "a", "object": "o", "lastOf": "a", "reduce": "a"}
 PARSERS = {"json": "'[' ~ n | string ~ ']'", "jsonl": "n | string", "yaml": "'a: ' ~ u", "csv": "'a,' ~ u", "regex": "u"}
-EFFECTS = {"model": "model", "embed": None, "code": "code", "object": None, "tool": None, "command": "command", "read": "file", "write": None, "input": "user", "source": None,
+EFFECTS = {"model": "model", "embed": None, "http": None, "code": "code", "object": None, "tool": None, "command": "command", "read": "file", "write": None, "input": "user", "source": None,
            "sleep": None, "approval": None, "permit": None, "now": "clock", "random": "clock"}  # None: no reply, one that needs a service (tests/unit/value/test_labels.c), or program text
 EFFECT_BLOCKS = {"model": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m"}}, "code": {"lang": "python", "code": "result = 1"}, "command": {"lang": "command", "args": ["echo", "x"]},
                  "read": {"read": "t"}, "input": {"read": None}, "now": None, "random": {"data": "${ [1, 2] | random }"}}

@@ -56,6 +56,9 @@ SINKS = {
     "model: stop": called(stop=["${ w }"]), "model: fallback": called(fallbacks=["openai/${ w }"]), "model: the context": {"lastOf": [{"text": "${ w }", "contribute": ["context"]}, {
         k: v for k, v in mock().items() if k != "input"}]},
     "model: tools": called(tools=[{"type": "function", "function": {"name": "n", "description": "${ w }", "parameters": {}}}]),
+    "url: a query": "${ stdlib.http('%s/?q=' ~ w | string | urlencode) }" % NOTHING,
+    "url: a body": "${ stdlib.http('%s', method='POST', body=w) }" % NOTHING, "url: a part of a body": "${ stdlib.http('%s', method='POST', body={'a': [w]}) }" % NOTHING,
+    "url: a header": "${ stdlib.http('%s', headers={'X-A': w | string | urlencode}) }" % NOTHING,
     "embed": "${ stdlib.embed('openai/x', [w], {'api_base': '%s', 'num_retries': 0}) }" % NOTHING,
     "embed: one": "${ stdlib.embed('openai/x', w, {'api_base': '%s', 'num_retries': 0}) }" % NOTHING, "endorse": {"data": "${ w }", "endorse": {"labels": ["LABEL"], "why": "w"}},
 }

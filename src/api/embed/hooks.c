@@ -72,7 +72,7 @@ static pdl_str subject_of(const pdl_effect *e) {
         {PDL_EFFECT_model, "model"},   {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
         {PDL_EFFECT_command, "argv"},  {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
         {PDL_EFFECT_write, "path"},    {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
-        {PDL_EFFECT_approval, "sink"},
+        {PDL_EFFECT_approval, "sink"}, {PDL_EFFECT_http, "url"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);

@@ -102,6 +102,14 @@ static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
+/* Turns a text, or an object with some of the fields, into a reply of a web server. */
+static bool http_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_str(v) && !pdl_is_dict(v))
+        return misfit("http", v, "text or {status: integer, headers: object, text: text}", err);
+    *out = pdl_effect_http_reply(pdl_keep(v));
+    return true;
+}
+
 /* Completes the shorter forms that a host program may answer with. Flat switch over the kinds. */
 static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                      pdl_err *err) {
@@ -110,6 +118,7 @@ static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_va
     case PDL_EFFECT_model: return model_answer(e, v, out, err);
     case PDL_EFFECT_code: *out = pdl_host_answer_of_code(v, all_pieces); return true;
     case PDL_EFFECT_command: return command_answer(v, out, err);
+    case PDL_EFFECT_http: return http_answer(v, out, err);
     case PDL_EFFECT_embed:
         if (!pdl_is_dict(v)) return misfit(kind, v, "{embeddings, usage}", err);
         break;

@@ -45,6 +45,7 @@ static const struct {
     W(write, KIND(write)),
     W(input, KIND(input)),
     W(tool, KIND(tool)),
+    W(http, KIND(http)),
 #undef W
 #undef KIND
 };
@@ -60,7 +61,8 @@ bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
         if (k == N_WORDS)
             return pdl_err_set(
                 err, PDL_E_usage, (pdl_loc){0},
-                "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool",
+                "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool, "
+                "http",
                 PDL_FMT(word));
         *out |= words[k].bit;
         from = to + 1;

@@ -20,6 +20,7 @@ enum {
     PDL_ALLOW_write = 8,
     PDL_ALLOW_input = 16,
     PDL_ALLOW_tool = 32,
+    PDL_ALLOW_http = 64,
 };
 /* Reads "code,command,read" as a set of these. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);

@@ -13,6 +13,7 @@
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "native/native.h"
+#include "web/web.h"
 
 #include "base/banned.h"
 
@@ -31,7 +32,7 @@ typedef struct confined_backends {
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
-    pdl_world *model, *host, *hooks; /* NULL until needed */
+    pdl_world *model, *host, *web, *hooks; /* NULL until needed */
     PDL_VEC(confined_backends) backends;
     uint32_t generations; /* count of the processes of all workers */
 } router;
@@ -322,7 +323,7 @@ static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect 
 
 static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
-    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed)
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_http)
         return pdl_effect_each_address(e, may_reach, &(reach){s, err});
     if (e->kind == PDL_EFFECT_read)
         return pdl_sandbox_may_read(s, pdl_str_get(path).p) ||
@@ -379,11 +380,25 @@ static pdl_world *host_of(router *r) {
     return r->host;
 }
 
+static pdl_world *web_of(router *r) {
+    if (!r->web)
+        r->web = pdl_web_world_new(r->opt.loop, &(pdl_web_options){
+                                                    .env = r->opt.env,
+                                                    .user = r->opt.env_user,
+                                                    .debug = r->opt.debug,
+                                                    .secrets = r->opt.secrets,
+                                                    .traceparent = r->opt.traceparent,
+                                                    .trace_user = r->opt.env_user,
+                                                });
+    return r->web;
+}
+
 /* Returns the world for an effect; NULL, with err set, when it cannot be opened. */
 static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
     switch (e->kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: return model_of(r);
+    case PDL_EFFECT_http: return web_of(r);
     case PDL_EFFECT_code:
     case PDL_EFFECT_object:
     case PDL_EFFECT_command:
@@ -471,6 +486,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         if (c->mcp) c->mcp->ops->cancel(c->mcp, id);
     }
     if (r->host) r->host->ops->cancel(r->host, id);
+    if (r->web) r->web->ops->cancel(r->web, id);
     if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
     if (r->opt.behind) r->opt.behind->ops->cancel(r->opt.behind, id);
 }
@@ -498,6 +514,7 @@ static void close_all(pdl_world *w) {
     for (size_t i = 0; i < r->backends.n; i++)
         if (r->backends.p[i].worker) r->backends.p[i].worker->ops->close(r->backends.p[i].worker);
     if (r->host) r->host->ops->close(r->host);
+    if (r->web) r->web->ops->close(r->web);
     if (r->hooks) r->hooks->ops->close(r->hooks);
     for (size_t i = 0; i < r->backends.n; i++) {
         /* last, because they run the loop until servers have ended */

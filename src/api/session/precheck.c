@@ -141,7 +141,8 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
  * nothing. */
 static bool goes_out(const pdl_effect *e) {
     if (e->kind != PDL_EFFECT_model)
-        return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool;
+        return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool ||
+               e->kind == PDL_EFFECT_http;
     pdl_vref given = pdl_dict_getz(e->request, "parameters");
     pdl_vref mock = pdl_is_dict(given) ? pdl_dict_getz(given, "mock_response") : pdl_absent();
     return pdl_is_absent(mock) || pdl_is_null(mock);

@@ -95,7 +95,7 @@ uint32_t pdl_run_pool_take(pdl_run_pool *p) {
 }
 
 static void complete(slot *f, pdl_spawn *spawn) {
-    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
+    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     pdl_run_pool *p = f->in;
     spawn->slot = spawn->group = number_of(f);
     spawn->waker = (pdl_run_waker){on_ready, f};

@@ -194,6 +194,11 @@ static void refuse_embedding(void *user, pdl_request *r) {
     pdl_request_refuse(r, "bad_request", "a test has no embeddings: record a run, and name it");
 }
 
+static void refuse_web(void *user, pdl_request *r) {
+    (void)user;
+    pdl_request_refuse(r, "bad_request", "a test asks no web server: record a run, and name it");
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 static void put_messages(pdl_vref messages, pdl_buf *out) {
@@ -313,6 +318,7 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
     pdl_vref input = part(t->spec, "input"), record = part(t->spec, "record");
     pdl_hook hooks[] = {{PDL_EFFECT_model, PDL_STR(""), answer_model, t},
                         {PDL_EFFECT_embed, PDL_STR(""), refuse_embedding, t},
+                        {PDL_EFFECT_http, PDL_STR(""), refuse_web, t},
                         {PDL_EFFECT_input, PDL_STR(""), answer_input, t}};
     pdl_val variables = variables_of(session, input);
     pdl_buf path = PDL_BUF;

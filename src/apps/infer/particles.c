@@ -481,7 +481,7 @@ static bool run_shared(population *p, pdl_err *err) {
 }
 
 bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err) {
-    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
+    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
     p->n_slots = p->n < PDL_INFER_MOST_SMC ? p->n : PDL_INFER_MOST_SMC;
     p->all = PDL_NEW_N(particle, p->n);

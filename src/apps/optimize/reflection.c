@@ -328,10 +328,10 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
 
 /* Returns true when what is left of the budget is for the test. */
 static bool is_reserved(const opt_search *z) {
-    for (int i = 0; z->budget && i < PDL_BUDGET_turns; i++) {
+    for (int i = 0; z->budget && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i];
-        if (limit >= 0 && i != PDL_BUDGET_seconds &&
-            z->budget->used[i] >= limit * (1 - z->reserved))
+        bool counted = i != PDL_BUDGET_seconds && i != PDL_BUDGET_turns;
+        if (limit >= 0 && counted && z->budget->used[i] >= limit * (1 - z->reserved))
             return true;
     }
     return false;

@@ -415,9 +415,10 @@ static bool keep_scores(asking *a, pdl_err *err) {
 /* Returns how many of n evaluations the budget allows, besides what is reserved. */
 static size_t allowed(const opt_search *z, size_t n) {
     if (z->evaluations < z->before) return n; /* these were paid for before the search was killed */
-    for (int i = 0; z->budget && z->evaluations && i < PDL_BUDGET_turns; i++) {
+    for (int i = 0; z->budget && z->evaluations && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i], used = z->budget->used[i];
-        if (limit < 0 || i == PDL_BUDGET_seconds || used <= 0) continue;
+        bool counted = i != PDL_BUDGET_seconds && i != PDL_BUDGET_turns;
+        if (limit < 0 || !counted || used <= 0) continue;
         double fits = (limit * (1 - z->reserved) - used) / (used / (double)z->evaluations);
         if (fits < (double)n) n = fits < 1 ? 0 : (size_t)fits;
     }

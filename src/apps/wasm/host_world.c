@@ -135,6 +135,10 @@ static void start(pdl_world *world, pdl_effect *e) {
         refuse(e, PDL_E_runtime,
                "tool servers cannot be used here: the program runs in WebAssembly");
         return;
+    case PDL_EFFECT_http:
+        refuse(e, PDL_E_connection,
+               "web servers cannot be asked here: the program runs in WebAssembly");
+        return;
     case PDL_EFFECT_object:
     case PDL_EFFECT_approval:
     case PDL_EFFECT_permit: refuse(e, PDL_E_runtime, "the host cannot answer this"); return;

@@ -507,7 +507,7 @@ static transfer *take_transfer(pdl_http *h) {
 /* Writes all settings of a handle except the body and the parts of the URL. */
 static void put_setup(const pdl_http_request *r, pdl_buf *out) {
     const uint64_t numbers[] = {r->connect_ms,   r->total_ms,       r->insecure, r->compressed,
-                                r->data != NULL, r->body.p != NULL, r->n_headers};
+                                r->data != NULL, r->body.p != NULL, r->once,     r->n_headers};
     pdl_buf_put(out, (pdl_str){(const char *)numbers, sizeof numbers});
     pdl_buf_put(out, (pdl_str){r->url, strlen(r->url) + 1});
     pdl_buf_put(out, (pdl_str){r->method, strlen(r->method) + 1});
@@ -517,6 +517,7 @@ static void put_setup(const pdl_http_request *r, pdl_buf *out) {
 
 static void set_method(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, r->body.p ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
+    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L); /* none comes */
     if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
         c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
@@ -630,6 +631,8 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
     if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    /* a request is sent again when a connection that was used before ends without an answer */
+    if (r->once) c->easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
     set_security(h, e, r, tls);
     set_method(c, e, r);
     set_headers(t, r, tls);

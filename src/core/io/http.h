@@ -87,6 +87,7 @@ typedef struct pdl_http_request {
     uint64_t idle_ms;    /* between bytes of the body; 0: no limit */
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
+    bool once;           /* on a new connection, since libcurl may send again on a used one */
     void *user;
     /* NULL: done gets the whole body. Otherwise called with pieces of the body of a 2xx answer as
      * they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */

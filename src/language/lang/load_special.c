@@ -195,7 +195,8 @@ const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
     if (n->kind != PDL_NODE_MAP) {
-        pdl_loader_wrong(l, n, loc, "should be an object {calls, tokens, cost, seconds, turns}");
+        pdl_loader_wrong(l, n, loc,
+                         "should be an object {calls, tokens, cost, seconds, turns, requests}");
         return NULL;
     }
     pdl_budget_field *b = pdl_arena_new(l->a, pdl_budget_field);

@@ -82,6 +82,7 @@ pdl_native_fn pdl_f_json, pdl_f_pylist;
 pdl_native_writer pdl_w_capitalize, pdl_w_format, pdl_w_lower, pdl_w_upper;
 /* Functions of stdlib outside of stdlib.c. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
+pdl_native_fn pdl_g_http, pdl_g_http_next, pdl_g_http_request;
 pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request,
     pdl_g_tool_result, pdl_g_tool_text;
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode,

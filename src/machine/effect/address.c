@@ -1,8 +1,8 @@
-/* address.c -- the URLs that a program names for a call of a model.
+/* address.c -- the URLs that a program names for a call of a model, or for a request to the web.
  *
- * They are among its parameters, in those of its fallbacks, which are used like its own, and in a
- * processor. Each of them gets the messages, perhaps with a key, so policies and sandboxes have to
- * see them all.
+ * The URLs of a model are among its parameters, in those of its fallbacks, which are used like its
+ * own, and in a processor. Each of them gets the messages, perhaps with a key, so policies and
+ * sandboxes have to see them all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,6 +45,10 @@ static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigne
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user) {
     const address_search s = {fn, user};
     pdl_vref r = e->request;
+    if (e->kind == PDL_EFFECT_http) {
+        pdl_vref url = pdl_dict_getz(r, "url");
+        return fn(user, url, pdl_label_of_part(r) | pdl_label_of(url));
+    }
     return !pdl_is_dict(r) || (search(&s, pdl_dict_getz(r, "parameters"), 0, 0) &&
                                search(&s, pdl_dict_getz(r, "processor"), 0, 0));
 }

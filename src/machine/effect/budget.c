@@ -99,7 +99,7 @@ bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err)
             return pdl_err_set(
                 err, PDL_E_usage, (pdl_loc){0},
                 "'%.*s' is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,"
-                "turns=N",
+                "turns=N,requests=N",
                 PDL_FMT(pdl_str_sub(text, from, to)));
         from = to + 1;
     }

@@ -17,7 +17,8 @@
     X(tokens, "tokens of prompts and answers")                                                     \
     X(cost, "what the calls cost, by the table of prices")                                         \
     X(seconds, "time since the block began")                                                       \
-    X(turns, "turns of loops and returns of functions")
+    X(turns, "turns of loops and returns of functions")                                            \
+    X(requests, "requests to the web")
 
 typedef enum {
 #define X(id, doc) PDL_BUDGET_##id,
@@ -34,15 +35,15 @@ typedef struct pdl_rate_limits {
 const char *pdl_budget_item_name(pdl_budget_item i);
 const char *pdl_budget_item_doc(pdl_budget_item i);
 
-/* Invariants: used and reserved are of calls, tokens, cost; seconds are measured from start_ns;
- * used[turns] is kept where has_turns. */
+/* Invariants: used and reserved are of calls, tokens, cost, requests; seconds are measured from
+ * start_ns; used[turns] is kept where has_turns. */
 typedef struct pdl_budget {
     uint32_t refs;
     uint32_t depth;                    /* number of budgets around it */
     struct pdl_budget *up;             /* kept; NULL: the outermost */
     pdl_loc loc;                       /* place of the block; all-zero: the run's budget */
     double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
-    double used[PDL_BUDGET_COUNT];     /* by effects that have ended; calls: started ones */
+    double used[PDL_BUDGET_COUNT];     /* by ended effects; calls, requests: by started ones */
     double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
     /* number and tokens of the calls that ended, for the usual length of answers */
     double answers, answer_tokens;

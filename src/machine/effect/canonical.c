@@ -38,6 +38,7 @@ static bool canonical(pdl_effect_kind kind, pdl_vref request, const pdl_secrets 
         pdl_vref key = pdl_dict_key_at(request, i), x = pdl_dict_val_at(request, i);
         if (model && (pdl_text_is(key, "stream") || pdl_text_is(key, "parsed"))) continue;
         if (kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
+        if (kind == PDL_EFFECT_http && pdl_text_is(key, "timeout")) continue;
         bool params = model && pdl_text_is(key, "parameters") && pdl_is_dict(x);
         d = pdl_dict_put(d, pdl_keep(key), params ? model_params(x, content) : pdl_keep(x));
     }

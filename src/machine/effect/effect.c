@@ -10,6 +10,28 @@
 
 #include "base/banned.h"
 
+pdl_val pdl_effect_http_reply(pdl_val given) {
+    if (!pdl_is_str(given) && !pdl_is_dict(given)) return given;
+    pdl_val d = pdl_is_dict(given) ? given : pdl_dict_putz(pdl_dict_new(6), "text", given);
+    bool text = pdl_is_str(pdl_dict_getz(d, "text"));
+    const struct {
+        const char *name;
+        pdl_val value;
+    } rest[] = {{"status", pdl_int(200)},
+                {"headers", pdl_dict_new(0)},
+                {"type", pdl_textz(text ? "text/plain" : "")},
+                {"charset", text ? pdl_textz("utf-8") : pdl_null()},
+                {"text", pdl_null()},
+                {"base64", pdl_null()}};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        if (pdl_is_absent(pdl_dict_getz(d, rest[i].name)))
+            d = pdl_dict_putz(d, rest[i].name, rest[i].value);
+        else
+            pdl_drop(rest[i].value);
+    }
+    return d;
+}
+
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq,
                            pdl_loc loc, pdl_val request, pdl_effect_sink sink) {
     assert((unsigned)kind < PDL_EFFECT_COUNT);

@@ -145,6 +145,9 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 pdl_label pdl_effect_label(const pdl_effect *e);
 pdl_label pdl_effect_origin(pdl_effect_kind k); /* origin of the kind alone */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
+/* Returns true when e changes something outside: its kind does, and it is no request that the web
+ * defines as safe (GET, HEAD). */
+bool pdl_effect_acts(const pdl_effect *e);
 /* Returns true for code whose process forgets what was before, as `session: new` requests. */
 bool pdl_effect_begins_session(const pdl_effect *e);
 
@@ -161,6 +164,9 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
 /* Checks that a reply from a host program has the form that e demands. Error: protocol, without a
  * place. */
 PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err);
+/* Completes the reply to a request to the web that a person or a host program gives: a text, or an
+ * object with some of the fields. Takes given; other values come back unchanged. */
+pdl_val pdl_effect_http_reply(pdl_val given);
 /* These read and check the stored reply of e, and the stored pieces, a list of texts. Answers from
  * journals and caches, which others may have made, must be read with these. Errors: syntax,
  * protocol. */
@@ -195,9 +201,10 @@ PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets,
                                          pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Calls fn for each URL that the program names for a call of a model or of embeddings, also for its
- * fallbacks, until it returns false. labels: those of the URL and of what contains it. Parts that
- * are nested too deep to be examined are passed whole. Returns false when fn did. */
+/* Calls fn for each URL that the program names for a request to the web, or for a call of a model
+ * or of embeddings, also for its fallbacks, until it returns false. labels: those of the URL and of
+ * what contains it. Parts that are nested too deep to be examined are passed whole. Returns false
+ * when fn did. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 

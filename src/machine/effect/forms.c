@@ -121,6 +121,13 @@ bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
     return (kinds[k].traits & trait) != 0;
 }
 
+bool pdl_effect_acts(const pdl_effect *e) {
+    pdl_vref method = pdl_dict_getz(e->request, "method");
+    bool is_safe = e->kind == PDL_EFFECT_http &&
+                   (pdl_text_is(method, "GET") || pdl_text_is(method, "HEAD"));
+    return pdl_effect_has(e->kind, PDL_EFFECT_ACTS) && !is_safe;
+}
+
 bool pdl_effect_begins_session(const pdl_effect *e) {
     return e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
 }

@@ -22,7 +22,7 @@ static const char *subject_of(pdl_effect_kind k) {
         const char *field;
     } rows[] = {
         {PDL_EFFECT_model, "model"}, {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
-        {PDL_EFFECT_tool, "server"}, {PDL_EFFECT_command, "argv"},
+        {PDL_EFFECT_tool, "server"}, {PDL_EFFECT_command, "argv"}, {PDL_EFFECT_http, "url"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].kind == k) return rows[i].field;
@@ -113,10 +113,10 @@ static void put_tokens(pdl_vref reply, pdl_buf *out) {
         pdl_buf_putf(out, ", %lld tokens in, %lld out", (long long)asked, (long long)said);
 }
 
-static void put_status(pdl_vref reply, pdl_buf *out) {
+static void put_status(const char *word, pdl_vref reply, pdl_buf *out) {
     int64_t status;
     if (pdl_is_dict(reply) && pdl_int_get(pdl_dict_getz(reply, "status"), &status) && status)
-        pdl_buf_putf(out, ", exit status %lld", (long long)status);
+        pdl_buf_putf(out, ", %s %lld", word, (long long)status);
 }
 
 void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out) {
@@ -139,7 +139,9 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
     else if (e->effect->kind == PDL_EFFECT_model)
         put_tokens(e->reply->value, out);
     else if (e->effect->kind == PDL_EFFECT_command)
-        put_status(e->reply->value, out);
+        put_status("exit status", e->reply->value, out);
+    else if (e->effect->kind == PDL_EFFECT_http)
+        put_status("status", e->reply->value, out);
 }
 
 void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out) {

@@ -29,6 +29,7 @@ typedef struct charge {
     pdl_effect_sink asker;
     reservation *reserved; /* owned, one for each budget, innermost first; while in flight */
     bool is_call;          /* it is a call of a model */
+    bool is_request;       /* it is a request to the web */
     double tokens_of_prompt,
         tokens_of_answer; /* estimates; tokens_of_answer is 0 when the parameters do not set it */
     pdl_price price;
@@ -99,15 +100,25 @@ static bool is_of_model(const pdl_effect *e) {
     return e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
 }
 
-static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
+static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost,
+                                          PDL_BUDGET_requests};
 enum { N_COUNTED = sizeof counted / sizeof counted[0] };
+
+/* Returns true for items that count effects when they start, without an estimate. */
+static bool is_count(pdl_budget_item i) {
+    return i == PDL_BUDGET_calls || i == PDL_BUDGET_requests;
+}
+
+static double count_of(const charge *c, pdl_budget_item i) {
+    return i == PDL_BUDGET_calls ? c->is_call : c->is_request;
+}
 
 /* Returns how much c needs of an item of b. The answer is taken to have the length that the
  * parameters allow, or else the average of the answers so far. */
 static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     double mean = b->answers > 0 ? b->answer_tokens / b->answers : 0;
     double answer = c->tokens_of_answer > 0 ? c->tokens_of_answer : mean;
-    if (i == PDL_BUDGET_calls) return c->is_call;
+    if (is_count(i)) return count_of(c, i);
     if (!c->is_call) return 0;
     if (i == PDL_BUDGET_tokens) return c->tokens_of_prompt + answer;
     double cost = c->priced ? c->tokens_of_prompt * c->price.input + answer * c->price.output : 0;
@@ -118,7 +129,7 @@ static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
 /* Returns true when c has to wait for the first answer: the length of answers is unknown until
  * then, so that only one call is in flight. */
 static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
-    return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
+    return !is_count(i) && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
            b->going > 0;
 }
 
@@ -129,7 +140,7 @@ static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budg
         for (size_t k = 0; k < N_COUNTED; k++) {
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
-            bool spent = i != PDL_BUDGET_calls && c->is_call &&
+            bool spent = !is_count(i) && c->is_call &&
                          /* a limit can also be used up by effects that cost nothing */
                          b->used[i] >= b->limit[i];
             bool waits = with_reserved && is_first(c, b, i);
@@ -175,6 +186,7 @@ static void take_way(charge *c) {
         b->reserved[PDL_BUDGET_tokens] += c->reserved[k].tokens;
         b->reserved[PDL_BUDGET_cost] += c->reserved[k].cost;
         b->used[PDL_BUDGET_calls] += c->is_call;
+        b->used[PDL_BUDGET_requests] += c->is_request;
         b->going += c->is_call;
     }
 }
@@ -206,11 +218,11 @@ static void put_need(const charge *c, const pdl_budget *b, pdl_budget_item i, pd
 static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_err *err) {
     pdl_buf why = PDL_BUF;
     if (i == PDL_BUDGET_seconds) return pdl_budget_refuse_time(b, err);
-    if (i != PDL_BUDGET_calls)
+    if (!is_count(i))
         put_need(c, b, i, &why);
     else
-        pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i],
-                     b->limit[i] == 1 ? "call" : "calls");
+        pdl_buf_putf(&why, "the budget of %.15g %s%s is spent", b->limit[i],
+                     i == PDL_BUDGET_calls ? "call" : "request", b->limit[i] == 1 ? "" : "s");
     pdl_budget_refuse(b, i, pdl_buf_str(&why), err);
     pdl_buf_fini(&why);
     return false;
@@ -235,6 +247,7 @@ static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
 
 static bool estimate(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref p = pdl_dict_getz(e->request, "parameters");
+    c->is_request = e->kind == PDL_EFFECT_http;
     if (!is_of_model(e)) return true;
     if (!find_price(c, e, err)) return false;
     c->is_call = true;
@@ -453,7 +466,10 @@ void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *
         pdl_err_fini(&ignored);
         return;
     }
-    for (pdl_budget *b = e->budget; b; b = b->up) b->used[PDL_BUDGET_calls] += c.is_call;
+    for (pdl_budget *b = e->budget; b; b = b->up) {
+        b->used[PDL_BUDGET_calls] += c.is_call;
+        b->used[PDL_BUDGET_requests] += c.is_request;
+    }
     settle(&c, reply);
 }
 

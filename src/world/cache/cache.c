@@ -196,6 +196,10 @@ static bool is_mock(const pdl_effect *e) {
            (!pdl_is_absent(late) && !pdl_is_null(late));
 }
 
+static bool is_get(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_http && pdl_text_is(pdl_dict_getz(e->request, "method"), "GET");
+}
+
 static void forward(pdl_cache *c, pdl_effect *e, repeats *a, int64_t number, pdl_buf request) {
     miss *m = PDL_NEW(miss);
     *m = (miss){
@@ -247,7 +251,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_cache *c = of(w);
     pdl_buf request = PDL_BUF;
     pdl_err err = {0};
-    bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
+    bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed || is_get(e);
     if (!kept || is_mock(e) || pdl_redaction_covers(c->redaction, pdl_effect_label(e))) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/web_address.h"
 #include "value/handle.h"
 #include "value/text.h"
 
@@ -284,6 +285,20 @@ static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl
     pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
 }
 
+/* Adds a request to the web: its address, and what goes there besides it. */
+static void ask_http(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    static const char *const parts[] = {"method", "headers", "body"};
+    pdl_vref url = get(e, "url"), auth = get(e, "auth");
+    ask_address(&(address_asks){a, outer, folder}, url, outer | pdl_label_of(url));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        pdl_vref v = get(e, parts[i]);
+        bool empty = pdl_is_null(v) || (pdl_is_dict(v) && !pdl_dict_len(v));
+        if (!pdl_is_absent(v) && !empty)
+            add(a, pdl_str_of(parts[i]), v, outer | pdl_label_of(v));
+    }
+    if (pdl_is_dict(auth)) add(a, PDL_STR("headers"), auth, outer | pdl_label_of(auth));
+}
+
 /* Returns the labels of all parameters but the tools. */
 static pdl_label label_beside_tools(pdl_vref parameters) {
     pdl_label label = pdl_label_of_part(parameters);
@@ -446,6 +461,7 @@ static void asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, 
         return;
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: ask_models(out, e, outer, folder); return;
+    case PDL_EFFECT_http: ask_http(out, e, outer, folder); return;
     case PDL_EFFECT_permit: ask_permit(out, p, e, outer, folder); return;
     case PDL_EFFECT_input:
     case PDL_EFFECT_sleep:
@@ -485,6 +501,7 @@ pdl_label pdl_label_of_subject(const pdl_effect *e) {
     switch ((int)e->kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: return label_of_key(e, "model");
+    case PDL_EFFECT_http: return label_of_key(e, "url");
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
     case PDL_EFFECT_source: return label_of_key(e, "path");
@@ -499,6 +516,7 @@ pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {
     switch ((int)e->kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: return text_of(get(e, "model"));
+    case PDL_EFFECT_http: return pdl_web_address_host(text_of(get(e, "url")));
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
     case PDL_EFFECT_source: return text_of(get(e, "path"));

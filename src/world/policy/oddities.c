@@ -35,7 +35,7 @@ const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern) {
         return "code is python, ipython or object";
     if (pdl_str_is(kind, "command") && has(pattern, " -"))
         return "the name of a command is its program alone; `argument` is for what follows";
-    if (pdl_str_is(kind, "url") && has_slash)
+    if ((pdl_str_is(kind, "url") || pdl_str_is(kind, "http")) && has_slash)
         return "the name of an address is its host, as in api.example.org or *.example.org";
     return NULL;
 }

@@ -225,7 +225,7 @@ static const struct {
 } source_words[] = {
     {"read", PDL_EFFECT_read},   {"tool", PDL_EFFECT_tool},       {"model", PDL_EFFECT_model},
     {"code", PDL_EFFECT_code},   {"command", PDL_EFFECT_command}, {"input", PDL_EFFECT_input},
-    {"embed", PDL_EFFECT_embed},
+    {"embed", PDL_EFFECT_embed}, {"http", PDL_EFFECT_http},
 };
 enum { N_SOURCE_WORDS = sizeof source_words / sizeof source_words[0] };
 

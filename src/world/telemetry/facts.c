@@ -8,6 +8,7 @@
  */
 #include "base/num.h"
 #include "base/utf8.h"
+#include "base/web_address.h"
 #include "telemetry/parts.h"
 #include "value/int.h"
 #include "value/json_put.h"
@@ -268,6 +269,9 @@ void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_
         bool calls = pdl_text_is(member(r, "op"), "call");
         done = calls ? "execute_tool" : "tools";
         what = member(r, calls ? "name" : "server");
+    } else if (e->kind == PDL_EFFECT_http) {
+        done = text_of(member(r, "method")).p;
+        what = member(r, "url");
     } else if (e->kind == PDL_EFFECT_code) {
         what = member(r, "lang");
     } else if (e->kind == PDL_EFFECT_command) {
@@ -275,6 +279,7 @@ void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_
     }
     pdl_str name = text_of(what);
     size_t slash = asks ? pdl_str_find(name, PDL_STR("/"), 0) : PDL_NOT_FOUND;
+    if (e->kind == PDL_EFFECT_http) name = pdl_web_address_host(name);
     if (slash != PDL_NOT_FOUND) name = pdl_str_sub(name, slash + 1, name.n);
     pdl_label label = pdl_label_of(what) | pdl_label_of_part(r);
     pdl_buf_put(out, pdl_str_of(done));
@@ -295,6 +300,15 @@ static void put_operation(const pdl_effect *e, pdl_buf *out) {
     pdl_otlp_put_text(out, "pdl.effect", pdl_str_of(pdl_effect_kind_name(e->kind)));
 }
 
+/* Appends method and host of a request to the web. The rest of its address is content. */
+static void put_address(pdl_vref request, pdl_otlp_facts *to) {
+    pdl_vref url = member(request, "url");
+    pdl_val host = pdl_with_label(pdl_text(pdl_web_address_host(text_of(url))), pdl_label_of(url));
+    put_if_text(to, "http.request.method", member(request, "method"), pdl_label_of_part(request));
+    put_if_text(to, "server.address", host, pdl_label_of_part(request));
+    pdl_drop(host);
+}
+
 void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to) {
     pdl_vref r = e->request;
     pdl_label around = pdl_label_of_part(r);
@@ -303,6 +317,7 @@ void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to) {
         put_model(member(r, "model"), around, to);
         put_parameters(member(r, "parameters"), around, to);
     }
+    if (e->kind == PDL_EFFECT_http) put_address(r, to);
     if (e->kind == PDL_EFFECT_tool) {
         put_if_text(to, "gen_ai.tool.name", member(r, "name"), around);
         put_if_text(to, "pdl.tool.server", member(r, "server"), around);
@@ -328,6 +343,8 @@ void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts 
     } else {
         if (e->kind == PDL_EFFECT_command)
             put_if_int(out, "process.exit.code", member(v, "status"));
+        if (e->kind == PDL_EFFECT_http)
+            put_if_int(out, "http.response.status_code", member(v, "status"));
         if (to->content)
             put_json(out, e->kind == PDL_EFFECT_tool ? "gen_ai.tool.call.result" : "pdl.reply", v);
     }

@@ -255,7 +255,8 @@ static bool leaves_the_process(pdl_effect_kind k) {
     static const bool leave[PDL_EFFECT_COUNT] = {
         [PDL_EFFECT_model] = true,   [PDL_EFFECT_embed] = true, [PDL_EFFECT_code] = true,
         [PDL_EFFECT_tool] = true,    [PDL_EFFECT_read] = true,  [PDL_EFFECT_write] = true,
-        [PDL_EFFECT_command] = true, [PDL_EFFECT_input] = true, [PDL_EFFECT_approval] = true};
+        [PDL_EFFECT_command] = true, [PDL_EFFECT_input] = true, [PDL_EFFECT_approval] = true,
+        [PDL_EFFECT_http] = true};
     return leave[k];
 }
 
@@ -264,7 +265,8 @@ static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     const char *id;
     if (!r->root || !pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
     if (!leaves_the_process(f->kind) && !r->o->opt.all) return;
-    bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed;
+    bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed ||
+                f->kind == PDL_EFFECT_http;
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
     pdl_otlp_facts to = facts_of(s, pdl_effect_label(f));

@@ -14,13 +14,14 @@
 
 static const struct {
     const char *text;
-    double want[PDL_BUDGET_COUNT]; /* calls, tokens, cost, seconds, turns */
+    double want[PDL_BUDGET_COUNT]; /* calls, tokens, cost, seconds, turns, requests */
     bool ok;
 } texts[] = {
-    {"calls=3", {3, -1, -1, -1, -1}, true},
-    {"calls=0,tokens=1e3, cost = 0.5 ,seconds=60", {0, 1000, 0.5, 60, -1}, true},
-    {"calls=1,calls=2", {2, -1, -1, -1, -1}, true},
-    {"turns=5", {-1, -1, -1, -1, 5}, true},
+    {"calls=3", {3, -1, -1, -1, -1, -1}, true},
+    {"calls=0,tokens=1e3, cost = 0.5 ,seconds=60", {0, 1000, 0.5, 60, -1, -1}, true},
+    {"calls=1,calls=2", {2, -1, -1, -1, -1, -1}, true},
+    {"turns=5", {-1, -1, -1, -1, 5, -1}, true},
+    {"requests=2", {-1, -1, -1, -1, -1, 2}, true},
     {"", {0}, false},
     {"calls", {0}, false},
     {"calls=", {0}, false},
@@ -47,7 +48,7 @@ static void texts_are_read(void **state) {
 /* Trying again is of no use within the spent budget, and of use around it. */
 static void error_knows_its_budget(void **state) {
     (void)state;
-    const double none[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
+    const double none[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     pdl_budget *outer = pdl_budget_new(none, NULL, (pdl_loc){0}),
                *middle = pdl_budget_new(none, outer, (pdl_loc){0}),
                *inner = pdl_budget_new(none, middle, (pdl_loc){0});

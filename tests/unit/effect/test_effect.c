@@ -293,6 +293,11 @@ static void test_forms(void **state) {
          "a value of type dict is not a reply"},
         {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,2.5],[]],\"usage\":{},\"model\":\"m\"}",
          NULL},
+        {PDL_EFFECT_http, "{}",
+         "{\"status\":200,\"headers\":{},\"type\":\"\",\"charset\":null,\"text\":null,"
+         "\"base64\":\"\"}",
+         NULL},
+        {PDL_EFFECT_http, "{}", "{\"status\":\"200\"}", "status in a reply of"},
         {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,\"2\"]]}", "embeddings in a reply of"},
         {PDL_EFFECT_code, "{}",
          "{\"result\":{\"$pdl\":\"set\",\"items\":[1]},\"rebound\":{\"x\":1},\"stdout\":\"\"}",

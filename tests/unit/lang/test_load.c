@@ -147,7 +147,7 @@ static const struct {
     {"aggregator: list",
      "line 1 - list should be one of: ['context']\nThe PDL program does not respect the schema.\n"},
     {"data: 1\nbudget: 5",
-     "line 2 - 5 should be an object {calls, tokens, cost, seconds, turns}\n"},
+     "line 2 - 5 should be an object {calls, tokens, cost, seconds, turns, requests}\n"},
     {"data: 1\nbudget: {calls: x}", ""},
     {"data: 1\nbudget: {more: 1}", "line 2 - Field not allowed: more\n"},
     {"data: 1\nbudget: {seconds: -1}", ""},

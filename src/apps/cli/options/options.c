@@ -80,7 +80,7 @@ static const option options[] = {
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,
-     "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X,turns=N"},
+     "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X,turns=N,requests=N"},
     {OPT_policy, "policy", 0, OPT_VALUES, "FILE", NULL,
      "where values may go: a file, or default, careful, strict; that of PDL_POLICY is asked too"},
     {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL,
@@ -126,7 +126,7 @@ static const option options[] = {
      "everything: of prune whatever its age, of view --md also what was sent to models and the "
      "definitions"},
     {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL,
-     "what is really done: some of code,command,read,write,input,tool"},
+     "what is really done: some of code,command,read,write,input,tool,http"},
     {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print JSON for programs"},
     {OPT_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
      "address to listen at; 127.0.0.1 when absent"},

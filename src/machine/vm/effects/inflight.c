@@ -204,6 +204,8 @@ static void launch(pdl_run *r, pdl_inflight *c) {
         if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     }
+    /* `headers` and `url` of a request to the web are secret as those of a model are */
+    if (c->kind == PDL_EFFECT_http) pdl_secrets_note_parameters(r->opt.secrets, e->request);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
                                       .effect = e,
@@ -239,7 +241,7 @@ static bool is_owned(pdl_effect_kind kind) {
  * like a Python exception. A failed model call with an unused answer is no error (spec execution
  * L1), and a failed attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
-    return kind == PDL_EFFECT_tool ||
+    return kind == PDL_EFFECT_tool || kind == PDL_EFFECT_http ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
 }
 
@@ -335,7 +337,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->budget = pdl_budget_keep(f->budget);
     confine(f, c->effect);
     if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS))
-        c->effect->repeatable = pdl_inflight_is_repeatable(f);
+        c->effect->repeatable = !pdl_effect_acts(c->effect) || pdl_inflight_is_repeatable(f);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
     if (is_owned(c->kind)) own(f, c, request);
     if (pdl_run_misses_chance(r, c->kind, c->effect->repeatable)) return;

@@ -68,6 +68,7 @@ static const char *part_of(pdl_effect_kind kind) {
     case PDL_EFFECT_model: return "content";
     case PDL_EFFECT_code: return "result";
     case PDL_EFFECT_command: return "stdout";
+    case PDL_EFFECT_http: return "text";
     default: return NULL;
     }
 }

@@ -181,7 +181,7 @@ const pdl_effect *pdl_durable_next_call(const pdl_durable *d) {
         const pending_effect *o = pdl_idmap_at(&d->pending.open, i);
         if (!o || !o->e) continue;
         if (o->e->kind == PDL_EFFECT_model || o->e->kind == PDL_EFFECT_embed ||
-            o->e->kind == PDL_EFFECT_tool)
+            o->e->kind == PDL_EFFECT_tool || o->e->kind == PDL_EFFECT_http)
             return o->e;
     }
     return NULL;

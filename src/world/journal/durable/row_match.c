@@ -144,7 +144,8 @@ static bool on_found(void *user, const store_effect *row) {
 static bool look(struct row_search *x) {
     pdl_durable *d = x->d;
     if (!pdl_store_each(d->file.store, STORE_BY_KEY, x->id->key, on_row, x, x->err)) return false;
-    if (x->result != MATCH_NONE || pdl_durable_acts_outside(x->o->e->kind)) return true;
+    bool acts = pdl_durable_acts_outside(x->o->e->kind) && pdl_effect_acts(x->o->e);
+    if (x->result != MATCH_NONE || acts) return true;
     if (!pdl_store_each(d->file.store, STORE_BY_PARENT, x->id->parent_key, on_parent, x, x->err))
         return false;
     return x->n != 1 || !x->found ||

@@ -351,6 +351,7 @@ static pdl_val reply_of(pdl_str kind, pdl_val v) {
         d = pdl_dict_putz(d, "stderr", pdl_textz(""));
         return pdl_dict_putz(d, "status", pdl_int(0));
     }
+    if (pdl_str_is(kind, "http")) return pdl_effect_http_reply(v);
     if (pdl_str_is(kind, "code")) return pdl_dict_putz(pdl_dict_new(1), "result", v);
     if (pdl_str_is(kind, "write")) {
         pdl_drop(v);
@@ -363,6 +364,15 @@ bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err) {
     if (w->used) return true;
     w->used = true;
     w->result = reply_of(kind, w->result);
+    const pdl_effect request = {.kind = PDL_EFFECT_http, .request = pdl_absent()};
+    pdl_err ignored = {0};
+    if (pdl_str_is(kind, "http") && !pdl_effect_check(&request, w->result, &ignored)) {
+        pdl_err_fini(&ignored);
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--skip %s: the result of a request is the text of its answer, a JSON "
+                           "string, or an object {status, headers, text}",
+                           w->place);
+    }
     return !pdl_str_is(kind, "command") || pdl_is_str(pdl_dict_getz(w->result, "stdout")) ||
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                        "--skip %s: the result of a command is its standard output, a JSON string",

@@ -1,0 +1,37 @@
+/* web.h -- the world that answers HTTP effects: requests of a program to servers of the web.
+ *
+ * One effect is one request. Redirects are not followed here: the program's library makes another
+ * effect for each of them, so that policy, budget and journal judge it like the first request.
+ * Everything that a server can make long is bounded: headers, body, time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_WEB_WEB_H
+#define PDL_WEB_WEB_H
+
+#include "base/debug.h"
+#include "effect/effect.h"
+#include "io/loop.h"
+
+/* All-zero: a world without environment. */
+typedef struct pdl_web_options {
+    /* Returns the value of an environment variable, NULL when it is not set; borrowed until the
+     * next call. It is the source of the variables that `auth` names. NULL: nothing is set. */
+    const char *(*env)(void *user, const char *name);
+    void *user;
+    const pdl_debug *debug; /* category http; borrowed */
+    /* Credentials that are sent or received are registered here, and redacted in messages;
+     * borrowed; NULL: they are not. */
+    pdl_secrets *secrets;
+    /* Writes the header `traceparent` of a request for this effect, with a NUL; returns false when
+     * it has none. NULL: no request has one. */
+    bool (*traceparent)(void *user, uint32_t effect, char out[56]);
+    void *trace_user;
+} pdl_web_options;
+
+/* Answers effects of kind http (effects.def); other kinds are refused. Every answer with a status
+ * is a reply; errors are those of the network (connection, timeout, protocol), of the limits
+ * (limit) and of `auth` (config). Borrows loop. close cancels open requests. */
+pdl_world *pdl_web_world_new(pdl_loop *loop, const pdl_web_options *opt);
+
+#endif
