@@ -46,6 +46,9 @@ PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
 pdl_str pdl_library_certificates(void);
 /* Returns true in a command with its libraries inside. */
 bool pdl_library_is_inside(void);
+/* Finds a module or a policy of the language that a command with its libraries inside brings along,
+ * by the path that it would have in an installation. Returns false in other builds. */
+bool pdl_library_module(const char *path, pdl_str *bytes);
 
 /* The functions of the libraries inside, which the build lists (libraries_inside.c). */
 typedef struct pdl_inside_function {
@@ -54,6 +57,15 @@ typedef struct pdl_inside_function {
 } pdl_inside_function;
 extern const pdl_inside_function pdl_inside[];
 extern const size_t pdl_n_inside;
+/* The modules inside, in the order of their paths, which bsearch needs; tools/modules-inside writes
+ * the table. */
+typedef struct pdl_inside_module {
+    const char *path;
+    const unsigned char *bytes;
+    size_t n;
+} pdl_inside_module;
+extern const pdl_inside_module pdl_modules_inside[];
+extern const size_t pdl_n_modules_inside;
 
 #define PDL_INSIDE_NAME "the command itself"
 #ifdef PDL_BUNDLED

@@ -1,5 +1,5 @@
-/* packed.h -- files that lie inside of the running command (`pdl pack`), and the list of the files
- * that were read, from which such a command is made.
+/* packed.h -- files that lie inside of the running command (`pdl pack`, and the modules of the
+ * static command), and the list of the files that were read, from which a packed command is made.
  *
  * A packed file has a path beside the command, where no such file has to be. Whoever reads files
  * asks here first; in other commands the list is empty, and the question costs one comparison.

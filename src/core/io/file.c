@@ -202,7 +202,10 @@ bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     pdl_str packed;
     size_t begin = out->len;
-    if (pdl_packed_find(path, &packed)) return pdl_buf_add(out, packed, err);
+    if (pdl_packed_find(path, &packed)) {
+        pdl_packed_seen(path, packed);
+        return pdl_buf_add(out, packed, err);
+    }
     int fd = pdl_file_open(path, O_RDONLY, 0, err);
     bool ok = fd >= 0 && pdl_file_read_open(fd, path, out, err);
     if (fd >= 0) close(fd);

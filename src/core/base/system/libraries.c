@@ -22,3 +22,8 @@ void *pdl_library_at(void *library, const char *name) { return dlsym(library, na
 
 pdl_str pdl_library_certificates(void) { return (pdl_str){0}; }
 bool pdl_library_is_inside(void) { return false; }
+
+bool pdl_library_module(const char *path, pdl_str *bytes) {
+    (void)path, (void)bytes;
+    return false;
+}

@@ -1,6 +1,7 @@
 /* libraries_inside.c -- see libraries.h. The libraries are linked into the static command, and
  * nothing is opened. It takes the place of libraries.c there; tools/inside-libraries writes the
- * list of the functions, from the tables of those who ask for them.
+ * list of the functions, from the tables of those who ask for them. The modules of the language are
+ * inside as well, since the command has no folder beside it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,4 +36,15 @@ bool pdl_library_is_inside(void) { return true; }
 
 pdl_str pdl_library_certificates(void) {
     return (pdl_str){(const char *)pdl_certificates_text, pdl_certificates_text_len};
+}
+
+static int by_path(const void *path, const void *row) {
+    return strcmp(path, ((const pdl_inside_module *)row)->path);
+}
+
+bool pdl_library_module(const char *path, pdl_str *bytes) {
+    const pdl_inside_module *m = bsearch(path, pdl_modules_inside, pdl_n_modules_inside,
+                                         sizeof *pdl_modules_inside, by_path);
+    if (m) *bytes = (pdl_str){(const char *)m->bytes, m->n};
+    return m != NULL;
 }

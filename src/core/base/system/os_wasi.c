@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/libraries.h"
 #include "base/os.h"
 
 #include <stdlib.h>
@@ -47,3 +48,8 @@ void pdl_os_use_large_pages(void *p, size_t n) { (void)p, (void)n; }
 uint64_t pdl_os_memory_left(void) { return UINT64_MAX; } /* a request that is too large fails */
 
 void pdl_os_keep_large_blocks(void) {} /* memory never returns to the host */
+
+bool pdl_library_module(const char *path, pdl_str *bytes) {
+    (void)path, (void)bytes;
+    return false; /* the host has the modules */
+}

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/libraries.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -33,7 +34,10 @@ bool pdl_packed_find(const char *path, pdl_str *bytes) {
         if (bytes) *bytes = files.p[i].bytes;
         return true;
     }
-    return false;
+    pdl_str inside;
+    bool found = pdl_library_module(path, &inside);
+    if (found && bytes) *bytes = inside;
+    return found;
 }
 
 void pdl_packed_watch(pdl_packed_seen_fn *fn, void *user) {
