@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from ..checks import check
@@ -110,6 +111,17 @@ def test_refused(tmp_path):
     if not os.path.exists(os.path.join(os.path.dirname(PDL), "pdl-static")):
         p = run(PDL, "pack", "agent.pdl", "-o", "x", cwd=tmp_path)
         check("without a static command", p.returncode == 2 and "--command" in p.stderr, p)
+
+
+def test_result_over_what_is_packed(tmp_path):
+    """A module, a policy, the recording and the command may be the only copies that a user has."""
+    files(tmp_path, {"mine.yaml": "policy: 1\n"})
+    shutil.copy(PDL, tmp_path / "pdl-copy")
+    run(PDL, "--record", "a.journal", "agent.pdl", cwd=tmp_path)
+    for name in ("agent.pdl", "sub/mod.pdl", "sub/deeper.pdl", "mine.yaml", "a.journal", "pdl-copy"):
+        before = (tmp_path / name).read_bytes()
+        p = run(PDL, "pack", "agent.pdl", "-o", name, "--command", "pdl-copy", "--policy", "mine.yaml", "--replay", "a.journal", cwd=tmp_path)
+        check("%s is not replaced" % name, (p.returncode, (tmp_path / name).read_bytes()) == (2, before) and ("is what is packed" if name.startswith("sub/") else "would be overwritten") in p.stderr, p)
 
 
 def test_name_of_the_result(tmp_path):

@@ -38,6 +38,7 @@ typedef struct packer {
     const pdl_str *path;  /* folders of the library */
     size_t n_path;
     PDL_VEC(packed_part) parts;
+    PDL_VEC(char *) read; /* paths of the files that were read; owned */
     bool python, commands, servers; /* the host must have them */
     bool is_static;
 } packer;
@@ -77,6 +78,7 @@ static packed_part *add_part(packer *k, char *name, pdl_str bytes) {
 
 static void on_file(void *user, const char *path, pdl_str bytes) {
     packer *k = user;
+    *pdl_vec_push(&k->read) = pdl_str_dup(pdl_str_of(path));
     add_part(k, name_of(k, pdl_str_of(path)), bytes);
 }
 
@@ -305,11 +307,13 @@ static char *output_of(const packer *k) {
     return pdl_str_dup(pdl_str_sub(name, 0, end));
 }
 
-/* Returns true when the result would replace the program. */
+/* Returns true when the result would replace the program, or another file that is packed. Files
+ * that options name are refused when the command line is read. */
 static bool is_read(const packer *k, const char *path) {
     char *program = pdl_str_dup(k->file);
     bool same = pdl_file_is_same(program, path);
     pdl_free(program);
+    for (size_t i = 0; i < k->read.n && !same; i++) same = pdl_file_is_same(k->read.p[i], path);
     return same;
 }
 
@@ -361,6 +365,8 @@ int pdl_cli_cmd_pack(const arguments *a) {
         pdl_buf_fini(&k.parts.p[i].bytes);
     }
     pdl_vec_fini(&k.parts);
+    for (size_t i = 0; i < k.read.n; i++) pdl_free(k.read.p[i]);
+    pdl_vec_fini(&k.read);
     pdl_session_free(s);
     return code;
 }
