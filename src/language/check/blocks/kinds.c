@@ -153,17 +153,22 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *
     }
 }
 
-static void check_bound(pdl_checker *c, const pdl_tree *max) {
-    if (!max) return;
-    const pdl_ty *t = pdl_checker_tree(c, max);
-    if (t->kinds & (PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
-    /* The loader reads a text as an expression or a number; this one is neither. */
+/* Reports a field whose value is never one of the kinds. The loader reads a text as an expression
+ * or a number, and such a text is neither. */
+static void check_number(pdl_checker *c, const pdl_tree *value, pdl_rule_id rule, const char *key,
+                         unsigned kinds) {
+    const pdl_ty *t = pdl_checker_tree(c, value);
+    if (t->kinds & (kinds | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
-    pdl_checker_diag(
-        c, PDL_RULE_loop_type, max->loc, max->node ? pdl_node_loc(max->node) : max->loc,
-        "`maxIterations` needs a number, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_checker_diag(c, rule, value->loc, value->node ? pdl_node_loc(value->node) : value->loc,
+                     "`%s` needs a number, and this is %.*s", key, PDL_FMT(pdl_buf_str(&shown)));
     pdl_buf_fini(&shown);
+}
+
+static void check_bound(pdl_checker *c, const pdl_tree *max) {
+    if (max)
+        check_number(c, max, PDL_RULE_loop_type, "maxIterations", PDL_TY_NUMBER | PDL_TY_NULL);
 }
 
 static bool is_never(const pdl_tree *max, int64_t least) {
@@ -475,6 +480,11 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
     return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
 }
 
+static const pdl_ty *check_factor(pdl_checker *c, const pdl_b_factor *b) {
+    check_number(c, b->factor, PDL_RULE_factor_type, "factor", PDL_TY_NUMBER);
+    return &pdl_ty_str;
+}
+
 /* Checks a block by a flat switch over the kinds. For others the fields are checked in the order of
  * the table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
@@ -501,7 +511,7 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
     case PDL_BLOCK_data: return check_data(c, PDL_AS(data, b));
     case PDL_BLOCK_message: check_alone(c, b); return &pdl_ty_any;
     case PDL_BLOCK_read: check_fields(c, b); return &pdl_ty_str;
-    case PDL_BLOCK_factor: check_fields(c, b); return &pdl_ty_str;
+    case PDL_BLOCK_factor: return check_factor(c, PDL_AS(factor, b));
     case PDL_BLOCK_aggregator: return check_aggregator(c, PDL_AS(aggregator, b)->aggregator);
     case PDL_BLOCK_empty: return &pdl_ty_str;
     case PDL_BLOCK_scalar: return check_scalar(c, PDL_AS(scalar, b)->value);
