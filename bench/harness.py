@@ -2,6 +2,7 @@
 """harness.py -- what every part of the benchmark shares: measuring a process, medians of alternating runs, words for figures."""
 import os
 import pathlib
+import shlex
 import signal
 import statistics
 import subprocess
@@ -33,7 +34,7 @@ def span(seconds):
 
 
 def build_measure(folder):
-    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", str(folder / "measure"), str(ROOT / "bench" / "measure.c")], check=True)
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O1", "-o", str(folder / "measure"), str(ROOT / "bench" / "measure.c")], check=True)
 
 
 def ended(argv, seconds=MOST_SECONDS, **more):

@@ -2,6 +2,7 @@
 """network_rows.py -- model calls on loopback, against a C server that is never the bottleneck, beside a bare libcurl-multi loop, the asyncio client of the
 openai package, and the reference where it survives."""
 import os
+import shlex
 import pathlib
 import re
 import statistics
@@ -33,9 +34,9 @@ class Server:
 
 
 def build(folder):
-    cc = os.environ.get("CC", "cc")
+    cc = shlex.split(os.environ.get("CC", "cc"))
     for name, libraries in (("http_server", []), ("curl_loop", ["-lcurl"]), ("latency", []), ("serve_load", [])):
-        subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-o", str(folder / name), str(HERE / (name + ".c"))] + libraries, check=True)
+        subprocess.run([*cc, "-O2", "-D_GNU_SOURCE", "-o", str(folder / name), str(HERE / (name + ".c"))] + libraries, check=True)
 
 
 def words(figure, ours):

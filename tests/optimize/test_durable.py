@@ -55,7 +55,7 @@ def search(words, answer, every, kills):
 
 
 def test_killed_searches(scale):
-    search([*WORDS, "--vary", "form=whisper,speak,shout"], lambda: rule, 4, scale(40, 3))
+    search([*WORDS, "--vary", "form=whisper,speak,shout"], lambda: rule, 4, scale(20, 3))
 
 
 def test_a_killed_reflection(scale):
@@ -67,7 +67,7 @@ def test_a_killed_reflection(scale):
                 return rule(prompt)
             return 200, said.setdefault(prompt, ["mumble", "speak", "shout"][min(len(said), 2)])
         return answer
-    search([*WORDS, "--tune", "form", "--method", "reflect", "--proposals", "4"], answers, 5, scale(30, 3))
+    search([*WORDS, "--tune", "form", "--method", "reflect", "--proposals", "4"], answers, 5, scale(20, 3))
 
 
 def test_a_budget_is_that_of_both():

@@ -20,7 +20,8 @@ LOOKS = """(() => {
     if (size < (isText ? 15 : 12) - 0.01) small.push([size, node.data.trim().slice(0, 30)]);
     const range = document.createRange();
     range.selectNodeContents(node);
-    for (const r of range.getClientRects()) {
+    const isCut = getComputedStyle(e).textOverflow === 'ellipsis'; // the text goes on where nobody sees it
+    for (const r of isCut ? [e.getBoundingClientRect()] : range.getClientRects()) {
       if (r.width < 1 || r.height < 1 || r.bottom < 0 || r.top > innerHeight) continue;
       if (isText && r.width / (size * 0.5) > 110) long.push(node.data.trim().slice(0, 30));
       if (!e.closest('#strip, .source, .scroll, .saying, .value, .gives')) boxes.push({ r, text: node.data.trim().slice(0, 30) });
