@@ -51,6 +51,8 @@ SPLITS = [
     ("no arguments", [(0, "a", "t", None), (1, "b", "v", "")], [("a", "t", "{}"), ("b", "v", "{}")]),
     ("two names, no arguments", [(0, None, "t", ""), (0, None, "v", "")], [(None, "t", "{}"), (None, "v", "{}")]),
     ("blanks after the object", [(0, "a", "t", '{"u":1}'), (0, None, None, " \n")], [("a", "t", '{"u":1}')]),
+    ("one id, two names", [(0, "a", "t", '{"u":1}'), (1, "a", "v", '{"q"'), (1, "a", None, ":2}")], [("a", "t", '{"u":1}'), (None, "v", '{"q":2}')]),
+    ("numbers as ids", [(0, 7, "t", '{"u"'), (0, 7, None, ":1}"), (0, 8, "t", '{"q":2}')], [("7", "t", '{"u":1}'), ("8", "t", '{"q":2}')]),
     ("the usual form", [(0, "a", "t", ""), (0, None, None, '{"u"'), (1, "b", "v", ""), (1, None, None, "{}"), (0, None, None, ":1}")], [("a", "t", '{"u":1}'), ("b", "v", "{}")]),
 ]
 
@@ -64,6 +66,17 @@ def test_calls(pdl, folder, row):
         check("its id", c["id"] == want[0] if want[0] else c["id"], c)
     check("each has its own", len({c["id"] for c in got}) == len(got), got)
     same(choice["finish_reason"], "tool_calls")
+
+
+def test_whole_calls(pdl, folder):
+    """Each whole call has an id of its own and arguments that are a text, whatever the server sends."""
+    f = [{"name": "t", "arguments": a} for a in ('{"u": 1}', {"u": 1}, None, "", {})] + [{"name": "t"}]
+    ids = ["a", "a", None, 7, "", "a"]
+    said = {"choices": [{"index": 0, "message": {"content": None, "tool_calls": [{"id": i, "type": "function", "function": x} for i, x in zip(ids, f)]},
+                         "finish_reason": "tool_calls"}]}
+    got = raw(pdl, folder, OPEN, said)[1]["message"]["tool_calls"]
+    same([c["function"]["arguments"] for c in got], ['{"u": 1}'] * 2 + ["{}"] * 4)
+    same((got[0]["id"], got[3]["id"], len({c["id"] for c in got})), ("a", "7", 6))
 
 
 def test_the_older_form_of_calls(pdl, folder):

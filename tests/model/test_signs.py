@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ..checks import check
-from .peers import PEERS, Table, block, data, outcomes, stream
+from .peers import PEERS, Completion, OpenAI, Replicate, Table, block, data, frame, outcomes, stream
 
 pytestmark = pytest.mark.tier("test")
 
@@ -23,6 +23,10 @@ OBJECTS = {
     "error code": {"error_code": 50001, "text": BOOM},
     "msg": {"success": False, "msg": BOOM},
     "metadata": {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps({"error": {"message": BOOM}}), "provider_name": "X"}}},
+    "aws": {"Message": BOOM},
+    "apigee": {"fault": {"faultstring": BOOM, "detail": {"errorcode": "x"}}},
+    "oauth": {"error": "invalid_grant", "error_description": BOOM},
+    "minimax": {"id": "x", "choices": None, "base_resp": {"status_code": 1004, "status_msg": BOOM}},
     "other": {"state": BOOM},
 }
 TEXTS = {"text": BOOM, "page": "<html>\n<body>%s</body></html>" % BOOM, "list": json.dumps([{"error": {"message": BOOM}}]), "a json text": json.dumps(BOOM)}
@@ -41,6 +45,9 @@ def events(peer):
         made.update({"line " + k: v.replace("\n", " ").encode() + b"\n" for k, v in TEXTS.items()})
     else:
         made["another exception"] = stream(peer, {"error": {"message": BOOM}})
+        for k, v in {"Message": {"Message": BOOM}, "originalMessage": {"originalMessage": BOOM, "originalStatusCode": 500}}.items():
+            made["exception: " + k] = frame(json.dumps(v), message_type="exception", exception_type="modelStreamErrorException")
+        made["exception: text"] = frame(BOOM, message_type="exception", exception_type="x")
     return made
 
 
@@ -101,3 +108,45 @@ def test_ends_of_streams(pdl, folder, peer):
         good += [stream(peer, peer.piece("Hel"), peer.piece("lo")), b"\xef\xbb\xbf" + good[0], b"event: ping\ndata: {}\n\n" + good[0]]
     got = outcomes(pdl, folder, [block(peer, Table(), (g, peer.kind)) for g in good], True)
     check("%s: good streams stay good" % peer.model, all("Hel" in x.get("ok", "") for x in got), got)
+
+
+WITH_CHOICES = [p for p in PEERS if isinstance(p, OpenAI)]
+
+
+@pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
+def test_errors_beside_choices(pdl, folder, peer):
+    """An error counts where the server sends choices with it, too, whole or in an event."""
+    error = {"error": {"code": 502, "message": BOOM}}
+    whole = peer.whole("Hel")
+    look(pdl, folder, peer, [("beside", json.dumps({**whole, **error}).encode(), None, BOOM),
+                             ("inside", json.dumps({"choices": [{**whole["choices"][0], **error, "finish_reason": "error"}]}).encode(), None, "- " + BOOM)], False)
+    rows = [("beside", {**peer.end(), **error}), ("inside", {"id": "c", "choices": [{**peer.end("error")["choices"][0], **error}]})]
+    look(pdl, folder, peer, [(n, stream(peer, peer.piece("Hel"), e), peer.kind, BOOM) for n, e in rows], True)
+    for nothing in (None, "", {}, []):
+        assert outcomes(pdl, folder, [block(peer, Table(), {**whole, "error": nothing})], False) == [{"ok": "Hel"}]
+
+
+def test_words_in_a_log(pdl, folder):
+    peer = next(p for p in PEERS if isinstance(p, Replicate))
+    said = {"id": "j", "status": "failed", "error": None, "logs": "loading\n%s\n" % BOOM}
+    look(pdl, folder, peer, [("a log", json.dumps(said).encode(), None, "failed: " + BOOM)], False)
+
+
+@pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
+def test_texts_in_any_member(pdl, folder, peer):
+    """The text of a choice is found in whatever member it is, beside others that say nothing."""
+    end = {"finish_reason": "stop"}
+    part = {"type": "text", "text": "Hello"}
+    whole = [{"text": "Hello", "message": {"role": "assistant"}}, {"text": "Hello", "message": {"role": "assistant", "content": ""}},
+             {"message": {}, "delta": {"content": "Hello"}}, {"message": {"role": "assistant", "content": None}, "delta": {"content": "Hello"}},
+             {"message": {"content": ["Hel", "lo"]}}, {"message": {"content": part}}, {"message": {"content": ["Hel", {"type": "text", "text": "lo"}]}}, {"delta": {"content": [part]}}]
+    table = Table()
+    got = outcomes(pdl, folder, [block(peer, table, {"choices": [{"index": 0, **w, **end}]}) for w in whole], False)
+    for w, g in zip(whole, got):
+        check("%s: %s" % (peer.model, w), g == {"ok": "Hello"}, g)
+    if isinstance(peer, Completion):
+        return
+    events = [{"delta": "Hello"}, {"delta": {}, "message": {"content": "Hello"}}, {"delta": {}, "text": "Hello"}, {"message": "Hello"}]
+    got = outcomes(pdl, folder, [block(peer, table, (stream(peer, {"id": "c", "choices": [{"index": 0, **e}]}, peer.end()), peer.kind)) for e in events], True)
+    for e, g in zip(events, got):
+        check("%s, streamed: %s" % (peer.model, e), g == {"ok": "Hello"}, g)

@@ -56,14 +56,22 @@ static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&inner);
 }
 
-/* Appends the words of the first of these members that has some. */
+/* Appends the words of the first of these members that has some. The error of OAuth is a name
+ * beside its description. */
 static bool find_in_object(pdl_vref v, unsigned depth, pdl_buf *out) {
     static const char *const keys[] = {
-        "error",      "message",           "errors",    "detail",    "msg",     "errorMessage",
-        "error_msg",  "error_description", "err_msg",   "base_resp", "reason",  "status_msg",
-        "statusText", "title",             "exception", "fault",     "failure", "failed_reason"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (put_any(pdl_member(v, keys[i]), depth, out)) return true;
+        "error",         "message",           "errors",      "detail",     "msg",
+        "errorMessage",  "error_msg",         "Message",     "err_msg",    "originalMessage",
+        "base_resp",     "error_description", "reason",      "status_msg", "statusText",
+        "title",         "exception",         "fault",       "failure",    "failed_reason",
+        "faultstring",   "choices"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (!put_any(pdl_member(v, keys[i]), depth, out)) continue;
+        pdl_str more = pdl_member_str(v, "error_description");
+        if (i == 0 && pdl_is_str(pdl_member(v, "error")) && more.n)
+            pdl_buf_putf(out, ": %.*s", PDL_FMT(more));
+        return true;
+    }
     return !pdl_is_absent(pdl_member(v, "error_code")) && put_text(pdl_member(v, "text"), out);
 }
 

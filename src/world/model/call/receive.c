@@ -206,13 +206,13 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
 
 /* --- a whole reply ---------------------------------------------------------------------------- */
 
-/* Returns true for an error inside an answer with status 200: {"error": ...} without choices, or in
- * the choice. */
+/* Returns true for an error inside an answer with status 200: {"error": ...}, beside the choices
+ * (as in an event of a stream), or in the choice. */
 static bool is_error(pdl_vref json) {
     pdl_vref body = pdl_is_list(json) && pdl_list_len(json) ? pdl_list_at(json, 0) : json,
              choices = pdl_member(body, "choices");
-    if (!pdl_is_list(choices) || pdl_list_len(choices) == 0) return pdl_peer_fails(body);
-    return pdl_peer_fails(pdl_list_at(choices, 0));
+    if (pdl_peer_fails(body)) return true;
+    return pdl_is_list(choices) && pdl_list_len(choices) && pdl_peer_fails(pdl_list_at(choices, 0));
 }
 
 /* Makes the fault of a reply that has not the form of an answer. An error message in the reply says

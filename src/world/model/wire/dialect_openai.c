@@ -373,7 +373,9 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
     d->begun = true;
     if (pdl_peer_fails(choice)) pdl_reply_builder_set(&d->error, pdl_keep(choice));
-    if (is_null(delta)) delta = pdl_dict_getz(choice, "message");
+    if (is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0))
+        delta = pdl_dict_getz(choice, "message");
+    if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
     if (pdl_is_dict(delta))
         for (size_t i = 0; i < pdl_dict_len(delta); i++)
             add_delta_field(d, pdl_dict_key_at(delta, i), pdl_dict_val_at(delta, i));

@@ -3,13 +3,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/prompt.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
-enum { VERSION_DIGITS = 64 };
+enum { VERSION_DIGITS = 64, LOG_SHOWN = 500 };
 
 /* Returns the hex digits after the colon of <owner>/<name>:<version>, or an empty slice. */
 static pdl_str version_of(pdl_str name) {
@@ -129,17 +131,27 @@ static bool pending(const pdl_ask *a, pdl_vref json, pdl_job *job) {
     return job->get.len > 0;
 }
 
+/* Refuses a prediction that did not succeed. Its log says why where `error` is empty; the last line
+ * is the end of it. */
+static void refuse(pdl_vref json, pdl_err *err) {
+    pdl_vref s = pdl_is_dict(json) ? pdl_dict_getz(json, "status") : pdl_absent();
+    pdl_str log = pdl_str_trim(pdl_member_str(json, "logs"));
+    size_t at = log.n;
+    while (at && log.p[at - 1] != '\n') at--;
+    log = pdl_utf8_cut(pdl_str_sub(log, at, log.n), LOG_SHOWN);
+    bool ended =
+        pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
+    pdl_err_set(err, ended ? PDL_E_server : PDL_E_protocol, (pdl_loc){0},
+                "the prediction did not succeed: %s%s%.*s",
+                pdl_is_str(s) ? pdl_str_get(s).p : "no status", log.n ? ": " : "", PDL_FMT(log));
+}
+
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
     pdl_buf text = PDL_BUF;
     (void)a;
     if (!pdl_is_dict(json) || !pdl_text_is(pdl_dict_getz(json, "status"), "succeeded")) {
-        pdl_vref s = pdl_is_dict(json) ? pdl_dict_getz(json, "status") : pdl_absent();
-        bool ended =
-            pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
-        pdl_err_set(err, ended ? PDL_E_server : PDL_E_protocol, (pdl_loc){0},
-                    "the prediction did not succeed: %s",
-                    pdl_is_str(s) ? pdl_str_get(s).p : "no status");
+        refuse(json, err);
         pdl_drop(json);
         return false;
     }

@@ -100,8 +100,8 @@ static void put_payload(pdl_str s, pdl_buf *out) {
         pdl_utf8_repair(out, s);
 }
 
-/* Appends one event. An exception has a payload {"message": ...}; an error has its text in a
- * header. */
+/* Appends one event. An exception has a payload {"message": ...}, or a text; an error has its text
+ * in a header. */
 static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
     if (pdl_str_is(h->message_type, "exception")) {
         pdl_str p = pdl_str_trim(payload);
@@ -111,6 +111,10 @@ static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
         if (more) {
             pdl_buf_putc(out, ',');
             pdl_utf8_repair(out, pdl_str_sub(p, 1, p.n));
+        } else if (p.n && p.p[0] != '{') {
+            PDL_PUT(out, ",\"message\":");
+            put_quoted(p, out);
+            pdl_buf_putc(out, '}');
         } else {
             pdl_buf_putc(out, '}');
         }

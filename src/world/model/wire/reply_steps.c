@@ -149,33 +149,53 @@ static pdl_val made_id(unsigned how) {
     return out;
 }
 
-/* Returns a call as programs read it: with an id, which is a text, and arguments as a text, which
- * some servers send as an object. */
-static pdl_val tidy_call(pdl_vref call, unsigned how) {
-    pdl_vref f = pdl_member(call, "function"), args = pdl_member(f, "arguments"),
-             id = pdl_member(call, "id");
-    if (!pdl_is_dict(call)) return pdl_keep(call);
-    pdl_val out = pdl_keep(call);
-    if (!pdl_is_str(id) || pdl_str_get(id).n == 0) {
-        pdl_buf text = PDL_BUF;
-        if (pdl_is(id, PDL_V_INT)) pdl_message_text(id, &text);
-        out = pdl_dict_putz(out, "id", text.len ? pdl_text_of_buf(&text) : made_id(how));
-        pdl_buf_fini(&text);
-    }
-    if (!pdl_is_dict(args)) return out;
+/* Returns the arguments of a call as a text. Some servers send an object, some nothing where there
+ * are none. */
+static pdl_val tidy_arguments(pdl_vref args) {
     pdl_buf text = PDL_BUF;
-    pdl_message_text(args, &text);
-    pdl_val g = pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&text));
-    return pdl_dict_putz(out, "function", g);
+    if (pdl_is_str(args) && pdl_str_trim(pdl_str_get(args)).n) return pdl_keep(args);
+    if (pdl_is_dict(args)) pdl_message_text(args, &text);
+    return text.len ? pdl_text_of_buf(&text) : pdl_textz("{}");
+}
+
+/* Returns a call as programs read it: with an id, which is a text that no call in `ids` has, and
+ * arguments as a text. Adds the id to *ids. */
+static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
+    pdl_vref f = pdl_member(call, "function"), given = pdl_member(call, "id");
+    if (!pdl_is_dict(call)) return pdl_keep(call);
+    pdl_buf text = PDL_BUF;
+    if (pdl_is(given, PDL_V_INT)) pdl_message_text(given, &text);
+    pdl_val id = text.len ? pdl_text_of_buf(&text) : pdl_keep(given);
+    pdl_buf_fini(&text);
+    if (!pdl_is_str(id) || pdl_str_get(id).n == 0 || !pdl_is_absent(pdl_dict_find(*ids, id))) {
+        pdl_drop(id);
+        id = made_id(how);
+    }
+    *ids = pdl_dict_put(*ids, pdl_keep(id), pdl_null());
+    pdl_val out = pdl_dict_putz(pdl_keep(call), "id", id);
+    if (!pdl_is_dict(f)) return out;
+    pdl_val args = tidy_arguments(pdl_member(f, "arguments"));
+    return pdl_dict_putz(out, "function", pdl_dict_putz(pdl_keep(f), "arguments", args));
 }
 
 static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
-    pdl_val list = pdl_list_new(pdl_list_len(calls));
+    pdl_val list = pdl_list_new(pdl_list_len(calls)), ids = pdl_dict_new(4);
     for (size_t i = 0; i < pdl_list_len(calls); i++)
-        list = pdl_list_push(list, tidy_call(pdl_list_at(calls, i), how));
+        list = pdl_list_push(list, tidy_call(pdl_list_at(calls, i), how, &ids));
+    pdl_drop(ids);
     return pdl_dict_putz(m, "tool_calls", list);
+}
+
+/* Returns true for a content that is a part, or a list of parts and texts. */
+static bool is_parts(pdl_vref content) {
+    if (pdl_is_dict(content)) return pdl_member_str(content, "type").n > 0;
+    for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++) {
+        pdl_vref part = pdl_list_at(content, i);
+        if (!pdl_is_str(part) && pdl_member_str(part, "type").n == 0) return false;
+    }
+    return pdl_is_list(content) && pdl_list_len(content) > 0;
 }
 
 /* Replaces a content in parts by its text; its thoughts and images become members of the
@@ -184,7 +204,7 @@ static pdl_val without_parts(pdl_val m) {
     static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
     pdl_vref content = pdl_dict_getz(m, "content");
     pdl_reply_builder d;
-    if (!pdl_message_is_parts(content)) return m;
+    if (!is_parts(content)) return m;
     pdl_reply_builder_init(&d);
     d.think = PDL_THINK_NONE;
     pdl_reply_builder_parts(&d, content);
@@ -299,15 +319,23 @@ static pdl_val with_cached(pdl_val raw) {
 
 /* --- checks of a reply ------------------------------------------------------------------------ */
 
-/* Returns the message of a choice, or the member that some servers send instead. */
+static pdl_val message_with(pdl_vref content) {
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    return pdl_dict_putz(out, "content", pdl_keep(content));
+}
+
+/* Returns the message of a choice, or the member that some servers send instead: the first that
+ * says something, else the first that is there. */
 static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
              delta = pdl_member(choice, "delta");
+    if (says_something(m, true)) return pdl_keep(m);
+    if (says_something(delta, true)) return pdl_keep(delta);
+    if (pdl_is_str(m) && pdl_val_truth(m)) return message_with(m);
+    if (pdl_is_str(text) && pdl_val_truth(text)) return message_with(text);
     if (pdl_is_dict(m) && pdl_dict_len(m)) return pdl_keep(m);
     if (pdl_is_dict(delta) && pdl_dict_len(delta)) return pdl_keep(delta);
-    if (!pdl_is_str(text) && !pdl_is_str(m)) return pdl_absent();
-    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
-    return pdl_dict_putz(out, "content", pdl_keep(pdl_is_str(text) ? text : m));
+    return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
 }
 
 static bool check_message(pdl_vref choice, pdl_vref m, pdl_err *err) {
@@ -330,7 +358,7 @@ bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(choices); i++) {
         pdl_vref c = pdl_list_at(choices, i);
         pdl_val own = message_of(c);
-        if (pdl_is_absent(own) || pdl_is_dict(pdl_member(c, "message")))
+        if (pdl_is_absent(own) || says_something(pdl_member(c, "message"), true))
             pdl_drop(own);
         else
             choices = pdl_list_set(choices, i, pdl_dict_putz(pdl_keep(c), "message", own));

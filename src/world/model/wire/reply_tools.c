@@ -4,7 +4,7 @@
  * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
  * So an index does not identify a call. Each of these begins a new call: an index or an id that was
  * not seen before, another name, and a piece after arguments that are one whole object. A piece
- * with a known id belongs to the call with that id.
+ * with a known id and without another name belongs to the last call with that id.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,6 +64,12 @@ static tool *slot_of_id(const pdl_reply_builder *d, pdl_vref id) {
     return pdl_is_absent(place) ? NULL : &d->tools.p[pdl_int_of(place)];
 }
 
+/* Returns the id of a piece, which some servers send as a number, as a text. */
+static pdl_val id_of(pdl_vref delta) {
+    pdl_vref id = pdl_member(delta, "id");
+    return pdl_is(id, PDL_V_INT) ? pdl_textf("%lld", (long long)pdl_int_of(id)) : pdl_keep(id);
+}
+
 /* Returns true when a piece with this id and name cannot be a part of the call. A name that is the
  * same, or has grown, proves nothing. */
 static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
@@ -77,6 +83,8 @@ static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vr
     pdl_vref index = pdl_member(delta, "index");
     tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL, *known = slot_of_id(d, id);
     int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
+    if (known && is_name(name) && pdl_is_str(known->name) && is_other(known, pdl_absent(), name))
+        return open_slot(d, pdl_is(index, PDL_V_INT) ? pdl_int_of(index) : next);
     if (known) return known;
     if (pdl_is(index, PDL_V_INT)) {
         known = slot_at(d, pdl_int_of(index));
@@ -94,7 +102,9 @@ static void first_text(pdl_reply_builder *d, pdl_val *slot, pdl_vref v) {
 static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
     /* an id that we made may already have been passed on */
     if (!is_name(id) || pdl_is_str(t->id)) return;
-    t->id = pdl_keep(id);
+    /* services refuse two calls with one id, so the second call gets another one */
+    t->made = slot_of_id(d, id) != NULL;
+    t->id = t->made ? pdl_call_fresh_id() : pdl_keep(id);
     d->arrived++;
     if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
     d->tool_ids =
@@ -169,8 +179,9 @@ static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
 
 static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     pdl_vref f = pdl_member(delta, "function"), args = pdl_member(f, "arguments"),
-             id = pdl_member(delta, "id"), name = pdl_member(f, "name");
+             name = pdl_member(f, "name");
     if (!pdl_is_dict(delta)) return;
+    pdl_val id = id_of(delta);
     tool *t = find_slot(d, delta, id, name);
     note_growth(d, t);
     set_id(d, t, id);
@@ -184,6 +195,7 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
         add_arguments(d, t, pdl_buf_str(&text));
         pdl_buf_fini(&text);
     }
+    pdl_drop(id);
 }
 
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
