@@ -81,6 +81,7 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     if (ok && (!pdl_is_dict(*out) || !pdl_is_list(pdl_dict_getz(*out, "words")) ||
                !pdl_is_str(pdl_dict_getz(*out, "folder")))) {
         pdl_drop(*out);
+        *out = pdl_absent();
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
     }
     pdl_buf_fini(&text);
