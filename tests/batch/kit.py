@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 
 from .. import checks, http_of
 from ..harness.choice import Choice
@@ -50,6 +51,15 @@ class Service(http_of.Plain):
         finally:
             with self.lock:
                 self.open -= 1
+
+    def settled(self):
+        """-> how many requests were asked for in all, when those of a client that was killed have come through."""
+        asked, quiet = sum(self.asked.values()), 0
+        while quiet < 10:
+            time.sleep(0.02)
+            now = sum(self.asked.values())
+            asked, quiet = now, quiet + 1 if now == asked and not self.open else 0
+        return asked
 
     @staticmethod
     def reply(model, status, text):

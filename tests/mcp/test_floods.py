@@ -34,7 +34,7 @@ import json, os, sys, threading, time
 hello, tools, good, flood, how = json.loads(sys.argv[1])
 out = 2 if how == "log" else 1
 def pour():
-    text, i, end = flood.replace("%d", "7") + "\n", 0, time.time() + 1
+    text, end = flood.replace("%d", "7") + "\n", time.time() + (6 if how else 1)
     block = (text * (1 + 20000 // len(text)) * (50 if how else 1)).encode()
     while time.time() < end:
         os.write(out, block)
@@ -90,9 +90,15 @@ def push(flood, folder):
     return http(flood, folder, pushes=True)
 
 
-def watched(p, seconds=15):
-    """-> output, errors, descriptors at most, memory at most in MB; ends p after that time."""
-    most = [0, 0]
+def processor_time(pid):
+    """Seconds that a process has used."""
+    with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+        return sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def watched(p, seconds=60):
+    """-> output, errors, descriptors at most, memory at most in MB, processor time; ends p after that time."""
+    most = [0, 0, 0.0]
 
     def look():
         while p.poll() is None:
@@ -100,6 +106,7 @@ def watched(p, seconds=15):
                 most[0] = max(most[0], len(os.listdir("/proc/%d/fd" % p.pid)))
                 with open("/proc/%d/status" % p.pid, encoding="ascii") as f:
                     most[1] = max([most[1]] + [int(line.split()[1]) // 1024 for line in f if line.startswith("VmHWM")])
+                most[2] = max(most[2], processor_time(p.pid))
             except OSError:
                 pass
             time.sleep(0.02)
@@ -120,17 +127,18 @@ def config(entry, timeout=0.3):
 
 @pytest.mark.parametrize("way", [pipe, http, push], ids=lambda w: w.__name__)
 def test_each_message(folder, way):
+    """How soon it ends is told by processor time: other work of the machine makes the clock run on, and the servers of these tests are work, too."""
     def one(row):
         at = folder / str(FLOODS.index(row))
         at.mkdir()
-        begin = time.monotonic()
         p = start(at, PROGRAM, config(way(row[0], at)))
-        return (*row, p, *watched(p)[1:], time.monotonic() - begin)
+        return (*row, p, *watched(p)[1:])
     with ThreadPoolExecutor(4) as pool:
         rows = list(pool.map(one, FLOODS))
     for message, words, p, err, descriptors, memory, seconds in rows:
         check("%s: %s" % (way.__name__, message[:60]), p.returncode == 1 and words in err, p.returncode, err)
-        check("it ends soon and costs little", seconds < 8 and descriptors < 40 and memory < (80 if not Choice.sanitized else 240), seconds, descriptors, memory)
+        check("it ends soon and costs little", seconds < (8 if Choice.sanitized else 1) and descriptors < 40 and memory < (240 if Choice.sanitized else 80),
+              seconds, descriptors, memory)
 
 
 @pytest.mark.parametrize("way", [pipe, http], ids=lambda w: w.__name__)
@@ -142,17 +150,17 @@ def test_signals_and_budgets_come_first(folder, way):
     watched(p)
     same(p.returncode, 130)
     p = start(folder, PROGRAM + "budget: {seconds: 0.3}\n", config(way(flood, folder), 60))
-    _, err, _, _ = watched(p)
+    err = watched(p)[1]
     check("the budget ends it", p.returncode == 1 and "seconds" in err, p.returncode, err)
-    check("at once", time.monotonic() - begin < 8)
+    check("at once", time.monotonic() - begin < (8 if not Choice.sanitized else 40))
 
 
 @pytest.mark.parametrize("how", ["", "log"], ids=["output", "log"])
 def test_nothing_waits(folder, how):
     """A server that floods while nothing waits for it is ended; the next call starts it again."""
-    wait = '- {lang: command, code: sleep 0.7, contribute: []}\n'
+    wait = '- {lang: command, code: sleep 3, contribute: []}\n'
     p = start(folder, 'defs: {s: {import: "mcp:s"}}\ntext:\n- "${ s.add(a=2) }"\n' + wait + '- "${ s.add(a=2) }"\n', config(pipe(" " * 4000, folder, how or "idle"), 5))
-    out, err, _, memory = watched(p)
+    out, err, _, memory, _ = watched(p)
     same((p.returncode, out.strip(), (folder / "calls").read_text()), (0, "55", "xx"), err)
     check("it costs little", memory < 60, memory)
 

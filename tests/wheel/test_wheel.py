@@ -3,6 +3,7 @@
 without network (bubblewrap), in which they are installed into a fresh environment and used. A wheel that is not there is
 built first, but not the libraries that come with it, which take a quarter of an hour. Skipped, with a line that says so, where it cannot be
 built or entered. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
+import os
 import pathlib
 import re
 import shutil
@@ -121,9 +122,11 @@ def check_sources():
         skip("an install from sources", "pip install . wants Python.h and, without network, Python 3.11")
         return
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], capture_output=True, text=True, timeout=1500, check=False)
+    # Without what other tests set for themselves: PYTHONPATH would show them another libpdl than the one that is installed.
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PDL_"))}
+    p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], env=env, capture_output=True, text=True, timeout=1500, check=False)
     check("pip builds it from the sources", p.returncode == 0, p.stdout[-2000:] + p.stderr[-2000:])
-    p = subprocess.run([place / "bin" / "pdl", "--version"], capture_output=True, text=True, check=False)
+    p = subprocess.run([place / "bin" / "pdl", "--version"], env=env, capture_output=True, text=True, check=False)
     check("and its command runs", p.stdout == "PDL %s\n" % pdl_build.version(), "exit status %s\n%s%s" % (p.returncode, p.stdout, p.stderr))
 
 
