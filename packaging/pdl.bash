@@ -62,7 +62,7 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     optimize)
-        words='--help --config --init --data --expect --judge --metric --vary --tune --require --demos --proposer --proposals --yes --keep --candidates --method --seed --dry-run --output --diff --durable --experiments-path --yield_output --no-yield_output --json --map --data-file --variable --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --config --init --data --expect --judge --metric --vary --tune --require --demos --proposer --proposals --yes --keep --objective --at-most --candidates --method --seed --dry-run --output --diff --durable --experiments-path --yield_output --no-yield_output --json --map --data-file --variable --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --format) values='jsonl csv tsv' ;;

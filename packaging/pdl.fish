@@ -259,6 +259,8 @@ complete -c pdl -n '__fish_seen_subcommand_from optimize' -l proposer -r -d 'of 
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l proposals -r -d 'how many texts it writes; as many as the budget allows when absent, 10 without one'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l yes -d 'search also when the budget allows fewer than 3 proposals'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l keep -r -d 'rows that must not get worse: numbers of the table, as 3,17, or a file of rows'
+complete -c pdl -n '__fish_seen_subcommand_from optimize' -l objective -r -d 'what candidates are compared by: score and some of calls, tokens and cost, which are wanted low; those that none beats in all are kept'
+complete -c pdl -n '__fish_seen_subcommand_from optimize' -l at-most -r -d 'what the mean row may use: some of calls=N, tokens=N, cost=X'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l candidates -r -d 'the candidates, as JSONL of {NAME: value}, in place of drawing them'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l method -r -d 'how candidates are found and compared: race (when absent), halving, demos, reflect, or FILE.pdl'
 complete -c pdl -n '__fish_seen_subcommand_from optimize' -l seed -r -d 'another random order of the rows, and with --infer other random numbers; 0 when absent. Of eval with --until decided or --infer'

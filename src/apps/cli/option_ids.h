@@ -151,6 +151,8 @@ typedef enum {
     OPT_proposals,
     OPT_yes,
     OPT_keep_rows,
+    OPT_objective,
+    OPT_at_most,
     OPT_experiments,
     OPT_config,
     OPT_init,

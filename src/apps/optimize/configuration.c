@@ -36,6 +36,7 @@ static const config_key own_keys[] = {
     {"tune", KEY_TEXTS, false},      {"require", KEY_TEXTS, false},
     {"candidates", KEY_TEXT, false}, {"method", KEY_TEXT, false},
     {"demos", KEY_TEXT, false},      {"keep", KEY_TEXT, false},
+    {"objective", KEY_TEXT, false},  {"at_most", KEY_TEXT, false},
     {"proposer", KEY_TEXT, false},   {"proposals", KEY_WHOLE, false},
     {"seed", KEY_WHOLE, false},      {"variables", KEY_MAPPING, false},
 };
@@ -185,6 +186,8 @@ static bool read_own(pdl_str file, pdl_optimize_config *c, pdl_optimize_options 
     o->metric = text_of(d, "metric", PDL_STR("exact"));
     o->candidates = text_of(d, "candidates", none);
     o->kept = text_of(d, "keep", none);
+    o->objective = text_of(d, "objective", none);
+    o->at_most = text_of(d, "at_most", none);
     o->demos = text_of(d, "demos", none);
     o->method = text_of(d, "method", o->demos.n ? PDL_STR("demos") : PDL_STR("race"));
     o->proposer = text_of(d, "proposer", none);
@@ -374,6 +377,8 @@ void pdl_optimize_put_config(const pdl_optimize_options *o, pdl_buf *out) {
     d = with_texts(d, "tune", o->tuned, o->n_tuned);
     d = with_texts(d, "require", o->required, o->n_required);
     d = with_text(d, "demos", o->demos);
+    d = with_text(d, "objective", o->objective);
+    d = with_text(d, "at_most", o->at_most);
     d = with_text(d, "keep", o->kept);
     d = with_text(d, "candidates", o->candidates);
     d = with_text(d, "method", o->method);

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "optimize/method.h"
+#include "optimize/objectives.h"
 
 #include "api/handles.h"
 #include "io/clock.h"
@@ -100,6 +101,8 @@ static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers
         double mean = 0;
         for (size_t k = 0; k < common; k++) mean += pdl_search_score(z, of->p[i], rows->p[k]);
         if (common) mean /= (double)common;
+        /* What is above --at-most comes after all others, whatever it scores. */
+        if (pdl_search_is_over(z, of->p[i], rows->p, common)) mean -= 1;
         if (mean > best) z->best = of->p[i];
         if (mean > best) best = mean;
         pdl_val d = pdl_dict_putz(pdl_dict_new(3), "candidate", pdl_int((int64_t)of->p[i]));
@@ -274,6 +277,20 @@ static void on_add(void *user, pdl_request *r) {
     pdl_err_fini(&err);
 }
 
+/* unbeaten(candidates): those that no other one of them beats in all objectives. */
+static void on_unbeaten(void *user, pdl_request *r) {
+    method *m = user;
+    opt_numbers of = {0};
+    if (pdl_method_candidates(m->z, r, 0, &of)) {
+        pdl_val list = pdl_list_new(of.n);
+        pdl_search_keep_unbeaten(m->z, of.p, &of.n);
+        for (size_t i = 0; i < of.n; i++)
+            list = pdl_list_push(list, pdl_int((int64_t)of.p[i]));
+        pdl_method_answer(r, list);
+    }
+    pdl_vec_fini(&of);
+}
+
 /* is_late(): the time for rounds is over. */
 static void on_late(void *user, pdl_request *r) {
     const opt_search *z = ((method *)user)->z;
@@ -310,6 +327,10 @@ static pdl_val engine_of(method *m) {
     d = pdl_method_with(d, m, "is_late", on_late);
     d = pdl_method_with(d, m, "evaluate", on_evaluate);
     d = pdl_method_with(d, m, "certainly_worse", on_worse);
+    d = pdl_method_with(d, m, "unbeaten", on_unbeaten);
+    bool several = false;
+    for (size_t i = 0; i < OPT_USES; i++) several = several || z->wanted_low[i];
+    d = pdl_dict_putz(d, "has_front", pdl_bool(several));
     return pdl_method_with_reflection(d, m);
 }
 

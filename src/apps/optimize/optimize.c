@@ -5,6 +5,7 @@
 #include "optimize/optimize.h"
 
 #include "io/file.h"
+#include "optimize/objectives.h"
 #include "optimize/proposals.h"
 #include "yaml/yaml.h"
 
@@ -164,19 +165,23 @@ static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl
     return ok;
 }
 
+bool pdl_search_put_program(const opt_search *z, size_t candidate, pdl_buf *out, pdl_val *left,
+                            pdl_err *err) {
+    const opt_candidate *c = &z->candidates.p[candidate];
+    pdl_buf_put(out, c->text ? pdl_str_of(c->text) : z->tree->src->text);
+    return define_free(z, c->values, out, left, err);
+}
+
 /* Appends the text of the program that is kept. */
 static bool put_kept(const opt_search *z, pdl_val *result, pdl_buf *out, pdl_err *err) {
-    pdl_vref verdict = pdl_dict_getz(*result, "verdict"), winner = pdl_dict_getz(*result, "winner");
+    pdl_vref winner = pdl_dict_getz(*result, "winner");
     size_t number = (size_t)pdl_int_of(pdl_dict_getz(winner, "candidate"));
-    const opt_candidate *c = &z->candidates.p[number];
-    bool better = z->o->reference || pdl_text_is(pdl_dict_getz(verdict, "is"), "better");
-    if (!better) {
+    if (!pdl_text_is(pdl_dict_getz(*result, "kept"), "winner")) {
         pdl_buf_put(out, pdl_buf_str(&z->text));
         return true;
     }
     pdl_val left;
-    pdl_buf_put(out, c->text ? pdl_str_of(c->text) : z->tree->src->text);
-    bool ok = define_free(z, c->values, out, &left, err);
+    bool ok = pdl_search_put_program(z, number, out, &left, err);
     if (ok && pdl_dict_len(left)) *result = pdl_dict_putz(*result, "not_written", pdl_keep(left));
     pdl_drop(left);
     return ok;
@@ -210,6 +215,7 @@ static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *e
     while (out) {
         if (!pdl_search_run_method(z, winner, certain, err)) return false;
         out = false;
+        *winner = pdl_search_settle_winner(z, *winner);
         if (*winner && z->part[OPT_KEPT].n && !pdl_search_check_kept(z, *winner, &out, err))
             return false;
     }
@@ -224,7 +230,8 @@ static bool search(opt_search *z, pdl_val *out, pdl_err *err) {
         return false;
     *out = pdl_search_result(z, winner, certain);
     *out = pdl_dict_putz(*out, "folder", pdl_text(pdl_str_of(z->folder)));
-    return write_program(z, out, err) && pdl_search_end_records(z, *out, err);
+    return write_program(z, out, err) && pdl_search_write_front(z, *out, err) &&
+           pdl_search_end_records(z, *out, err);
 }
 
 static bool can_write(const pdl_optimize_options *o, pdl_err *err) {
@@ -239,10 +246,12 @@ bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err)
                     .history = pdl_absent()};
     opt_estimate e = {0};
     *out = pdl_absent();
-    bool ok = check_method(o, err) && can_write(o, err) && pdl_search_prepare(&z, err) &&
-              pdl_search_estimate(&z, &e, err) && budget_suffices(&z, &e, err) &&
+    bool ok = pdl_search_read_objectives(&z, err) && check_method(o, err) && can_write(o, err) &&
+              pdl_search_prepare(&z, err) && pdl_search_estimate(&z, &e, err) &&
+              budget_suffices(&z, &e, err) && pdl_search_check_prices(&z, &e, err) &&
               pdl_search_plan_proposals(&z, &e, err);
     pdl_free(e.model);
+    pdl_free(e.unpriced);
     if (ok && o->dry_run) {
         *out = dry_result(&z, &e);
     } else if (ok) {

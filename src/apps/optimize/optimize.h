@@ -21,6 +21,7 @@ typedef struct pdl_optimize_progress {
     double best, low, high;           /* best mean score and its interval; low > high: unknown */
     int64_t calls;
     double cost, seconds;
+    double left; /* seconds that the rest takes at most, at this speed; negative: unknown */
 } pdl_optimize_progress;
 
 /* The options of a search. Borrowed for the call. */
@@ -40,6 +41,8 @@ typedef struct pdl_optimize_options {
     const pdl_str *required; /* words that every text for such a place keeps */
     size_t n_required;
     pdl_str demos;      /* the variable that gets demonstrations; empty: none */
+    pdl_str objective;  /* names with commas: `score` and what should be low; empty: the score */
+    pdl_str at_most;    /* NAME=N with commas: limits of the mean of a row; empty: none */
     pdl_str kept;       /* rows that must not get worse: their numbers, or a table; empty: none */
     pdl_str candidates; /* JSONL with the candidates; empty: they are drawn */
     pdl_str method;     /* a method of lib/optimize, or a file with one */

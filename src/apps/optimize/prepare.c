@@ -230,6 +230,7 @@ static void candidate_fini(opt_candidate *c) {
     pdl_code_drop(c->code);
     pdl_free(c->text);
     pdl_free(c->scores);
+    pdl_free(c->uses);
     pdl_free(c->first_error);
 }
 
@@ -286,6 +287,8 @@ static void add_calls(opt_estimate *e, pdl_vref notes) {
         e->prompt_tokens += number(tokens, "prompt");
         e->answer_tokens += number(tokens, "answer_at_most");
         e->cost += number(call, "cost");
+        if (!e->unpriced && pdl_is_null(pdl_dict_getz(call, "cost")) && pdl_is_str(model))
+            e->unpriced = pdl_str_dup(pdl_str_get(model));
     }
     for (size_t i = 0; i < pdl_list_len(later); i++)
         if (number(pdl_list_at(later, i), "models") > 0) e->is_least = true;

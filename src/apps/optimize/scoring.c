@@ -11,7 +11,8 @@
 
 #include "base/num.h"
 #include "io/clock.h"
-#include "optimize/search.h"
+#include "optimize/objectives.h"
+#include "optimize/proposals.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -30,6 +31,7 @@ typedef struct opt_answer {
     char *error, *place; /* owned; NULL when it did not fail, or the place is unknown */
     double score;   /* negative: failed */
     char *feedback; /* owned or NULL */
+    double calls, tokens, cost; /* NaN: a price is unknown */
     pdl_val trace;  /* the calls of models; owned; absent: they are not captured */
 } answer;
 
@@ -58,12 +60,16 @@ static void tick(void *user) {
     uint64_t now = pdl_clock_ns();
     if (!z->o->tick || now - z->ticked_ns < (uint64_t)z->o->tick_ms * 1000000) return;
     z->ticked_ns = now;
-    pdl_optimize_progress p = {.evaluations = z->evaluations,
+    pdl_optimize_progress p = {.evaluations = z->evaluations + z->answered,
                                .candidates = z->alive,
                                .low = 1,
                                .calls = z->calls,
                                .cost = z->cost,
                                .seconds = (double)(now - z->begun_ns) / 1e9};
+    /* This is the most, since a method drops candidates. */
+    double rest = fmax(0, pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n -
+                              (double)p.evaluations);
+    p.left = p.evaluations ? p.seconds / (double)p.evaluations * rest : -1;
     pdl_search_put_best(z, &p);
     z->o->tick(z->o->user, &p);
 }
@@ -141,6 +147,9 @@ static void end_answer(void *user, size_t i, const opt_end *how) {
     answer *x = &a->answers[i];
     x->known = true;
     pdl_search_count(a->z, how);
+    a->z->answered++;
+    x->calls = (double)how->calls;
+    x->tokens = (double)how->tokens;
     if (how->error) {
         take_error(a->z, x, how->error);
         return;
@@ -154,7 +163,13 @@ static void end_answer(void *user, size_t i, const opt_end *how) {
 
 static void take_event(void *user, size_t i, const pdl_event *e) {
     asking *a = user;
-    pdl_demo_take_event(&a->answers[i].trace, e);
+    answer *x = &a->answers[i];
+    if (e->kind == PDL_EVENT_usage) {
+        pdl_vref cost = pdl_dict_getz(e->value, "cost");
+        bool known = pdl_is_int(cost) || pdl_is(cost, PDL_V_FLOAT);
+        x->cost += known ? pdl_num_to_double(cost) : NAN;
+    }
+    if (!pdl_is_absent(x->trace)) pdl_demo_take_event(&x->trace, e);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -396,9 +411,11 @@ static bool keep_scores(asking *a, pdl_err *err) {
         if (!x->known) continue;
         if (!c->scores) {
             c->scores = PDL_NEW_N(float, z->rows.n);
+            c->uses = PDL_NEW_N(opt_use, z->rows.n);
             for (size_t i = 0; i < z->rows.n; i++) c->scores[i] = OPT_UNKNOWN;
         }
         c->scores[x->of.row] = x->error ? OPT_FAILED : (float)x->score;
+        c->uses[x->of.row] = (opt_use){{(float)x->calls, (float)x->tokens, (float)x->cost}};
         c->evaluated++;
         z->evaluations++;
         if (z->captures && !x->error && x->score >= 0.5)
@@ -436,9 +453,11 @@ static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_
     for (size_t i = 0; i < n && ok; i++)
         ok = pdl_search_compile(z, &z->candidates.p[pairs[i].candidate], err);
     opt_stage on = pdl_search_stage_of(z, z->session, z->o->program);
-    opt_series s = {n, &a, begin_answer, end_answer, captures ? take_event : NULL};
+    bool listens = captures || pdl_search_needs_costs(z);
+    opt_series s = {n, &a, begin_answer, end_answer, listens ? take_event : NULL};
     ok = ok && pdl_series_run(&on, &s, &spent, err) && judge_answers(&a, &judge_spent, err);
     z->spent = z->spent || spent || judge_spent;
+    z->answered = 0;
     ok = ok && keep_scores(&a, err) && any_judged(&a, err);
     for (size_t i = 0; i < n; i++) {
         if (!pdl_is_absent(a.answers[i].result)) pdl_drop(a.answers[i].result);

@@ -44,6 +44,12 @@ typedef struct opt_place {
 #define OPT_UNKNOWN (-INFINITY)
 #define OPT_FAILED  NAN
 
+/* The use of a run, which objectives.h compares. */
+typedef enum { OPT_CALLS, OPT_TOKENS, OPT_COST, OPT_USES } opt_use_item;
+typedef struct opt_use {
+    float of[OPT_USES]; /* NaN: a price is unknown */
+} opt_use;
+
 typedef struct opt_candidate {
     pdl_val values;       /* dict from names of places; other places are as they were; owned */
     char *text;           /* its program; owned; NULL: the program as it was */
@@ -51,6 +57,7 @@ typedef struct opt_candidate {
     pdl_code *code;       /* owned; NULL until it is needed */
     pdl_val variables;    /* owned; absent until they are needed */
     float *scores;        /* one for each row of the table; owned; NULL: all are unknown */
+    opt_use *uses;        /* owned; NULL when `scores` is */
     uint64_t evaluated, failed;
     bool is_out;       /* it is worse on a row of --keep */
     char *first_error; /* place and reason; owned; NULL when no answer failed */
@@ -95,10 +102,12 @@ typedef struct opt_search {
     size_t proposals, proposed; /* how many texts it may write, and was asked for */
     char *proposer_error;       /* the first one; owned or NULL */
     pdl_val history; /* the steps that the method lists; absent without */
+    bool wanted_low[OPT_USES]; /* objectives beside the score */
+    double most[OPT_USES];     /* limits of the mean row; negative: none */
     double reserved;    /* share of the budget that is left for the test */
     bool has_policy;    /* the session has the policy of the program, which candidates share */
     bool spent;
-    uint64_t evaluations;
+    uint64_t evaluations, answered; /* the second: answers without a score yet */
     int64_t calls, tokens;
     double cost;
     FILE *used;        /* holds the use of a durable search; NULL: none */
@@ -163,6 +172,7 @@ PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
 typedef struct opt_estimate {
     double calls, prompt_tokens, answer_tokens, cost;
     bool is_least; /* some calls depend on answers */
+    char *unpriced; /* the first model without a price; owned; NULL: there is none */
     char *model;   /* the first that the program asks; owned; NULL: none is known */
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
@@ -229,6 +239,9 @@ bool pdl_search_method_is_file(pdl_str name);
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 
+/* optimize.c. Appends the program of a candidate. *left: values that it has no place for; owned. */
+PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, pdl_buf *out,
+                                     pdl_val *left, pdl_err *err);
 /* search_result.c. Returns the result, an owned dict. */
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
 

@@ -60,15 +60,53 @@ static void put_score(pdl_vref part, pdl_buf *out) {
     if (number(part, "failed") > 0) pdl_buf_putf(out, "(%.0f failed) ", number(part, "failed"));
 }
 
+/* The uses of a row; those that --objective and --at-most name are shown. */
+static const char *const uses[] = {"calls", "tokens", "cost"};
+enum { USES = sizeof uses / sizeof *uses };
+
+static bool is_shown(pdl_vref r, const char *use) {
+    pdl_vref list = pdl_dict_getz(r, "objective"), limits = pdl_dict_getz(r, "at_most");
+    bool shown = pdl_is_dict(limits) && !pdl_is_absent(pdl_dict_getz(limits, use));
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
+        shown = shown || pdl_text_is(pdl_list_at(list, i), use);
+    return shown;
+}
+
+/* Appends the heads of its columns, and the line below them from `from` on. */
+static void put_use_heads(pdl_vref r, pdl_buf *out) {
+    for (size_t i = 0; i < USES; i++)
+        if (is_shown(r, uses[i])) pdl_buf_putf(out, "%s a row | ", uses[i]);
+}
+
+static void put_use_rules(pdl_vref r, pdl_buf *out) {
+    for (size_t i = 0; i < USES; i++)
+        if (is_shown(r, uses[i])) PDL_PUT(out, "---|");
+}
+
+static void put_use(pdl_vref r, pdl_vref part, pdl_buf *out) {
+    for (size_t i = 0; i < USES; i++) {
+        bool known = pdl_is_dict(part) && !pdl_is_null(pdl_dict_getz(part, uses[i]));
+        if (!is_shown(r, uses[i])) continue;
+        if (known)
+            pdl_buf_putf(out, "| %.4g ", number(part, uses[i]));
+        else
+            PDL_PUT(out, "| ");
+    }
+}
+
 static void put_standings(pdl_vref r, pdl_buf *out) {
     pdl_vref list = pdl_dict_getz(r, "standings");
     size_t n = pdl_list_len(list);
-    PDL_PUT(out, "| candidate | score | 95 % interval | rows | changes |\n"
-                 "|---|---|---|---|---|\n");
+    PDL_PUT(out, "| candidate | score | 95 % interval | rows | ");
+    put_use_heads(r, out);
+    PDL_PUT(out, "changes |\n|---|---|---|---|");
+    put_use_rules(r, out);
+    PDL_PUT(out, "---|\n");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         pdl_vref c = pdl_list_at(list, i);
         pdl_buf_putf(out, "| %.0f |", number(c, "candidate"));
         put_score(pdl_dict_getz(c, "validation"), out);
+        put_use(r, pdl_dict_getz(c, "validation"), out);
         PDL_PUT(out, "| ");
         put_values(pdl_dict_getz(c, "values"), pdl_bool_of(pdl_dict_getz(c, "worse_on_kept")), out);
         PDL_PUT(out, " |\n");
@@ -81,10 +119,15 @@ static void put_test(pdl_vref r, pdl_buf *out) {
                              *const names[] = {"as it was", "winner"};
     bool compared = pdl_is_dict(pdl_dict_getz(r, "before"));
     bool differs = number(pdl_dict_getz(r, "winner"), "candidate") > 0;
-    PDL_PUT(out, "| program | score | 95 % interval | rows |\n|---|---|---|---|\n");
+    PDL_PUT(out, "| program | score | 95 % interval | rows | ");
+    put_use_heads(r, out);
+    PDL_PUT(out, "\n|---|---|---|---|");
+    put_use_rules(r, out);
+    PDL_PUT(out, "\n");
     for (size_t i = compared ? 0 : 1; i < 1 + (size_t)differs; i++) {
         pdl_buf_putf(out, "| %s |", names[i]);
         put_score(pdl_dict_getz(pdl_dict_getz(r, keys[i]), "test"), out);
+        put_use(r, pdl_dict_getz(pdl_dict_getz(r, keys[i]), "test"), out);
         PDL_PUT(out, "|\n");
     }
 }
@@ -113,19 +156,42 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     PDL_PUT(out, ".");
 }
 
+/* Appends what --at-most decided. */
+static void put_within(pdl_vref r, pdl_buf *out) {
+    pdl_vref within = pdl_dict_getz(r, "within");
+    if (!pdl_is_dict(within)) return;
+    bool before = pdl_bool_of(pdl_dict_getz(within, "before")),
+         winner = pdl_bool_of(pdl_dict_getz(within, "winner")),
+         same = text_is(pdl_dict_getz(r, "verdict"), "is", "same");
+    if (same && !winner)
+        PDL_PUT(out, "No candidate is within --at-most: the program as it was is above it, too.\n");
+    else if (!same && !winner)
+        PDL_PUT(out, "On the rows for the test the winner is above --at-most: the program as it "
+                     "was is kept.\n");
+    else if (!before && text_is(r, "kept", "winner"))
+        PDL_PUT(out, "The program as it was is above --at-most: the winner is kept.\n");
+    else if (!before)
+        PDL_PUT(out, "It is above --at-most.\n");
+}
+
 static void put_verdict(pdl_vref r, pdl_buf *out) {
     pdl_vref v = pdl_dict_getz(r, "verdict");
     pdl_str is = text(v, "is");
+    bool is_kept = text_is(r, "kept", "winner");
     if (pdl_str_is(is, "better"))
         PDL_PUT(out, "The winner is better than the program as it was.");
     else if (pdl_str_is(is, "same"))
         PDL_PUT(out, "No candidate was better than the program as it was, which is kept.");
     else if (pdl_str_is(is, "worse"))
-        PDL_PUT(out, "The winner is worse than the program as it was, which is kept.");
+        pdl_buf_putf(out, "The winner is worse than the program as it was%s.",
+                     is_kept ? "" : ", which is kept");
+    else if (is_kept)
+        PDL_PUT(out, "It is not shown that the winner is better than the program as it was.");
     else
         PDL_PUT(out, "It is not shown that the winner is better: the program as it was is kept.");
     put_difference(v, out);
     PDL_PUT(out, "\n");
+    put_within(r, out);
     if (number(v, "rows") < number(v, "of") && !pdl_str_is(is, "same"))
         pdl_buf_putf(out, "The budget ended before %.0f of the %.0f rows for the test.\n",
                      number(v, "of") - number(v, "rows"), number(v, "of"));
@@ -171,6 +237,24 @@ static void put_proposals(pdl_vref r, pdl_buf *out) {
     PDL_PUT(out, "\n");
 }
 
+/* Appends the candidates that no other one beats in all objectives. */
+static void put_front(pdl_vref r, pdl_buf *out) {
+    pdl_vref list = pdl_dict_getz(r, "front");
+    if (!pdl_is_list(list)) return;
+    PDL_PUT(out, "\n## Front\n\nNo other candidate is better than one of these in everything:\n\n"
+                 "| candidate | score | ");
+    put_use_heads(r, out);
+    PDL_PUT(out, "program |\n|---|---|");
+    put_use_rules(r, out);
+    PDL_PUT(out, "---|\n");
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref c = pdl_list_at(list, i);
+        pdl_buf_putf(out, "| %.0f | %.3f ", number(c, "candidate"), number(c, "score"));
+        put_use(r, c, out);
+        pdl_buf_putf(out, "| %.*s |\n", PDL_FMT(text(c, "program")));
+    }
+}
+
 void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
     put_head(r, out);
     if (pdl_is_dict(pdl_dict_getz(r, "proposals"))) put_proposals(r, out);
@@ -178,6 +262,7 @@ void pdl_optimize_put_report(pdl_vref r, pdl_buf *out) {
     put_standings(r, out);
     if (pdl_bool_of(pdl_dict_getz(r, "certain")))
         PDL_PUT(out, "\nAll others are certainly worse than the winner on rows like these.\n");
+    put_front(r, out);
     bool tested = number(pdl_dict_getz(r, "rows"), "test") > 0;
     if (tested) PDL_PUT(out, "\n## Test\n\n");
     if (tested) put_test(r, out);

@@ -9,7 +9,7 @@
 #include "eval/statistics.h"
 #include "eval/verdict.h"
 #include "io/clock.h"
-#include "optimize/search.h"
+#include "optimize/objectives.h"
 
 #include "base/banned.h"
 
@@ -33,10 +33,11 @@ static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part)
     }
     /* The rows for the test are asked once, whatever they say. */
     if (part == OPT_TEST && binary) pdl_eval_wilson(mean, (double)n, &low, &high);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "rows", pdl_int((int64_t)n));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "rows", pdl_int((int64_t)n));
     d = pdl_dict_putz(d, "score", pdl_float(mean));
     d = pdl_dict_putz(d, "interval", interval(low, high));
-    return pdl_dict_putz(d, "failed", pdl_int((int64_t)failed));
+    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)failed));
+    return pdl_search_put_use(z, candidate, part, n, d);
 }
 
 static pdl_val candidate_result(const opt_search *z, size_t candidate) {
@@ -172,6 +173,18 @@ static pdl_val proposals_result(const opt_search *z) {
                                                    : pdl_demo_plain(z->history));
 }
 
+/* Returns which program is kept: the winner when it is better, and also when the other one is above
+ * --at-most; never one that is above it. */
+static const char *kept_of(const opt_search *z, pdl_vref result) {
+    if (z->o->reference) return "winner"; /* it has no verdict */
+    pdl_vref is = pdl_dict_getz(pdl_dict_getz(result, "verdict"), "is"),
+             within = pdl_dict_getz(result, "within");
+    bool better = pdl_text_is(is, "better");
+    if (!pdl_is_dict(within)) return better ? "winner" : "before";
+    if (!pdl_bool_of(pdl_dict_getz(within, "winner")) || pdl_text_is(is, "same")) return "before";
+    return better || !pdl_bool_of(pdl_dict_getz(within, "before")) ? "winner" : "before";
+}
+
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     const pdl_optimize_options *o = z->o;
     pdl_val d = pdl_dict_putz(pdl_dict_new(24), "program", pdl_text(o->program));
@@ -197,5 +210,7 @@ pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     d = pdl_dict_putz(d, "winner", candidate_result(z, winner));
     d = pdl_dict_putz(d, "certain", pdl_bool(certain && winner));
     d = pdl_dict_putz(d, "verdict", o->reference ? pdl_null() : verdict_of(z, winner));
+    d = pdl_search_put_objectives(z, winner, d);
+    d = pdl_dict_putz(d, "kept", pdl_textz(kept_of(z, d)));
     return pdl_dict_putz(d, "standings", standings(z));
 }

@@ -6,12 +6,13 @@
 #include <math.h>
 
 #include "eval/verdict.h"
-#include "optimize/search.h"
+#include "optimize/objectives.h"
 
 #include "base/banned.h"
 
 static bool candidate_ok(const opt_candidate *c) {
-    return c->failed <= c->evaluated && (c->scores != NULL) == (c->evaluated > 0);
+    return c->failed <= c->evaluated && (c->scores != NULL) == (c->evaluated > 0) &&
+           (c->uses != NULL) == (c->scores != NULL);
 }
 
 bool pdl_search_ok(const opt_search *z) {
@@ -62,6 +63,10 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
+    /* What is above --at-most does not win, and what uses less is on the front. */
+    const size_t *rows = z->part[OPT_VALIDATION].p;
+    if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
+        return false;
     pdl_eval_bet_begin(&b, 0, false);
     /* Every other candidate may be the one that is taken for the best. */
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);

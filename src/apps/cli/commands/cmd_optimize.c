@@ -182,7 +182,7 @@ static const char *said_twice(const arguments *a) {
                                   OPT_candidates, OPT_method,   OPT_map,       OPT_rows_form,
                                   OPT_separator, OPT_types,     OPT_variable,  OPT_data_file,
                                   OPT_init,      OPT_keep_rows, OPT_proposer,
-                                  OPT_proposals};
+                                  OPT_proposals, OPT_objective, OPT_at_most};
     if (a->files.n) return "--config says which program it is: leave FILE out";
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (a->given[said[i]])
@@ -243,6 +243,8 @@ static void read_words(optimizer *z) {
     z->o.demos = a->value[OPT_demos];
     z->o.proposer = a->value[OPT_proposer];
     z->o.kept = a->value[OPT_keep_rows];
+    z->o.objective = a->value[OPT_objective];
+    z->o.at_most = a->value[OPT_at_most];
     z->o.candidates = a->value[OPT_candidates];
     z->o.types = a->given[OPT_types];
 }
@@ -275,6 +277,11 @@ static void on_tick(void *user, const pdl_optimize_progress *p) {
     if (p->cost > 0) pdl_buf_putf(&b, ", cost %.4g", p->cost);
     PDL_PUT(&b, ", ");
     pdl_cli_put_time(&b, p->seconds);
+    if (p->left >= 0) {
+        PDL_PUT(&b, ", at most ");
+        pdl_cli_put_time(&b, p->left);
+        PDL_PUT(&b, " left");
+    }
     pdl_cli_rows_line_put(&z->line, pdl_buf_str(&b), p->seconds);
     pdl_buf_fini(&b);
 }

@@ -301,6 +301,11 @@ static const option options[] = {
      "search also when the budget allows fewer than 3 proposals"},
     {OPT_keep_rows, "keep", 0, OPT_VALUE, "ROWS", NULL,
      "rows that must not get worse: numbers of the table, as 3,17, or a file of rows"},
+    {OPT_objective, "objective", 0, OPT_VALUE, "NAMES", NULL,
+     "what candidates are compared by: score and some of calls, tokens and cost, which are wanted "
+     "low; those that none beats in all are kept"},
+    {OPT_at_most, "at-most", 0, OPT_VALUE, "LIMITS", NULL,
+     "what the mean row may use: some of calls=N, tokens=N, cost=X"},
     {OPT_experiments, "experiments-path", 0, OPT_VALUE, "FOLDER", NULL,
      "where a folder with all candidates, scores and the report is made; experiments when absent"},
     {OPT_config, "config", 'c', OPT_VALUE, "FILE", NULL,

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pdl optimize: what candidates use beside their scores, --objective and --at-most."""
+import json
+
+from ..batch.kit import jsonl, t
+from .test_optimize import ROWS, begin, optimize
+
+# It asks as often as `turns` says. One and two turns are right half of the time, three always.
+TURNS = """defs:
+  turns: 3   # how often it asks
+lastOf:
+- for: {i: "${ range(turns) | list }"}
+  repeat:
+    lastOf:
+    - "${ turns } ${ word }"
+    - model: openai/m
+  join: {as: array}
+- ${ asked }
+"""
+TURNS = TURNS.replace("- for:", "- def: asked\n  for:").replace("- ${ asked }", "- ${ asked | last }")
+PRICES = {"p.json": json.dumps({"openai/*": {"input": 0.001, "output": 0.01}})} # 0.025 a call
+
+
+def rule(prompt):
+    turns, word = prompt.split(" ")[-2:]
+    return 200, word.upper() if turns == "3" or int(word[1:]) % 2 else "?"
+
+
+def search(*args, program=TURNS, rows=None, files=None):
+    begin(program, rows, files, rule)
+    return optimize("--vary", "turns=1,2,3", *args)
+
+
+def turns_of(x):
+    return x["values"].get("turns", 3)
+
+
+def test_a_front():
+    code, r, err = search("--objective", "score,calls")
+    t.check("it ends", code == 0, err)
+    front = {x["calls"]: x["score"] for x in r["front"]}
+    t.check("what no other beats in both", set(front) == {1, 3} and front[3] == 1 and front[1] < 1, r["front"])
+    t.check("the score decides who wins", r["winner"]["candidate"] == 0 and r["objective"] == ["score", "calls"], r)
+    texts = {x["calls"]: (t.folder / x["program"]).read_text() for x in r["front"]}
+    t.check("each is a program", texts == {3: TURNS, 1: TURNS.replace("turns: 3 ", "turns: 1 ")}, texts)
+    report = (t.folder / r["folder"] / "report.md").read_text()
+    t.check("the report has it", "## Front" in report and "calls a row" in report and "front/" in report, report)
+    t.check("means of a row are in the standings", {turns_of(x): (x["validation"]["calls"], x["validation"]["tokens"]) for x in r["standings"]}
+            == {n: (n, 7 * n) for n in (1, 2, 3)}, r["standings"])
+    code, r, err = search("--objective", "score")
+    t.check("the score alone has no front", code == 0 and "front" not in r, r, err)
+
+
+def test_of_equals_the_one_that_uses_less():
+    begin(TURNS.replace("turns: 3", "turns: 2"), None, None, rule)
+    code, r, err = optimize("--vary", "turns=2,1", "--objective", "score,tokens")
+    t.check("one that is as good and uses less wins", code == 0 and r["winner"]["values"] == {"turns": 1} and r["verdict"]["is"] == "undecided", r, err)
+    t.check("and is all of the front", len(r["front"]) == 1, r["front"])
+
+
+def test_a_front_on_a_long_table():
+    """A race drops the hindmost there, and not what uses less than all others."""
+    rows = [dict(ROWS[0], word="w%d" % i, answer="W%d" % i, split="test" if i < 10 else "validation") for i in range(200)]
+    code, r, err = search("--objective", "score,calls", rows=rows)
+    t.check("the one that uses least is there", code == 0 and {x["calls"] for x in r["front"]} == {1, 3}, r, err)
+
+
+def test_limits():
+    code, r, err = search("--at-most", "calls=2")
+    t.check("what is above loses", code == 0 and turns_of(r["winner"]) in (1, 2) and r["within"] == {"before": False, "winner": True}, r, err)
+    t.check("the program as it was is above, so the winner is kept, and called worse", r["kept"] == "winner" and r["verdict"]["is"] == "worse"
+            and "turns: %d" % turns_of(r["winner"]) in (t.folder / "optimized_p.pdl").read_text(), r)
+    report = (t.folder / r["folder"] / "report.md").read_text()
+    t.check("the report says so", "The program as it was is above --at-most: the winner is kept." in report and "which is kept" not in report, report)
+    code, r, err = search("--at-most", "calls=0.5,tokens=100")
+    t.check("nothing is within", code == 0 and r["winner"]["candidate"] == 0 and r["kept"] == "before" and r["at_most"] == {"calls": 0.5, "tokens": 100}, r, err)
+    t.check("the report says it", "No candidate is within --at-most" in (t.folder / r["folder"] / "report.md").read_text())
+    t.check("the program as it was is written", (t.folder / "optimized_p.pdl").read_text() == TURNS)
+    code, r, err = search("--at-most", "calls=3")
+    t.check("a limit that all keep changes nothing", code == 0 and r["winner"]["candidate"] == 0 and r["within"] == {"before": True, "winner": True}, r, err)
+    for method in ("halving", "race"):
+        begin(TURNS.replace("turns: 3", "turns: 1"), None, None, rule)
+        code, r, err = optimize("--vary", "turns=2,3", "--method", method, "--at-most", "calls=2")
+        t.check(method + ": the best is above", code == 0 and r["winner"]["values"] != {"turns": 3} and r["kept"] == "before", r, err)
+
+
+def test_costs():
+    """They are those of the calls, also when another candidate or another search paid for the answers."""
+    args = ["--at-most", "cost=0.03", "--objective", "score,cost", "--prices", "p.json", "--cache", "c.db"]
+    code, r, err = search(*args, files=PRICES)
+    cost = {turns_of(x): x["validation"]["cost"] for x in r["standings"]} if not code else None
+    t.check("the cost of a row", code == 0 and all(abs(cost[n] - 0.025 * n) < 1e-6 for n in (1, 2, 3)), cost, err)
+    t.check("the limit", turns_of(r["winner"]) == 1 and [x["calls"] for x in r["front"]] == [1], r["winner"], r["front"])
+    code, again, err = optimize("--vary", "turns=1,2,3", *args)
+    t.check("the same when all answers are known", code == 0 and again["cost"] is None
+            and all(again[k] == r[k] for k in ("winner", "verdict", "standings")), again, err)
+
+
+def test_a_configuration():
+    begin(TURNS, None, None, rule)
+    args = ["p.pdl", "--data", "data.jsonl", "--expect", "answer", "--vary", "turns=1,2,3", "--objective", "score,calls", "--at-most", "calls=2"]
+    code, out, err = t.run(*args, "--init", word="optimize")
+    t.check("--init writes both", code == 0 and "objective: score,calls" in out and "at_most: calls=2" in out, out, err)
+    (t.folder / "c.yaml").write_text(out)
+    code, out, err = t.run("-c", "c.yaml", "--json", word="optimize")
+    t.check("-c reads them", code == 0 and json.loads(out)["at_most"] == {"calls": 2} and len(json.loads(out)["front"]) == 1, out, err)
+
+
+def test_bad_options():
+    for args, said in ((["--objective", "cost"], "'score' is missing"), (["--objective", "score,tokns"], "did you mean 'tokens'?"),
+                       (["--objective", "score,time"], "there is no 'time'"), (["--at-most", "cost"], "'cost' is no limit"),
+                       (["--at-most", "cost=-1"], "'cost=-1' is no limit"), (["--at-most", "cals=1"], "did you mean 'calls'?"),
+                       (["--at-most", "calls=nan"], "is no limit"), (["--at-most", "cost=1"], "no price of openai/m is known"),
+                       (["--objective", "score,cost"], "--objective: no price of openai/m is known")):
+        code, r, err = search(*args)
+        t.check("%s is refused before anything is sent" % args, code == 2 and said in err and not t.service.asked, code, err)
+
+
+def test_progress():
+    """The line says how much time is left at most, at the speed so far."""
+    import time
+    begin(rule=lambda p: time.sleep(0.02) or (200, "?"))
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--vary", "form=shout,speak", "--progress", "line", "--jobs", "2", word="optimize",
+                         PDL_STRESS="time:0.01")
+    lines = [x for x in err.replace("\r", "\n").split("\n") if "evaluations" in x and "candidates" in x]
+    t.check("there are lines", code == 0 and lines, err)
+    t.check("with what is left", len(lines) > 1 and all(", at most " in x and x.endswith(" left") for x in lines[1:]), lines)
