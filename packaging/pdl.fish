@@ -28,7 +28,7 @@ complete -c pdl -n __fish_use_subcommand -a doctor -d 'Say what of this machine 
 complete -c pdl -n __fish_use_subcommand -a schema -d 'Print the JSON Schema of programs.'
 complete -c pdl -n __fish_use_subcommand -a version -d 'Print the version.'
 complete -c pdl -n __fish_use_subcommand -a docs -d 'Show the section of the manual that fits the words best, and name others that have them.'
-complete -c pdl -n __fish_use_subcommand -a help -d 'Show help: of a command, a rule of pdl check, an option, a kind of error or a message.'
+complete -c pdl -n __fish_use_subcommand -a help -d 'Show help: of a command, a rule of pdl check, an option, a kind of error, a message, or a word of the language from the manual.'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l help -s h -d 'show this help and exit'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l sandbox -d 'confine code, commands and tool servers, as the profile says: code (when absent) or a file'
 complete -c pdl -n "not __fish_seen_subcommand_from $commands" -l no-sandbox -d 'do not confine them (the default), whatever PDL_SANDBOX says'

@@ -31,7 +31,7 @@ _pdl() {
         'schema:Print the JSON Schema of programs.'
         'version:Print the version.'
         'docs:Show the section of the manual that fits the words best, and name others that have them.'
-        'help:Show help\: of a command, a rule of pdl check, an option, a kind of error or a message.'
+        'help:Show help\: of a command, a rule of pdl check, an option, a kind of error, a message, or a word of the language from the manual.'
     )
     if (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then
         local ret=1

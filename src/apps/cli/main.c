@@ -12,6 +12,7 @@
 #include "base/debug.h"
 #include "base/os.h"
 #include "base/pool.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/pack.h"
@@ -35,6 +36,14 @@ int pdl_cli_cmd_version(const arguments *a) {
     return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
 }
 
+/* Returns whether a name could be one of the language, as retry or bool_confidence. */
+static bool is_word(pdl_str name) {
+    for (size_t i = 0; i < name.n; i++)
+        if (!pdl_cp_is_alnum((unsigned char)name.p[i]) && name.p[i] != '_' && name.p[i] != '-')
+            return false;
+    return name.n > 0 && name.p[0] != '-';
+}
+
 int pdl_cli_cmd_help(const arguments *a) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
@@ -42,8 +51,13 @@ int pdl_cli_cmd_help(const arguments *a) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_is(a->files.p[0], all[i].name)) return show_help(&all[i]);
     pdl_buf b = PDL_BUF;
+    int shown;
     if (pdl_cli_help_name(a->files.p[0], &b)) {
-        int shown = pdl_cli_put_stdout(pdl_buf_str(&b));
+        shown = pdl_cli_put_stdout(pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        return shown;
+    }
+    if (is_word(a->files.p[0]) && pdl_cli_docs_show(a->files.p[0], &shown)) {
         pdl_buf_fini(&b);
         return shown;
     }

@@ -122,24 +122,40 @@ static int show_pages(void) {
     return code;
 }
 
+/* Finds the sections that have all the words, the best one first. Returns their number. */
+static size_t find(const words *all, pdl_str query, scored_section *best) {
+    size_t n = 0;
+    manual_walk w = {0};
+    for (manual_section s; all->n && pdl_manual_next(&w, &s);) {
+        if (pdl_str_starts(s.heading, PDL_STR("["))) continue; /* it lists sections of a page */
+        size_t score = score_of(&s, all, query);
+        if (score) keep(best, &n, (scored_section){s, score});
+    }
+    return n;
+}
+
+bool pdl_cli_docs_show(pdl_str word, int *code) {
+    words all = {0};
+    scored_section best[MOST_OTHERS + 1];
+    *pdl_vec_push(&all) = word;
+    size_t n = find(&all, word, best);
+    if (n) *code = show(best, n);
+    pdl_vec_fini(&all);
+    return n > 0;
+}
+
 int pdl_cli_cmd_docs(const arguments *a) {
     if (!a->files.n) return show_pages();
     words all = {0};
     pdl_buf query = PDL_BUF;
     scored_section best[MOST_OTHERS + 1];
-    size_t n = 0;
     read_words(a, &all, &query);
     if (all.n > MOST_WORDS) {
         pdl_buf_fini(&query);
         pdl_vec_fini(&all);
         return pdl_cli_refuse(a, "at most 16 words are looked for");
     }
-    manual_walk w = {0};
-    for (manual_section s; all.n && pdl_manual_next(&w, &s);) {
-        if (pdl_str_starts(s.heading, PDL_STR("["))) continue; /* it lists sections of a page */
-        size_t score = score_of(&s, &all, pdl_buf_str(&query));
-        if (score) keep(best, &n, (scored_section){s, score});
-    }
+    size_t n = find(&all, pdl_buf_str(&query), best);
     int code = 1;
     if (n) {
         code = show(best, n);

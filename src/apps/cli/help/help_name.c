@@ -1,8 +1,9 @@
 /* help_name.c -- pdl help NAME for a name that is no command: a rule of pdl check or a message with
- * its section of the manual, an option with the commands that have it, a kind of error.
+ * its section of the manual, a field or a builtin with its row, an option with the commands that
+ * have it, a kind of error.
  *
- * The sections are those of docs/manual/rules.md and docs/manual/messages-*.md, which the command
- * holds; the rest comes out of the tables.
+ * Sections and rows are those of pages of the manual, which the command holds; the rest comes out
+ * of the tables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,7 +135,7 @@ static bool put_option(pdl_str name, pdl_buf *out) {
     for (int id = 0; id < OPT_COUNT; id++) {
         const option *o = pdl_cli_option_of((opt_id)id);
         if (!pdl_str_is(name, o->name)) continue;
-        if (out->len > begin) pdl_buf_putc(out, '\n');
+        if (out->len) pdl_buf_putc(out, '\n');
         pdl_buf_putf(out, "--%s%s%s\n%s%s.\n", o->name, o->value ? " " : "",
                      o->value ? o->value : "", o->doc, option_note(o));
         if (o->choices) pdl_buf_putf(out, "Values: %s\n", o->choices);
@@ -161,8 +162,88 @@ static bool put_error(pdl_str name, pdl_buf *out) {
     return false;
 }
 
+/* Takes the next cell of a row of a table, in which a bar that is no border is written as \\|. */
+static pdl_str take_cell(pdl_str *row) {
+    size_t n = 0;
+    while (n < row->n && (row->p[n] != '|' || (n && row->p[n - 1] == '\\'))) n++;
+    pdl_str cell = pdl_str_trim(pdl_str_sub(*row, 0, n));
+    *row = pdl_str_sub(*row, n < row->n ? n + 1 : n, row->n);
+    return cell;
+}
+
+/* Writes a cell without its marks. */
+static void put_cell(pdl_str cell, pdl_buf *out) {
+    for (size_t i = 0; i < cell.n; i++) {
+        bool is_escape = cell.p[i] == '\\' && i + 1 < cell.n && cell.p[i + 1] == '|';
+        if (cell.p[i] != '`' && cell.p[i] != '*' && !is_escape) pdl_buf_putc(out, cell.p[i]);
+    }
+}
+
+/* Returns whether a cell, without marks, names this field, filter, test, function or method:
+ * stdlib.fill(text, values) is named fill and stdlib.fill. */
+static bool names(pdl_str cell, pdl_str name) {
+    size_t end = pdl_str_find(cell, PDL_STR("("), 0);
+    pdl_str whole = pdl_str_sub(cell, 0, end == PDL_NOT_FOUND ? cell.n : end);
+    size_t dot = pdl_str_rfind(whole, PDL_STR("."));
+    return pdl_str_eq(whole, name) ||
+           (dot != PDL_NOT_FOUND && pdl_str_eq(pdl_str_sub(whole, dot + 1, whole.n), name));
+}
+
+/* Writes a row: the name, what it belongs to, what it is, and an example where the page has one. */
+static void put_row(pdl_str cell, pdl_str of, pdl_str row, pdl_buf *out) {
+    if (out->len) pdl_buf_putc(out, '\n');
+    pdl_buf_putf(out, "%.*s (%s", PDL_FMT(cell), pdl_str_starts(of, PDL_STR("**")) ? "block " : "");
+    put_cell(of, out);
+    PDL_PUT(out, ")\n");
+    put_cell(take_cell(&row), out);
+    pdl_buf_putc(out, '\n');
+    pdl_str example = take_cell(&row), result = take_cell(&row);
+    if (!result.n) return;
+    PDL_PUT(out, "Example: ");
+    put_cell(example, out);
+    PDL_PUT(out, " gives ");
+    put_cell(result, out);
+    pdl_buf_putc(out, '\n');
+}
+
+/* Writes the rows of a section that have this name. In the table of blocks, a row in bold begins
+ * the fields of a block. */
+static void put_rows_of(const manual_section *s, pdl_str name, pdl_buf *out) {
+    pdl_str body = s->body, of = s->heading;
+    pdl_buf plain = PDL_BUF;
+    while (body.n) {
+        pdl_str row = pdl_manual_take_line(&body);
+        if (!pdl_str_starts(row, PDL_STR("| "))) continue;
+        row = pdl_str_sub(row, 1, row.n);
+        pdl_str cell = take_cell(&row);
+        pdl_buf_clear(&plain);
+        put_cell(cell, &plain);
+        if (pdl_str_starts(cell, PDL_STR("**")))
+            of = cell;
+        else if (names(pdl_buf_str(&plain), name))
+            put_row(pdl_buf_str(&plain), of, row, out);
+    }
+    pdl_buf_fini(&plain);
+}
+
+/* Fields of blocks, and what expressions have. */
+static bool put_rows(pdl_str name, pdl_buf *out) {
+    size_t begin = out->len;
+    manual_walk w = {0};
+    for (manual_section s; pdl_manual_next(&w, &s);) {
+        bool is_field = pdl_str_is(s.page, "docs/manual/quick-reference.md") &&
+                        (pdl_str_is(s.heading, "Blocks") ||
+                         pdl_str_starts(s.heading, PDL_STR("Fields of ")));
+        if (is_field || pdl_str_is(s.page, "docs/manual/builtins.md")) put_rows_of(&s, name, out);
+    }
+    return out->len > begin;
+}
+
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out) {
+    bool is_option = pdl_str_starts(name, PDL_STR("-"));
     while (pdl_str_starts(name, PDL_STR("-"))) name = pdl_str_sub(name, 1, name.n);
-    return name.n && (put_rule(name, out) || put_option(name, out) || put_error(name, out) ||
-                      put_message(name, out));
+    if (!name.n) return false;
+    bool is_of_language = !is_option && put_rows(name, out);
+    return put_rule(name, out) || put_option(name, out) || is_of_language || put_error(name, out) ||
+           put_message(name, out);
 }
