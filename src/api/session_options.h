@@ -8,6 +8,7 @@
 #define PDL_API_SESSION_OPTIONS_H
 
 #include "effect/effect.h"
+#include "model/prefix.h"
 #include "trace/sink.h"
 #include "vm/vm.h"
 
@@ -74,6 +75,7 @@ typedef struct pdl_session_model_options {
     const char *timeouts; /* time limits of calls, as --timeout; NULL: none given */
     pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
     pdl_rate_limits rates;
+    pdl_prefix_options prefix;
     /* The time that a call may take, in ms: a call fails when the service asks to wait longer.
      * 0: no limit. */
     uint64_t patience_ms;

@@ -145,7 +145,8 @@ static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     pdl_vref provider = pdl_dict_getz(shown, "provider");
     c->provider = pdl_is_str(provider) ? pdl_keep(provider) : pdl_textz("");
     pdl_vref in = pdl_dict_getz(shown, "body");
-    body = pdl_is_dict(in) ? pdl_keep(in) : pdl_absent();
+    body = pdl_is_dict(in) ? pdl_prefix_unmarked(pdl_str_get(c->provider), pdl_keep(in))
+                           : pdl_absent();
     pdl_drop(shown);
     return body;
 }

@@ -55,6 +55,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .code_seed = o->run.code_seed,
         .timeouts = o->models.timeouts,
         .rates = o->models.rates,
+        .prefix = o->models.prefix,
         .patience_ms = o->models.patience_ms,
         .wire = o->models.wire ? on_wire : NULL,
         .note = o->reports.note ? on_note : NULL,

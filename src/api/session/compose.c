@@ -362,6 +362,7 @@ static pdl_world *model_of(router *r) {
                                                         .tracestate = r->opt.tracestate,
                                                         .secrets = r->opt.secrets,
                                                         .rates = r->opt.rates,
+                                                        .prefix = r->opt.prefix,
                                                         .patience_ms = r->opt.patience_ms,
                                                         .carrier = r->opt.carrier,
                                                     });

@@ -7,6 +7,7 @@
 #define PDL_API_COMPOSE_H
 
 #include "api/hooks.h"
+#include "model/prefix.h"
 #include "model/prices.h"
 #include "worker/worker.h"
 
@@ -19,6 +20,7 @@ typedef struct pdl_compose_options {
     const pdl_prices *prices; /* may be NULL */
     pdl_secrets *secrets;     /* used keys are registered here; NULL: they are not registered */
     pdl_rate_limits rates;
+    pdl_prefix_options prefix;
     uint64_t patience_ms;
     const struct pdl_http_carrier *carrier; /* carries requests to models; NULL: they are sent */
     void (*wire)(void *user, pdl_str text); /* called with env_user; may be NULL */

@@ -42,6 +42,8 @@ typedef enum {
     OPT_prefix,
     OPT_bound,
     OPT_jobs,
+    OPT_cache_marks,
+    OPT_prefix_first,
     OPT_timeout,
     OPT_budget,
     OPT_policy,

@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "model/call/embed.h"
+#include "model/call/life.h"
 #include "model/wire/reply_builder.h"
 
 #include "base/banned.h"
@@ -57,6 +58,7 @@ static void close(pdl_world *w) {
     for (uint64_t start = pdl_clock_ns();
          calls->n_cancelling && pdl_clock_ns() - start < CANCELLING_NS;)
         pdl_loop_run(calls->loop, 50);
+    pdl_follow_close(calls);
     pdl_rates_free(calls->rates);
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);

@@ -15,6 +15,7 @@
 #include "base/debug.h"
 #include "effect/effect.h"
 #include "io/loop.h"
+#include "model/prefix.h"
 #include "model/prices.h"
 
 /* All-zero: a world without environment. */
@@ -33,6 +34,7 @@ typedef struct pdl_model_options {
      * private register. */
     pdl_secrets *secrets;
     pdl_rate_limits rates; /* limits for all calls together */
+    pdl_prefix_options prefix;
     /* The longest wait that a service may request: a longer one fails the call. 0: any wait is
      * accepted. */
     uint64_t patience_ms;

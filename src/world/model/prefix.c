@@ -4,6 +4,8 @@
  */
 #include "model/prefix.h"
 
+#include "model/wire/marks.h"
+
 #include "base/banned.h"
 
 static const pdl_prefix_facts rows[] = {
@@ -21,4 +23,9 @@ const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider) {
 
 int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens) {
     return tokens < f->least ? 0 : tokens - tokens % f->step;
+}
+
+pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body) {
+    const pdl_provider *p = pdl_provider_find(provider);
+    return p && p->dialect->marks ? pdl_marks_remove(p->dialect->marks, body) : body;
 }

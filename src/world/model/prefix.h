@@ -6,7 +6,13 @@
 #ifndef PDL_MODEL_PREFIX_H
 #define PDL_MODEL_PREFIX_H
 
-#include "base/str.h"
+#include "value/val.h"
+
+/* These options say what a run does so that prompt caches find more. */
+typedef struct pdl_prefix_options {
+    bool marks; /* requests say where shared beginnings end, where the provider wants that */
+    bool first; /* one of several calls that begin alike goes out before the others */
+} pdl_prefix_options;
 
 typedef struct pdl_prefix_facts {
     const char *provider;
@@ -20,5 +26,8 @@ const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider);
 
 /* Returns how many of so many shared tokens at the beginning the provider finds. */
 int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens);
+
+/* Returns a request without its marks, which are no part of what is compared. Takes body. */
+pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body);
 
 #endif

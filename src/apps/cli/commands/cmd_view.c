@@ -394,6 +394,7 @@ static bool is_every_address(pdl_str host) {
 /* Returns an option of runs that is given although nothing is run; NULL without one. */
 static const char *idle_option(const arguments *a) {
     static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
+                                     OPT_cache_marks, OPT_prefix_first,
                                      OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,
                                      OPT_policy,  OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min,
                                      OPT_otlp,    OPT_otlp_content, OPT_otlp_all};

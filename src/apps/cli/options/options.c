@@ -77,6 +77,11 @@ static const option options[] = {
      "what the run can cost at most: calls, tokens, money; or what has no bound"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL,
      "model calls open at a time, of batch and eval rows; 64 when absent"},
+    {OPT_cache_marks, "cache-marks", 0, OPT_VALUE, "WHEN", "{auto,off}",
+     "auto: mark in requests where beginnings end that later calls share, for prompt caches that "
+     "want marks"},
+    {OPT_prefix_first, "prefix-first", 0, OPT_FLAG, NULL, NULL,
+     "of calls that begin alike, send one and the others when its answer begins"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,
@@ -336,6 +341,8 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 /* Options that several commands share; one that is added here belongs to all of them. These limit
  * the model calls of a run. */
 #define LIMITS_OF_RUNS \
+    OPT_cache_marks, \
+    OPT_prefix_first, \
     OPT_timeout, \
     OPT_budget, \
     OPT_prices, \
@@ -367,6 +374,8 @@ static const opt_id run_options[] = {
     OPT_output,
     OPT_cache,
     OPT_jobs,
+    OPT_cache_marks,
+    OPT_prefix_first,
     OPT_timeout,
     OPT_budget,
     OPT_policy,
@@ -441,6 +450,7 @@ static const opt_id explain_options[] = {
     OPT_json,
     OPT_stream,
     OPT_cache,
+    OPT_cache_marks,
     OPT_jobs,
     OPT_budget,
     OPT_prices,

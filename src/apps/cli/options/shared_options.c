@@ -117,6 +117,9 @@ static void note_text(void *user, pdl_str text) {
 static void take_options(const arguments *a, pdl_session_options *o) {
     o->files.cache = a->value[OPT_cache];
     o->models.timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
+    o->models.prefix.marks =
+        a->given[OPT_cache_marks] && pdl_str_is(a->value[OPT_cache_marks], "auto");
+    o->models.prefix.first = a->given[OPT_prefix_first];
     o->guards.sandbox = pdl_cli_sandbox_profile(a);
     o->guards.no_sandbox = a->given[OPT_no_sandbox];
     o->guards.sandbox_process =

@@ -30,7 +30,8 @@
  * those of the resuming command. */
 static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
                               OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
-                              OPT_provisional, OPT_cache,   OPT_output};
+                              OPT_provisional, OPT_cache,   OPT_output,  OPT_cache_marks,
+                              OPT_prefix_first};
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
 
 /* --- policies and sandbox, which may only become stricter ------------------------------------ */

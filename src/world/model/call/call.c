@@ -1,9 +1,11 @@
 /* call.c -- the life of one call: its states, and how its request goes out.
  *
- *   NEW -> WRITING -> AWAITS_TOKEN -> AWAITS_SLOT -> SENT -> STREAMING -> READING -> ENDED
- *             |                                       |  \-> ONE_BODY -/    |
- *             \-> MOCKING                             ^                     v
- *                                                     \---- AWAITS_JOB <----/
+ *   NEW -> WRITING -> AWAITS_FIRST -> AWAITS_TOKEN -> AWAITS_SLOT -> SENT
+ *             |
+ *             \-> MOCKING
+ *   SENT -> STREAMING -> READING -> ENDED
+ *    ^ \--> ONE_BODY  ---/  |
+ *    \----- AWAITS_JOB <----/
  *   any of them -> FAILED -> WRITING (fallback, new token, without schema)
  *                         -> AWAITS_RETRY -> AWAITS_SLOT, or WRITING
  *                         -> ENDED
@@ -15,9 +17,9 @@
  * the rest. What happened before, as far as it matters later, is kept beside the state: retries,
  * fallbacks, what was shown.
  *
- * Sending has three gates, each of which may let the request wait: the token of the key
- * (ensure_token), the rates (acquire_rate_slot), the transfer (start_http). Polls for a job have
- * passed the first two already.
+ * Sending has four gates, each of which may let the request wait: a call that begins alike
+ * (pdl_follow_waits), the token of the key (pdl_call_send), the rates (acquire_rate_slot), the
+ * transfer (start_http). Polls for a job have passed all but the last already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,8 +55,12 @@ static const struct {
 } states[] = {
     [PDL_CALL_NEW] = {"new", 0, TO(WRITING)},
     [PDL_CALL_WRITING] = {"writing", 0,
-                          TO(MOCKING) | TO(AWAITS_TOKEN) | TO(AWAITS_SLOT) | TO(SENT) | TO(FAILED)},
+                          TO(MOCKING) | TO(AWAITS_FIRST) | TO(AWAITS_TOKEN) | TO(AWAITS_SLOT) |
+                              TO(SENT) | TO(FAILED)},
     [PDL_CALL_MOCKING] = {"mocking", TIMER, TO(FAILED) | TO(ENDED)},
+    [PDL_CALL_AWAITS_FIRST] = {"awaits first", TIMER,
+                               TO(WRITING) | TO(AWAITS_TOKEN) | TO(AWAITS_SLOT) | TO(SENT) |
+                                   TO(FAILED)},
     [PDL_CALL_AWAITS_TOKEN] = {"awaits token", TOKEN | TIMER,
                                TO(AWAITS_SLOT) | TO(SENT) | TO(FAILED)},
     [PDL_CALL_AWAITS_SLOT] = {"awaits slot", SLOT | TURN, TO(SENT)},
@@ -93,6 +99,10 @@ void pdl_call_enter(pdl_call *c, pdl_call_state next) {
         PDL_BUG("a model call goes from '%s' to '%s'", states[c->state].name, states[next].name);
     c->state = next;
     assert(pdl_call_is_ok(c));
+    unsigned answered = TO(STREAMING) | TO(ONE_BODY) | TO(READING),
+             over = TO(FAILED) | TO(CANCELLED) | TO(ENDED);
+    if (c->leads && (answered | over) & 1u << next)
+        pdl_follow_settle(c, (answered & 1u << next) != 0);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -283,15 +293,13 @@ pdl_str pdl_call_token_id(const pdl_call *c) {
     return pdl_buf_str(c->token_id.len ? &c->token_id : &c->token_request);
 }
 
-static void ensure_token(pdl_call *c);
-
 static void on_token(void *user, pdl_fault *f) {
     pdl_call *c = user;
     pdl_call_stop_waiting(c);
     if (f)
         pdl_call_fail(c, f);
     else
-        ensure_token(c);
+        pdl_call_send(c);
 }
 
 static void await_token(pdl_call *c) {
@@ -303,8 +311,7 @@ static void await_token(pdl_call *c) {
     if (pdl_call_patience(c)) pdl_call_wait(c, pdl_call_patience(c));
 }
 
-/* Sends the request, with the token when the key is to be exchanged for one. */
-static void ensure_token(pdl_call *c) {
+void pdl_call_send(pdl_call *c) {
     pdl_str url = pdl_buf_str(&c->token_url);
     if (url.n && !pdl_headers_has(&c->headers, "Authorization")) {
         pdl_str token = pdl_token_find(&c->calls->tokens, url, pdl_call_token_id(c));
@@ -344,8 +351,8 @@ void pdl_call_write_request(pdl_call *c) {
         pdl_call_fail_early(c, &err);
     } else if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) {
         answer_mock(c);
-    } else {
-        ensure_token(c);
+    } else if (!pdl_follow_waits(c)) {
+        pdl_call_send(c);
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef PDL_MODEL_CALL_H
 #define PDL_MODEL_CALL_H
 
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "effect/effect.h"
 #include "io/http.h"
@@ -47,6 +48,7 @@ typedef struct pdl_calls {
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
+    pdl_idmap beginnings; /* hash -> how requests begin (follow.c) */
     pdl_json_keys keys; /* keys of replies: a service sends the same ones each time */
     /* The bucket of the last request, and the three parts that it was made from (bucket_of). */
     const pdl_provider *limited_by;
@@ -59,6 +61,7 @@ typedef enum pdl_call_state {
     PDL_CALL_NEW,
     PDL_CALL_WRITING,      /* the request is written: route, parameters, headers, body */
     PDL_CALL_MOCKING,      /* mock_response answers, or mock_timeout waits */
+    PDL_CALL_AWAITS_FIRST, /* waits for the answer to a call that begins alike */
     PDL_CALL_AWAITS_TOKEN, /* the key is exchanged for a token */
     PDL_CALL_AWAITS_SLOT,  /* waits for a rate slot */
     PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was interpreted yet */
@@ -126,6 +129,10 @@ struct pdl_call {
     pdl_timer *timer;
     pdl_token_wait token;
     pdl_rate_slot rate_slot;
+    uintptr_t beginning; /* hash of how the request begins; 0: no other call waits for it */
+    pdl_call *leader;    /* in the state AWAITS_FIRST: the call that it waits for */
+    bool has_followed;   /* it has waited for another call, which it does once */
+    bool leads;          /* others that begin alike wait for it */
     pdl_buf wire_text; /* text of a stream, for the log */
     /* --- the answer --- */
     pdl_call_stream *stream; /* NULL until a part of a stream was received */

@@ -43,8 +43,11 @@ static void on_timer(void *user) {
         on_late_token(c);
     else if (c->state == PDL_CALL_MOCKING)
         on_mock_timeout(c);
-    else if (c->state == PDL_CALL_AWAITS_RETRY && needs_rewriting(c))
+    else if ((c->state == PDL_CALL_AWAITS_RETRY || c->state == PDL_CALL_AWAITS_FIRST) &&
+             needs_rewriting(c))
         pdl_call_write_request(c);
+    else if (c->state == PDL_CALL_AWAITS_FIRST)
+        pdl_call_send(c);
     else
         pdl_call_send_again(c);
 }

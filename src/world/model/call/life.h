@@ -21,6 +21,8 @@ void pdl_call_enter(pdl_call *c, pdl_call_state next);
 bool pdl_call_is_ok(const pdl_call *c);
 /* Writes the request for the current model and starts whatever answers it. */
 void pdl_call_write_request(pdl_call *c);
+/* Sends the written request, with the token when its key is exchanged for one. */
+void pdl_call_send(pdl_call *c);
 /* Sends the written request once more: by way of the rates, or the poll for its job at once. */
 void pdl_call_send_again(pdl_call *c);
 /* Releases the call but not its effect, which the caller answers, refuses or frees. */
@@ -45,6 +47,16 @@ void pdl_call_stop_waiting(pdl_call *c);
 uint64_t pdl_call_patience(const pdl_call *c);
 /* Returns the seconds until the patience of the world ends; HUGE_VAL when it has no end. */
 double pdl_call_seconds_left(const pdl_call *c);
+
+/* --- follow.c --------------------------------------------------------------------------------- */
+
+/* Reads how the request begins, before it is marked. */
+void pdl_follow_read(pdl_call *c, pdl_vref body);
+/* Returns true when c now waits for a call that begins alike, and is sent from its timer. */
+bool pdl_follow_waits(pdl_call *c);
+/* Lets those go that wait for c. answered: its answer has begun. */
+void pdl_follow_settle(pdl_call *c, bool answered);
+void pdl_follow_close(pdl_calls *calls);
 
 /* --- receive.c -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
 #include "model/ask/processor.h"
 #include "model/ask/score.h"
 #include "model/ask/structured.h"
-#include "model/call/call.h"
+#include "model/call/life.h"
+#include "model/wire/marks.h"
 #include "model/wire/parts.h"
 #include "value/json_write.h"
 
@@ -183,6 +184,27 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
+/* Reads the parameter `cache`: "auto" marks the request, "off" does not, whatever the run says.
+ * Other values than texts are settings of other engines. */
+static bool wants_marks(const pdl_call *c, bool *wants, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(c->given, "cache");
+    *wants = c->calls->opt.prefix.marks;
+    if (!pdl_is_str(v)) return true;
+    *wants = pdl_text_is(v, "auto");
+    return *wants || pdl_text_is(v, "off") ||
+           pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "parameters.cache is auto or off");
+}
+
+static bool put_marks(const pdl_call *c, pdl_val *body, pdl_err *err) {
+    const pdl_mark_form *form = c->route.provider->dialect->marks;
+    unsigned most = pdl_prefix_facts_of(pdl_str_of(c->route.provider->prefix))->marks;
+    bool wants;
+    if (!wants_marks(c, &wants, err)) return false;
+    if (wants && form && most && pdl_is_absent(c->ask.texts) && pdl_is_dict(*body))
+        *body = pdl_marks_put(form, most, c->ask.name, *body);
+    return true;
+}
+
 static bool write_body(pdl_call *c, pdl_err *err) {
     pdl_val body;
     c->url = c->body = PDL_BUF;
@@ -195,7 +217,8 @@ static bool write_body(pdl_call *c, pdl_err *err) {
                            "'%.*s' cannot be a part of an address: it would lead to another one",
                            PDL_FMT(c->route.name));
     }
-    bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
+    pdl_follow_read(c, body);
+    bool ok = put_marks(c, &body, err) && pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
     pdl_drop(body);
     if (!ok && !pdl_err_is_cancel(err)) err->kind = PDL_E_bad_request;
     return ok;

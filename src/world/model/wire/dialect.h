@@ -83,6 +83,17 @@ enum {
     PDL_MEDIA_ANY = 31,      /* images, audio, documents */
 };
 
+/* How a request marks the end of a beginning that later requests share, for a prompt cache that
+ * wants marks (marks.c). */
+typedef struct pdl_mark_form {
+    const char *tools_in; /* the member of the request that holds `tools`; NULL: the request */
+    const char *key;      /* the mark is a member of this name */
+    const char *type;     /* the value of the mark is {type: this} */
+    /* Only models with this word in their name take marks on tools; NULL: all do. */
+    const char *tools_of;
+    bool own_block; /* the mark is a separate block after what it ends */
+} pdl_mark_form;
+
 /* Contracts of the functions:
  *
  *   write     appends the path to path, which holds the address, and returns the body. Errors:
@@ -111,6 +122,7 @@ struct pdl_dialect {
     bool (*sign)(const pdl_sign *s, pdl_err *err);
     bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
     const pdl_embedder *embedder;
+    const pdl_mark_form *marks; /* NULL: the service finds beginnings without marks */
 };
 
 extern const pdl_dialect pdl_dialect_openai;

@@ -459,9 +459,12 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
+static const pdl_mark_form marks = {.key = "cache_control", .type = "ephemeral"};
+
 const pdl_dialect pdl_dialect_anthropic = {.name = "anthropic",
                                            .media = PDL_MEDIA_ANY & ~(unsigned)PDL_MEDIA_AUDIO,
                                            .write = write,
                                            .read = read,
                                            .event = event,
-                                           .sign = sign};
+                                           .sign = sign,
+                                           .marks = &marks};

@@ -451,6 +451,12 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
+static const pdl_mark_form marks = {.tools_in = "toolConfig",
+                                    .key = "cachePoint",
+                                    .type = "default",
+                                    .tools_of = "anthropic",
+                                    .own_block = true};
+
 const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
                                          .media = PDL_MEDIA_IMAGE | PDL_MEDIA_FILE,
                                          .framing = PDL_STREAM_FRAMES,
@@ -459,4 +465,5 @@ const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
                                          .read = read,
                                          .event = event,
                                          .sign = sign,
-                                         .embedder = &pdl_embedder_bedrock};
+                                         .embedder = &pdl_embedder_bedrock,
+                                         .marks = &marks};

@@ -1,0 +1,126 @@
+/* follow.c -- of calls that begin alike, one goes out first, with --prefix-first (spec know 1).
+ *
+ * A prompt cache knows a beginning when the first answer to it begins, so calls that are sent
+ * together all pay for it in full. Here the first one leads: the others wait until its answer
+ * begins, it fails or it is cancelled. A call waits once at most, so this costs no more than the
+ * time of one call to its first byte. Calls begin alike when the least beginning that the provider
+ * keeps is the same in both.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/hash.h"
+#include "io/clock.h"
+#include "model/call/life.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum {
+    BYTES_OF_TOKEN = 4,
+    LEAST_TOKENS = 1024, /* where the provider documents no minimum */
+    MOST_KNOWN = 4096,   /* beginnings that are remembered */
+};
+#define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
+
+/* A beginning that a call has, or had a short time ago. */
+typedef struct beginning {
+    pdl_call *leader;     /* the call that the others wait for; NULL: its answer has begun */
+    uint64_t answered_ns; /* when that was */
+} beginning;
+
+/* --- which calls begin alike ------------------------------------------------------------------ */
+
+/* Appends the members of the body in the order of the provider until there are n bytes. */
+static void put_beginning(const char *order, pdl_vref body, size_t n, pdl_buf *out) {
+    pdl_str names = pdl_str_of(order);
+    for (size_t from = 0; from < names.n && out->len < n;) {
+        size_t blank = pdl_str_find(names, PDL_STR(" "), from),
+               to = blank == PDL_NOT_FOUND ? names.n : blank;
+        pdl_vref v = pdl_dict_gets(body, pdl_str_sub(names, from, to));
+        pdl_err ignored = {0};
+        if (!pdl_is_absent(v) && !pdl_json_write(v, PDL_JSON_LOOSE, 0, out, &ignored))
+            pdl_err_fini(&ignored);
+        from = to + 1;
+    }
+}
+
+void pdl_follow_read(pdl_call *c, pdl_vref body) {
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_of(c->route.provider->prefix));
+    size_t least = (size_t)(f->least > 1 ? f->least : LEAST_TOKENS) * BYTES_OF_TOKEN;
+    pdl_buf text = PDL_BUF;
+    c->beginning = 0;
+    if (!c->calls->opt.prefix.first || c->has_followed || !pdl_is_dict(body)) return;
+    put_beginning(f->order, body, least, &text);
+    if (text.len >= least) {
+        pdl_str start = pdl_str_sub(pdl_buf_str(&text), 0, least);
+        uint64_t whose = (uint64_t)pdl_hash_str(pdl_buf_str(&c->url)) << 32 |
+                         pdl_hash_str(c->ask.name);
+        c->beginning = (uintptr_t)pdl_hash_u64(whose ^ pdl_hash_str(start)) << 1 | 1;
+    }
+    pdl_buf_fini(&text);
+}
+
+/* --- the known beginnings --------------------------------------------------------------------- */
+
+/* Forgets the beginnings that no call leads. */
+static void forget(pdl_calls *calls) {
+    pdl_idmap kept = {0}, *all = &calls->beginnings;
+    for (size_t i = 0; i < pdl_idmap_places(all); i++) {
+        beginning *b = pdl_idmap_at(all, i);
+        if (b && b->leader)
+            pdl_idmap_put(&kept, b->leader->beginning, b);
+        else
+            pdl_free(b);
+    }
+    pdl_idmap_fini(all);
+    *all = kept;
+}
+
+static void lead(pdl_call *c) {
+    beginning *b = pdl_idmap_find(&c->calls->beginnings, c->beginning);
+    if (!b && c->calls->beginnings.n >= MOST_KNOWN) forget(c->calls);
+    if (!b) {
+        b = PDL_NEW(beginning);
+        pdl_idmap_put(&c->calls->beginnings, c->beginning, b);
+    }
+    b->leader = c;
+    c->leads = true;
+}
+
+bool pdl_follow_waits(pdl_call *c) {
+    if (!c->beginning || c->has_followed || c->leads) return false;
+    beginning *b = pdl_idmap_find(&c->calls->beginnings, c->beginning);
+    if (!b || (!b->leader && pdl_clock_ns() - b->answered_ns > KEPT_NS)) {
+        lead(c);
+        return false;
+    }
+    if (!b->leader) return false;
+    c->has_followed = true;
+    c->leader = b->leader;
+    pdl_call_enter(c, PDL_CALL_AWAITS_FIRST);
+    return true;
+}
+
+void pdl_follow_settle(pdl_call *c, bool answered) {
+    beginning *b = pdl_idmap_find(&c->calls->beginnings, c->beginning);
+    c->leads = false;
+    if (b && b->leader == c) {
+        b->leader = NULL;
+        b->answered_ns = pdl_clock_ns();
+        if (!answered) {
+            pdl_idmap_del(&c->calls->beginnings, c->beginning);
+            pdl_free(b);
+        }
+    }
+    /* They go from the loop, since this runs in the midst of a step of c. */
+    for (pdl_call *other = c->calls->first; other; other = other->next) {
+        if (other->leader != c) continue;
+        other->leader = NULL;
+        if (other->state == PDL_CALL_AWAITS_FIRST) pdl_call_wait(other, 0);
+    }
+}
+
+void pdl_follow_close(pdl_calls *calls) {
+    forget(calls);
+    pdl_idmap_fini(&calls->beginnings);
+}

@@ -1,0 +1,137 @@
+/* marks.c -- marks in a request where a beginning ends that later requests share (spec know 1).
+ *
+ * Some prompt caches keep only beginnings that a request marks. The next call of a conversation
+ * shares the whole of this one, another conversation its system prompt and tools, so these are the
+ * places. The last message but one of the same role is where the call before had its mark; it is
+ * found there even when many blocks have been added since. Marks that the program sets itself stay,
+ * and count.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/wire/marks.h"
+
+#include "value/member.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static size_t length(pdl_vref list) { return pdl_is_list(list) ? pdl_list_len(list) : 0; }
+
+static bool is_marked(pdl_vref block, const char *key) {
+    return !pdl_is_absent(pdl_member(block, key));
+}
+
+/* --- the marks that are there ----------------------------------------------------------------- */
+
+static unsigned count_in(pdl_vref blocks, const char *key) {
+    unsigned n = 0;
+    for (size_t i = 0; i < length(blocks); i++) n += is_marked(pdl_list_at(blocks, i), key);
+    return n;
+}
+
+static unsigned count(const pdl_mark_form *f, pdl_vref body) {
+    pdl_vref holder = f->tools_in ? pdl_member(body, f->tools_in) : body,
+             messages = pdl_member(body, "messages");
+    unsigned n = count_in(pdl_member(holder, "tools"), f->key) +
+                 count_in(pdl_member(body, "system"), f->key);
+    for (size_t i = 0; i < length(messages); i++)
+        n += count_in(pdl_member(pdl_list_at(messages, i), "content"), f->key);
+    return n;
+}
+
+/* --- one mark --------------------------------------------------------------------------------- */
+
+/* Returns true for a block that may end a marked beginning: services refuse a mark on a thought. */
+static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
+    if (!pdl_is_dict(block)) return false;
+    if (f->own_block) return pdl_is_absent(pdl_member(block, "reasoningContent"));
+    pdl_str type = pdl_member_str(block, "type");
+    return !pdl_str_is(type, "thinking") && !pdl_str_is(type, "redacted_thinking");
+}
+
+/* Marks the last block that takes a mark, as long as marks are left. Takes and returns blocks. */
+static pdl_val mark_end(const pdl_mark_form *f, pdl_val blocks, unsigned *left) {
+    size_t n = pdl_list_len(blocks);
+    if (!*left) return blocks;
+    while (n && !takes_mark(f, pdl_list_at(blocks, n - 1)) &&
+           !is_marked(pdl_list_at(blocks, n - 1), f->key))
+        n--;
+    if (!n || is_marked(pdl_list_at(blocks, n - 1), f->key)) return blocks;
+    pdl_val kind = pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(f->type));
+    --*left;
+    if (f->own_block)
+        return pdl_list_insert(blocks, n, pdl_dict_putz(pdl_dict_new(1), f->key, kind));
+    pdl_val block = pdl_keep(pdl_list_at(blocks, n - 1));
+    return pdl_list_set(blocks, n - 1, pdl_dict_putz(block, f->key, kind));
+}
+
+/* Marks the end of the list of blocks that is the member `name` of d. Takes and returns d. */
+static pdl_val mark_member(const pdl_mark_form *f, pdl_val d, const char *name, unsigned *left) {
+    pdl_vref blocks = pdl_member(d, name);
+    if (!pdl_is_list(blocks)) return d;
+    return pdl_dict_putz(d, name, mark_end(f, pdl_keep(blocks), left));
+}
+
+/* Marks the end of message i, from 0. */
+static pdl_val mark_message(const pdl_mark_form *f, pdl_val body, size_t i, unsigned *left) {
+    pdl_val list = pdl_keep(pdl_member(body, "messages"));
+    pdl_val m = mark_member(f, pdl_keep(pdl_list_at(list, i)), "content", left);
+    return pdl_dict_putz(body, "messages", pdl_list_set(list, i, m));
+}
+
+static pdl_val mark_tools(const pdl_mark_form *f, pdl_val body, unsigned *left) {
+    if (!f->tools_in) return mark_member(f, body, "tools", left);
+    pdl_vref holder = pdl_member(body, f->tools_in);
+    if (!pdl_is_dict(holder)) return body;
+    return pdl_dict_putz(body, f->tools_in, mark_member(f, pdl_keep(holder), "tools", left));
+}
+
+pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, pdl_val body) {
+    unsigned had = count(f, body), left = most > had ? most - had : 0;
+    pdl_vref messages = pdl_member(body, "messages");
+    size_t n = length(messages), before = n;
+    pdl_str role = n ? pdl_member_str(pdl_list_at(messages, n - 1), "role") : (pdl_str){0};
+    while (before > 1 &&
+           !pdl_str_eq(pdl_member_str(pdl_list_at(messages, before - 2), "role"), role))
+        before--;
+    if (n) body = mark_message(f, body, n - 1, &left);
+    body = mark_member(f, body, "system", &left);
+    if (before > 1) body = mark_message(f, body, before - 2, &left);
+    bool tools = !f->tools_of || pdl_str_find(model, pdl_str_of(f->tools_of), 0) != PDL_NOT_FOUND;
+    return tools ? mark_tools(f, body, &left) : body;
+}
+
+/* --- without marks ---------------------------------------------------------------------------- */
+
+static pdl_val unmarked(const pdl_mark_form *f, pdl_vref blocks) {
+    pdl_val out = pdl_list_new(pdl_list_len(blocks)), key = pdl_textz(f->key);
+    for (size_t i = 0; i < pdl_list_len(blocks); i++) {
+        pdl_vref block = pdl_list_at(blocks, i);
+        if (f->own_block && is_marked(block, f->key)) continue;
+        pdl_val kept = pdl_keep(block);
+        out = pdl_list_push(out, pdl_is_dict(block) ? pdl_dict_del(kept, key) : kept);
+    }
+    pdl_drop(key);
+    return out;
+}
+
+static pdl_val unmark_member(const pdl_mark_form *f, pdl_val d, const char *name) {
+    pdl_vref blocks = pdl_member(d, name);
+    return pdl_is_list(blocks) ? pdl_dict_putz(d, name, unmarked(f, blocks)) : d;
+}
+
+pdl_val pdl_marks_remove(const pdl_mark_form *f, pdl_val body) {
+    pdl_vref holder = f->tools_in ? pdl_member(body, f->tools_in) : pdl_absent(),
+             messages = pdl_member(body, "messages");
+    if (pdl_is_dict(holder))
+        body = pdl_dict_putz(body, f->tools_in, unmark_member(f, pdl_keep(holder), "tools"));
+    body = unmark_member(f, unmark_member(f, body, "tools"), "system");
+    if (!pdl_is_list(messages)) return body;
+    pdl_val list = pdl_list_new(pdl_list_len(messages));
+    for (size_t i = 0; i < pdl_list_len(messages); i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        pdl_val kept = pdl_keep(m);
+        list = pdl_list_push(list, pdl_is_dict(m) ? unmark_member(f, kept, "content") : kept);
+    }
+    return pdl_dict_putz(body, "messages", list);
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prompt caches: marks of beginnings where the provider wants them, and the order in which calls that begin alike go out (spec know 1)."""
+import json
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from ..checks import check
+from ..http_of import Quiet, serve
+
+RULES = "Answer in one word, and never lie. " * 150
+CHAT = """defs: {rules: '%s'}
+text:
+- {text: "${ rules }", role: system, contribute: [context]}
+- for: {i: [1, 2, 3]}
+  repeat:
+    text:
+    - "question ${ i }"
+    - model: anthropic/m
+      parameters: {%s}
+""" % (RULES, "%s")
+MAP = """defs: {rules: '%s'}
+for: {i: [1, 2, 3, 4]}
+map: {model: "openai/%s", input: "${ rules } ${ i }"}
+""" % (RULES, "%s")
+REPLY = {"content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
+
+
+class Anthropic(Quiet):
+    """Finds what an earlier request has marked: the longest beginning that ends at a mark of this one, or up to 20 blocks before it."""
+
+    def do_POST(self):
+        body = json.loads(self.body())
+        self.server.bodies.append(body)
+        blocks = [("tools", x) for x in body.get("tools", [])] + [("system", x) for x in body.get("system", [])]
+        blocks += [(m["role"], x) for m in body["messages"] for x in m["content"]]
+        marks = [i for i, (_, x) in enumerate(blocks, 1) if x.pop("cache_control", None)]
+        starts = [json.dumps(blocks[:i]) for i in range(len(blocks) + 1)]
+        found = max((i for m in marks for i in range(max(0, m - 20), m + 1) if starts[i] in self.server.kept), default=0)
+        self.server.kept |= {starts[i] for i in marks}
+        self.server.marks.append(len(marks))
+        usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": len(starts[found]) // 4}
+        self.reply(json.dumps({**REPLY, "usage": usage}).encode())
+
+
+class OpenAI(Quiet):
+    """Notes how many requests have come when the first answer begins; that of the model `fails` is an error."""
+
+    def do_POST(self):
+        body, s = json.loads(self.body()), self.server
+        with s.lock:
+            s.came += 1
+            is_first = s.came == 1
+        if is_first:
+            end = time.monotonic() + s.seconds
+            while s.came < 4 and time.monotonic() < end:
+                time.sleep(0.01)
+            s.before = s.came
+        if is_first and body["model"] == "fails":
+            return self.reply(b'{"error": {"message": "no"}}', status=400)
+        return self.reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}]}).encode())
+
+
+def run(pdl, folder, server, text, *args, code=0):
+    base = "http://127.0.0.1:%d" % server.server_port
+    env = {**os.environ, "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "OPENAI_BASE_URL": base + "/v1", "ANTHROPIC_API_BASE": base, "ANTHROPIC_BASE_URL": base}
+    (folder / "p.pdl").write_text(text)
+    p = subprocess.run([pdl, "--stream=none", *args, "p.pdl"], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    check("it ends", p.returncode == code, p.stdout, p.stderr)
+    return p
+
+
+@pytest.fixture
+def caches():
+    server = serve(Anthropic)
+    server.bodies, server.kept, server.marks = [], set(), []
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("parameters, args, marks", [
+    ("", [], [0, 0, 0]), ("cache: auto", [], [2, 3, 3]), ("", ["--cache-marks", "auto"], [2, 3, 3]), ("", ["--cache-marks", "off"], [0, 0, 0]),
+    ('cache: "off"', ["--cache-marks", "auto"], [0, 0, 0]), ("cache: {no-cache: true}", [], [0, 0, 0]),
+    ("cache: auto, tools: [{type: function, function: {name: f, parameters: {type: object}}}]", [], [3, 4, 4])])
+def test_marks(pdl, tmp_path, caches, parameters, args, marks):
+    run(pdl, tmp_path, caches, CHAT % parameters, *args, "--record", "j.journal")
+    check("so many marks", caches.marks == marks, caches.marks)
+    out = subprocess.run([pdl, "trace", "--prefix", "--json", "j.journal"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False).stdout
+    calls = json.loads(out)["calls"]
+    check("marks are not compared", [c["shared"]["messages"] for c in calls] == [0, 1, 3] and all(c["lost"]["tokens"] == 0 for c in calls), calls)
+    found = [c["cached_tokens"] or 0 for c in calls]
+    check("what it finds", (found[0] == 0 and 1000 < found[1] < found[2]) if marks[0] else not any(found), found)
+    text = json.dumps(caches.bodies)
+    check("the parameter is not sent", '"cache"' not in text and "no-cache" not in text, text[:300])
+
+
+def test_own_marks(pdl, tmp_path, caches):
+    """Marks of the program stay and count: Anthropic takes four."""
+    own = ", ".join("{type: text, text: part %d, cache_control: {type: ephemeral}}" % i for i in range(3))
+    run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: auto}\ninput:\n  data:\n  - {role: system, content: be kind}\n"
+        "  - {role: user, content: [%s, {type: text, text: end}]}\n" % own)
+    check("four marks", caches.marks == [4], caches.marks, caches.bodies)
+    p = run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: always}\ninput: hi\n", code=1)
+    check("another word is refused", "parameters.cache is auto or off" in p.stderr and len(caches.marks) == 1, p.stderr)
+
+
+def test_bedrock(pdl, tmp_path):
+    """A mark is a block of its own there, and tools take one with models of Anthropic alone."""
+    for model, tools in (("anthropic.m", 2), ("amazon.m", 1)):
+        (tmp_path / "p.pdl").write_text("""model: bedrock/%s
+parameters: {cache: auto, aws_region_name: r, aws_access_key_id: a, aws_secret_access_key: b, tools: [{type: function, function: {name: f, parameters: {type: object}}}]}
+input: {array: [{role: system, content: s}, {role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}
+""" % model)
+        p = subprocess.run([pdl, "explain", "--json", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        body, mark = json.loads(p.stdout)["calls"][0]["request"]["body"], {"cachePoint": {"type": "default"}}
+        check("the ends", [m["content"][1:] for m in body["messages"]] == [[mark], [], [mark]] and body["system"] == [{"text": "s"}, mark], body)
+        check("tools", len(body["toolConfig"]["tools"]) == tools, body)
+
+
+def ordered(pdl, folder, text, seconds, *args, code=0):
+    """-> how many requests came before the first answer began, for which they have so many seconds; how many came."""
+    server = serve(OpenAI)
+    server.lock, server.came, server.before, server.seconds = threading.Lock(), 0, 0, seconds
+    try:
+        run(pdl, folder, server, text, *args, code=code)
+    finally:
+        server.shutdown()
+        server.server_close()
+    return server.before, server.came
+
+
+def test_first(pdl, tmp_path):
+    """The others wait for the first answer, or for its failure; without the option, or where they do not begin alike for long enough, for nobody."""
+    check("one goes first", ordered(pdl, tmp_path, MAP % "m", 0.3, "--prefix-first") == (1, 4))
+    check("it fails", ordered(pdl, tmp_path, MAP % "fails", 0.3, "--prefix-first", code=1)[0] == 1)
+    check("not asked for", ordered(pdl, tmp_path, MAP % "m", 30) == (4, 4))
+    for other in ("${ i } ${ rules }", "short ${ i }"):
+        check("not alike: " + other, ordered(pdl, tmp_path, MAP.replace("${ rules } ${ i }", other) % "m", 30, "--prefix-first") == (4, 4))
+    again = "text:\n- for: {i: [1, 2, 3, 4]}\n  map: {model: openai/m, input: \"${ rules } ${ i }\"}\n"
+    check("a beginning that is known", ordered(pdl, tmp_path, (MAP % "m").split("for:")[0] + again + again[6:], 0.3, "--prefix-first") == (1, 8))
