@@ -132,6 +132,11 @@ def test_no_bound(pdl, env, name, text, line, why):
     check("a budget bounds it", b["calls"] == 7 and b["budget"] == {"calls": 7.0}, b)
 
 
+def test_budget(pdl, env):
+    b = bound(pdl, env, "budget: {requests: 3, calls: 5, seconds: 2.5}\ntext: [one]\n", "--budget", "requests=9,calls=4,turns=8")
+    check("each item is named, the smaller one of two", b["budget"] == {"requests": 3.0, "calls": 4.0, "seconds": 2.5, "turns": 8.0}, b)
+
+
 def test_text(pdl, env):
     (env[1] / "prices.json").write_text(json.dumps({"openai/m": {"input": 1e-3, "output": 1e-2}}))
     (env[1] / "p.pdl").write_text("for: {i: \"${ xs }\"}\nrepeat: {model: openai/m, input: three words here, parameters: {max_tokens: 10}}\n")

@@ -203,6 +203,22 @@ def test_shown_without_the_key(build):
         same((status, key in err, key.encode() in (p.dir / "j2").read_bytes(), key in (p.dir / "trace.json").read_text()), (1, False, False, False), err)
 
 
+def test_keys_have_hosts(build):
+    """NAME_HOSTS binds a key to hosts; the key of a service of models goes nowhere else without it."""
+    with Site(a=b"ok") as s:
+        host = s.url.split("//")[1]
+        for name, hosts, goes in [("A_KEY", None, True), ("A_KEY", "127.0.0.1", True), ("A_KEY", host, True), ("A_KEY", "api.example.org, 127.0.*", True),
+                                  ("A_KEY", "api.example.org", False), ("A_KEY", "127.0.0.1:1", False), ("A_KEY", "27.0.0.1", False),
+                                  ("OPENAI_API_KEY", None, False), ("OPENAI_API_KEY", "127.0.0.1", True), ("HF_TOKEN", None, False), ("HF_TOKEN", "*", True)]:
+            env = {name: "k-5f0e8c1b7a", **({name + "_HOSTS": hosts} if hosts else {})}
+            before = len(s.asked)
+            p = Place(build, **env)
+            status, out, err = p.run("--stream", "none", "p.pdl", program="text: |-\n  ${ stdlib.http('%s/a', auth={'variable': '%s'}).text }\n" % (s.url, name))
+            same((status, len(s.asked) - before), (0, 1) if goes else (1, 0), (name, hosts, err))
+            same(goes or ("the key of %s is not sent to %s" % (name, host) in err and name + "_HOSTS" in err), True, err)
+            same("k-5f0e8c1b7a" in err + out, False, err)
+
+
 def test_recorded_replayed_and_shared(build):
     with Site(n=b"") as s:
         s.pages["/n"] = lambda h: h.reply(b"%d" % len(s.asked))

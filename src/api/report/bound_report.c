@@ -504,12 +504,22 @@ static int by_calls(const void *a, const void *b) {
     return x->answer < y->answer ? 1 : x->answer > y->answer ? -1 : 0;
 }
 
-static pdl_val list_budget(const double *limit) {
-    pdl_val d = pdl_dict_new(3);
-    static const pdl_budget_item items[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
-    for (size_t i = 0; limit && i < sizeof items / sizeof *items; i++)
-        if (limit[items[i]] >= 0)
-            d = pdl_dict_putz(d, pdl_budget_item_name(items[i]), pdl_float(limit[items[i]]));
+/* Returns what the budgets of the run and of the whole program allow, the smaller one of two. */
+static pdl_val list_budget(const bounding *w, const pdl_block *main) {
+    pdl_val d = pdl_dict_new(PDL_BUDGET_COUNT);
+    const pdl_budget_field *own = main ? main->rare->budget : NULL;
+    const pdl_tree *const trees[] = {
+#define X(id, doc) [PDL_BUDGET_##id] = own ? own->id : NULL,
+        PDL_BUDGET_ITEMS(X)
+#undef X
+    };
+    for (int i = 0; i < PDL_BUDGET_COUNT; i++) {
+        double most = w->o->budget ? w->o->budget[i] : -1;
+        double inner = trees[i] ? pdl_bound_number(&w->names, trees[i]) : -1;
+        if (most < 0 || (inner >= 0 && inner < most)) most = inner;
+        if (most >= 0)
+            d = pdl_dict_putz(d, pdl_budget_item_name((pdl_budget_item)i), pdl_float(most));
+    }
     return d;
 }
 
@@ -528,7 +538,7 @@ pdl_val pdl_program_bound(const pdl_program *p, const pdl_bound_options *o) {
     d = pdl_dict_putz(d, "tokens", tokens);
     bool known = !w.unpriced && isfinite(r.cost);
     d = pdl_dict_putz(d, "cost", known ? pdl_float(r.cost) : pdl_null());
-    d = pdl_dict_putz(d, "budget", list_budget(o->budget));
+    d = pdl_dict_putz(d, "budget", list_budget(&w, p->main));
     d = pdl_dict_putz(d, "no_bound", w.reasons);
     d = pdl_dict_putz(d, "sites", list_sites(&w));
     pdl_vec_fini(&w.names.all);

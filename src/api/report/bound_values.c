@@ -158,6 +158,7 @@ double pdl_bound_words(const bound_names *names, const pdl_tree *t) {
 
 static double number_of(pdl_vref v) {
     int64_t n;
+    if (pdl_is(v, PDL_V_FLOAT)) return pdl_float_of(v);
     return pdl_int_get(v, &n) ? (double)n : -1;
 }
 

@@ -386,6 +386,7 @@ static pdl_world *web_of(router *r) {
         r->web = pdl_web_world_new(r->opt.loop, &(pdl_web_options){
                                                     .env = r->opt.env,
                                                     .user = r->opt.env_user,
+                                                    .is_model_key = pdl_model_is_key,
                                                     .debug = r->opt.debug,
                                                     .secrets = r->opt.secrets,
                                                     .traceparent = r->opt.traceparent,

@@ -230,10 +230,13 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-bool pdl_is_secret_variable(pdl_str name) { return pdl_ident_says_secret(name); }
+/* NAME_HOSTS says where the key NAME may go, and is no key itself. */
+bool pdl_is_secret_variable(pdl_str name) {
+    return pdl_ident_says_secret(name) && !pdl_str_ends(name, PDL_STR("_HOSTS"));
+}
 
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
-    if (pdl_ident_says_secret(name)) pdl_secrets_note(s, value);
+    if (pdl_is_secret_variable(name)) pdl_secrets_note(s, value);
     address a = address_of(value);
     if (s && a.has_user) note_user(s, a.user);
 }

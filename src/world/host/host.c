@@ -134,8 +134,7 @@ static void read_file(host *h, pdl_effect *e) {
         else if (!missing && err.msg)
             pdl_err_hint(&out, "%s", err.msg);
         if (missing && pdl_str_find(shown, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
-            pdl_err_hint(&out, "`read` reads files; a page is fetched by Python, or by a command: "
-                               "args: [curl, -s, URL]");
+            pdl_err_hint(&out, "`read` reads files; stdlib.http(URL).text is a page");
         else if (missing && is_question(shown))
             pdl_err_hint(&out, "`read` names a file; without one it reads what a person types, and "
                                "`message: ...` asks for it");

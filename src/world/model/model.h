@@ -82,6 +82,9 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
                              bool (*is_exported)(const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user);
 
+/* Returns true for a variable of the table that holds the key of a provider. */
+bool pdl_model_is_key(pdl_str variable);
+
 /* Parameters that some providers take and others refuse or ignore. */
 enum {
     PDL_TAKES_N = 1,   /* several answers to one request */

@@ -52,6 +52,17 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
     }
 }
 
+bool pdl_model_is_key(pdl_str variable) {
+    const pdl_provider *p;
+    for (size_t i = 0; (p = pdl_provider_at(i)); i++)
+        for (pdl_str rest = pdl_str_of(p->key_env); rest.n;) {
+            size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
+            if (pdl_str_eq(pdl_str_sub(rest, 0, end), variable)) return true;
+            rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+        }
+    return false;
+}
+
 unsigned pdl_provider_takes(const pdl_provider *p) {
     enum { N = PDL_TAKES_N, SEED = PDL_TAKES_SEED };
     static const struct {

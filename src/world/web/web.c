@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/base64.h"
+#include "base/glob.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -103,6 +104,50 @@ static bool has_line_end(pdl_str s) {
     return false;
 }
 
+/* --- where a key may go ----------------------------------------------------------------------- */
+
+static void put_lower(pdl_str s, pdl_buf *out);
+
+/* Returns true when the patterns, which blanks or commas separate, name the host of a request, with
+ * its port or without. */
+static bool names_host(pdl_str given, const pdl_effect *e) {
+    pdl_str url = text_of(get(e, "url")), host = pdl_web_address_host(url);
+    pdl_str authority = pdl_web_address_authority(url), separators = PDL_STR(" ,\t");
+    pdl_buf lower = PDL_BUF;
+    bool found = false;
+    put_lower(given, &lower);
+    pdl_str patterns = pdl_buf_str(&lower);
+    for (size_t i = 0; i < patterns.n && !found; i++) {
+        size_t from = i;
+        while (i < patterns.n && !pdl_byte_in(patterns.p[i], separators)) i++;
+        pdl_str one = pdl_str_sub(patterns, from, i);
+        found = one.n && (pdl_glob_fits(one, host, 0) || pdl_glob_fits(one, authority, 0));
+    }
+    pdl_buf_fini(&lower);
+    return found;
+}
+
+/* Refuses to send a key to a host that is not its own. The person whose key it is binds NAME to
+ * hosts by a variable NAME_HOSTS. The keys of models are the most valuable ones and have their
+ * services, so without that they go nowhere else. */
+static bool may_have_key(const web_world *w, const pdl_effect *e, pdl_str name, pdl_err *err) {
+    pdl_buf hosts_name = PDL_BUF;
+    pdl_buf_putf(&hosts_name, "%.*s_HOSTS", PDL_FMT(name));
+    const char *hosts = variable(w, pdl_buf_str(&hosts_name));
+    bool is_free = !hosts && !(w->opt.is_model_key && w->opt.is_model_key(name));
+    bool ok = is_free || (hosts && names_host(pdl_str_of(hosts), e));
+    if (!ok) {
+        const char *why = hosts ? "other hosts are named for it"
+                                : "it is the key of a service of models";
+        pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the key of %.*s is not sent to %.*s: %s",
+                    PDL_FMT(name), PDL_FMT(host_of(e)), why);
+        pdl_err_hint(err, "the variable %s names the hosts that it may go to",
+                     pdl_buf_z(&hosts_name));
+    }
+    pdl_buf_fini(&hosts_name);
+    return ok;
+}
+
 /* Adds the header whose value is in a variable. A value never comes near the program: not into its
  * request, its journal or its messages. */
 static bool add_auth(const web_world *w, const pdl_effect *e, header_lines *h, pdl_err *err) {
@@ -110,6 +155,7 @@ static bool add_auth(const web_world *w, const pdl_effect *e, header_lines *h, p
     if (!pdl_is_dict(auth)) return true;
     pdl_str name = text_of(pdl_dict_getz(auth, "variable"));
     pdl_str host = host_of(e);
+    if (!may_have_key(w, e, name, err)) return false;
     const char *value = variable(w, name);
     if (!value) {
         pdl_err_set(err, PDL_E_config, (pdl_loc){0},

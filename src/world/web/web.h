@@ -19,6 +19,8 @@ typedef struct pdl_web_options {
      * next call. It is the source of the variables that `auth` names. NULL: nothing is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
+    /* Returns true for a variable that holds the key of a service of models; NULL: none does. */
+    bool (*is_model_key)(pdl_str variable);
     const pdl_debug *debug; /* category http; borrowed */
     /* Credentials that are sent or received are registered here, and redacted in messages;
      * borrowed; NULL: they are not. */
