@@ -8,9 +8,10 @@ import { createInterface } from "node:readline";
 
 const { modules, chromium: executablePath, steps } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 const out = [];
 let page = null;
+let fresh = null; // the page, as long as the next file may be opened in it: a new one costs twice as much as the file
 let problems = [];
 let server = null;
 let address = null;
@@ -43,13 +44,33 @@ async function settle() {
   })).catch(() => null); // the press left the page
 }
 
+const SIZE = { width: 1200, height: 900 };
+const LASTING = ["tab", "copied", "visit", "media", "feature", "press", "click", "fill", "close"]; // words after which a page is not as a new one
+
+const isPlain = (url, options) => url.startsWith("file:") && Object.keys(options).every((name) => name === "viewport" || name === "colorScheme");
+
+// Makes the page that showed the last file ready for another one. -> whether it could
+async function again(url, options) {
+  if (!fresh || !isPlain(url, options)) return false;
+  await page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
+  if (page.url().split("#")[0] === url.split("#")[0]) await page.goto("about:blank"); // else it would only jump
+  await page.setViewportSize(options.viewport ?? SIZE);
+  await page.emulateMedia({ colorScheme: options.colorScheme ?? "light" });
+  return true;
+}
+
+async function anew(options) {
+  for (const context of browser.contexts()) await context.close(); // pages that nobody looks at cost time
+  page = await (await browser.newContext({ viewport: SIZE, ...options })).newPage();
+  tabs.splice(0, tabs.length, page);
+  watch();
+}
+
 const words = {
   async open(url, options = {}) {
-    for (const context of browser.contexts()) await context.close(); // pages that nobody looks at cost time
-    page = await (await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })).newPage();
-    tabs.splice(0, tabs.length, page);
+    if (!(await again(url, options))) await anew(options);
+    fresh = isPlain(url, options) ? page : null;
     problems = [];
-    watch();
     const start = Date.now();
     await page.goto(url);
     await page.waitForSelector("body[data-ready], #notice:not([hidden])", { timeout: 20000 });
@@ -95,6 +116,8 @@ const words = {
   evaluate: (code) => page.evaluate(code),
   // A number is the quality of a JPEG.
   shot: (path, quality) => page.screenshot(quality ? { path, type: "jpeg", quality } : { path }).then(() => true),
+  // The window is made larger or smaller.
+  resize: (size) => page.setViewportSize(size).then(settle),
   media: (options) => page.emulateMedia(options),
   // What playwright has no word for: ["prefers-contrast", "more"].
   async feature(name, value) {
@@ -131,6 +154,7 @@ const words = {
 };
 
 for (const [word, ...args] of steps) {
+  if (LASTING.includes(word)) fresh = null;
   try {
     out.push((await words[word](...args)) ?? null);
   } catch (e) {

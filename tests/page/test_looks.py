@@ -1,12 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the documents of all examples look: light, dark and on a phone. Sizes of fonts, lengths of lines, contrast, texts that overlap, layout that jumps. First screens are left in BUILD/pictures."""
+"""How the documents of all examples look with nothing pressed: their text is in view, their titles are no paths, their words are for people; light, dark and on a phone. Sizes of fonts, lengths of lines, contrast, texts that overlap, layout that jumps. First screens are left in BUILD/pictures."""
+import re
+import subprocess
+
 import pytest
 
-from .browse import check, picture
+from .browse import PDL, check, picture
 from .test_document import EXAMPLES, RECORDED, html_of
+from ..harness.choice import Choice
 
 pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 WIDTHS = (320, 390, 640, 1280, 1600, 2560)
+NEVER = r"pdl__|<function|litellm|\btext\.\d|lastOf|\bNaN\b|\bundefined\b|\bnull\b"
+# Of the first 20 printed lines: how many there are, and how many are in view, neither covered nor clipped.
+IN_VIEW = """(() => {
+  const seen = [];
+  for (const paper of document.querySelectorAll('#document .paper, #document .loop')) {
+    const walker = document.createTreeWalker(paper, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.parentElement.closest('.who, .took, .n, .between')) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (const r of range.getClientRects()) {
+        if (r.width < 2 || seen.length && Math.abs(seen.at(-1).y - r.y) < 6) continue;
+        const at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+        seen.push({ y: r.y, shown: !!at && paper.contains(at) });
+      }
+    }
+  }
+  const first = seen.slice(0, 20);
+  return [first.length, first.filter((l) => l.shown).length, document.documentElement.scrollWidth <= innerWidth];
+})()"""
+AROUND = "[document.getElementById('name').textContent, ...[...document.querySelectorAll('#totals, #strip, .label, .work-head, .fold, .quiet, .sent-top')].map((e) => e.textContent)].join('\\n')"
 KEPT = ("patterns/team", "patterns/router", "chatbot", "rag", "react", "tour", "tools", "patterns/webgpt")  # whose first screens are pictures
 # Of what is drawn: fonts that are too small, lines that are too long, texts that overlap or leave what they are in.
 LOOKS = """(() => {
@@ -38,35 +63,70 @@ LOOKS = """(() => {
 SHIFT = "new Promise((done) => { let sum = 0; new PerformanceObserver((l) => l.getEntries().forEach((e) => (sum += e.hadRecentInput ? 0 : e.value))).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => done(sum), 300); })"
 
 
-@pytest.mark.parametrize("part", range(12))
+PARTS = 4  # each has a browser
+
+
+def verbose_models(name):
+    r = subprocess.run([PDL, "--verbose", "--replay", name + ".journal", name + ".pdl"], cwd=EXAMPLES, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+    return len(re.findall(r"line \d+: model ", r.stderr))
+
+
+def check_screen(name, wide, phone, around, problems):
+    for title, found, share in ("wide", wide, 0.6), ("phone", phone, 0.4):
+        lines, shown, fits = found
+        check("%s, %s: printed lines in view" % (name, title), lines and (shown == lines if lines < 6 else shown >= share * lines), found)
+        check("%s, %s: no scrolling to the side" % (name, title), fits)
+    check("%s: words" % name, not re.search(NEVER, around), re.findall(NEVER, around), around)
+    check("%s: the title is no path" % name, "/" not in around.split("\n")[0], around.split("\n")[0])
+    calls = re.search(r"(\d+) model calls?", around)
+    check("%s: as many calls as --verbose has" % name, int(calls.group(1) if calls else 0) == verbose_models(name), around)
+    check("%s: nothing is wrong" % name, problems == [], problems)
+
+
+def check_look(title, found, shift, axe):
+    check("%s: fonts of 12 px and up, text of 15" % title, found["small"] == [], found["small"])
+    check("%s: lines of at most 90 characters or so" % title, found["long"] == [], found["long"])
+    check("%s: no text lies over another" % title, found["over"] == [], found["over"])
+    check("%s: the layout does not jump" % title, shift is None or shift < 0.05, shift)
+    check("%s: axe" % title, axe == [], axe)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
 def test_looks(b, folder, part):
-    names = RECORDED[part::12]
-    steps = []
+    """Each example is read once for each look, and asked for everything."""
+    names = RECORDED[part::PARTS]
+    steps, screens = [], []
     for name in names:
-        url = html_of(folder, name)
+        url, seen = html_of(folder, name), {}
         for look, options in {"light": {}, "dark": {"colorScheme": "dark"}, "phone": {"viewport": {"width": 390, "height": 844}}}.items():
             if look == "dark" and name not in KEPT:
                 continue
             b.read(url, {"viewport": {"width": 1280, "height": 800}, **options})
+            seen[look] = b.evaluate(IN_VIEW)
+            if look == "light":
+                seen["words"], seen["problems"] = b.evaluate(AROUND), b.problems()
             steps.append(("%s, %s" % (name, look), b.evaluate(LOOKS), b.evaluate(SHIFT) if look in ("light", "phone") else None, b.axe()))
             if name in KEPT:
                 b.shot(picture("first-%s-%s" % (name.replace("/", "-"), look.replace(" ", "-"))))
+        screens.append((name, seen))
     out = b.run()
+    for name, seen in screens:
+        check_screen(name, out[seen["light"]], out[seen["phone"]], out[seen["words"]], out[seen["problems"]])
     for title, looks, shift, axe in steps:
-        found = out[looks]
-        check("%s: fonts of 12 px and up, text of 15" % title, found["small"] == [], found["small"])
-        check("%s: lines of at most 90 characters or so" % title, found["long"] == [], found["long"])
-        check("%s: no text lies over another" % title, found["over"] == [], found["over"])
-        check("%s: the layout does not jump" % title, shift is None or out[shift] < 0.05, shift is not None and out[shift])
-        check("%s: axe" % title, out[axe] == [], out[axe])
+        check_look(title, out[looks], None if shift is None else out[shift], out[axe])
 
 
 def test_widths(b, folder):
+    """A window that is made wider or narrower. In `make soak` each width is opened by itself."""
     steps = []
     for name in KEPT:
         url = html_of(folder, name)
         for width in WIDTHS:
-            b.read(url, {"viewport": {"width": width, "height": 800}})
+            size = {"width": width, "height": 800}
+            if width == WIDTHS[0] or Choice.tier == "soak":
+                b.read(url, {"viewport": size})
+            else:
+                b.resize(size)
             steps.append((name, width, b.evaluate("document.documentElement.scrollWidth")))
     out = b.run()
     for name, width, at in steps:
