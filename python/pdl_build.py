@@ -88,8 +88,10 @@ def build_native(settings):
     """-> {name in the package: file}: the extension, the command, and what they open. settings: {} for the libraries of the system, or
     third-party, the folder that packaging/parts/third-party made, and cc."""
     third = settings.get("third-party")
-    place = ROOT / ("build-wheel" if third else "build-pip")
-    place.mkdir(exist_ok=True)
+    # The build folder lies where `make` has its own, so that a compiler cache knows what that has compiled: the way to the sources is the same.
+    objects = ROOT / ("build-wheel" if third else "build-pip")
+    place = objects.with_name(objects.name + "-made")
+    place.mkdir(parents=True, exist_ok=True)
     cc, pkg_config, options, rpath = os.environ.get("CC", "cc"), {}, ["-Dtests=false"], ""
     if third:
         third, cc = pathlib.Path(third).resolve(), settings["cc"]
@@ -98,14 +100,14 @@ def build_native(settings):
         options += ["--cross-file", str(place / "cross.ini"), "-Dbundled=true", "-Dwerror=false", "-Dprefix=/nonexistent",
                    "-Dc_link_args=-Wl,-rpath,$ORIGIN/../_lib"]
         rpath = "-Wl,-rpath,$ORIGIN/_lib"
-    run(["sh", "tools/setup", place / "c", *options])
-    run(["ninja", "-j", os.environ.get("JOBS", "2"), "-C", place / "c", "libpdl.a", "pdl"])
+    run(["sh", "tools/setup", objects, *options])
+    run(["ninja", "-j", os.environ.get("JOBS", "2"), "-C", objects, "libpdl.a", "pdl"])
     libraries = shlex.split(run(["pkg-config", "--libs", *LIBRARIES], **pkg_config))
     extension = place / "_pdl.abi3.so"
     run(extension_command(cc, extension, python_headers(place / "include"), [
-        place / "c" / "libpdl.a", *libraries, "-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now",
+        objects / "libpdl.a", *libraries, "-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now",
         *([rpath] if rpath else [])]))
-    shutil.copy2(place / "c" / "pdl", place / "pdl")
+    shutil.copy2(objects / "pdl", place / "pdl")
     run(["strip", "--strip-unneeded", extension, place / "pdl"])
     found = {"_pdl.abi3.so": extension, "bin/pdl": place / "pdl"}
     return {**found, **{"_lib/" + name: third / "lib" / name for name in (LIBRARIES_OPENED if third else [])}}
