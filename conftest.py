@@ -67,6 +67,11 @@ def is_empty(item):
     return marker is not None and "empty parameter set" in marker.kwargs.get("reason", "")
 
 
+def is_narrowed(config):
+    """Does a path, a name or a marker say what is to be run?"""
+    return bool(config.option.keyword or config.option.markexpr or config.option.file_or_dir or getattr(config.option, "lf", False))
+
+
 def is_taken(item):
     if is_empty(item):
         return False
@@ -75,7 +80,8 @@ def is_taken(item):
         return False
     if Choice.sanitized and not item.config.getoption("all_suites"):
         marker, suite = item.get_closest_marker("memory"), suites.of(item.nodeid.split("::")[0])
-        return marker.args[0] if marker else bool(suite and suite.memory)
+        every = suite.memory if suite and Choice.tier != "soak" and not is_narrowed(item.config) else 1
+        return marker.args[0] if marker else bool(suite and suite.memory and choice.drawn(item.nodeid, every))
     if Choice.rest:
         grows = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
         return own == suites.TIERS.index("all") or bool(grows)
@@ -110,7 +116,7 @@ def pytest_collection_modifyitems(config, items):
 
 def due(config):
     """The suites of which this run must have items: all of its tier when no path, name or marker narrows it down."""
-    if config.option.keyword or config.option.markexpr or Choice.rest or config.option.file_or_dir or getattr(config.option, "lf", False):
+    if Choice.rest or is_narrowed(config):
         return []
     now = suites.TIERS.index(Choice.tier)
     return [s for s in suites.SUITES if suites.TIERS.index(s.tier) <= now and (s.memory or not Choice.sanitized) and Choice.tier != "soak"]
