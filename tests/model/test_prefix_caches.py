@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prompt caches: marks of beginnings where the provider wants them, and the order in which calls that begin alike go out (spec know 1)."""
 import json
-import os
 import subprocess
 import threading
 import time
@@ -10,6 +9,7 @@ import pytest
 
 from ..checks import check
 from ..http_of import Quiet, serve
+from ..prompt_caches import Anthropic, start, stop, surroundings
 
 RULES = "Answer in one word, and never lie. " * 150
 CHAT = """defs: {rules: '%s'}
@@ -26,27 +26,9 @@ MAP = """defs: {rules: '%s'}
 for: {i: [1, 2, 3, 4]}
 map: {model: "openai/%s", input: "${ rules } ${ i }"}
 """ % (RULES, "%s")
-REPLY = {"content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
 
 
-class Anthropic(Quiet):
-    """Finds what an earlier request has marked: the longest beginning that ends at a mark of this one, or up to 20 blocks before it."""
-
-    def do_POST(self):
-        body = json.loads(self.body())
-        self.server.bodies.append(body)
-        blocks = [("tools", x) for x in body.get("tools", [])] + [("system", x) for x in body.get("system", [])]
-        blocks += [(m["role"], x) for m in body["messages"] for x in m["content"]]
-        marks = [i for i, (_, x) in enumerate(blocks, 1) if x.pop("cache_control", None)]
-        starts = [json.dumps(blocks[:i]) for i in range(len(blocks) + 1)]
-        found = max((i for m in marks for i in range(max(0, m - 20), m + 1) if starts[i] in self.server.kept), default=0)
-        self.server.kept |= {starts[i] for i in marks}
-        self.server.marks.append(len(marks))
-        usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": len(starts[found]) // 4}
-        self.reply(json.dumps({**REPLY, "usage": usage}).encode())
-
-
-class OpenAI(Quiet):
+class Ordered(Quiet):
     """Notes how many requests have come when the first answer begins; that of the model `fails` is an error."""
 
     def do_POST(self):
@@ -65,21 +47,17 @@ class OpenAI(Quiet):
 
 
 def run(pdl, folder, server, text, *args, code=0):
-    base = "http://127.0.0.1:%d" % server.server_port
-    env = {**os.environ, "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "OPENAI_BASE_URL": base + "/v1", "ANTHROPIC_API_BASE": base, "ANTHROPIC_BASE_URL": base}
     (folder / "p.pdl").write_text(text)
-    p = subprocess.run([pdl, "--stream=none", *args, "p.pdl"], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    p = subprocess.run([pdl, "--stream=none", *args, "p.pdl"], cwd=folder, env=surroundings(server), capture_output=True, text=True, timeout=60, check=False)
     check("it ends", p.returncode == code, p.stdout, p.stderr)
     return p
 
 
 @pytest.fixture
 def caches():
-    server = serve(Anthropic)
-    server.bodies, server.kept, server.marks = [], set(), []
+    server = start(Anthropic)
     yield server
-    server.shutdown()
-    server.server_close()
+    stop(server)
 
 
 @pytest.mark.parametrize("parameters, args, marks", [
@@ -123,13 +101,12 @@ input: {array: [{role: system, content: s}, {role: user, content: a}, {role: ass
 
 def ordered(pdl, folder, text, seconds, *args, code=0):
     """-> how many requests came before the first answer began, for which they have so many seconds; how many came."""
-    server = serve(OpenAI)
+    server = serve(Ordered)
     server.lock, server.came, server.before, server.seconds = threading.Lock(), 0, 0, seconds
     try:
         run(pdl, folder, server, text, *args, code=code)
     finally:
-        server.shutdown()
-        server.server_close()
+        stop(server)
     return server.before, server.came
 
 

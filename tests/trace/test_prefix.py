@@ -14,6 +14,7 @@ import pytest
 
 from ..checks import check
 from ..harness.choice import sample
+from ..prompt_caches import Anthropic, OpenAI, start, stop, surroundings
 
 RULES = "  rules: \"${ 'You are careful and kind, and answer in one word. ' * 120 }\"\n"  # about 1 500 tokens
 
@@ -49,10 +50,10 @@ def line_of(text, word):
 
 
 for model, (origin, maker), where in itertools.product(MODELS, MAKERS.items(), ("first", "middle")):
-    if origin == "reply" and model.startswith("anthropic"):  # it is explained, so there are no replies
+    if origin == "reply" and model.startswith("anthropic"):  # the other service answers it
         continue
     text = "\"${ v } ${ rules }\"" if where == "first" else "\"Hello. ${ v } ${ rules } Go.\""
-    p = program("", loop(maker, ask(text, model), word="map" if model.startswith("anthropic") else "repeat"))
+    p = program("", loop(maker, ask(text, model), word="map" if origin == "file" else "repeat"))
     FAULTS.append(("%s, %s, %s" % (origin, where, model), p, origin, line_of(p, maker.split("\n")[0].split("{")[0])))
 for model, (word, origin) in itertools.product(MODELS, (("repeat", "loop"), ("map", "row"))):
     p = program("", loop(ask("\"On ${ i } ${ rules }\"", model), word=word))
@@ -60,6 +61,27 @@ for model, (word, origin) in itertools.product(MODELS, (("repeat", "loop"), ("ma
 for model in MODELS:
     p = program("", loop(ask("\"${ range(1000000) | random } ${ rules }\"", model)))
     FAULTS.append(("an expression, %s" % model, p, "random", line_of(p, "| random")))
+
+# What else is in the way: values in other places, made in other ways.
+CLOCK, UUID = MAKERS["clock"], MAKERS["random"]
+OTHERS = [  # (name, items, a word of the line that makes the value, origin)
+    ("a system message", loop(CLOCK, "text: \"${ v } ${ rules }\"\nrole: system\ncontribute: [context]", "text: hi", "model: MODEL", word="map"), "lang: python", "clock"),
+    ("a message of a list", loop(UUID, "model: MODEL\ninput:\n  array:\n  - role: system\n    content: \"${ v } ${ rules }\"\n  - role: user\n    content: hi"),
+     "lang: python", "random"),
+    ("a definition", loop("defs:\n  v:\n    lang: python\n    code: |\n      import time\n      result = str(time.time_ns())\n" + ask("\"${ v } ${ rules }\"", "MODEL")),
+     "v:", "clock"),
+    ("a command", loop("lang: command\ndef: v\ncode: date +%N\ncontribute: []", ask("\"${ v } ${ rules }\"", "MODEL")), "lang: command", "clock"),
+    ("a counter", loop("def: n\ndata: \"${ (n | default(10)) + 1 }\"\ncontribute: []", ask("\"${ n } ${ rules }\"", "MODEL")), "def: n", "counter"),
+    ("an outer loop", "for: {k: [one, two, three]}\nrepeat:\n  for: {i: [1]}\n  repeat:\n    model: MODEL\n    input: \"${ k } ${ rules }\"", "${ k }", "loop"),
+    ("a branch", loop("if: ${ i > 0 }\nthen:\n  model: MODEL\n  input: \"${ i } ${ rules }\""), "${ i } ${ rules", "loop"),
+    ("the second line", loop(UUID, "model: MODEL\ninput: |\n  Be careful.\n  Number ${ v }.\n  ${ rules }"), "lang: python", "random"),
+    ("pid and more", loop(code("v", "import os, secrets\nresult = '%d %s' % (os.getpid(), secrets.token_hex(4))"), ask("\"${ v } ${ rules }\"", "MODEL")), "lang: python", "random"),
+    ("a draw that is named", loop("def: v\ndata: \"${ range(1000000) | random }\"\ncontribute: []", ask("\"${ v } ${ rules }\"", "MODEL")), "def: v", "random"),
+]
+for model, (name, item, word, origin) in itertools.product(MODELS, OTHERS):
+    p = program("", item.replace("MODEL", model))
+    FAULTS.append(("%s, %s" % (name, model), p, origin, line_of(p, word)))
+assert len(FAULTS) == 40
 
 STABLE = {
     "a chat": program("", "text: \"${ rules }\"\nrole: system\ncontribute: [context]", loop("text: \"question ${ i }\"\nrole: user", "model: openai/m")),
@@ -69,6 +91,21 @@ STABLE = {
     "short": "text:\n- for: {i: [1, 2, 3]}\n  repeat: {model: openai/m, input: \"On ${ i }, in short\"}\n",
     "the same again": program("", loop(ask("\"${ rules }\""))),
 }
+
+
+LAST = {  # prompts in which what changes is behind all that stays
+    "a text": ask("\"${ rules } ${ v }\"", "MODEL"),
+    "two lines": "model: MODEL\ninput: |\n  ${ rules }\n  Now ${ v }.",
+    "two messages": "model: MODEL\ninput:\n  array:\n  - role: system\n    content: \"${ rules }\"\n  - role: user\n    content: \"It is ${ v }.\"",
+    "an answer before": "model: MODEL\ninput:\n  array:\n  - role: user\n    content: \"${ rules }\"\n  - role: assistant\n    content: yes\n  - role: user\n    content: ${ v }",
+    "a system prompt": "text:\n- {text: \"${ rules }\", role: system, contribute: [context]}\n- text: It is ${ v }.\n- model: MODEL",
+}
+ROWS = {**MAKERS, "loop": "data: ${ i }\ndef: v\ncontribute: []", "constant": "data: 7\ndef: v\ncontribute: []",
+        "order": code("v", "result = ' '.join(set('abc'))"), "draw": "data: ${ range(1000000) | random }\ndef: v\ncontribute: []", "lines": code("v", "result = 'a\\nb %d' % id(object())")}
+ROWS["random 2"] = code("v", "import secrets\nresult = secrets.token_hex(4)")
+QUIET = [("%s, %s, %s, %s" % (maker, prompt, word, model), program("", loop(ROWS[maker].replace("openai/upper", model), LAST[prompt].replace("MODEL", model), word=word)))
+         for maker, prompt, word, model in itertools.product(ROWS, LAST, ("repeat", "map"), MODELS) if prompt != "a system prompt" or word == "map"]
+assert len(QUIET) + len(STABLE) >= 180
 
 
 @pytest.fixture
@@ -98,13 +135,13 @@ def mock(pdl):
 def report(pdl, folder, text, *more):
     (folder / "p.pdl").write_text(text)
     (folder / "j.journal").unlink(missing_ok=True)
-    with mock(pdl) as env:
-        if "anthropic/" in text:
-            code_, out, err = run(pdl, folder, env, "explain", "--prefix", "--json", "--check=off", "--allow", "code,read", "p.pdl")
-        else:
-            code_, _, err = run(pdl, folder, env, "--record", "j.journal", "p.pdl")
-            check("it runs", code_ == 0, err)
-            code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal", "--json", *more)
+    server = start(Anthropic if "anthropic/" in text else OpenAI)
+    try:
+        code_, _, err = run(pdl, folder, surroundings(server), "--prefix-first", "--record", "j.journal", "p.pdl")
+    finally:
+        stop(server)
+    check("it runs", code_ == 0, err)
+    code_, out, err = run(pdl, folder, os.environ, "trace", "--prefix", "j.journal", "--json", *more)
     check("it is reported", code_ == 0 and not err, out, err)
     return json.loads(out)
 
@@ -120,6 +157,18 @@ def test_fault(pdl, folder, name, text, origin, line):
         check("what would mend it", c["remedy"] and c["shared"]["call"], c)
         check("the tokens", 1100 <= c["lost"]["tokens"] <= 1900, c)
     check("the sum", r["total"]["lost"]["tokens"] == sum(c["lost"]["tokens"] for c in lost) == r["total"]["lost"]["by_origin"][origin], r["total"])
+
+
+@pytest.mark.parametrize("name, text", sample(QUIET, 40))
+def test_quiet(pdl, folder, name, text):
+    """What changes behind the rest costs nothing, and the service finds what is said to be shared."""
+    r = report(pdl, folder, text)
+    calls = [c for c in r["calls"] if c["bytes"] > 4096]
+    check("no alarm", len(calls) == 3 and r["total"]["lost"]["tokens"] == 0 and all(c["remedy"] is None for c in calls), r)
+    asked_in_order = "openai/" in text and not name.startswith("reply, ")  # rows of a map whose replies come in any order
+    for c in calls[1:] if asked_in_order else ():
+        expected = c["shared"]["bytes"] / 4
+        check("what the service finds", abs(c["cached_tokens"] - expected) <= 128 + 0.04 * expected, c)
 
 
 @pytest.mark.parametrize("name", STABLE)

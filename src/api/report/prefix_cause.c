@@ -180,6 +180,7 @@ pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end) {
     d = pdl_dict_putz(d, "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", line_of(loc));
     d = pdl_dict_putz(d, "used", line_of(put));
-    *end = value.start + value.n;
+    /* of a text with expressions in it only a part is the value, and it is not known which */
+    if (b->kind != PDL_BLOCK_data && b->kind != PDL_BLOCK_scalar) *end = value.start + value.n;
     return pdl_dict_putz(d, "origin", pdl_textz(origin));
 }

@@ -27,7 +27,8 @@ void pdl_made_texts_take(made_texts *m, const pdl_event *e);
 void pdl_made_texts_clear(made_texts *m);
 
 /* Finds what made the bytes from `at` on of a text of a request. Returns {block, variable, file,
- * line, used, origin}; owned; absent when it is unknown. *end: where the value ends in the text. */
+ * line, used, origin}; owned; absent when it is unknown.
+ * *end: where the value ends in the text, set when that is known. */
 pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end);
 
 #endif

@@ -2,9 +2,10 @@
  *
  * A call is a list of units: the members of its request in the order in which the provider reads
  * them, a list of messages as one unit for each. Calls with the same first units are found by a
- * chained hash, so that a long chat costs no more than its text. Where two calls differ inside a
- * unit, the differing value is what is neither in its common beginning nor in its common end;
- * whatever is equal after that is what the difference has cost.
+ * chained hash, so that a long chat costs no more than its text. Of several, the one counts whose
+ * next unit begins most alike. Where two calls differ inside a unit, the differing value is what is
+ * neither in its common beginning nor in its common end; whatever is equal after the value is what
+ * the difference has cost.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,6 +28,7 @@ typedef struct unit {
     pdl_val content; /* the text of a message, or absent */
     bool is_message;
     uintptr_t chain; /* hash of this and all units before it */
+    size_t before;   /* the call before this one with the same chain, from 1; 0: there is none */
 } unit;
 
 typedef struct prefix_call {
@@ -37,6 +39,7 @@ typedef struct prefix_call {
     int64_t cached; /* tokens that the service found; -1: it does not say */
     bool is_earlier; /* an earlier run made it */
     size_t with;     /* the call that begins most like it, from 1; 0: there is none */
+    size_t before;   /* the call before it of the same model, as `with` */
 } prefix_call;
 
 struct pdl_prefix {
@@ -155,19 +158,53 @@ static uintptr_t model_key(const prefix_call *c) {
     return (uintptr_t)pdl_hash_str(pdl_str_get(c->model)) << 1 | 1;
 }
 
-/* Finds the last earlier call with the most equal units at its beginning; from 1. */
+static size_t common_start(pdl_str a, pdl_str b) {
+    size_t n = 0, most = a.n < b.n ? a.n : b.n;
+    while (n < most && a.p[n] == b.p[n]) n++;
+    while (n > 0 && n < a.n && ((unsigned char)a.p[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+static pdl_str json_of(const prefix_call *c, size_t i) { return pdl_str_get(c->units.p[i].json); }
+
+static size_t call_with(const pdl_prefix *p, uintptr_t key) {
+    return (size_t)(uintptr_t)pdl_idmap_find(&p->ends, key);
+}
+
+/* Returns the call of a chain of them, which have the first n units of c, whose next unit begins
+ * most like that of c; of equal ones the last. */
+static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, size_t at) {
+    enum { MOST_COMPARED = 16 };
+    size_t best = at, most = 0;
+    for (size_t i = 0; at && i < MOST_COMPARED && n < c->units.n; i++) {
+        const prefix_call *other = &p->calls.p[at - 1];
+        size_t same = n < other->units.n ? common_start(json_of(c, n), json_of(other, n)) : 0;
+        if (same > most) {
+            most = same;
+            best = at;
+        }
+        at = n ? other->units.p[n - 1].before : other->before;
+    }
+    return best;
+}
+
+/* Finds the earlier call with the longest equal beginning; from 1. */
 static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
     for (size_t n = c->units.n; n > 0; n--) {
-        void *at = pdl_idmap_find(&p->ends, c->units.p[n - 1].chain);
-        if (at) return (size_t)(uintptr_t)at;
+        size_t at = call_with(p, c->units.p[n - 1].chain);
+        if (at) return most_alike(p, c, n, at);
     }
-    return (size_t)(uintptr_t)pdl_idmap_find(&p->ends, model_key(c));
+    return most_alike(p, c, 0, call_with(p, model_key(c)));
 }
 
 static void note_ends(pdl_prefix *p, size_t at) {
-    const prefix_call *c = &p->calls.p[at];
+    prefix_call *c = &p->calls.p[at];
     void *number = (void *)(uintptr_t)(at + 1);
-    for (size_t i = 0; i < c->units.n; i++) pdl_idmap_put(&p->ends, c->units.p[i].chain, number);
+    for (size_t i = 0; i < c->units.n; i++) {
+        c->units.p[i].before = call_with(p, c->units.p[i].chain);
+        pdl_idmap_put(&p->ends, c->units.p[i].chain, number);
+    }
+    c->before = call_with(p, model_key(c));
     pdl_idmap_put(&p->ends, model_key(c), number);
 }
 
@@ -233,22 +270,14 @@ typedef struct compared {
     size_t units, messages, bytes; /* shared ones; bytes: also those of a part of a unit */
     bool differs;                  /* both have a unit after the shared ones */
     size_t in_unit, tail, after;   /* equal bytes of that unit: first, last; of units after it */
+    size_t behind;                 /* bytes of the text after the value that differs */
 } compared;
-
-static size_t common_start(pdl_str a, pdl_str b) {
-    size_t n = 0, most = a.n < b.n ? a.n : b.n;
-    while (n < most && a.p[n] == b.p[n]) n++;
-    while (n > 0 && n < a.n && ((unsigned char)a.p[n] & 0xc0) == 0x80) n--;
-    return n;
-}
 
 static size_t common_end(pdl_str a, pdl_str b, size_t start) {
     size_t n = 0, most = (a.n < b.n ? a.n : b.n) - start;
     while (n < most && a.p[a.n - 1 - n] == b.p[b.n - 1 - n]) n++;
     return n;
 }
-
-static pdl_str json_of(const prefix_call *c, size_t i) { return pdl_str_get(c->units.p[i].json); }
 
 static compared compare(const prefix_call *c, const prefix_call *with) {
     compared r = {.with = with};
@@ -262,7 +291,7 @@ static compared compare(const prefix_call *c, const prefix_call *with) {
     r.differs = i < most;
     if (!r.differs) return r;
     r.in_unit = common_start(json_of(c, i), json_of(with, i));
-    r.tail = common_end(json_of(c, i), json_of(with, i), r.in_unit);
+    r.tail = r.behind = common_end(json_of(c, i), json_of(with, i), r.in_unit);
     r.bytes += r.in_unit;
     for (size_t k = i + 1; k < most && pdl_str_eq(json_of(c, k), json_of(with, k)); k++)
         r.after += json_of(c, k).n;
@@ -291,7 +320,7 @@ static size_t length_of(const prefix_call *c) {
 static int64_t lost_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     enum { LEAST_BYTES = 16 }; /* quotes, braces and words that any two messages have */
-    size_t more = r->tail + r->after;
+    size_t more = (r->tail < r->behind ? r->tail : r->behind) + r->after;
     if (!r->differs || more < LEAST_BYTES) return 0;
     return pdl_prefix_found(f, (int64_t)((r->bytes + more) / BYTES_OF_TOKEN)) -
            pdl_prefix_found(f, (int64_t)(r->bytes / BYTES_OF_TOKEN));
@@ -305,7 +334,7 @@ static const char *remedy_for(pdl_str origin) {
 }
 
 /* Describes the first difference: where it is in the request, and what made it. Owned. */
-static pdl_val difference(const pdl_prefix *p, const prefix_call *c, const compared *r) {
+static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r) {
     const unit *u = &c->units.p[r->units], *other = &r->with->units.p[r->units];
     bool texts = pdl_is_str(u->content) && pdl_is_str(other->content);
     pdl_str text = texts ? pdl_str_get(u->content) : pdl_str_get(u->json);
@@ -314,6 +343,8 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, const compa
                               u->is_message ? pdl_int((int64_t)r->messages) : pdl_null());
     d = pdl_dict_putz(d, "byte", pdl_int((int64_t)at));
     pdl_val made = pdl_made_by(&p->made, text, at < text.n ? at : text.n - (text.n > 0), &end);
+    /* the end of the value itself may be the same in both: it is no text that stays */
+    if (end && end <= text.n) r->behind = text.n - end;
     static const char *const names[] = {"block", "variable", "file", "line", "used", "origin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pdl_vref v = pdl_is_dict(made) ? pdl_dict_getz(made, names[i]) : pdl_absent();
@@ -354,6 +385,7 @@ static pdl_val shared_of(const pdl_prefix *p, const compared *r) {
 static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
     const prefix_call *c = &p->calls.p[at];
     compared r = compare(c, c->with ? &p->calls.p[c->with - 1] : NULL);
+    pdl_val differs = r.differs ? difference(p, c, &r) : pdl_null();
     int64_t lost = lost_tokens(c, &r);
     pdl_val d = pdl_dict_putz(pdl_dict_new(10), "call", pdl_int((int64_t)(at - p->first) + 1));
     d = pdl_dict_putz(d, "place", pdl_textz(c->place));
@@ -362,7 +394,6 @@ static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
     d = pdl_dict_putz(d, "bytes", pdl_int((int64_t)length_of(c)));
     d = pdl_dict_putz(d, "shared", shared_of(p, &r));
     d = pdl_dict_putz(d, "cached_tokens", c->cached < 0 ? pdl_null() : pdl_int(c->cached));
-    pdl_val differs = r.differs ? difference(p, c, &r) : pdl_null();
     pdl_str origin = r.differs ? pdl_member_str(differs, "origin") : (pdl_str){0};
     d = pdl_dict_putz(d, "remedy", lost ? pdl_textz(remedy_for(origin)) : pdl_null());
     if (lost) count_origin(all, origin, lost);
