@@ -54,6 +54,7 @@ typedef struct arguments {
     PDL_VEC(char *) owned;     /* texts that members point to */
     bool is_reference;         /* called by the name of a command of the reference */
     pdl_str continued;         /* folder of the search that continues; empty: none does */
+    struct durable_command *inference; /* the inference that continues; NULL: none does */
 } arguments;
 
 typedef struct command {

@@ -51,6 +51,9 @@ typedef struct pdl_infer_options {
     /* Called once the session exists, and before it is freed, for signals; may be NULL. */
     void (*opened)(void *user, pdl_session *s);
     void (*closing)(void *user);
+    /* Connects the session with the journal of a durable inference, once its program is loaded and
+     * before anything is asked; NULL: it is not durable. */
+    bool (*attach)(void *user, pdl_session *s, pdl_err *err);
     void *user;
 } pdl_infer_options;
 

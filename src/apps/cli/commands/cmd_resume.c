@@ -16,6 +16,14 @@ static int fail(pdl_err *err) {
     return code;
 }
 
+/* Continues an inference, whose options are those that it has. */
+static int resume_inference(const arguments *a, durable_command *l) {
+    if (a->given[OPT_data] || a->given[OPT_data_file])
+        return pdl_cli_refuse(a, "an inference is continued with the variables that it has: give "
+                                 "none");
+    return pdl_cli_infer_resume(a, l);
+}
+
 /* Continues a run. The command of the run is that of its journal. */
 static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
@@ -23,7 +31,9 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     durable_command l = {0};
     pdl_err err = {0};
     bool ok = pdl_cli_durable_open(&l, &a, use, &err);
-    int code = ok ? pdl_cli_run_durable(&a, &l) : fail(&err);
+    int code = !ok                                                   ? fail(&err)
+               : pdl_cli_is_inference(pdl_durable_get_facts(l.run)) ? resume_inference(&a, &l)
+                                                                     : pdl_cli_run_durable(&a, &l);
     pdl_cli_durable_fini(&l);
     given->files.p[0] = file;
     return code;

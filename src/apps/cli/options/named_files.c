@@ -89,7 +89,7 @@ static bool asks_for_help(const arguments *a) {
 bool pdl_cli_finds_files(const arguments *a, char **message) {
     if (asks_for_help(a)) return true;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        if (programs[i].run != a->command->run) continue;
+        if (programs[i].run != a->command->run || a->inference) continue; /* its journal has it */
         for (size_t k = 0; k < a->files.n && (k == 0 || programs[i].all); k++) {
             pdl_err err = {0};
             if (pdl_cli_program_is_there(a->files.p[k], &err)) continue;

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "cli/search_again.h"
 #include "cli/term.h"
 #include "io/file.h"
 #include "journal/runs.h"
@@ -144,13 +145,15 @@ static bool take_policies(durable_command *l, const arguments *a, pdl_vref v, pd
 }
 
 /* Returns the part of the command line that a resume needs. Owned. */
-static pdl_val options_of(const arguments *a) {
+static pdl_val options_of(const arguments *a, uint64_t seed) {
     pdl_val d = add_guards(pdl_dict_new(8), a);
     for (size_t i = 0; i < N_KEPT; i++) {
         if (!a->given[kept[i]]) continue;
         pdl_str v = a->value[kept[i]];
         d = pdl_dict_putz(d, pdl_cli_option_of(kept[i])->name, v.p ? pdl_text(v) : pdl_bool(true));
     }
+    if (a->command->run == pdl_cli_cmd_infer)
+        d = pdl_dict_putz(d, "infer", pdl_cli_infer_words(a, seed));
     return d;
 }
 
@@ -259,7 +262,7 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
         return false;
     }
     if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
-    pdl_val kept_options = options_of(a);
+    pdl_val kept_options = options_of(a, l->seed);
     bool ok = pdl_json_write(kept_options, 0, 0, &options, err);
     pdl_drop(kept_options);
     (void)!getcwd(cwd, sizeof cwd);
@@ -363,6 +366,11 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
     l->id = pdl_str_dup(f->id);
     l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
+    if (use != PDL_DURABLE_CONTINUE && pdl_cli_is_inference(f))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%s is an inference, of many runs: pdl resume %s continues it, and "
+                           "nothing else shows what it would do",
+                           l->id, l->id);
     if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(l, a, f);
     a->files.p[0] = f->file;
     return take_options(l, a, f->options, err) && take_ways(l, a, err);

@@ -30,16 +30,28 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
-void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
+static bool is_among(const opt_id *list, opt_id id) {
+    while (*list != OPT_COUNT && *list != id) list++;
+    return *list == id;
+}
+
+pdl_val pdl_cli_words_of(const arguments *a, const opt_id *except) {
     pdl_val words = pdl_list_new(16);
-    char here[PATH_MAX];
-    pdl_err ignored = {0};
     for (const opt_id *id = a->command->options; *id != OPT_COUNT; id++)
-        if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG)
+        if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG && !is_among(except, *id))
             words = with_word(words, pdl_cli_option_of(*id), (pdl_str){0});
     for (size_t i = 0; i < a->values.n; i++)
-        words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
+        if (!is_among(except, a->values.p[i].id))
+            words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
     for (size_t i = 0; i < a->files.n; i++) words = pdl_list_push(words, pdl_text(a->files.p[i]));
+    return words;
+}
+
+void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
+    static const opt_id none[] = {OPT_COUNT};
+    pdl_val words = pdl_cli_words_of(a, none);
+    char here[PATH_MAX];
+    pdl_err ignored = {0};
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "words", words);
     d = pdl_dict_putz(d, "folder", pdl_textz(getcwd(here, sizeof here) ? here : "."));
     if (!pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, &ignored))
@@ -89,22 +101,23 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Runs the command with these words. */
-static int run_words(pdl_vref words, const char *folder) {
+int pdl_cli_run_words(const char *name, pdl_vref words,
+                      void (*begin)(void *user, arguments *a), void *user) {
     size_t n = pdl_list_len(words);
     char **argv = PDL_NEW_N(char *, n + 3), *message = NULL;
     arguments a;
     const char *word;
     argv[0] = pdl_str_dup(PDL_STR("pdl"));
-    argv[1] = pdl_str_dup(PDL_STR("optimize"));
+    argv[1] = pdl_str_dup(pdl_str_of(name));
     for (size_t i = 0; i < n; i++) {
         pdl_vref w = pdl_list_at(words, i);
         argv[i + 2] = pdl_str_dup(pdl_is_str(w) ? pdl_str_get(w) : PDL_STR(""));
     }
-    bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message) &&
-              pdl_cli_find_program(&a, word, &message) && pdl_cli_finds_files(&a, &message) &&
-              pdl_cli_spares_files(&a, &message);
-    a.continued = pdl_str_of(folder);
+    bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message);
+    begin(user, &a);
+    /* The program of an inference is in its journal, too. */
+    ok = ok && (a.inference || pdl_cli_find_program(&a, word, &message)) &&
+         pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
     int code = ok ? a.command->run(&a) : pdl_cli_refuse(&a, message);
     pdl_free(message);
     pdl_cli_arguments_fini(&a);
@@ -112,6 +125,8 @@ static int run_words(pdl_vref words, const char *folder) {
     pdl_free(argv);
     return code;
 }
+
+static void take_folder(void *user, arguments *a) { a->continued = pdl_str_of(user); }
 
 static int fail(pdl_err *err) {
     pdl_cli_print_error(err, NULL);
@@ -133,11 +148,10 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
         ok = chdir(home) == 0 || pdl_file_errno(&err, errno, home);
         pdl_free(home);
     }
+    bool is_here = ok && from && realpath(folder, there) && strcmp(from, there) == 0;
     if (ok)
-        code = run_words(pdl_dict_getz(state, "words"),
-                         from && realpath(folder, there) && strcmp(from, there) == 0 ? folder
-                         : from                                                      ? from
-                                                                                     : folder);
+        code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), take_folder,
+                                 from && !is_here ? absolute : folder);
     else if (why)
         code = pdl_cli_refuse(given, why);
     else

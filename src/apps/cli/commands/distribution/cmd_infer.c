@@ -4,6 +4,9 @@
  */
 #include "cli/cli.h"
 #include "cli/infer_options.h"
+#include "cli/search_again.h"
+#include "cli/term.h"
+#include "io/file.h"
 #include "value/json_write.h"
 #include "value/text.h"
 
@@ -23,6 +26,8 @@ typedef struct inferrer {
     const arguments *a;
     pdl_infer_options o;
     pdl_signals *signals;
+    durable_command *durable; /* NULL: it is not durable */
+    term term;                /* the terminal of a durable run */
 } inferrer;
 
 static void on_opened(void *user, pdl_session *s) {
@@ -33,6 +38,21 @@ static void on_opened(void *user, pdl_session *s) {
 static void on_closing(void *user) {
     inferrer *n = user;
     pdl_signals_stop(n->signals);
+}
+
+/* Makes the journal of a durable inference, or takes that of the one that continues. */
+static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
+    inferrer *n = user;
+    durable_command *l = n->durable;
+    bool resumes = l->resumes;
+    l->seed = n->o.seed;
+    if (resumes && !pdl_cli_infer_is_unchanged(l, n->o.text, err)) return false;
+    if (!resumes && !pdl_cli_durable_begin(l, n->a, s, n->o.text, n->o.variables, err))
+        return false;
+    if (!pdl_cli_durable_attach(l, n->a, s, pdl_absent(), &n->term, err)) return false;
+    if (resumes) n->o.variables = l->inputs;
+    if (!resumes) pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->id);
+    return true;
 }
 
 static bool refuse_workers(const inferrer *n, bool is_parallel) {
@@ -87,6 +107,16 @@ static int print(const inferrer *n, pdl_vref result, bool ok) {
     return code;
 }
 
+/* Reads the program; that of an inference which continues is in its journal when it is gone. */
+static bool read_text(const inferrer *n, pdl_buf *text, pdl_err *err) {
+    pdl_str file = n->a->files.p[0];
+    char *path = pdl_str_dup(file);
+    bool is_gone = n->durable && n->durable->resumes && pdl_file_kind_of(path) != PDL_FILE_REGULAR;
+    pdl_free(path);
+    return is_gone ? pdl_buf_add(text, pdl_durable_get_facts(n->durable->run)->text, err)
+                   : pdl_cli_read_program(file, text, err);
+}
+
 static int infer(inferrer *n) {
     const arguments *a = n->a;
     shared_options limits = {0};
@@ -99,13 +129,17 @@ static int infer(inferrer *n) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     if (workers) so->run.jobs = (uint32_t)workers;
-    so->files.record = a->value[OPT_record];
+    so->files.record = n->durable ? (pdl_str){0} : a->value[OPT_record];
     so->files.replay = a->value[OPT_replay];
+    if (n->durable && n->durable->resumes) {
+        so->guards.policies = n->durable->policies.p;
+        so->guards.n_policies = n->durable->policies.n;
+    }
     n->o.budget = so->run.budget;
     so->run.budget = NULL; /* the budget is one for all runs */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err) &&
-              pdl_cli_read_program(a->files.p[0], &text, &err);
+              read_text(n, &text, &err);
     pdl_config_use(&config, so);
     n->o.variables = vars;
     n->o.text = pdl_buf_str(&text);
@@ -124,11 +158,26 @@ static int infer(inferrer *n) {
     return code;
 }
 
-int pdl_cli_cmd_infer(const arguments *a) {
-    inferrer n = {.a = a};
-    if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
-    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+/* Refuses options that exclude each other. Returns the exit code, or -1. */
+static int refuse(const arguments *a) {
+    static const opt_id durable[] = {OPT_id, OPT_sync, OPT_COUNT};
     if (a->given[OPT_record] && a->given[OPT_replay])
         return pdl_cli_refuse(a, "--record and --replay exclude each other");
-    return read_options(&n) ? infer(&n) : 2;
+    if (a->given[OPT_durable] && a->given[OPT_replay])
+        return pdl_cli_refuse(a, "--durable and --replay exclude each other");
+    return pdl_cli_refuse_undurable(a, durable);
+}
+
+int pdl_cli_cmd_infer(const arguments *a) {
+    inferrer n = {.a = a};
+    durable_command begun = {.inputs = pdl_absent()};
+    if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    int code = refuse(a);
+    if (code >= 0) return code;
+    if (a->given[OPT_durable]) n.durable = a->inference ? a->inference : &begun;
+    n.o.attach = n.durable ? on_attach : NULL;
+    code = read_options(&n) ? infer(&n) : 2;
+    pdl_cli_durable_fini(&begun);
+    return code;
 }
