@@ -18,7 +18,7 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --prefix --bound --data-file --data --eval --allow --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
+        words='--help --prefix --bound --data-file --data --eval --allow --particles --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
         case $prev in
         --stream) values='result context none' ;;
         --sandbox-min) values='full process' ;;
@@ -54,12 +54,13 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     infer)
-        words='--help --version --data-file --data --algo --particles --workers --verbose --by --sure --on-error --ess --resample --align --max-score --tries --seed --json --durable --id --sync --record --replay --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --version --data-file --data --algo --particles --workers --verbose --by --sure --on-error --ess --resample --align --max-score --tries --seed --json --durable --id --sync --record --replay --cache --jobs --progress --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --algo) values='maj is smc rejection parallel-maj parallel-is parallel-smc parallel-rejection' ;;
         --on-error) values='fail drop zero' ;;
         --resample) values='systematic multinomial' ;;
         --sync) values='full process' ;;
+        --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     optimize)

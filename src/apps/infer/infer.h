@@ -24,6 +24,13 @@ typedef enum { PDL_INFER_FAIL, PDL_INFER_DROP, PDL_INFER_ZERO } pdl_infer_on_err
 /* The most particles; of smc, all of which live at a time, as many as a session runs. */
 enum { PDL_INFER_MOST = 1000000, PDL_INFER_MOST_SMC = PDL_SPAWN_SLOTS - 2 };
 
+/* How far an inference is. */
+typedef struct pdl_infer_progress {
+    uint64_t n, ended, held; /* all runs; those that have ended; those that wait at a factor */
+    int64_t calls;           /* of runs that have ended */
+    double cost, seconds;
+} pdl_infer_progress;
+
 /* The options of an inference. Borrowed for the call. */
 typedef struct pdl_infer_options {
     pdl_str file, text; /* the program: its name and its bytes */
@@ -48,6 +55,9 @@ typedef struct pdl_infer_options {
     struct pdl_budget *around; /* a budget to which their use is charged, too; NULL: none */
     pdl_str draw;              /* begins the names of their draws in the cache; may be empty */
     void (*note)(void *user, const char *text); /* warnings, one line each; may be NULL */
+    /* Called every tick_ms while runs are open; NULL: it is not. */
+    void (*tick)(void *user, const pdl_infer_progress *p);
+    uint32_t tick_ms;
     /* Called once the session exists, and before it is freed, for signals; may be NULL. */
     void (*opened)(void *user, pdl_session *s);
     void (*closing)(void *user);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "io/clock.h"
 #include "io/file.h"
 #include "lang/load.h"
 
@@ -300,11 +301,29 @@ static bool begin_more(work *w, pdl_err *err) {
     return true;
 }
 
+/* Shows how far it is, when it is time to. */
+static void tick(population *p) {
+    uint64_t now = pdl_clock_ns();
+    if (!p->o->tick || now - p->ticked_ns < (uint64_t)p->o->tick_ms * 1000000) return;
+    p->ticked_ns = now;
+    pdl_infer_progress shown = {.n = p->n,
+                                .calls = p->calls,
+                                .cost = p->budget->used[PDL_BUDGET_cost],
+                                .seconds = (double)(now - p->begun_ns) / 1e9};
+    for (uint32_t i = 0; i < p->n; i++) {
+        shown.ended += p->all[i].state == PARTICLE_DONE || p->all[i].state == PARTICLE_FAILED;
+        shown.held += p->all[i].state == PARTICLE_HELD;
+    }
+    p->o->tick(p->o->user, &shown);
+}
+
 static bool wait_for_replies(work *w, pdl_err *err) {
     enum { LOOK_MS = 1000 };
+    bool ticks = w->p->o->tick && w->p->o->tick_ms < LOOK_MS;
+    int most = ticks ? (int)w->p->o->tick_ms : LOOK_MS;
     pdl_run_pool *pool = w->p->pool;
     bool more = pdl_run_pool_room(pool) && has_next(w);
-    if (pdl_run_pool_wait(pool, more ? 0 : LOOK_MS) || more ||
+    if (pdl_run_pool_wait(pool, more ? 0 : most) || more ||
         pdl_session_send_waiting(w->p->session))
         return true;
     return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
@@ -349,6 +368,7 @@ bool pdl_population_run(population *p, uint32_t from, uint32_t to, bool (*decide
     p->work = &w;
     release_held(&w, from);
     while (ok && !w.is_decided && (pdl_run_pool_open(p->pool) || has_next(&w))) {
+        tick(p);
         ok = !is_cancelled(p, err) && begin_more(&w, err) && step_all(&w, err);
         if (ok && !w.is_decided && pdl_run_pool_open(p->pool)) ok = wait_for_replies(&w, err);
     }
@@ -484,6 +504,7 @@ static bool run_shared(population *p, pdl_err *err) {
 bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err) {
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
+    p->begun_ns = pdl_clock_ns();
     p->n_slots = p->n < PDL_INFER_MOST_SMC ? p->n : PDL_INFER_MOST_SMC;
     p->all = PDL_NEW_N(particle, p->n);
     p->in_slot = PDL_NEW_N(uint32_t, p->n_slots);

@@ -39,6 +39,7 @@ typedef struct particle {
 } particle;
 
 struct population {
+    uint64_t begun_ns, ticked_ns; /* when it began, and when its progress was shown last */
     const pdl_infer_options *o;
     pdl_session *session;
     pdl_program *program;

@@ -8,6 +8,8 @@
 #include "cli/bound_text.h"
 #include "cli/cli.h"
 #include "cli/prefix_report.h"
+#include "infer/infer.h"
+#include "value/int.h"
 #include "value/json_write.h"
 #include "value/member.h"
 #include "value/text.h"
@@ -155,7 +157,12 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
                      answered == 1 ? "" : "s");
     if (!calls) return;
     bool more = !pdl_is_absent(pdl_dict_getz(t, "more"));
-    pdl_buf_putf(out, "total: %s%lld call%s%s, about %lld tokens in prompts",
+    pdl_vref runs = pdl_dict_getz(notes, "particles");
+    if (pdl_is(runs, PDL_V_INT))
+        pdl_buf_putf(out, "total of %lld runs: ", (long long)pdl_int_of(runs));
+    else
+        PDL_PUT(out, "total: ");
+    pdl_buf_putf(out, "%s%lld call%s%s, about %lld tokens in prompts",
                  more ? "at least " : "", calls, calls == 1 ? "" : "s",
                  more ? " (no more are counted)" : "", (long long)number_at(t, "prompt_tokens"));
     if (calls > endless)
@@ -204,6 +211,36 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     put_budget(pdl_dict_getz(notes, "budget"), out);
 }
 
+/* --- an inference ------------------------------------------------------------------------------ */
+
+static pdl_val times(pdl_vref v, int64_t n) {
+    int64_t product;
+    if (!pdl_is(v, PDL_V_INT)) return pdl_float(pdl_num_to_double(v) * (double)n);
+    return pdl_int(PDL_MUL_OVERFLOWS(pdl_int_of(v), n, &product) ? INT64_MAX : product);
+}
+
+/* Multiplies all that is counted by n, as for n runs of an inference; takes notes. */
+static pdl_val multiply(pdl_val notes, int64_t n) {
+    pdl_val totals = pdl_keep(pdl_dict_getz(notes, "totals")), budget = pdl_list_new(4);
+    pdl_vref of_one = pdl_dict_getz(notes, "budget");
+    for (size_t i = 0; i < pdl_dict_len(totals); i++) {
+        pdl_vref v = pdl_dict_val_at(totals, i);
+        if (pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT))
+            totals = pdl_dict_put(totals, pdl_keep(pdl_dict_key_at(totals, i)), times(v, n));
+    }
+    for (size_t i = 0; pdl_is_list(of_one) && i < pdl_list_len(of_one); i++) {
+        pdl_val d = pdl_keep(pdl_list_at(of_one, i)), known = times(pdl_dict_getz(d, "known"), n);
+        bool over = pdl_num_to_double(known) > pdl_num_to_double(pdl_dict_getz(d, "limit"));
+        d = pdl_dict_putz(d, "known", known);
+        budget = pdl_list_push(budget, pdl_dict_putz(d, "over", pdl_bool(over)));
+    }
+    notes = pdl_dict_putz(notes, "totals", totals);
+    if (pdl_is_list(pdl_dict_getz(notes, "budget")))
+        notes = pdl_dict_putz(notes, "budget", pdl_keep(budget));
+    pdl_drop(budget);
+    return pdl_dict_putz(notes, "particles", pdl_int(n));
+}
+
 /* Appends how much the calls share that are known before the run, and what is not known yet. */
 static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
     static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
@@ -224,8 +261,11 @@ static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes,
 /* Prints the notes, then the error that ended the run, if one did. */
 static int report(const arguments *a, pdl_session *s, pdl_prefix *prefix, pdl_step step,
                   pdl_vref problems) {
+    int64_t particles = 0;
+    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MOST, &particles)) return 2;
     pdl_val notes = a->given[OPT_bound] ? pdl_null() : pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
+    if (particles > 0) notes = multiply(notes, particles);
     if (a->given[OPT_bound]) {
         pdl_val bound = pdl_session_bound(s);
         if (a->given[OPT_json])
@@ -283,6 +323,10 @@ int pdl_cli_cmd_explain(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (a->given[OPT_bound] && a->given[OPT_prefix])
         return pdl_cli_refuse(a, "--bound and --prefix exclude each other");
+    if (a->given[OPT_particles] && (a->given[OPT_bound] || a->given[OPT_prefix]))
+        return pdl_cli_refuse(a, "-n/--particles has no effect with --bound and --prefix");
+    int64_t particles = 1;
+    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MOST, &particles)) return 2;
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     shared_options limits = {0};
     pdl_session_options o = {

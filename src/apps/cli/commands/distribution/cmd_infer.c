@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 #include "cli/infer_options.h"
+#include "cli/rows_line.h"
 #include "cli/search_again.h"
 #include "cli/term.h"
 #include "io/file.h"
@@ -26,6 +27,7 @@ typedef struct inferrer {
     const arguments *a;
     pdl_infer_options o;
     pdl_signals *signals;
+    rows_line line;
     durable_command *durable; /* NULL: it is not durable */
     term term;                /* the terminal of a durable run */
 } inferrer;
@@ -53,6 +55,21 @@ static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
     if (resumes) n->o.variables = l->inputs;
     if (!resumes) pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->id);
     return true;
+}
+
+static void on_tick(void *user, const pdl_infer_progress *p) {
+    inferrer *n = user;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%llu of %llu runs ended", (unsigned long long)p->ended,
+                 (unsigned long long)p->n);
+    if (p->held) pdl_buf_putf(&b, ", %llu at a factor", (unsigned long long)p->held);
+    PDL_PUT(&b, ", ");
+    pdl_cli_put_count(&b, (uint64_t)p->calls, "call", "calls");
+    if (p->cost > 0) pdl_buf_putf(&b, ", cost %.4g", p->cost);
+    PDL_PUT(&b, ", ");
+    pdl_cli_put_time(&b, p->seconds);
+    pdl_cli_rows_line_put(&n->line, pdl_buf_str(&b), p->seconds);
+    pdl_buf_fini(&b);
 }
 
 static bool refuse_workers(const inferrer *n, bool is_parallel) {
@@ -143,7 +160,10 @@ static int infer(inferrer *n) {
     pdl_config_use(&config, so);
     n->o.variables = vars;
     n->o.text = pdl_buf_str(&text);
+    n->o.tick_ms = pdl_cli_rows_line_init(&n->line, a);
+    n->o.tick = n->o.tick_ms ? on_tick : NULL;
     ok = ok && pdl_infer_run(&n->o, &result, NULL, &err);
+    pdl_cli_rows_line_clear(&n->line);
     if (!pdl_is_absent(result)) code = print(n, result, ok);
     if (!ok) {
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
