@@ -18,9 +18,10 @@ _pdl() {
         case $prev in
         esac ;;
     explain)
-        words='--help --prefix --bound --data-file --data --eval --allow --particles --json --stream --cache --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
+        words='--help --prefix --bound --data-file --data --eval --allow --particles --json --stream --cache --cache-marks --jobs --budget --prices --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --check --rule '
         case $prev in
         --stream) values='result context none' ;;
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         --check) values='off warn stop' ;;
         esac ;;
@@ -33,16 +34,17 @@ _pdl() {
         case $prev in
         esac ;;
     batch)
-        words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --json --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --json --dry-run --cache --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --format) values='jsonl csv tsv' ;;
         --on-error) values='keep stop' ;;
         --changed) values='reuse fail' ;;
         --progress) values='auto line none' ;;
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --infer --particles --by --sure --on-error --ess --resample --align --max-score --tries --fail-under --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --input --expect --judge --metric --samples --pass --against --until --difference --seed --infer --particles --by --sure --on-error --ess --resample --align --max-score --tries --fail-under --json --junit --output --map --limit --data-file --data --format --separator --types --jobs --progress --cache --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --until) values='decided' ;;
@@ -51,24 +53,27 @@ _pdl() {
         --resample) values='systematic multinomial' ;;
         --format) values='jsonl csv tsv' ;;
         --progress) values='auto line none' ;;
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     infer)
-        words='--help --version --data-file --data --algo --particles --workers --verbose --by --sure --on-error --ess --resample --align --max-score --tries --seed --json --durable --id --sync --record --replay --cache --jobs --progress --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --version --data-file --data --algo --particles --workers --verbose --by --sure --on-error --ess --resample --align --max-score --tries --seed --json --durable --id --sync --record --replay --cache --jobs --progress --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --algo) values='maj is smc rejection parallel-maj parallel-is parallel-smc parallel-rejection' ;;
         --on-error) values='fail drop zero' ;;
         --resample) values='systematic multinomial' ;;
         --sync) values='full process' ;;
         --progress) values='auto line none' ;;
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     optimize)
-        words='--help --config --init --data --expect --judge --metric --vary --tune --require --demos --proposer --proposals --yes --keep --objective --at-most --candidates --method --seed --dry-run --output --diff --durable --experiments-path --yield_output --no-yield_output --json --map --data-file --variable --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --config --init --data --expect --judge --metric --vary --tune --require --demos --proposer --proposals --yes --keep --objective --at-most --candidates --method --seed --dry-run --output --diff --durable --experiments-path --yield_output --no-yield_output --json --map --data-file --variable --format --separator --types --jobs --progress --cache --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --format) values='jsonl csv tsv' ;;
         --progress) values='auto line none' ;;
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
@@ -77,16 +82,18 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     view)
-        words='--help --html --svg --md --all --text --source --open --host --port --view-frame --run --data-file --data --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
+        words='--help --html --svg --md --all --text --source --open --host --port --view-frame --run --data-file --data --cache --jobs --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all '
         case $prev in
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     resume)
-        words='--help --changed --again --skip --rebuild --take-over --only-new --check --dry-run --json --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
+        words='--help --changed --again --skip --rebuild --take-over --only-new --check --dry-run --json --data-file --data --stream --trace --whole --sync --park --provisional --output --cache --jobs --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --otlp-all --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --changed) values='reuse fail' ;;
         --stream) values='result context none' ;;
         --sync) values='full process' ;;
+        --cache-marks) values='auto off' ;;
         --progress) values='auto line none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
@@ -104,8 +111,9 @@ _pdl() {
         --format) values='json html perfetto' ;;
         esac ;;
     serve)
-        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --ping --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --durable --id --record --sync --provisional --again --take-over --check --rule '
+        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --ping --cache --jobs --cache-marks --prefix-first --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --otlp-all --durable --id --record --sync --provisional --again --take-over --check --rule '
         case $prev in
+        --cache-marks) values='auto off' ;;
         --sandbox-min) values='full process' ;;
         --sync) values='full process' ;;
         --check) values='off warn stop' ;;
@@ -162,11 +170,12 @@ _pdl() {
         case $prev in
         esac ;;
     *)
-        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --whole --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --otlp-all --version '
+        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --whole --record --replay --durable --id --sync --park --provisional --output --cache --jobs --cache-marks --prefix-first --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --otlp-all --version '
         case $prev in
         --sandbox-min) values='full process' ;;
         --stream) values='result context none' ;;
         --sync) values='full process' ;;
+        --cache-marks) values='auto off' ;;
         --progress) values='auto line none' ;;
         --check) values='off warn stop' ;;
         esac ;;

@@ -27,7 +27,7 @@ enum { PDL_INFER_MOST = 1000000, PDL_INFER_MOST_SMC = PDL_SPAWN_SLOTS - 2 };
 /* How far an inference is. */
 typedef struct pdl_infer_progress {
     uint64_t n, ended, held; /* all runs; those that have ended; those that wait at a factor */
-    int64_t calls;           /* of runs that have ended */
+    int64_t calls;           /* counted when a run ends */
     double cost, seconds;
 } pdl_infer_progress;
 

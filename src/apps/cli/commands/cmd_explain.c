@@ -211,7 +211,7 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     put_budget(pdl_dict_getz(notes, "budget"), out);
 }
 
-/* --- an inference ------------------------------------------------------------------------------ */
+/* --- an inference ----------------------------------------------------------------------------- */
 
 static pdl_val times(pdl_vref v, int64_t n) {
     int64_t product;
