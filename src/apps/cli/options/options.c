@@ -256,7 +256,8 @@ static const option options[] = {
      "{maj,is,smc,rejection,parallel-maj,parallel-is,parallel-smc,parallel-rejection}",
      "majority vote, importance sampling, sequential Monte Carlo (the default) or rejection; "
      "parallel- means the same, with -w"},
-    {OPT_particles, "particles", 'n', OPT_VALUE, "N", NULL, "runs of the program; 5 when absent. Of explain: all is counted for so many runs of pdl "
+    {OPT_particles, "particles", 'n', OPT_VALUE, "N", NULL,
+     "runs of the program; 5 when absent. Of explain: all is counted for so many runs of pdl "
      "infer"},
     {OPT_workers, "workers", 'w', OPT_VALUE, "N", NULL,
      "with parallel-: model calls open at a time, as --jobs"},
