@@ -11,7 +11,10 @@ import pytest
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
 
-MADE = ROOT / "dist" / "pdl-linux-x86_64"
+DIST = pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist"))  # make-release says where it made them
+MADE = DIST / "pdl-linux-x86_64"
+ARM = DIST / "pdl-linux-aarch64"
+QEMU = shutil.which("qemu-aarch64-static")
 MOST_BYTES = 12 << 20
 HELLO = "text:\n- \"hello ${ 2 ** 100 } ${ 'abc'|upper }\\n\"\n- {data: {a: 1}, def: x}\n"
 RECORDED = "text:\n- {text: a1, parser: {regex: '(?P<x>[a-z])', mode: search}}\n- {read: note.txt}\n"
@@ -106,16 +109,59 @@ def test_start(root):
 PRELOADED = "test_kills or test_power"
 
 
+def pytest_of(build, *words, **more):
+    return subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "--build=%s" % build, *words], cwd=ROOT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=900, check=False, env={**os.environ, **more})
+
+
+def build_of(folder):
+    """A build folder for suites, without its command."""
+    models = Choice.build / "tests" / "model"
+    shutil.copytree(models, folder / "tests" / "model") if models.is_dir() else folder.mkdir()
+    return folder
+
+
 @pytest.mark.tier("all")
 @pytest.mark.seconds(1800)
 @pytest.mark.parametrize("suite", ["cli", "lang", "model", "durable"])
 def test_suites(root, suite, tmp_path):
     """The suites run against the static command as they run against the other one."""
-    build = tmp_path / "build"
-    shutil.copytree(Choice.build / "tests" / "model", build / "tests" / "model") if (Choice.build / "tests" / "model").is_dir() else build.mkdir()
+    build = build_of(tmp_path / "build")
     shutil.copy(MADE, build / "pdl")
-    p = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-n", "2", "tests/" + suite, "--build=%s" % build, "-k", "not (%s)" % PRELOADED], cwd=ROOT, stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=900, check=False, env=dict(os.environ))
+    p = pytest_of(build, "-n", "2", "tests/" + suite, "-k", "not (%s)" % PRELOADED)
     if suite == "durable":
         skip("kills of the static command", "they are made by a library that is put into it")
     check("the suite %s" % suite, p.returncode == 0, p.stdout[-3000:])
+
+
+@pytest.fixture
+def emulated(tmp_path):
+    """A build folder whose command is that for arm64, run by an emulator of its processor."""
+    if not ARM.is_file() or not QEMU:
+        skip("the static command for arm64", "there is none: make static ARGS='--processor aarch64'" if QEMU else "there is no qemu-aarch64-static")
+        pytest.skip("it cannot be run")
+    build = build_of(tmp_path / "build")
+    (build / "pdl").write_text("#!/bin/sh\nexec %s -0 pdl %s \"$@\"\n" % (QEMU, ARM))
+    (build / "pdl").chmod(0o755)
+    return build
+
+
+# What an emulator of a processor cannot do: limits of memory and time, descriptors and signals of the emulator itself, other programs that the command
+# starts in a sandbox.
+NOT_EMULATED = PRELOADED
+
+
+@pytest.mark.tier("all")
+@pytest.mark.seconds(900)
+def test_arm(emulated):
+    """All programs of the language, and each tenth item of the other suites."""
+    p = subprocess.run([emulated / "pdl", "version"], capture_output=True, text=True, timeout=60, check=False)
+    check("it starts", p.returncode == 0 and p.stdout.startswith("PDL "), p)
+    p = pytest_of(emulated, "-n", "4", "tests/lang")
+    check("the suite lang", p.returncode == 0, p.stdout[-3000:])
+    for suite in ("cli", "model", "durable"):
+        listed = pytest_of(emulated, "-v", "--collect-only", "tests/" + suite, "-k", "not (%s)" % NOT_EMULATED).stdout
+        items = [line for line in listed.splitlines() if "::" in line][::10]
+        check("items of the suite %s" % suite, len(items) > 5, listed[-1000:])
+        p = pytest_of(emulated, "-n", "4", *items)
+        check("a tenth of the suite %s" % suite, p.returncode == 0, p.stdout[-3000:])
