@@ -72,6 +72,16 @@ def is_narrowed(config):
     return bool(config.option.keyword or config.option.markexpr or config.option.file_or_dir or getattr(config.option, "lf", False))
 
 
+def has_turn(item):
+    """Is the item a row that this run takes? Of the tables of some suites (`turns`) `test` takes a part, and the rest the others. What draws a
+    part inside of an item runs in both."""
+    suite = suites.of(item.nodeid.split("::")[0])
+    whole = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ())) or not hasattr(item, "callspec")
+    if whole or not suite or suite.turns == 1 or is_narrowed(item.config) or Choice.tier not in ("test", "all"):
+        return None
+    return choice.drawn(item.nodeid, suite.turns)
+
+
 def is_taken(item):
     if is_empty(item):
         return False
@@ -82,9 +92,12 @@ def is_taken(item):
         marker, suite = item.get_closest_marker("memory"), suites.of(item.nodeid.split("::")[0])
         every = suite.memory if suite and Choice.tier != "soak" and not is_narrowed(item.config) else 1
         return marker.args[0] if marker else bool(suite and suite.memory and choice.drawn(item.nodeid, every))
+    turn = has_turn(item)
+    if turn is not None and Choice.tier == "test":
+        return turn
     if Choice.rest:
         grows = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
-        return own == suites.TIERS.index("all") or bool(grows)
+        return own == suites.TIERS.index("all") or bool(grows) or turn is False
     return Choice.tier != "soak" or own == now or "scale" in getattr(item, "fixturenames", ())
 
 

@@ -199,6 +199,30 @@ def test_later():
         check("%s is in the tree" % path, (ROOT / path).exists())
 
 
+def test_no_test_hides_another():
+    """Of two functions with one name in a module only the second one runs, and nothing says so."""
+    for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "python/tests").glob("test_*.py")]:
+        names = re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.M)
+        check("%s: names of tests" % path.relative_to(ROOT), len(names) == len(set(names)), sorted(n for n in set(names) if names.count(n) > 1))
+
+
+def collected(*options):
+    p = subprocess.run([sys.executable, "-m", "pytest", "--co", "--build", os.path.relpath(Choice.build, ROOT), "--seed", "x", *options], cwd=ROOT, stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, check=False)
+    return {line for line in p.stdout.splitlines() if "::" in line}
+
+
+@pytest.mark.tier("all")
+def test_nothing_is_left_out():
+    """`make test` and `make test-rest` have all items between them, and no suite of either is empty by the draw; what is asked for by its path runs."""
+    test, rest, whole = collected("--tier", "test"), collected("--tier", "all", "--rest"), collected("--tier", "all")
+    check("every item is in one of the two", len(whole) > 1000 and whole <= test | rest, sorted(whole - test - rest)[:20])
+    rows = [i for i in whole if "[" in i and suites.of(i.split("::")[0]) and suites.of(i.split("::")[0]).turns == 2]
+    check("rows of tables take turns", len([i for i in rows if i in test]) < 0.8 * len(rows) and len([i for i in rows if i not in rest]) > 0.2 * len(rows), len(rows))
+    asked = collected("--tier", "test", "tests/vm")
+    check("a path takes all rows", asked >= {i for i in whole if i.startswith("tests/vm/")} & (test | asked) and len(asked) > len([i for i in test if i.startswith("tests/vm/")]), len(asked))
+
+
 def test_version(pdl):
     """meson.build says the version, and src/ nothing of it: base/version.h is made from meson.build."""
     version = re.search(r"^ *version: '([^']+)',", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
@@ -228,7 +252,7 @@ def test_platforms(tmp_path):
         check(name, tool.is_of_a_platform(tmp_path / "src" / name) == of_one, name)
 
 
-def test_version(tmp_path):
+def test_versions_that_differ(tmp_path):
     tool = load("check-version")
     (tmp_path / "editors" / "zed").mkdir(parents=True)
     (tmp_path / "meson.build").write_text("project('x', 'c',\n  version: '1.2.3',\n)\n")
