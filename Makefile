@@ -9,6 +9,8 @@ FUZZ_SECONDS ?= 600
 SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Db_pie=false -Doptimization=1 -Dtraps=$(if $(VERBOSE),false,true)
 
 export PDL_PYTHON ?= $(PY)
+# A compiler cache, where there is one, takes the list of headers from the compiler, instead of running the preprocessor for it.
+export CCACHE_DEPEND ?= 1
 
 all: ## build/pdl and build/pdl-value-test
 	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD)

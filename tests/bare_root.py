@@ -31,8 +31,34 @@ def make(place, packages, release=None):
     return None
 
 
-def enter(place, line):
-    """The command that runs a shell line in the root. What lines leave in /tmp is there for those after them."""
+def cache(place):
+    """Options for `enter`, with which a build in the root finds what this machine's compiler cache holds, and writes nothing there; [] where there is
+    no cache, or the compiler of the root is another one."""
+    compilers = [root / "usr/bin/cc" for root in (pathlib.Path("/"), place)]
+    if not shutil.which("ccache") or not (place / "usr/bin/ccache").exists() or not all(c.exists() for c in compilers):
+        return []
+    ours, theirs = (resolved(c, root).stat() for c, root in zip(compilers, ("/", str(place))))
+    if (ours.st_size, int(ours.st_mtime)) != (theirs.st_size, int(theirs.st_mtime)):
+        return []
+    folder, hashes = (subprocess.run(["ccache", "--get-config", name], capture_output=True, text=True, check=False).stdout.strip() for name in ("cache_dir", "hash_dir"))
+    if not os.path.isdir(folder):
+        return []
+    env = {"CCACHE_DIR": "/mnt", "CCACHE_READONLY": "1", "CCACHE_TEMPDIR": "/tmp/ccache", "CCACHE_CONFIGPATH": "/dev/null", "CCACHE_HASHDIR" if hashes == "true" else "CCACHE_NOHASHDIR": "1"}
+    # A cache tells compilers by their names, too, and by the language of their messages.
+    env.update((name, os.environ[name]) for name in ("CC", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES") if os.environ.get(name))
+    return ["--ro-bind", folder, "/mnt", *(x for name, value in env.items() for x in ("--setenv", name, value))]
+
+
+def resolved(path, root):
+    """A file below a root, whose links are those of the root."""
+    while path.is_symlink():
+        to = os.readlink(path)
+        path = pathlib.Path(root + to) if to.startswith("/") else path.parent / to
+    return path
+
+
+def enter(place, line, options=()):
+    """The command that runs a shell line in the root. What lines leave in /tmp is there for those after them. options: of bwrap."""
     argv = ["bwrap", "--bind", str(place), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--die-with-parent", "--clearenv",
-            "--setenv", "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/root"]
+            "--setenv", "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/root", *options]
     return argv + ["--bind", str(place / "var" / "tmp"), "/tmp", "sh", "-c", line]
