@@ -74,6 +74,12 @@ site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material 
 wasm: ## build-wasm/libpdl.wasm and the npm package build-wasm/pdl-lang; fetches a compiler and sources on first use
 	@$(PY) packaging/wasm/make-wasm $(ARGS) && $(PY) packaging/npm/make-npm
 
+playground: wasm ## build-wasm/playground: a page in which programs are written, checked, run and read, for any web server (npm: CodeMirror, esbuild)
+	@$(PY) packaging/playground/make-playground
+
+test-playground: ## the playground in a real browser (Debian chromium, nodejs, npm playwright-core; fetches a compiler)
+	@$(SUITE) tests/playground
+
 test-npm: ## the npm package in Node, with the programs of the conformance kit (Debian nodejs, npm; fetches a compiler)
 	@$(SUITE) tests/npm
 

@@ -9,6 +9,8 @@ function refusal(kind, message) {
   return new PdlError({ kind, message })
 }
 
+const isWhole = chunk => Boolean(chunk?.choices?.[0]?.message)
+
 /** The text of a piece: a text, or a chunk in OpenAI's form. */
 function pieceOf(chunk) {
   return typeof chunk === 'string' ? chunk : chunk?.choices?.[0]?.delta?.content ?? ''
@@ -19,14 +21,18 @@ async function model(request, options, signal, piece) {
   const { model: name, messages, parameters, schema, stream } = request
   const answer = await options.model({ model: name, messages, parameters, schema, stream }, signal)
   if (answer == null || typeof answer !== 'object' || !(Symbol.asyncIterator in answer)) return answer
-  let whole = ''
+  let whole = '', reply = null
   for await (const chunk of answer) {
     if (signal.aborted) break
+    if (isWhole(chunk)) {
+      reply = chunk
+      break
+    }
     const text = pieceOf(chunk)
     whole += text
     if (text) piece(text)
   }
-  return whole
+  return reply ?? whole
 }
 
 async function code({ lang, code: source, vars }, options, signal) {
@@ -34,9 +40,9 @@ async function code({ lang, code: source, vars }, options, signal) {
   return options.code({ lang, code: source, variables: vars }, signal)
 }
 
-async function input({ prompt, multiline }, options, signal) {
+async function input({ prompt, multiline }, options, signal, _piece, id) {
   if (!options.read) throw refusal('io', 'the program reads a line, and run() got no function `read`')
-  return (await options.read({ message: prompt, multiline }, signal)) ?? null
+  return (await options.read({ message: prompt, multiline, id }, signal)) ?? null
 }
 
 async function embed(request, options, signal) {
@@ -57,7 +63,7 @@ const handlers = { model, code, input, embed, sleep }
 /** Answers an effect. Calls piece(text) for streamed text. -> {value} or {kind, message} */
 export async function answer(effect, options, signal, piece) {
   try {
-    const value = (await handlers[effect.kind](effect.request, options, signal, piece)) ?? null
+    const value = (await handlers[effect.kind](effect.request, options, signal, piece, effect.id)) ?? null
     JSON.stringify(value) // what cannot be written is the mistake of this answer, not of the next question
     return { value }
   } catch (why) {

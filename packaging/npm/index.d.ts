@@ -45,13 +45,14 @@ export interface ModelReply {
   [key: string]: unknown
 }
 
-export type ModelAnswer = string | ModelReply | AsyncIterable<string>
+/** Texts one after the other; the last item may be the whole reply, with its usage. */
+export type ModelAnswer = string | ModelReply | AsyncIterable<string | ModelReply>
 
 export interface RunOptions {
   /** Answers a model call: a text, a reply in OpenAI's form, or texts one after the other. */
   model?: (request: ModelRequest, signal: AbortSignal) => ModelAnswer | Promise<ModelAnswer>
   /** Answers a `read` without a file; null is the end of input. */
-  read?: (request: { message: string; multiline: boolean }, signal: AbortSignal) => string | null | Promise<string | null>
+  read?: (request: { message: string; multiline: boolean; id: number }, signal: AbortSignal) => string | null | Promise<string | null>
   /** Runs a code block and gives its result. */
   code?: (request: { lang: string; code: string; variables: Record<string, unknown> }, signal: AbortSignal) => unknown
   /** Answers a request for embeddings. */
@@ -64,6 +65,8 @@ export interface RunOptions {
   files?: Files
   /** What text events show: the result as it is made, the messages, or nothing. */
   stream?: 'result' | 'context' | 'none'
+  /** Keeps what the page of the Live Document shows, for page() and changes(); the run then lives until close(). */
+  view?: boolean
   /** Stops the run when it is aborted. */
   signal?: AbortSignal
 }
@@ -118,6 +121,12 @@ export class PdlError extends Error implements ErrorData {
 /** A run can be awaited (its result), iterated (what happens in it) and stopped. */
 export class Run implements PromiseLike<Result>, AsyncIterable<RunEvent> {
   constructor(program: string | object, options?: RunOptions)
+  /** What the page of the Live Document asks of a server, as GET or POST /api/PATH; with the option `view`. */
+  page(path: string, request?: { query?: Record<string, string>; body?: string; posted?: boolean }): { status: number; type: string; body: string }
+  /** The boxes of the document that changed. */
+  changes(from?: number): { changes?: unknown[]; from: number; over: boolean }
+  /** Ends a run with the option `view`, and frees it. */
+  close(): void
   /** Ends the run: it is rejected with a PdlError of kind "interrupt". */
   stop(): void
   then<A = Result, B = never>(done?: ((result: Result) => A | PromiseLike<A>) | null, failed?: ((why: PdlError) => B | PromiseLike<B>) | null): Promise<A | B>
@@ -142,5 +151,7 @@ export interface Explanation {
 }
 /** Says which models a program would call, without calling them. */
 export function explain(text: string, options?: { variables?: Record<string, unknown>; name?: string; files?: Files }): Explanation
+/** A model whose answers are written by hand: a YAML list with the rules of `pdl mock --replies`. */
+export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): NonNullable<RunOptions['model']>
 /** Starts a program: its text, or the tree that the text would hold. */
 export function run(program: string | object, options?: RunOptions): Run

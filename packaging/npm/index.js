@@ -4,11 +4,12 @@
 import { PdlError } from './errors.js'
 import { instance } from './module.js'
 import { Run } from './run.js'
+import { scriptedModel } from './scripted.js'
 
 export { PdlError, Run }
 
-function ask(question) {
-  const said = instance().ask(question)
+function ask(question, of = instance()) {
+  const said = of.ask(question)
   if (said.error) throw new PdlError(said.error)
   return said
 }
@@ -28,6 +29,13 @@ export function format(text, { name = 'main.pdl' } = {}) {
 /** Says which models would be called, as far as that is known without an answer. -> {calls, total, notDone, notKnown, notReached} */
 export function explain(text, { variables = {}, name = 'main.pdl', files } = {}) {
   return ask({ ask: 'explain', text, name, files, variables })
+}
+
+/** A model whose answers are written by hand, with the rules of `pdl mock --replies`: `replies` is a YAML list. The result is what run()
+ * takes as `model`. `delay`: milliseconds before each word. */
+export function scripted(replies = '', { strict = false, delay = 0 } = {}) {
+  const own = instance()
+  return scriptedModel(replies, strict, delay, question => ask(question, own))
 }
 
 /** Starts a program. The result can be awaited, iterated and stopped. */

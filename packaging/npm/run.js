@@ -36,6 +36,7 @@ export class Run {
   #isRead = false
   #isAwaited = false
   #isOver = false
+  #isClosed = false
   #end
 
   constructor(program, options = {}) {
@@ -45,6 +46,24 @@ export class Run {
     this.#end = this.#drive(textOf(program)).finally(() => signal?.removeEventListener('abort', stop))
     if (signal?.aborted) this.#stopped = true
     signal?.addEventListener('abort', stop, { once: true })
+  }
+
+  /** What the page of the Live Document asks (`pdl view`: GET or POST /api/PATH), while the run continues and after it. The run needs the
+   * option `view`, and lives until it is closed. -> {status, type, body} */
+  page(path, { query = {}, body = '', posted = false } = {}) {
+    return this.#ask('view', { path, query, body, posted })
+  }
+
+  /** The boxes of the document that changed since `from`. -> {changes?, from, over} */
+  changes(from = 0) {
+    return this.#ask('changes', { from })
+  }
+
+  /** Frees a run that was started with `view`. */
+  close() {
+    this.stop()
+    this.#isClosed = true
+    if (this.#isOver) this.#free()
   }
 
   /** Ends the run: it is rejected with an error of kind "interrupt". */
@@ -111,6 +130,7 @@ export class Run {
   }
 
   #ask(ask, more) {
+    if (!this.#module) throw new PdlError({ kind: 'usage', message: 'the run is not there: it was freed, or has not begun' })
     const said = this.#module.ask({ ask, run: this.#number, ...more })
     if (said.error && ask !== 'step') throw new PdlError(said.error)
     return said
@@ -129,9 +149,9 @@ export class Run {
   }
 
   #start(text) {
-    const { variables, data, name = 'main.pdl', files, stream } = this.#options
+    const { variables, data, name = 'main.pdl', files, stream, view } = this.#options
     this.#module = instance()
-    this.#number = this.#ask('start', { text, name, files, stream, variables: variables ?? data ?? {} }).run
+    this.#number = this.#ask('start', { text, name, files, stream, view, variables: variables ?? data ?? {} }).run
   }
 
   async #steps() {
@@ -202,14 +222,19 @@ export class Run {
     return error
   }
 
-  #close() {
-    for (const id of [...this.#open.keys()]) this.#abort(id)
+  #free() {
     try {
       if (this.#number) this.#ask('free')
     } catch {
       // the module is gone, and the run with it
     }
     this.#module = null
+    this.#number = 0
+  }
+
+  #close() {
+    for (const id of [...this.#open.keys()]) this.#abort(id)
+    if (!this.#options.view || this.#isClosed) this.#free()
     this.#isOver = true
     for (const reader of this.#readers.splice(0)) reader({ done: true, value: undefined })
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-const { PdlError, check, explain, format, run, version } = await import(`${process.env.PDL_NPM}/index.js`)
+const { PdlError, check, explain, format, run, scripted, version } = await import(`${process.env.PDL_NPM}/index.js`)
 
 const events = async r => {
   const all = []
@@ -219,4 +219,66 @@ test('a program starts in 5 ms', async () => {
   for (let i = 0; i < 50; i++) await run('text: hello')
   const each = (performance.now() - began) / 50
   assert.equal(each < 5, true, `${each} ms`)
+})
+
+const REPLIES = '- first\n- {when: two, status: 429, error: slow, times: 1}\n- {model: gpt-x, reply: second answer}\n'
+
+test('scripted answers with the rules of pdl mock', async () => {
+  const program = 'text:\n- one\n- model: openai/gpt-x\n- two\n- {model: openai/gpt-x, retry: 2}\n- three\n- {model: other/echo, contribute: [result]}\n'
+  const r = await run(program, { model: scripted(REPLIES) })
+  assert.equal(r.text, 'onefirsttwosecond answerthreethree')
+  assert.deepEqual(r.usage.model_calls, 3)
+  assert.equal(r.usage.completion_tokens, 4)
+  const refused = await failure(run('text:\n- x\n- model: openai/a', { model: scripted('', { strict: true }) }))
+  assert.match(refused.message, /no item of the replies fits/)
+  for (const [replies, message] of [['- {wen: x, reply: y}', /did you mean when/], ['a: b', /should be a list/], ['- [', /^replies: line 1/]])
+    assert.throws(() => scripted(replies), why => why instanceof PdlError && message.test(why.message), replies)
+})
+
+test('scripted streams words, and its whole reply is the answer', async () => {
+  const pieces = (await events(run('model: openai/a\ninput: hi', { model: scripted('- "a b  c\\n"', { delay: 1 }) }))).filter(e => e.type === 'text').map(e => e.text)
+  assert.equal(pieces.join(''), 'a b  c\n')
+  assert.ok(pieces.length > 1)
+})
+
+test('a run with the option view answers what the page of the document asks', async () => {
+  const r = run('text:\n- "Hi\\n"\n- model: openai/a\n- read:\n', { view: true, name: 'a.pdl', model: scripted('- Hello'), read: ({ id }) => (assert.ok(id > 0), 'typed') })
+  const json = (path, request) => JSON.parse(r.page(path, request).body)
+  let live = 0, from = 0, changed = 0
+  for await (const event of r) {
+    if (event.type !== 'call') continue
+    live = json('runs').runs[0].live
+    assert.equal(json('0/newest').items[0].text, 'Hi\n')
+    assert.equal(json('0/source').source_name, 'a.pdl')
+    assert.equal(r.page('0/trace').status, 404)
+    const said = r.changes(from)
+    from = said.from
+    changed = said.changes.length
+  }
+  await r
+  assert.equal(live, true)
+  assert.ok(changed >= 2)
+  const [summary] = json('runs').runs
+  assert.deepEqual([summary.calls, summary.ended, summary.live], [1, 'Finished', undefined])
+  assert.deepEqual(json('0/document/0/50').items.map(i => i.text), ['Hi\n', 'Hello', 'typed'])
+  assert.deepEqual(json('0/call/1').messages.map(m => m.text), ['Hi\n'])
+  assert.equal(json('0/calls', { query: { sort: 'took' } }).total, 1)
+  assert.equal(r.page('0/markdown').type, 'text/markdown; charset=utf-8')
+  assert.equal(json('0/find', { posted: true, body: '{"text": "Hello"}' }).found, 1)
+  assert.deepEqual([r.page('0/find', { posted: true, body: '{' }).status, r.page('0/nope').status, r.page('1/calls').status, r.page('').status], [400, 404, 404, 404])
+  assert.deepEqual(r.changes(1e9).over, true)
+  assert.ok(json('0/trace').pdl__timing.end_nanos > 1e18)
+  r.close()
+  assert.throws(() => r.page('runs'), PdlError)
+  const plain = run('text: a')
+  await plain
+  assert.throws(() => plain.page('runs'), PdlError)
+})
+
+test('a run that fails is shown, too', async () => {
+  const r = run('text:\n- before\n- ${ 1 / 0 }\n', { view: true })
+  await failure(r)
+  const { items } = JSON.parse(r.page('0/document/0/50').body)
+  assert.deepEqual(items.map(i => i.shape), ['piece', 'failure'])
+  r.close()
 })

@@ -166,7 +166,7 @@ static const char *reason_of(const pdl_mock_answer *a) {
     return pdl_mock_has_calls(a) ? "tool_calls" : "stop";
 }
 
-static pdl_val chat_whole(const pdl_mock_answer *a) {
+pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a) {
     pdl_val c = choice_of(0, "message", pdl_keep(a->message), reason_of(a));
     if (wants_logprobs(a)) c = pdl_dict_putz(c, "logprobs", chat_logprobs(entries_of(a)));
     pdl_val v = pdl_dict_putz(envelope(a, "chat.completion"), "choices", only(c));
@@ -258,7 +258,7 @@ static pdl_val error_of(int status, pdl_str why) {
 
 const pdl_mock_form pdl_mock_chat = {.path = "/chat/completions",
                                      .streams = "text/event-stream",
-                                     .whole = chat_whole,
+                                     .whole = pdl_mock_chat_whole,
                                      .begin = chat_begin,
                                      .word = chat_word,
                                      .end = chat_end,

@@ -1,4 +1,4 @@
-/* mock_answer.c -- decides what is said, and sends it whole or word by word; see mock_answer.h.
+/* mock_answer.c -- sends what was decided, whole or word by word; see mock_answer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,148 +6,9 @@
 
 #include <stdio.h>
 
-#include "base/utf8.h"
 #include "value/json_write.h"
-#include "value/parts_text.h"
 
 #include "base/banned.h"
-
-/* --- the request ------------------------------------------------------------------------------ */
-
-static pdl_str text_or(pdl_vref v, const char *otherwise) {
-    return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
-}
-
-bool pdl_mock_asks(pdl_vref request, const char *name, bool otherwise) {
-    pdl_vref v = pdl_dict_getz(request, name);
-    return pdl_is_bool(v) ? pdl_bool_of(v) : otherwise;
-}
-
-static pdl_vref prompts_of(const pdl_mock_answer *a) {
-    return a->form->by_prompt ? pdl_dict_getz(a->request, "prompt") : pdl_absent();
-}
-
-size_t pdl_mock_prompts(const pdl_mock_answer *a) {
-    pdl_vref prompts = prompts_of(a);
-    return pdl_is_list(prompts) ? pdl_list_len(prompts) : 1;
-}
-
-void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out) {
-    pdl_vref prompts = prompts_of(a), list = pdl_dict_getz(a->request, "messages");
-    size_t n = pdl_is_list(list) ? pdl_list_len(list) : 0;
-    pdl_vref last = n ? pdl_list_at(list, n - 1) : pdl_absent();
-    if (pdl_is_list(prompts) && number < pdl_list_len(prompts))
-        (void)pdl_put_parts_text(pdl_list_at(prompts, number), out);
-    else if (pdl_is_str(prompts))
-        (void)pdl_put_parts_text(prompts, out);
-    else if (!a->form->by_prompt && pdl_is_dict(last))
-        (void)pdl_put_parts_text(pdl_dict_getz(last, "content"), out);
-}
-
-/* Counts words, as an estimate of tokens. */
-static int64_t count_words(pdl_str s) {
-    int64_t n = 0;
-    bool inside = false;
-    for (size_t i = 0; i < s.n; i++) {
-        bool blank = s.p[i] == ' ' || s.p[i] == '\n' || s.p[i] == '\t';
-        n += !blank && !inside;
-        inside = !blank;
-    }
-    return n;
-}
-
-int64_t pdl_mock_words_said(const pdl_mock_answer *a) { return count_words(pdl_mock_said(a)); }
-
-int64_t pdl_mock_words_asked(const pdl_mock_answer *a) {
-    pdl_vref list = pdl_dict_getz(a->request, "messages");
-    int64_t n = 0;
-    pdl_buf b = PDL_BUF;
-    for (size_t i = 0; a->form->by_prompt && i < pdl_mock_prompts(a); i++) {
-        pdl_buf_clear(&b);
-        pdl_mock_put_asked(a, i, &b);
-        n += count_words(pdl_buf_str(&b));
-    }
-    for (size_t i = 0; !a->form->by_prompt && pdl_is_list(list) && i < pdl_list_len(list); i++) {
-        pdl_vref m = pdl_list_at(list, i);
-        pdl_buf_clear(&b);
-        if (pdl_is_dict(m)) (void)pdl_put_parts_text(pdl_dict_getz(m, "content"), &b);
-        n += count_words(pdl_buf_str(&b));
-    }
-    pdl_buf_fini(&b);
-    return n;
-}
-
-/* --- what is said ----------------------------------------------------------------------------- */
-
-/* Completes a call of the script with the members that clients require. */
-static pdl_val complete_call(const pdl_mock_answer *a, pdl_vref call, size_t i) {
-    char id[PDL_MOCK_ID_BYTES + 24];
-    pdl_vref f = pdl_dict_getz(call, "function"), args;
-    pdl_val v = pdl_keep(call);
-    snprintf(id, sizeof id, "call_%s_%zu", a->id + sizeof "chatcmpl", i);
-    if (!pdl_is_str(pdl_dict_getz(call, "id"))) v = pdl_dict_putz(v, "id", pdl_textz(id));
-    if (!pdl_is_str(pdl_dict_getz(call, "type")))
-        v = pdl_dict_putz(v, "type", pdl_textz("function"));
-    args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
-    if (!pdl_is_dict(args)) return v;
-    pdl_buf b = PDL_BUF;
-    pdl_err ignored = {0};
-    bool ok = pdl_json_write(args, PDL_JSON_LOOSE | PDL_JSON_SPACED, 0, &b, &ignored);
-    pdl_err_fini(&ignored);
-    if (!ok) pdl_buf_clear(&b);
-    return pdl_dict_putz(v, "function",
-                         pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&b)));
-}
-
-static pdl_val message_of(const pdl_mock_answer *a) {
-    pdl_vref reply = a->item ? a->item->reply : pdl_absent();
-    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
-    if (!pdl_is_dict(reply)) return pdl_dict_putz(m, "content", pdl_mock_said_to(a, 0));
-    pdl_vref content = pdl_dict_getz(reply, "content"), calls = pdl_dict_getz(reply, "tool_calls");
-    m = pdl_dict_putz(m, "content", pdl_is_str(content) ? pdl_keep(content) : pdl_null());
-    if (!pdl_is_list(calls)) return m;
-    pdl_val list = pdl_list_new(pdl_list_len(calls));
-    for (size_t i = 0; i < pdl_list_len(calls); i++)
-        if (pdl_is_dict(pdl_list_at(calls, i)))
-            list = pdl_list_push(list, complete_call(a, pdl_list_at(calls, i), i));
-    return pdl_dict_putz(m, "tool_calls", list);
-}
-
-static void put_roles(pdl_vref request, pdl_buf *out) {
-    pdl_vref messages = pdl_dict_getz(request, "messages");
-    for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
-        pdl_vref m = pdl_list_at(messages, i);
-        pdl_str role = pdl_is_dict(m) ? text_or(pdl_dict_getz(m, "role"), "?") : PDL_STR("?");
-        pdl_buf_putf(out, "%s%.*s", i ? "," : "", PDL_FMT(role));
-    }
-}
-
-/* Without an item: what was asked, in capitals for the model `upper`; the roles of all messages for
- * `roles`. */
-pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number) {
-    pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
-    pdl_vref reply = a->item ? a->item->reply : pdl_absent();
-    pdl_buf asked = PDL_BUF, said = PDL_BUF;
-    if (pdl_is_str(reply)) return pdl_keep(reply);
-    if (pdl_is_dict(reply)) return pdl_text(text_or(pdl_dict_getz(reply, "content"), ""));
-    pdl_mock_put_asked(a, number, &asked);
-    if (pdl_str_is(model, "upper"))
-        pdl_utf8_upper(&said, pdl_buf_str(&asked));
-    else if (pdl_str_is(model, "roles"))
-        put_roles(a->request, &said);
-    else
-        pdl_buf_put(&said, pdl_buf_str(&asked));
-    pdl_buf_fini(&asked);
-    return pdl_text_of_buf(&said);
-}
-
-pdl_str pdl_mock_said(const pdl_mock_answer *a) {
-    return text_or(pdl_dict_getz(a->message, "content"), "");
-}
-
-bool pdl_mock_has_calls(const pdl_mock_answer *a) {
-    return !pdl_is_absent(pdl_dict_getz(a->message, "tool_calls"));
-}
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
@@ -211,10 +72,9 @@ static void answer_now(void *user) {
             snprintf(seconds, sizeof seconds, "%g", a->item->retry_after);
             pdl_exchange_add_header(a->x, "Retry-After", seconds);
         }
-        pdl_mock_refuse(a->form, a->x, (int)a->item->status,
-                        a->item->error.p ? a->item->error : PDL_STR("refused by the script"));
+        pdl_mock_refuse(a->form, a->x, (int)a->item->status, pdl_mock_why(a));
     } else if (!a->item && a->opt->strict) {
-        pdl_mock_refuse(a->form, a->x, 404, PDL_STR("no item of the replies fits this request"));
+        pdl_mock_refuse(a->form, a->x, 404, pdl_mock_why(a));
     } else if (a->streams) {
         stream_on(a);
     } else {
@@ -243,16 +103,10 @@ static void log_answer(const pdl_mock_answer *a) {
 void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request) {
     pdl_mock_answer *a = PDL_NEW(pdl_mock_answer);
-    pdl_buf asked = PDL_BUF;
     *a = (pdl_mock_answer){.opt = o, .form = form, .x = x, .request = request};
     a->streams = pdl_mock_asks(request, "stream", form->by_default);
-    snprintf(a->id, sizeof a->id, "chatcmpl-mock-%llu", (unsigned long long)number);
     pdl_exchange_set(x, a);
-    pdl_mock_put_asked(a, 0, &asked);
-    a->item = pdl_mock_script_next(script, text_or(pdl_dict_getz(request, "model"), ""),
-                                   pdl_buf_str(&asked));
-    pdl_buf_fini(&asked);
-    a->message = message_of(a);
+    pdl_mock_decide(a, script, number);
     log_answer(a);
     int64_t delay = (a->item ? a->item->delay_ms : 0) + o->delay_ms;
     if (delay)

@@ -1,7 +1,7 @@
 /* mock_answer.h -- an answer that is not complete yet, and the interfaces in which it is written.
  * Private to mock.
  *
- * What is said is decided once (mock_answer.c), whatever interface the request came through. A form
+ * What is said is decided once (mock_said.c), whatever interface the request came through. A form
  * is an interface: it writes what was decided, whole or in the pieces of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -52,6 +52,13 @@ struct pdl_mock_answer {
 void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request);
 void pdl_mock_answer_free(pdl_mock_answer *a); /* a may be NULL */
+
+/* Chooses the item for the request of a, and makes the message (mock_said.c); and why an answer is
+ * refused. */
+void pdl_mock_decide(pdl_mock_answer *a, pdl_mock_script *script, uint64_t number);
+pdl_str pdl_mock_why(const pdl_mock_answer *a);
+/* Returns a chat completion as OpenAI writes it. */
+pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a);
 
 /* Sends v as a whole answer, or an error in the words of a form. The first takes v. */
 void pdl_mock_send(pdl_exchange *x, int status, pdl_val v);

@@ -1,4 +1,4 @@
-/* script.h -- the list of replies, and the choice of the item that answers. Private to mock.
+/* script.h -- the list of replies, and the choice of the item that answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,6 +35,19 @@ bool pdl_mock_script_ok(const pdl_mock_script *s);
 
 /* Returns the item that answers this request, and counts its use; NULL when there is none. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
+
+/* An answer of the script where there is no server. */
+typedef struct pdl_mock_reply {
+    int status;          /* 200, or that of a refusal */
+    int64_t delay_ms;    /* before it is given */
+    double retry_after;  /* seconds that a refused client should wait; negative: not said */
+    pdl_val body;        /* owned: a chat completion as OpenAI writes it, or why it is refused */
+} pdl_mock_reply;
+
+/* Answers a request of OpenAI's chat interface. number: how many requests were before it. strict:
+ * as in pdl_mock_options. */
+pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t number,
+                                 pdl_vref request);
 
 /* Returns the next word of s from *at on, with the blanks after it, and moves *at; empty at the
  * end. Words are the tokens of this server. */

@@ -12,6 +12,7 @@
 #include "lang/program.h"
 #include "trace/sink.h"
 #include "value/func.h"
+#include "value/json_put.h"
 #include "value/json_write.h"
 #include "value/promise.h"
 #include "viewer/box_json.h"
@@ -475,6 +476,17 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
     if (*from > l->taken) l->taken = *from;
     pdl_buf_putc(out, ']');
     return n > 0;
+}
+
+void pdl_live_put_program(const pdl_live *l, pdl_str name, pdl_str program, pdl_buf *out) {
+    pdl_buf shown = PDL_BUF;
+    pdl_live_redact(l, program, &shown);
+    pdl_buf_putc(out, '{');
+    pdl_json_put_text(out, "source_name", name);
+    pdl_json_put_text(out, "source", pdl_buf_str(&shown));
+    pdl_view_files_json(l->files, l, out);
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&shown);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* live.h -- private to viewer: the boxes of a run while it runs, made from its events.
+/* live.h -- the boxes of a run while it runs, made from its events: for pages of viewer, whoever
+ * answers them.
  *
  * The trace of a run is whole when the run is over, and a page wants boxes now. So events are
  * folded a second time into what a tree shows: where a box is, its kind, state, times, and the
@@ -28,6 +29,8 @@ enum {
 bool pdl_live_asks(const pdl_live *l, uint32_t effect);
 /* Appends the text without secrets. */
 void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
+/* Appends the program and the files that it read so far, as the page gets them, without secrets. */
+void pdl_live_put_program(const pdl_live *l, pdl_str name, pdl_str program, pdl_buf *out);
 /* Returns the number of events so far. */
 size_t pdl_live_events(const pdl_live *l);
 /* Returns the number of changes noted so far: a page that knows all of them waits. */

@@ -9,21 +9,12 @@
 #include "base/vec.h"
 #include "io/clock.h"
 #include "io/httpd.h"
-#include "value/json_read.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 #include "viewer/access.h"
 #include "viewer/again.h"
-#include "viewer/box_json.h"
-#include "viewer/box_search.h"
-#include "viewer/lanes.h"
 #include "viewer/live.h"
 #include "viewer/page.h"
-#include "viewer/reading/call_table.h"
-#include "viewer/reading/item_origins.h"
-#include "viewer/reading/item_search.h"
-#include "viewer/reading/reading_json.h"
-#include "viewer/reading/map_rows.h"
-#include "viewer/read_files.h"
+#include "viewer/page_data.h"
 #include "viewer/shown_run.h"
 
 #include "base/banned.h"
@@ -36,10 +27,6 @@ enum {
     RECEIVE_MS = 30000,
     SEND_MS = 30000,
     BOXES_AT_ONCE = 500,
-    ITEMS_AT_ONCE = 500,
-    CALLS_AT_ONCE = 20000,
-    FOUND_AT_ONCE = 1000,
-    NEWEST_ITEMS = 1000, /* most items of a run in progress that a page gets */
     FRAME_MS = 33,            /* time between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
     MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
@@ -71,20 +58,6 @@ struct pdl_viewer {
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
-
-/* Reads the numbers of a path after its prefix, with slashes between them. */
-static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
-    size_t n = 0;
-    while (path.n && n < most) {
-        size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
-        int64_t value;
-        if (!pdl_num_read_int(pdl_str_sub(path, 0, slash), &value)) return 0;
-        if (value < 0 || value > UINT32_MAX) return 0;
-        out[n++] = (uint32_t)value;
-        path = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
-    }
-    return path.n ? 0 : n;
-}
 
 static void forget_now(pdl_viewer *v) {
     pdl_view_run_free(v->now);
@@ -132,12 +105,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++) {
         const pdl_view_run *r = v->opt.runs[i];
         if (i) pdl_buf_putc(&b, ',');
-        pdl_buf_putc(&b, '{');
-        pdl_json_put_text(&b, "name", pdl_str_of(r->name));
-        pdl_doc_json_totals(r->doc, &b);
-        pdl_reading_json_head(r->reading, r->source, &b);
-        if (r->doc->notice) pdl_json_put_text(&b, "notice", pdl_str_of(r->doc->notice));
-        pdl_buf_putc(&b, '}');
+        pdl_view_summary(r, &b);
     }
     pdl_buf_putc(&b, ']');
     if (v->opt.again.text.p) pdl_again_json(v->opt.runs[0], &v->opt.again, v->opt.user, &b);
@@ -145,212 +113,33 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
-static void answer_boxes(const pdl_view_run *r, pdl_exchange *x, uint32_t from, uint32_t n) {
-    pdl_buf b = PDL_BUF;
-    size_t end = (size_t)from + (n < BOXES_AT_ONCE ? n : BOXES_AT_ONCE);
-    if (end > r->doc->boxes.n) end = r->doc->boxes.n;
-    pdl_buf_putc(&b, '[');
-    for (size_t i = from; i < end; i++) {
-        if (i > from) pdl_buf_putc(&b, ',');
-        pdl_box_json_line(r->doc, r->source, (uint32_t)i, &b);
-    }
-    pdl_buf_putc(&b, ']');
-    pdl_access_answer_json(x, &b);
-}
-
-static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putc(&b, '{');
-    pdl_view_source_json(r->source, &b);
-    pdl_buf_putc(&b, '}');
-    pdl_access_answer_json(x, &b);
-}
-
-/* Answers with the boxes whose block begins on a line of a file. */
-static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line, uint32_t file) {
-    pdl_buf b = PDL_BUF;
-    size_t n = 0;
-    pdl_buf_putc(&b, '[');
-    for (size_t i = 0; i < r->doc->boxes.n && n < BOXES_AT_ONCE; i++)
-        if (r->source->lines[i].first == line && r->source->lines[i].file == file)
-            pdl_buf_putf(&b, "%s%zu", n++ ? "," : "", i);
-    pdl_buf_putc(&b, ']');
-    pdl_access_answer_json(x, &b);
-}
-
-static void answer_text(const pdl_view_run *r, pdl_exchange *x, uint32_t i) {
-    pdl_buf b = PDL_BUF;
-    pdl_box_result_text(r->doc, i, &b);
-    pdl_access_answer(x, 200, "text/plain; charset=utf-8", pdl_buf_str(&b));
-    pdl_buf_fini(&b);
-}
-
-static void answer_find(const pdl_view_run *r, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
-    pdl_err err = {0};
-    pdl_val query;
-    if (!pdl_json_read(pdl_exchange_body(x), 0, &query, NULL, &err)) {
-        pdl_access_refuse(x, 400, err.msg);
-    } else {
-        if (pdl_doc_find(r->doc, query, &b, &err))
-            pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
-        else
-            pdl_access_refuse(x, 400, err.msg);
-        pdl_drop(query);
-    }
-    pdl_err_fini(&err);
-    pdl_buf_fini(&b);
-}
-
-static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
-    pdl_doc_lanes(r->doc, &b);
-    pdl_access_answer_json(x, &b);
-}
-
-/* Answers with the rows of a map in the order, and with the filter, of the query. */
-static void put_rows(const pdl_reading *d, const pdl_exchange *x, const uint32_t *at,
-                     pdl_buf *out) {
-    pdl_buf sort = PDL_BUF, where = PDL_BUF;
-    (void)pdl_exchange_parameter(x, "sort", &sort);
-    (void)pdl_exchange_parameter(x, "where", &where);
-    pdl_rows_query q = {at[0], at[1], at[2] < ITEMS_AT_ONCE ? at[2] : ITEMS_AT_ONCE,
-                        pdl_buf_str(&sort), pdl_buf_str(&where)};
-    pdl_rows_json(d, &q, out);
-    pdl_buf_fini(&sort);
-    pdl_buf_fini(&where);
-}
-
-static void put_call_table(const pdl_reading *d, const pdl_exchange *x, pdl_buf *out) {
-    pdl_buf sort = PDL_BUF;
-    (void)pdl_exchange_parameter(x, "sort", &sort);
-    pdl_call_table(d, pdl_buf_str(&sort), CALLS_AT_ONCE, out);
-    pdl_buf_fini(&sort);
-}
-
-static bool has_flag(const pdl_exchange *x, const char *name) {
-    pdl_buf value = PDL_BUF;
-    bool on = pdl_exchange_parameter(x, name, &value) && !pdl_str_is(pdl_buf_str(&value), "0");
-    pdl_buf_fini(&value);
-    return on;
-}
-
-static void put_found(const pdl_reading *d, const pdl_exchange *x, pdl_buf *out) {
-    pdl_buf text = PDL_BUF, kind = PDL_BUF, model = PDL_BUF;
-    (void)pdl_exchange_parameter(x, "text", &text);
-    (void)pdl_exchange_parameter(x, "kind", &kind);
-    (void)pdl_exchange_parameter(x, "model", &model);
-    pdl_item_query q = {pdl_buf_str(&text),     pdl_buf_str(&kind),  pdl_buf_str(&model),
-                        has_flag(x, "failed"), has_flag(x, "slow"), has_flag(x, "costly")};
-    pdl_item_find(d, &q, FOUND_AT_ONCE, out);
-    pdl_buf_fini(&text);
-    pdl_buf_fini(&kind);
-    pdl_buf_fini(&model);
-}
-
-/* Answers with a range of the document, with the items inside of one, or with one call. */
-static void answer_document(const pdl_view_run *r, pdl_exchange *x, pdl_str word,
-                            const uint32_t *at, bool late) {
-    pdl_buf b = PDL_BUF;
-    const pdl_reading *d = r->reading;
-    if (pdl_str_is(word, "document"))
-        pdl_reading_json_items(d, r->source, at[0], at[1] < ITEMS_AT_ONCE ? at[1] : ITEMS_AT_ONCE,
-                               &b);
-    else if (pdl_str_is(word, "inside") && at[0] < d->items.n)
-        pdl_reading_json_inside(d, r->source, at[0], at[1],
-                                at[2] < ITEMS_AT_ONCE ? at[2] : ITEMS_AT_ONCE, &b);
-    else if (pdl_str_is(word, "call") && at[0] && at[0] <= d->n_calls)
-        pdl_reading_json_call(d, r->source, at[0], &b);
-    else if (pdl_str_is(word, "calls"))
-        put_call_table(d, x, &b);
-    else if (pdl_str_is(word, "rows") && at[0] < d->items.n &&
-             d->items.p[at[0]].shape == PDL_SHAPE_map)
-        put_rows(d, x, at, &b);
-    else if (pdl_str_is(word, "origin") && at[0] < d->items.n)
-        pdl_item_origin(d, at[0], &b);
-    else if (pdl_str_is(word, "find"))
-        put_found(d, x, &b);
-    else if (pdl_str_is(word, "newest"))
-        pdl_reading_json_newest(d, r->source, NEWEST_ITEMS, late, &b);
-    if (b.len)
-        pdl_access_answer_json(x, &b);
-    else
-        pdl_access_refuse(x, 404, "There is no such thing here.");
-    if (!b.len) pdl_buf_fini(&b);
-}
-
-/* Returns one more than the numbers that such a request has; 0 when the word is no request of the
- * document. Only these are answered during a run. */
-static size_t numbers_of(pdl_str word) {
-    static const struct {
-        const char *word;
-        size_t n;
-    } words[] = {{"document", 2}, {"inside", 3}, {"call", 1}, {"calls", 0}, {"newest", 0},
-                 {"rows", 3}, {"origin", 1}, {"find", 0}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (pdl_str_is(word, words[i].word)) return words[i].n + 1;
-    return 0;
-}
-
-/* Answers with the whole trace as it was read; of a damaged one with the readable part. */
-static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
-    pdl_err err = {0};
-    if (pdl_json_write(r->doc->trace, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &b, &err))
-        pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
-    else
-        pdl_access_refuse(x, 500, err.msg);
-    pdl_err_fini(&err);
-    pdl_buf_fini(&b);
-}
-
-/* Answers with the document as `pdl view --md` writes it. */
-static void answer_markdown(const pdl_view_run *r, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
-    pdl_reading_markdown(r->reading, r->source, false, &b);
-    pdl_access_answer(x, 200, "text/markdown; charset=utf-8", pdl_buf_str(&b));
-    pdl_buf_fini(&b);
+static bool parameter_of(const void *user, const char *name, pdl_buf *out) {
+    return pdl_exchange_parameter(user, name, out);
 }
 
 /* Answers /api/RUN/WORD/NUMBER...; with 404 when there is no such thing. */
 static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
-    uint32_t run = 0, at[3] = {0};
+    uint32_t run = 0;
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
-    bool ok = read_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1;
-    pdl_str rest = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n);
-    size_t end = pdl_str_find(rest, PDL_STR("/"), 0);
-    pdl_str word = pdl_str_sub(rest, 0, end);
-    size_t n = end == PDL_NOT_FOUND ? 0 : read_numbers(pdl_str_sub(rest, end + 1, rest.n), at, 3);
+    bool ok = pdl_page_numbers(pdl_str_sub(path, 0, slash), &run, 1) == 1;
+    const char *type;
+    pdl_buf b = PDL_BUF;
+    pdl_view_request q = {
+        .path = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(path, slash + 1, path.n),
+        .body = pdl_exchange_body(x),
+        .posted = pdl_str_is(pdl_exchange_method(x), "POST"),
+        .running = v->opt.live != NULL,
+        .parameter = parameter_of,
+        .user = x,
+    };
     const pdl_view_run *r = ok ? run_at(v, run) : NULL;
-    bool box = r && n && at[0] < r->doc->boxes.n;
-    if (r && pdl_str_is(word, "program"))
-        answer_source(r, x);
-    else if (r && numbers_of(word) == n + 1 && !pdl_str_is(pdl_exchange_method(x), "POST"))
-        answer_document(r, x, word, at, is_late(v));
-    else if (v->opt.live)
-        pdl_access_refuse(x, 404, "There is no such thing here yet.");
-    else if (r && pdl_str_is(word, "source"))
-        answer_source(r, x);
-    else if (r && pdl_str_is(word, "trace"))
-        answer_trace(r, x);
-    else if (r && pdl_str_is(word, "markdown"))
-        answer_markdown(r, x);
-    else if (r && pdl_str_is(word, "lanes"))
-        answer_lanes(r, x);
-    else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))
-        answer_find(r, x);
-    else if (r && n && pdl_str_is(word, "line"))
-        answer_line(r, x, at[0], at[1]); /* without a file number it is that of the program */
-    else if (box && n == 2 && pdl_str_is(word, "boxes"))
-        answer_boxes(r, x, at[0], at[1]);
-    else if (box && n == 1 && pdl_str_is(word, "text"))
-        answer_text(r, x, at[0]);
-    else if (box && n == 1 && pdl_str_is(word, "details")) {
-        pdl_buf b = PDL_BUF;
-        pdl_box_json_details(r->doc, r->source, at[0], &b);
-        pdl_access_answer_json(x, &b);
-    } else
-        pdl_access_refuse(x, 404, "There is no such thing here.");
+    q.late = is_late(v);
+    int status = pdl_view_ask(r, &q, &type, &b);
+    if (status == 200)
+        pdl_access_answer(x, status, type, pdl_buf_str(&b));
+    else
+        pdl_access_refuse(x, status, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
 }
 
 static void answer_file(pdl_exchange *x, pdl_str name) {
@@ -490,22 +279,16 @@ void pdl_viewer_leave(pdl_viewer *v, const char *why) {
 }
 
 static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF, shown = PDL_BUF;
-    pdl_live_redact(v->opt.live, v->opt.program, &shown);
-    pdl_buf_putc(&b, '{');
-    pdl_json_put_text(&b, "source_name", v->opt.live_name);
-    pdl_json_put_text(&b, "source", pdl_buf_str(&shown));
-    pdl_view_files_json(pdl_live_files(v->opt.live), v->opt.live, &b);
-    pdl_buf_putc(&b, '}');
+    pdl_buf b = PDL_BUF;
+    pdl_live_put_program(v->opt.live, v->opt.live_name, v->opt.program, &b);
     pdl_access_answer_json(x, &b);
-    pdl_buf_fini(&shown);
 }
 
 /* Handles /api/0/answer/EFFECT: the body is what the user typed. */
 static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     uint32_t effect = 0;
     pdl_str text = pdl_exchange_body(x);
-    if (!pdl_str_is(pdl_exchange_method(x), "POST") || read_numbers(rest, &effect, 1) != 1)
+    if (!pdl_str_is(pdl_exchange_method(x), "POST") || pdl_page_numbers(rest, &effect, 1) != 1)
         pdl_access_refuse(x, 400, "An answer is posted, with the number of the question.");
     else if (!v->opt.live || !v->opt.answer || !pdl_live_asks(v->opt.live, effect))
         pdl_access_refuse(x, 409, "This is not asked any more.");
@@ -549,7 +332,7 @@ static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     pdl_err err = {0};
     bool json = false;
     bool known =
-        g->text.p && read_numbers(rest, &box, 1) == 1 && box < v->opt.runs[0]->doc->boxes.n;
+        g->text.p && pdl_page_numbers(rest, &box, 1) == 1 && box < v->opt.runs[0]->doc->boxes.n;
     if (known &&
         g->answer_at(v->opt.user, v->opt.runs[0]->doc->boxes.p[box].place, &text, &json, &err)) {
         pdl_buf_putc(&b, '{');

@@ -60,6 +60,24 @@ void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out);
 /* Appends the printed text, byte for byte. */
 void pdl_view_text(const pdl_view_run *r, pdl_buf *out);
 
+/* A question of the page about a run, GET or POST /api/RUN/path, without its transport. */
+typedef struct pdl_view_request {
+    pdl_str path, body;
+    bool posted;
+    bool running; /* the run continues: only what a document needs is answered */
+    bool late;    /* something has happened that the run does not show yet */
+    /* Appends a parameter of the address; returns false when it has none of this name. */
+    bool (*parameter)(const void *user, const char *name, pdl_buf *out);
+    const void *user;
+} pdl_view_request;
+
+/* Appends the answer, and sets its media type. Returns its HTTP status; all but 200 is a refusal,
+ * with a sentence as the answer. r may be NULL: nothing is there. */
+int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const char **type,
+                    pdl_buf *out);
+/* Appends what the page says of a run before anything of it is asked for, as a JSON object. */
+void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
+
 typedef struct pdl_viewer pdl_viewer;
 
 /* A run that is shown while it runs. */

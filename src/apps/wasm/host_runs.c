@@ -22,6 +22,7 @@
 #include "value/promise.h"
 #include "value/text.h"
 #include "wasm/host_events.h"
+#include "wasm/host_view.h"
 #include "wasm/wasm.h"
 
 #include "base/banned.h"
@@ -43,6 +44,7 @@ typedef struct wasm_run {
     pdl_run *run;
     pdl_step state;
     pdl_wasm_events events;
+    pdl_wasm_shown *shown; /* NULL: the run was started without `view` */
 } wasm_run;
 
 static pdl_idmap runs; /* by number */
@@ -52,6 +54,7 @@ static void run_free(wasm_run *r) {
     pdl_run_free(r->run);
     pdl_wasm_world_close(&r->world);
     pdl_wasm_events_fini(&r->events);
+    pdl_wasm_shown_free(r->shown);
     pdl_code_drop(r->code);
     pdl_program_drop(r->program);
     pdl_interner_drop(r->names);
@@ -166,10 +169,16 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_val variables = pdl_absent();
     if (n_runs >= MOST_RUNS)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MOST_RUNS);
-    wasm_run *r = run_new(question, false, &variables, out, err);
+    bool is_shown = pdl_val_truth(pdl_dict_getz(question, "view"));
+    wasm_run *r = run_new(question, is_shown, &variables, out, err);
     if (!r) return !err->kind;
     pdl_run_options o = options_of(r);
     pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
+    if (is_shown) {
+        pdl_str name = pdl_wasm_text(r->question, "name");
+        r->shown = pdl_wasm_shown_new(r->program, r->secrets, name);
+        pdl_wasm_shown_listen(r->shown, &o.sinks);
+    }
     r->run = pdl_run_new(&o);
     pdl_run_start(r->run, r->code, variables);
     pdl_drop(variables);
@@ -235,6 +244,7 @@ bool pdl_wasm_step(pdl_vref question, pdl_buf *out, pdl_err *err) {
     if (!r) return false;
     pdl_vref ms = pdl_dict_getz(question, "ms");
     advance(r, pdl_is_int(ms) || pdl_is(ms, PDL_V_FLOAT) ? pdl_num_to_double(ms) : 0);
+    if (r->shown && r->state != PDL_STEP_WAIT) pdl_wasm_shown_over(r->shown);
     pdl_wasm_put_key(out, "state");
     pdl_buf_putf(out, "\"%s\"", state_of(r));
     pdl_wasm_events_flush(&r->events);
@@ -351,6 +361,27 @@ bool pdl_wasm_result(pdl_vref question, pdl_buf *out, pdl_err *err) {
     put_val(out, "usage", usage_of(r->run));
     put_val(out, "messages", messages_of(r->run));
     return ok;
+}
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+static wasm_run *shown_run_of(pdl_vref question, pdl_err *err) {
+    wasm_run *r = run_of(question, err);
+    if (!r || r->shown) return r;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the run was not started with `view`");
+    return NULL;
+}
+
+bool pdl_wasm_view(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = shown_run_of(question, err);
+    if (r) pdl_wasm_shown_answer(r->shown, question, out);
+    return r != NULL;
+}
+
+bool pdl_wasm_changes(pdl_vref question, pdl_buf *out, pdl_err *err) {
+    wasm_run *r = shown_run_of(question, err);
+    if (r) pdl_wasm_shown_changes(r->shown, question, out);
+    return r != NULL;
 }
 
 /* --- explain ---------------------------------------------------------------------------------- */

@@ -45,6 +45,9 @@ void pdl_wasm_put_refusal(const pdl_program *p, pdl_buf *out);
 pdl_wasm_fn pdl_wasm_check, pdl_wasm_format;
 /* host_runs.c */
 pdl_wasm_fn pdl_wasm_start, pdl_wasm_step, pdl_wasm_reply, pdl_wasm_refuse, pdl_wasm_piece,
-    pdl_wasm_cancel, pdl_wasm_result, pdl_wasm_free_run, pdl_wasm_explain;
+    pdl_wasm_cancel, pdl_wasm_result, pdl_wasm_free_run, pdl_wasm_explain, pdl_wasm_view,
+    pdl_wasm_changes;
+/* scripted_model.c */
+pdl_wasm_fn pdl_wasm_script, pdl_wasm_say, pdl_wasm_forget;
 
 #endif

@@ -1,0 +1,244 @@
+// app.js -- the playground: a program is written, checked while it is typed, run, and read as a document. All of it happens in this browser.
+// SPDX-License-Identifier: Apache-2.0
+import { Editor } from './editor.js'
+import { Language } from './language.js'
+import { pack, unpack } from './link.js'
+import { ask } from './service.js'
+
+const byId = id => document.getElementById(id)
+const FIRST = `description: A first program
+text:
+- "What is a prompt, in one sentence?\\n"
+- model: openai/gpt-4o-mini
+  def: answer
+- "\\nShorter, please.\\n"
+- model: openai/gpt-4o-mini
+`
+const FIRST_REPLIES = `- {when: in one sentence, reply: A prompt is the text that a language model continues or answers.}
+- {when: Shorter, reply: A text for a model.}
+`
+const STOP_MS = 1500 // a run that has not stopped by then is ended
+
+let files = {}
+
+// --- problems -------------------------------------------------------------------------------------
+
+function verdict(text) {
+  byId('verdict').textContent = text
+}
+
+function item(p) {
+  const li = document.createElement('li'), button = document.createElement('button'), word = document.createElement('b')
+  li.className = p.severity
+  word.textContent = p.severity === 'error' ? 'Error' : 'Warning'
+  button.type = 'button'
+  button.append(word, ` ${p.line ? `line ${p.line}: ` : ''}${p.message}`)
+  if (p.hint) button.append(Object.assign(document.createElement('small'), { textContent: ` ${p.hint}` }))
+  button.onclick = () => editor.goTo(p.line, p.column)
+  li.append(button)
+  return li
+}
+
+const counted = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`
+
+function showProblems(problems) {
+  editor.showProblems(problems)
+  byId('list').replaceChildren(...problems.map(item))
+  const errors = problems.filter(p => p.severity === 'error').length, warnings = problems.length - errors
+  const parts = [errors ? counted(errors, 'error') : '', warnings ? counted(warnings, 'warning') : ''].filter(Boolean)
+  verdict(parts.length ? parts.join(', ') : 'No problems.')
+  document.body.dataset.checked = String(Number(document.body.dataset.checked ?? 0) + 1)
+}
+
+let isChecking = false, isStale = false
+
+/** Checks what is in the editor; texts that came while one was checked are left out but for the last. */
+async function check() {
+  isStale = isChecking
+  if (isChecking) return
+  isChecking = true
+  try {
+    showProblems(await checker.ask('check', { text: editor.text, files }))
+  } catch (why) {
+    verdict(`The program cannot be checked: ${why.message}`)
+  }
+  isChecking = false
+  if (isStale) check()
+}
+
+// --- the run --------------------------------------------------------------------------------------
+
+const listeners = new Set()
+let runner = null
+const abandoned = new Map() // model calls of the service: what stops them
+
+function serviceSettings() {
+  return { address: byId('address').value.trim() || byId('address').placeholder, key: byId('key').value.trim(), instead: byId('instead').value.trim() }
+}
+
+async function answerCall({ call, request }) {
+  const stop = new AbortController(), to = runner
+  abandoned.set(call, stop)
+  try {
+    to.ask('arrived', { call, reply: await ask(request, serviceSettings(), text => to.ask('arrived', { call, text }), stop.signal) })
+  } catch ({ message, status, name }) {
+    to.ask('arrived', { call, error: { message: name === 'TypeError' ? `${serviceSettings().address} cannot be reached: ${message}` : message, status, kind: name === 'TypeError' ? 'connection' : undefined } })
+  }
+  abandoned.delete(call)
+}
+
+function setRunning(on) {
+  byId('run').disabled = on
+  byId('stop').disabled = !on
+  document.body.dataset.running = String(on)
+}
+
+const placed = ({ line, message }) => `${line ? `Line ${line}: ` : ''}${message}`
+
+const events = {
+  ready: () => null,
+  changed: () => listeners.forEach(f => f()),
+  model: answerCall,
+  abandon: ({ call }) => abandoned.get(call)?.abort(),
+  failed: ({ why }) => why.kind !== 'interrupt' && verdict(placed(why)),
+  over() {
+    setRunning(false)
+    listeners.forEach(f => f())
+  },
+  broken({ message }) {
+    verdict(`The run has ended: ${message}`)
+    setRunning(false)
+    runner = null
+  },
+}
+
+function newRunner() {
+  return new Language(({ event, ...rest }) => events[event](rest))
+}
+
+// What the page of the document asks; see view.js.
+window.playground = {
+  page: (path, request) => runner ? runner.ask('page', { path, request }).catch(lost) : lost(),
+  changes: from => runner ? runner.ask('changes', { from }).catch(() => ({ from, over: true })) : { from, over: true },
+  answer: (effect, text) => runner?.ask('answer', { effect, text }) ?? false,
+  onChange(f) {
+    listeners.add(f)
+    return () => listeners.delete(f)
+  },
+}
+
+function lost() {
+  return { status: 410, type: 'text/plain', body: 'The run was ended, and what it made is not there any more.' }
+}
+
+function show(side) {
+  document.body.dataset.side = side
+  for (const name of ['program', 'document']) byId(`show-${name}`).setAttribute('aria-pressed', String(name === side))
+}
+
+async function run() {
+  if (document.body.dataset.running === 'true') return
+  setRunning(true)
+  runner ??= newRunner()
+  const model = document.querySelector('[name=model]:checked').value
+  listeners.clear()
+  try {
+    await runner.ask('run', { text: editor.text, files, model, replies: byId('replies').value })
+  } catch (why) {
+    verdict(placed(why))
+    return setRunning(false)
+  }
+  byId('nothing').hidden = true
+  const frame = byId('document')
+  frame.hidden = false
+  frame.src = `view.html?${Date.now()}`
+  show('document')
+}
+
+/** Stops the run. One that computes without a pause is ended with its worker. */
+async function stop() {
+  const stopped = runner
+  stopped?.ask('stop').catch(() => null)
+  await new Promise(done => setTimeout(done, STOP_MS))
+  if (document.body.dataset.running !== 'true' || runner !== stopped) return
+  stopped.end()
+  runner = null
+  setRunning(false)
+  verdict('The run did not stop and was ended.')
+}
+
+// --- programs from elsewhere ----------------------------------------------------------------------
+
+function open({ program, replies = '', files: others = {} }) {
+  files = others
+  byId('replies').value = replies
+  editor.text = program
+}
+
+async function fromLink() {
+  const shared = await unpack(location.hash).catch(() => null)
+  if (shared) open(shared)
+  else if (/^#p=/.test(location.hash)) verdict('The link holds no program that can be read.')
+  return shared !== null
+}
+
+async function share() {
+  const shared = { program: editor.text, ...(byId('replies').value ? { replies: byId('replies').value } : {}), ...(Object.keys(files).length ? { files } : {}) }
+  history.replaceState(null, '', `#${await pack(shared)}`)
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false)
+  verdict(copied ? 'The link was copied: it holds the program and its answers.' : 'The address of this page now holds the program and its answers.')
+}
+
+async function offerExamples() {
+  const answer = await fetch('examples.json')
+  const examples = await answer.json()
+  for (const { page, programs } of examples) {
+    const group = Object.assign(document.createElement('optgroup'), { label: page })
+    for (const p of programs) {
+      const option = Object.assign(document.createElement('option'), { textContent: p.title, value: p.title })
+      option.onchosen = () => open(p)
+      group.append(option)
+    }
+    byId('examples').append(group)
+  }
+}
+
+// --- the page -------------------------------------------------------------------------------------
+
+async function format() {
+  try {
+    editor.text = await checker.ask('format', { text: editor.text })
+  } catch (why) {
+    verdict(placed(why))
+  }
+}
+
+const checker = new Language(({ event, message }) => event === 'broken' && verdict(`The language cannot be loaded: ${message}`))
+const editor = new Editor(byId('editor'), { onChange: check, run, format })
+
+byId('run').onclick = run
+byId('stop').onclick = stop
+byId('format').onclick = format
+byId('share').onclick = share
+byId('show-program').onclick = () => show('program')
+byId('show-document').onclick = () => show('document')
+byId('examples').onchange = () => {
+  byId('examples').selectedOptions[0].onchosen?.()
+  show('program')
+}
+for (const radio of document.querySelectorAll('[name=model]')) {
+  radio.onchange = () => {
+    byId('scripted').hidden = radio.value !== 'scripted'
+    byId('service').hidden = radio.value !== 'service'
+  }
+}
+addEventListener('hashchange', fromLink)
+addEventListener('keydown', e => {
+  if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey) || e.defaultPrevented) return
+  e.preventDefault()
+  run()
+})
+
+if (!(await fromLink())) open({ program: FIRST, replies: FIRST_REPLIES })
+offerExamples().catch(() => (byId('examples').parentElement.hidden = true))
+document.body.dataset.ready = 'true'

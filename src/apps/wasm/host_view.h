@@ -1,0 +1,30 @@
+/* host_view.h -- a run of the module as a Live Document: what the page of viewer asks of it, while
+ * it runs and afterwards. Private to wasm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_WASM_HOST_VIEW_H
+#define PDL_WASM_HOST_VIEW_H
+
+#include "base/buf.h"
+#include "effect/secret.h"
+#include "lang/program.h"
+#include "trace/sink.h"
+#include "value/val.h"
+
+typedef struct pdl_wasm_shown pdl_wasm_shown;
+
+/* Keeps the program. name: borrowed until free. */
+pdl_wasm_shown *pdl_wasm_shown_new(pdl_program *program, const pdl_secrets *secrets, pdl_str name);
+void pdl_wasm_shown_free(pdl_wasm_shown *v); /* NULL is fine */
+/* Adds what the view needs to the sinks of the run. */
+void pdl_wasm_shown_listen(pdl_wasm_shown *v, pdl_sinks *sinks);
+/* The run is over: from now on its trace is shown. */
+void pdl_wasm_shown_over(pdl_wasm_shown *v);
+
+/* Answers {path, query, body, posted} of the page with {status, type, body}. */
+void pdl_wasm_shown_answer(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out);
+/* Appends the changes of the boxes since `from` of the question: {from, changes?, over}. */
+void pdl_wasm_shown_changes(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// playground.test.mjs -- the playground as a person uses it, in Chromium. PDL_PLAYGROUND: its address; PDL_MODULES: the folder of
+// playwright-core and axe-core; PDL_CHROMIUM; PDL_PICTURES: where pictures are left.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+
+const { PDL_PLAYGROUND: address, PDL_MODULES: modules, PDL_CHROMIUM: executablePath, PDL_PICTURES: pictures } = process.env
+const { chromium } = createRequire(`${modules}/x.js`)('playwright-core')
+const MOST_MS = 20_000
+const SECRET = 'sk-test-0123456789abcdef'
+let browser
+const problems = [], requests = []
+
+before(async () => (browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })))
+after(() => browser.close())
+
+async function open(options = {}, hash = '') {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options }), page = await context.newPage()
+  page.setDefaultTimeout(MOST_MS)
+  page.on('console', m => ['error', 'warning'].includes(m.type()) && problems.push(m.text()))
+  page.on('pageerror', e => problems.push(String(e)))
+  context.on('request', r => requests.push(r.url()))
+  await page.goto(`${address}/index.html${hash}`)
+  await page.waitForSelector('body[data-ready][data-checked]')
+  return page
+}
+
+/** Waits for what a function finds in the page. The policy of the page forbids the way in which playwright waits. */
+async function until(page, found, given) {
+  for (const end = Date.now() + MOST_MS; !(await page.evaluate(found, given)); await new Promise(done => setTimeout(done, 30)))
+    if (Date.now() > end) assert.fail(`not found: ${found}; the page says: ${await page.textContent('#verdict')}`)
+}
+
+const close = page => page.context().close()
+const settled = page => page.waitForSelector('body[data-running="false"]')
+/** Where the document shows a text. */
+const said = (page, text) => page.frameLocator('#document').locator('#document').getByText(text).first()
+
+async function write(page, text) {
+  const before = await page.evaluate(() => Number(document.body.dataset.checked))
+  await page.click('.cm-content')
+  await page.keyboard.press('Control+a')
+  await page.keyboard.insertText(text)
+  await until(page, n => Number(document.body.dataset.checked) > n, before)
+}
+
+async function run(page, text, replies = '') {
+  await write(page, text)
+  await page.fill('#replies', replies)
+  await page.click('#run')
+}
+
+/** Everything that the browser keeps of the page. */
+const kept = page => page.evaluate(async () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, await indexedDB.databases(), await caches.keys(), location.href, history.state]))
+
+test('the first program is checked, run and read as a document', { timeout: 60_000 }, async () => {
+  const page = await open()
+  assert.equal(await page.textContent('#verdict'), 'No problems.')
+  await page.click('#run')
+  await said(page, 'A text for a model.').waitFor()
+  await page.frameLocator('#document').locator('#totals', { hasText: '2 model calls' }).waitFor()
+  await page.frameLocator('#document').locator('#totals', { hasText: 'Finished' }).waitFor()
+  await page.screenshot({ path: `${pictures}/playground-light.png` })
+  await said(page, 'A text for a model.').click()
+  await page.frameLocator('#document').getByText('Shorter, please.').nth(1).waitFor() // what was sent
+  assert.equal(await kept(page), JSON.stringify([{}, {}, '', [], [], `${address}/index.html`, null]))
+  await close(page)
+})
+
+test('a mistake has its mark while it is typed, and a list leads to it', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await write(page, 'text:\n- hello\n- modl: openai/x\n')
+  assert.equal(await page.textContent('#verdict'), '1 error')
+  assert.match(await page.textContent('#list'), /Error line 3: .*did you mean 'model'\?/)
+  assert.equal(await page.locator('.cm-lintRange-error').textContent(), 'modl')
+  await page.click('#list button')
+  await page.keyboard.insertText('é𝄞 ')
+  await until(page, () => document.querySelector('#list').textContent.includes('𝄞'))
+  await write(page, 'text: ok\n')
+  assert.equal(await page.textContent('#verdict'), 'No problems.')
+  assert.equal(await page.locator('#list li').count(), 0)
+  await write(page, 'text: "é𝄞 ${ nope }"\n')
+  assert.equal(await page.locator('.cm-lintRange-warning').textContent(), 'nope')
+  await page.click('#run')
+  await said(page, 'nope').waitFor()
+  await settled(page)
+  assert.match(await page.textContent('#verdict'), /^Line 1: .*nope/)
+  await write(page, 'text: [\n')
+  await page.click('#run')
+  await until(page, () => /^Line \d+: /.test(document.querySelector('#verdict').textContent))
+  assert.equal(await page.getAttribute('body', 'data-running'), 'false')
+  await close(page)
+})
+
+test('format lays the program out, and can be taken back', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await write(page, 'text:   [a,b]')
+  await page.click('#format')
+  await page.locator('.cm-line', { hasText: 'text: [a, b]' }).waitFor()
+  await page.click('.cm-content')
+  await page.keyboard.press('Control+z')
+  await page.locator('.cm-line', { hasText: 'text:   [a,b]' }).waitFor()
+  await close(page)
+})
+
+test('a link holds the program and its answers, and never the key', { timeout: 60_000 }, async () => {
+  const page = await open()
+  const program = 'text:\n- "Grüße 🙂\\n"\n- model: openai/x\n'
+  await write(page, program)
+  await page.fill('#replies', '- An answer\n')
+  await page.check('[value=service]')
+  await page.fill('#key', SECRET)
+  await page.click('#share')
+  await until(page, () => location.hash.startsWith('#p='))
+  const { hash } = new URL(page.url())
+  assert.ok(!(await kept(page)).includes(SECRET))
+  await close(page)
+  const other = await open({}, hash)
+  assert.deepEqual(await other.locator('.cm-line').allTextContents(), program.split('\n'))
+  assert.equal(await other.inputValue('#replies'), '- An answer\n')
+  assert.equal(await other.inputValue('#key'), '')
+  await close(other)
+  const broken = await open({}, '#p=abc')
+  assert.equal(await broken.locator('.cm-line').first().textContent(), 'description: A first program')
+  await close(broken)
+})
+
+test('a run without an end leaves the page alive and can be stopped', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await run(page, 'repeat:\n  data: 1\nuntil: false\n')
+  await page.waitForSelector('body[data-running="true"]')
+  await write(page, 'repeat:\n  data: 1\nuntil: ${ false }\n')
+  await page.click('#stop')
+  await settled(page)
+  await run(page, 'text: after it\n')
+  await said(page, 'after it').waitFor()
+  await close(page)
+})
+
+test('read asks in the document and takes the answer', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await run(page, 'text:\n- read:\n  message: Your name?\n  def: name\n  contribute: []\n- Hello, ${ name }!\n')
+  const frame = page.frameLocator('#document')
+  await frame.locator('#document form.question input').fill('Ada')
+  await frame.locator('#document form.question button').click()
+  await said(page, 'Hello, Ada!').waitFor()
+  await settled(page)
+  await close(page)
+})
+
+test('answers follow the rules of pdl mock', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await run(page, 'text:\n- one\n- {model: openai/a, retry: 3}\n- two\n- model: openai/b\n  fallback: never\n', '- {when: one, status: 429, error: slow, times: 2}\n- {model: a, reply: " first "}\n- {when: two, status: 500, error: broken}\n')
+  await settled(page)
+  await said(page, 'never').waitFor()
+  await write(page, 'text: x\n')
+  await page.fill('#replies', '- {when: 1, reply: x}\n')
+  await page.click('#run')
+  await until(page, () => /replies: item 1: when should be a text/.test(document.querySelector('#verdict').textContent))
+  await close(page)
+})
+
+test('a service of the user gets what the program sends, and nobody else', { timeout: 60_000 }, async () => {
+  const asked = []
+  const server = createServer((request, answer) => {
+    const allow = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
+    if (request.method === 'OPTIONS') return answer.writeHead(204, allow).end()
+    let body = ''
+    request.on('data', part => (body += part))
+    request.on('end', () => {
+      asked.push({ path: request.url, key: request.headers.authorization, ...JSON.parse(body) })
+      if (asked.length === 2) return answer.writeHead(401, { ...allow, 'Content-Type': 'application/json' }).end('{"error": {"message": "no such key"}}')
+      answer.writeHead(200, { ...allow, 'Content-Type': 'text/event-stream' })
+      for (const content of ['Good ', 'morning', '.']) answer.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)
+      answer.end('data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n\n')
+    })
+  })
+  await new Promise(done => server.listen(0, '127.0.0.1', done))
+  const at = `http://127.0.0.1:${server.address().port}/v1`
+  const page = await open()
+  const before = requests.length
+  await page.check('[value=service]')
+  await page.fill('#address', at)
+  await page.fill('#key', SECRET)
+  await write(page, 'text:\n- "Say it\\n"\n- model: openai/gpt-x\n  parameters: {temperature: 0}\n')
+  await page.click('#run')
+  await said(page, 'Good morning.').waitFor()
+  await settled(page)
+  await page.frameLocator('#document').locator('#totals', { hasText: '7 tokens in, 3 out' }).waitFor()
+  assert.deepEqual([asked[0].path, asked[0].key, asked[0].model, asked[0].temperature, asked[0].messages.at(-1).content], ['/v1/chat/completions', `Bearer ${SECRET}`, 'gpt-x', 0, 'Say it\n'])
+  const foreign = requests.slice(before).filter(url => !url.startsWith(address) && !url.startsWith(at))
+  assert.deepEqual(foreign, [])
+  assert.ok(!(await kept(page)).includes(SECRET))
+  await page.click('#run')
+  await settled(page)
+  assert.match(await page.textContent('#verdict'), /no such key/)
+  await close(page)
+  server.close()
+})
+
+test('an example of the manual opens and runs', { timeout: 60_000 }, async () => {
+  const page = await open()
+  const offered = await page.locator('#examples option').count()
+  assert.ok(offered > 30, offered)
+  await page.selectOption('#examples', '4. A conversation (5 minutes)')
+  await page.locator('.cm-line', { hasText: 'model' }).first().waitFor()
+  await page.click('#run')
+  await settled(page)
+  await page.frameLocator('#document').locator('#totals', { hasText: 'Finished' }).waitFor()
+  await close(page)
+})
+
+test('dark, on a phone, by keyboard, and for people who do not see it', { timeout: 60_000 }, async () => {
+  const page = await open({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
+  const isWide = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+  assert.equal(await isWide(), false)
+  await page.screenshot({ path: `${pictures}/playground-phone.png` })
+  await page.focus('#examples')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'run')
+  await page.keyboard.press('Enter')
+  await said(page, 'A text for a model.').waitFor()
+  await settled(page)
+  assert.equal(await page.isVisible('#editor'), false)
+  assert.equal(await isWide(), false)
+  await page.screenshot({ path: `${pictures}/playground-phone-dark.png` })
+  await page.click('#show-program')
+  assert.equal(await page.isVisible('#editor'), true)
+  await page.evaluate(readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8'))
+  const { violations } = await page.evaluate(() => window.axe.run({ exclude: ['iframe'] }))
+  assert.deepEqual(violations.map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 150)).join(' | ')}`), [])
+  await close(page)
+})
+
+test('the policy of the page was never broken, and nothing left it', () => {
+  // The service's own refusal; and Chromium, which wants to give typed text the style of the text that it replaces.
+  const refusals = problems.filter(p => !/401|^Applying inline style/.test(p))
+  assert.deepEqual(refusals, [])
+  assert.deepEqual(requests.filter(url => !/^(http:\/\/127\.0\.0\.1[:/]|data:|blob:)/.test(url)), [])
+})

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samples.py -- the programs of the manual that run in a browser: for the examples of the playground and for "Try it" on the site.
+
+A program runs there when it needs no process, no socket and no file but those of its page. tests/docs runs all programs of the manual and says
+what its fences mean.
+"""
+import re
+
+from pages import without_code
+
+TEACHING = ["getting-started", "tutorial", "guide", "guide-control", "guide-data", "context", "cookbook", "structured-output", "coming-from"]
+
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+# What only the command has. A program with one of these is not offered.
+ABSENT = re.compile(r"\b(lang: *(command|python|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(python|command|write|http|requirements) *:", re.M)
+NEEDS = re.compile(r"(?:include|import|read): *[\"']?([\w./-]+)")
+
+
+def option(info, key, default=None):
+    m = re.search(r"\b%s=(\S+)" % key, info)
+    return m.group(1) if m else default
+
+
+def heading(text, at):
+    """The title above a place of a page."""
+    found = re.findall(r"^#+ +(.*?) *$", without_code(text[:at]), re.M)
+    return re.sub(r"[`*]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found[-1])) if found else ""
+
+
+def needed(program, files):
+    """The files of the page that a program reads, also through others; None when one of them is not there."""
+    wanted, out = NEEDS.findall(program), {}
+    while wanted:
+        name = wanted.pop()
+        found = next((n for n in (name, name + ".pdl") if n in files), None)
+        if found is None and name not in ("stdlib",):
+            return None
+        if found and found not in out:
+            out[found] = files[found]
+            wanted += NEEDS.findall(files[found])
+    return out
+
+
+def samples(text):
+    """[{title, program, replies?, files?, at, end}] of a page; at and end: where its block is."""
+    files, out = {}, []
+    for m in FENCE.finditer(text):
+        kind, info, body = m.groups()
+        if kind == "replies" and out and not text[out[-1]["end"]:m.start()].count("```pdl"):
+            out[-1]["replies"] = body
+        name = option(info, "file", "main.pdl" if kind == "pdl" else None)
+        if kind == "pdl" and not ABSENT.search(body):
+            others = needed(body, files)
+            if others is not None:
+                out.append({"title": heading(text, m.start()), "program": body, **({"files": others} if others else {}), "at": m.start(), "end": m.end()})
+        if name:
+            files[name] = body
+    return out
+
+
+def examples(docs):
+    """[{page, programs: [{title, program, ...}]}]: of the pages that teach, the first program of each heading."""
+    out = []
+    for name in TEACHING:
+        file = docs / "manual" / (name + ".md")
+        text = file.read_text("utf-8")
+        found = {}
+        for s in samples(text):
+            found.setdefault(s["title"], {k: v for k, v in s.items() if k not in ("at", "end")})
+        title = re.search(r"^# (.*)$", text, re.M).group(1)
+        out.append({"page": title, "programs": list(found.values())})
+    return out
