@@ -155,7 +155,7 @@ static PDL_NOINLINE void read_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     out->names = pdl_arena_new_n(l->a, pdl_str, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        if (!pdl_node_is_str(key)) {
+        if (!pdl_node_is_name(key)) {
             pdl_loader_wrong(l, key, pdl_node_loc(key),
                              "should be of type <class 'str'>: quote the name");
             continue;

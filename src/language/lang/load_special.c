@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "lang/loader.h"
+#include "lang/walk.h"
 #include "yaml/profile.h"
 #include "yaml/yaml.h"
 
@@ -60,7 +61,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_pair *pair = &n->pairs[i];
         pdl_loc loc = pdl_node_loc(pair->key);
-        if (!pdl_node_is_str(pair->key)) {
+        if (!pdl_node_is_name(pair->key)) {
             pdl_loader_wrong(l, pair->key, loc, "should be of type <class 'str'>");
             continue;
         }
@@ -468,15 +469,15 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
  * end. */
 void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
     const pdl_tree *t = b->while_;
-    bool is_text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) &&
-                   pdl_str_get(t->value).n && t->node;
-    if (!is_text || b->fors || b->until || b->max || b->num) return;
+    pdl_str text;
+    if (!t || !t->node || b->fors || b->until || b->max || b->num || !pdl_tree_is_text(t, &text))
+        return;
     pdl_diag *d = pdl_loader_diag(l, "literal-condition", t->loc, pdl_node_loc(t->node),
                                   "nothing ends this loop: `while` is the text '%.*s', which is "
                                   "always true",
-                                  PDL_FMT(pdl_utf8_cut(pdl_str_get(t->value), 60)));
+                                  PDL_FMT(pdl_utf8_cut(text, 60)));
     d->general = true;
-    pdl_loader_hint(l, d, "write an expression: ${ ... }");
+    pdl_loader_hint(l, d, "%s", PDL_CONDITION_ADVICE(t));
 }
 
 /* --- match (spec syntax 2.10) ----------------------------------------------------------------- */
@@ -503,7 +504,7 @@ static void load_pattern_object(pdl_loader *l, const pdl_pair *pair, pdl_pattern
     p->keys = pdl_arena_new_n(l->a, pdl_str, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        if (!pdl_node_is_str(key))
+        if (!pdl_node_is_name(key))
             pdl_loader_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
         else
             p->keys[i] = key->text.p ? key->text : PDL_STR("");
@@ -653,6 +654,9 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         f->names[i] = pdl_loader_xstr(l, key, pdl_node_loc(key), false);
+        if (!f->names[i] && pdl_node_is_word(key))
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote the name: '%.*s'",
+                            PDL_FMT(key->text));
         f->lists[i] = load_for_list(l, n->pairs[i].value, pdl_node_loc(key));
     }
     return f;

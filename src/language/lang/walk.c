@@ -221,3 +221,20 @@ void pdl_program_each_deprecated(const pdl_program *p,
     pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
     pdl_vec_fini(&t.words);
 }
+
+/* --- values that are texts -------------------------------------------------------------------- */
+
+bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text) {
+    if (!t || t->kind > PDL_TREE_EXPR) return false;
+    if (t->kind == PDL_TREE_CONST) {
+        *text = pdl_is_str(t->value) ? pdl_str_get(t->value) : (pdl_str){0};
+        return text->n > 0;
+    }
+    const pdl_expr *e = pdl_tree_expr(t);
+    *text = e->source;
+    if (e->form != PDL_X_TEMPLATE || !e->root || e->root->kind != PDL_X_SEQ) return false;
+    const pdl_xlist *parts = &e->root->u.list;
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (parts->p[i]->kind == PDL_X_TEXT && parts->p[i]->u.text.n) return true;
+    return false;
+}

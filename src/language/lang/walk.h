@@ -36,6 +36,14 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
+/* Returns true for a value that is a text with at least one letter, whatever its variables are:
+ * "x" and "${ x } > 3", not ${ x > 3 }. Such a condition is always true. *text is what is
+ * written. */
+bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text);
+#define PDL_CONDITION_ADVICE(t)                                                                    \
+    ((t)->kind == PDL_TREE_CONST ? "write an expression: ${ ... }"                                 \
+                                 : "write one expression around all of it: ${ x > 3 }")
+
 /* Returns true when a name that is undefined at `at` is set further down, and sets *where to that
  * place. Names that a function sets count inside of it only. Walks through the whole program. */
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where);

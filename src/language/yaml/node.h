@@ -120,6 +120,11 @@ static inline bool pdl_node_is_word(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_BOOL && n->style == PDL_STYLE_PLAIN;
 }
 
+/* Returns true for a key that is a name: a text, or a word, which stays as it is written. */
+static inline bool pdl_node_is_name(const pdl_node *n) {
+    return pdl_node_is_str(n) || pdl_node_is_word(n);
+}
+
 /* Appends an indented outline for `pdl dump --nodes`: kind, type, place, text. */
 struct pdl_buf;
 void pdl_node_dump(const pdl_node *n, struct pdl_buf *out);

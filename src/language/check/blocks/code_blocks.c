@@ -158,9 +158,12 @@ static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
     if (r.message.len) report_broken(c, b, t, &r);
     for (size_t i = 0; names && pdl_is_list(r.names) && i < pdl_list_len(r.names); i++)
         report_name(c, b, t, scope, pdl_list_at(r.names, i));
-    if (names && r.no_result && !has_variable(c, scope, PDL_STR("result")))
-        pdl_checker_diag(c, PDL_RULE_python_result, b->code->loc, pdl_node_loc(t->node),
-                         "the code never sets `result`, which is the value of the block");
+    if (names && r.no_result && !has_variable(c, scope, PDL_STR("result"))) {
+        pdl_diag *d =
+            pdl_checker_diag(c, PDL_RULE_python_result, b->code->loc, pdl_node_loc(t->node),
+                             "the code never sets `result`, which is the value of the block");
+        pdl_checker_hint(c, d, "write `result = ...`");
+    }
     if (!pdl_is_absent(r.names)) pdl_drop(r.names);
     pdl_buf_fini(&r.message);
 }

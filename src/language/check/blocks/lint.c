@@ -14,8 +14,9 @@ enum { MOST_FIXES = 50 };
 
 /* Reports a string in a condition, which is true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
-    if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
-    pdl_str s = pdl_str_get(t->value);
+    pdl_str s = {0};
+    bool empty = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) && !pdl_str_get(t->value).n;
+    if (!empty && !pdl_tree_is_text(t, &s)) return;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_literal_condition, t->loc,
                                    t->node ? pdl_node_loc(t->node) : t->loc,
                                    "`%s` is the text '%.*s', which is always %s", key,
@@ -23,7 +24,7 @@ static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t
     if (pdl_str_is(s, "false") || pdl_str_is(s, "true"))
         pdl_checker_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
     else
-        pdl_checker_hint(c, d, "write an expression: ${ ... }");
+        pdl_checker_hint(c, d, "%s", PDL_CONDITION_ADVICE(t));
 }
 
 static void lint_conditions(pdl_checker *c, const pdl_block *b) {

@@ -82,6 +82,10 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
                        pdl_xop_text(op), PDL_FMT(pdl_buf_str(&left)), PDL_FMT(pdl_buf_str(&right)));
     if (op == PDL_XOP_ADD && (a->kinds == PDL_TY_STR || b->kinds == PDL_TY_STR))
         pdl_checker_hint(in->c, d, "`~` joins values as text");
+    else if (op == PDL_XOP_ADD && a->kinds == PDL_TY_DICT && b->kinds == PDL_TY_DICT)
+        pdl_checker_hint(in->c, d, "write dict(x, **y)");
+    else if (op == PDL_XOP_ADD && a->kinds == PDL_TY_LIST)
+        pdl_checker_hint(in->c, d, "write x + [item]");
     pdl_buf_fini(&left);
     pdl_buf_fini(&right);
 }
