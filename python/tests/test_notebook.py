@@ -203,6 +203,27 @@ class Cells(unittest.TestCase):
             r, out = self.cell("%%%%pdl --policy %s/two.yaml\nargs: [echo, '${ u }']" % folder)
             self.assertIn("from hidden", str(r.error_in_exec), out)
 
+    def test_readers_go_from_cell_to_cell(self):
+        """Of a value of an earlier cell the readers are known that the policy itself names, not those in the fields of what was read."""
+        with tempfile.TemporaryDirectory() as folder:
+            label = "{from: [{read: '/**'}], readers: [me, '${ item.to }']}"
+            for name, text in (("mail.json", '{"to": ["ann"], "text": "lunch"}'), ("me.yaml", "me"), ("ann.yaml", "ann"), ("eve.yaml", "eve")):
+                if name.endswith("yaml"):
+                    text = "{policy: 1, labels: {inbox: %s}, rules: [{sink: command, argument: 1, readers: [%s]}], otherwise: allow}" % (label, text)
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                    f.write(text)
+            read, send = "{read: %s/mail.json, def: t}" % folder, "{lang: command, args: [echo, 'has ${ t }']}"
+            for to, passes in (("me", True), ("ann", True), ("eve", False)):
+                r, out = self.cell("%%%%pdl --policy %s/%s.yaml\nlastOf: [%s, %s]" % (folder, to, read, send))
+                self.assertEqual(r.success, passes, (to, out, r.error_in_exec))
+            for to, passes in (("me", True), ("ann", False), ("eve", False)):
+                self.cell("%%%%pdl --policy %s/%s.yaml\n%s" % (folder, to, read))
+                self.cell("%%pdl\ntext: {data: '${ t }!', def: t}")
+                r, out = self.cell("%%%%pdl --policy %s/%s.yaml\n%s" % (folder, to, send))
+                self.assertEqual(r.success, passes, (to, out, r.error_in_exec))
+                if not passes:
+                    self.assertIn("no reader of inbox", str(r.error_in_exec))
+
     def test_a_cell_in_a_sandbox(self):
         where = "%%pdl --sandbox\nlang: python\ncode: |\n  import os\n  result = str(os.getpid()) + os.environ.get('OUTSIDE_ONLY', '')"
         with unittest.mock.patch.dict(os.environ, {"OUTSIDE_ONLY": "leaks"}):

@@ -2,8 +2,10 @@
 when all of these are among the readers of each of its labels, wherever it went in between.
 SPDX-License-Identifier: Apache-2.0
 """
+import http.client
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -223,6 +225,28 @@ def test_entries(pdl, folder):
         lines = ["defs: %s" % json.dumps(HEAD), json.dumps(have("v", "a")), json.dumps({"call": "${ mail.send }", "args": {"to": to, "body": "${ v }"}})]
         p = subprocess.run([pdl, "repl", "--policy", "p.yaml"], cwd=folder, env=env, capture_output=True, text=True, timeout=60, input="\n\n".join(lines) + "\n\n")
         check(f"an earlier entry, to {to}", bool(calls(folder, "mail")) == want, p.stdout, p.stderr)
+
+
+def test_requests(pdl, folder):
+    """Each request of a server is a run of its own: what it read has its readers, with and without a journal."""
+    setup(folder)
+    send = {"call": "${ mail.send }", "args": {"to": "${ question }", "body": "${ v }"}, "fallback": "${ pdl_error.kind }"}
+    (folder / "a.pdl").write_text(json.dumps({"defs": HEAD, "lastOf": [have("v", "a"), send]}))
+    (folder / "p.yaml").write_text(json.dumps({"policy": 1, **POLICY}))
+    env = {**os.environ, "HOME": str(folder), "PDL_MCP_CONFIG": "mcp.json"}
+    for more in ((), ("--durable",)):
+        p = subprocess.Popen([pdl, "serve", "--port", "0", "--policy", "p.yaml", *more, "a.pdl"], cwd=folder, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
+        try:
+            port = int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1))
+            for to, want in (("ann@x", True), ("eve@x", False), ("me", True), ("carl@x", False)):
+                c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                c.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"role": "user", "content": to}]}), {"Content-Type": "application/json", "Idempotency-Key": to})
+                said = json.loads(c.getresponse().read())["choices"][0]["message"]["content"]
+                check(f"a request, to {to}", bool(calls(folder, "mail")) == want and ("policy" in said) != want, said)
+        finally:
+            p.terminate()
+            p.communicate(timeout=60)
 
 
 def test_questions(pdl, folder):
