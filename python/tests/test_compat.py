@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -178,9 +179,9 @@ class Runs(Folder):
         with self.assertRaisesRegex(ValueError, "nope"):
             exec_str("a", config={"nope": 1})
         self.assertEqual(exec_str("a", config={"event_loop": create_event_loop_thread(), "replay": {}}), "a")
-        for name in ("pdl.optimize", "pdl.optimize.parse_number", "pdl.pdl_llms", "pdl.pdl_runner"):
+        for name in ("pdl.optimize.util", "pdl.pdl_llms", "pdl.pdl_runner"):
             for kind in NotImplementedError, ImportError:
-                with self.assertRaisesRegex(kind, ".".join(name.split(".")[:2]) + ": .* "):
+                with self.assertRaisesRegex(kind, re.escape(name) + ": .* "):
                     importlib.import_module(name)
         with self.assertRaisesRegex(ModuleNotFoundError, "No module named 'pdl.nothing'"):
             importlib.import_module("pdl.nothing")
@@ -378,7 +379,7 @@ class Package(unittest.TestCase):
 
     def test_size(self):
         lines = sum(len(path.read_text("utf-8").splitlines()) for path in (BUILD / "python-compat" / "pdl").rglob("*.py"))
-        self.assertLess(lines, 2200)
+        self.assertLess(lines, 2400)
 
     def test_schema_beside_it(self):
         import pdl.pdl

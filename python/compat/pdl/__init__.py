@@ -11,7 +11,7 @@ if any(entry.startswith("prompt_declaration_language-") and entry.endswith(".dis
 from libpdl import __version__  # noqa: E402, F401
 
 _MODELS = "libpdl calls models itself; libpdl.Engine(models={...}) takes functions of yours"
-_ABSENT = {"optimize": "libpdl.optimize(config) makes the search of a configuration, as the command pdl-optimize does", "pdl_llms": _MODELS, "pdl_granite_io": _MODELS,
+_ABSENT = {"optimize.util": "pdl optimize evaluates itself; its result has what was found", "pdl_llms": _MODELS, "pdl_granite_io": _MODELS,
            "pdl_runner": "confine the command with --sandbox, or with libpdl.Engine(sandbox=True)", "pdl_stdlib": "programs have stdlib",
            "pdl_python_repl": "libpdl runs code blocks itself", "pdl_compilers": "programs are not compiled to Python",
            "pdl_schema_validator": "analyze_errors of pdl.pdl_schema_error_analyzer checks values", "_version": "`from pdl import __version__`"}
