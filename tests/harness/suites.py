@@ -64,6 +64,7 @@ SUITES = [
     Suite("page", "tests/page", "all", 0),
     Suite("site", "tests/site", "all", 0),
     Suite("npm", "tests/npm", "all", 0),
+    Suite("playground", "tests/playground", "all", 0),
     Suite("cluster", "tests/cluster", "all", 0, "libpdl.so"),
     Suite("dojo", "tests/dojo", "all", 0),
     Suite("editors", "tests/editors", "all", 0),
