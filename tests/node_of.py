@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the JavaScript registry that tests talk to, in a folder under the build directory. Items ask side by side, and one installs."""
+"""Packages of the JavaScript registry that tests talk to, in the folder of caches (venv_of.py). Items ask side by side, and one installs."""
 import os
 import pathlib
 import shutil
 import subprocess
 import time
 
-from .venv_of import alone
+from .venv_of import alone, cached
 
 AGAIN = 600  # seconds after which a package that could not be had is asked for again
 
@@ -15,7 +15,7 @@ def modules(build, *packages, seconds=180):
     """packages: NAME@VERSION. -> (folder node_modules that has them, None), or (None, why there is none). Made once and kept."""
     if os.environ.get("PDL_TESTS_ALONE"):
         return None, "packages of others are not fetched over sanitizers"
-    place = os.path.join(str(build).removesuffix("-asan"), "test-node")
+    place = cached("node")
     folder = os.path.join(place, "node_modules")
     if not shutil.which("node") or not shutil.which("npm"):
         return None, "there is no node and npm"

@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the Python registry that tests talk to, in a folder under the build directory. Items ask side by side, and one installs."""
+"""Packages of the Python registry that tests talk to, in the folder of caches, so that each is installed once for all clones and runs. Items ask
+side by side, and one installs. A month later they are installed anew, as they are then."""
 import contextlib
 import fcntl
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import sysconfig
+import time
+
+OLD = 60 * 86400  # seconds after which what nobody asks for is removed
+# Programs of other people import thousands of files. Tests let no bytecode be written beside sources, so each process would compile all of them again.
+BYTECODE = "import sys; sys.dont_write_bytecode = False; sys.pycache_prefix = %r\n"
+
+
+def cached(name):
+    """The folder of this month for what a name means, outside of the tree (as packaging/parts/kit.py says); older ones are removed."""
+    caches = os.environ.get("PDL_PARTS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "libpdl")
+    tests = pathlib.Path(caches).resolve() / "tests"
+    tests.mkdir(parents=True, exist_ok=True)
+    for other in tests.glob(name + "-*"):
+        if other.is_dir() and time.time() - other.stat().st_mtime > OLD:
+            shutil.rmtree(other, ignore_errors=True)
+    return str(tests / ("%s-%s" % (name, time.strftime("%Y-%m"))))
 
 
 @contextlib.contextmanager
@@ -17,20 +36,28 @@ def alone(place):
         yield
 
 
+def made(place, seconds):
+    """A new environment, whose programs keep their bytecode in it."""
+    shutil.rmtree(place, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True, timeout=seconds)
+    packages = next(pathlib.Path(place).glob("lib/python*/site-packages"))
+    (packages / "keeps_bytecode.pth").write_text(BYTECODE % os.path.join(place, "bytecode"), "utf-8")
+
+
 def python(build, *packages, seconds=180, name="test-venv", wanted=()):
     """-> (path of an interpreter that has the packages, None), or (None, why there is none). Made once and kept.
 
-    packages: names to import. name: of the folder, for packages that do not get along with those of others. wanted: what is to be
+    build: the folder under test. packages: names to import. name: of the environment, for packages that do not get along with others. wanted: what is to be
     installed where it is called otherwise than its import."""
     if os.environ.get("PDL_TESTS_ALONE"):
         return None, "packages of others are not fetched over sanitizers"
-    place = os.path.join(str(build).removesuffix("-asan"), name)
+    place = cached("%s-%s" % (name, sysconfig.get_python_version() + ("d" if hasattr(sys, "gettotalrefcount") else "")))
     exe, there = os.path.join(place, "bin", "python"), pathlib.Path(place, "has " + " ".join(packages))
     try:
         with alone(place):
             if not there.exists():
                 if not os.path.exists(exe):
-                    subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True, timeout=seconds)
+                    made(place, seconds)
                 found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n.replace('-', '_'))", *packages],
                                        capture_output=True, timeout=seconds, check=False)
                 if found.returncode != 0:
