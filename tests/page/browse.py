@@ -56,7 +56,7 @@ class Browser:
         file = self.folder / "steps.json"
         file.write_text(json.dumps({"modules": self.modules, "chromium": self.chromium, "steps": self.steps}))
         self.steps = []
-        r = subprocess.run(["node", str(ROOT / "tests/page/page.mjs"), str(file)], capture_output=True, text=True, timeout=180)
+        r = subprocess.run(["node", str(ROOT / "tests/page/page.mjs"), str(file)], capture_output=True, text=True, timeout=600)
         if r.returncode:
             raise RuntimeError(r.stderr[-800:])
         out = json.loads(r.stdout)

@@ -16,11 +16,11 @@ def test_accessible(b, folder):
     trace = folder / "react.json"
     subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
     fail = trace_of(folder, "fail", "text:\n- before\n- for: {i: [1, 2, 3]}\n  repeat: {text: '${ 6 // (3 - i) }'}\n")
-    found = []
+    found, views = [], []
     for files in ((trace,), (fail,), (fail, trace)):
         for scheme in ("light", "dark"):
-            v = View(*files)
-            b.open(v.address, {"colorScheme": scheme})
+            views.append(View(*files))
+            b.open(views[-1].address, {"colorScheme": scheme})
             b.wait("#tree [role=treeitem]")
             if scheme == "light":
                 found.append((files, scheme, b.axe("label-content-name-mismatch", "scrollable-region-focusable")))
@@ -31,11 +31,11 @@ def test_accessible(b, folder):
             b.wait(".bar")
             b.wait(".lines li")
             found.append((files, scheme + ", all open", b.axe("label-content-name-mismatch", "scrollable-region-focusable", "target-size")))
-            out = b.run()
-            v.end()
-            for which, how, said in found:
-                check("axe: %s, %s" % ([f.stem for f in which], how), out[said] == [], out[said])
-            found = []
+    out = b.run()
+    for v in views:
+        v.end()
+    for which, how, said in found:
+        check("axe: %s, %s" % ([f.stem for f in which], how), out[said] == [], out[said])
 
 
 def test_keyboard(b, folder):
