@@ -76,7 +76,8 @@ def has_turn(item):
     """Is the item a row that this run takes? Of the tables of some suites (`turns`) `test` takes a part, and the rest the others. What draws a
     part inside of an item runs in both."""
     suite = suites.of(item.nodeid.split("::")[0])
-    whole = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ())) or not hasattr(item, "callspec")
+    whole = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
+    whole = whole or (isinstance(item, pytest.Function) and not hasattr(item, "callspec"))
     if whole or not suite or suite.turns == 1 or is_narrowed(item.config) or Choice.tier not in ("test", "all"):
         return None
     return choice.drawn(item.nodeid, suite.turns)

@@ -6,7 +6,7 @@ tier    the first verb that runs it: check < test < all < soak. A module or a fu
 memory  not 0: also over the sanitizer build, because it reads bytes of others or holds memory by hand. 1: all of its items. 2: one item in two, which
         are the others with the next commit, because they lead through the same code many times; all of them in `make soak`, and where a path or a name says what to run.
 needs   what must be built, relative to the build folder.
-turns   2: of the items that are rows of a table `make test` takes one in two, which the commit draws, and `make test-rest` the others.
+turns   2: of the items that are rows of a table, or files of cases, `make test` takes one in two, which the commit draws, and `make test-rest` the others.
 """
 import collections
 
@@ -19,18 +19,18 @@ SUITES = [
     Suite("unit", "tests/unit", "check", 1, "tests/unit"),
     Suite("lang", "tests/lang", "check", 1),
     Suite("errors", "tests/errors", "check", 1),
-    Suite("cli", "tests/cli", "check", 1),
+    Suite("cli", "tests/cli", "check", 1, turns=2),
     Suite("conformance", "tests/conformance", "check", 1, "pdl-value-test"),
     Suite("model", "tests/model", "check", 2, "tests/model/model_driver", turns=2),
-    Suite("check", "tests/check", "check", 0),
-    Suite("docs", "tests/docs", "test", 0),
-    Suite("hints", "tests/hints", "test", 0),
+    Suite("check", "tests/check", "check", 0, turns=2),
+    Suite("docs", "tests/docs", "test", 0, turns=2),
+    Suite("hints", "tests/hints", "test", 0, turns=2),
     Suite("fmt", "tests/fmt", "check", 0),
     Suite("yaml", "tests/yaml", "check", 1, "pdl-yaml-events"),
     Suite("terminal", "tests/terminal", "check", 0),
     Suite("eval", "tests/eval", "check", 2),
     Suite("optimize", "tests/optimize", "test", 2, turns=2),
-    Suite("infer", "tests/infer", "check", 2),
+    Suite("infer", "tests/infer", "check", 2, turns=2),
     Suite("mock", "tests/mock", "check", 1),
     Suite("examples", "tests/examples", "test", 0),
     Suite("mcp", "tests/mcp", "test", 2, turns=2),
@@ -45,10 +45,10 @@ SUITES = [
     Suite("sandbox", "tests/sandbox", "test", 0, turns=2),
     Suite("policy", "tests/policy", "test", 0, turns=2),
     Suite("robust", "tests/robust", "test", 0, turns=2),
-    Suite("durable", "tests/durable", "test", 2),
+    Suite("durable", "tests/durable", "test", 2, turns=2),
     Suite("telemetry", "tests/telemetry", "test", 1),
     Suite("fuzz", "tests/fuzz", "test", 1),
-    Suite("lib", "tests/lib", "test", 0),
+    Suite("lib", "tests/lib", "test", 0, turns=2),
     Suite("pack", "tests/pack", "test", 2),
     Suite("recipes", "tests/recipes", "test", 0),
     Suite("api", "tests/api", "test", 1),
