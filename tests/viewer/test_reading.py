@@ -113,6 +113,16 @@ def test_recordings_hold_their_program():
         check(path.name, r.returncode == 0 and path.stem + ".pdl" in text, r.stderr.decode(), text[:200])
 
 
+def test_words_around():
+    """The turns of a work are counted through its loops; a reply without words says so; a title has no marks of Markdown."""
+    def shown(name):
+        return view(name + ".journal", "--md", "-", cwd=EXAMPLES).stdout.decode()
+    turns = [x.strip("- ") for x in shown("patterns/answer").splitlines() if "- Turn " in x]
+    check("turns of two loops", turns == ["Turn 1", "Turn 2"], turns)
+    check("a title with code", shown("patterns/chatbot").startswith("# A chat on the terminal; quit ends it\n"), shown("patterns/chatbot")[:80])
+    check("no words", "1: no words (it has tools)" in shown("tools"), shown("tools"))
+
+
 def test_served(folder):
     """The same document as the page asks for it: ranges of items, what is inside of one, calls."""
     v = View("patterns/team.journal", "--source", "patterns/team.pdl", cwd=EXAMPLES)
@@ -139,6 +149,9 @@ def test_served(folder):
         call = get("/api/0/call/4")
         check("a call", call["model"] == "openai/gpt-4o-mini" and call["same"] == 2 and call["same_call"] == 3 and call["messages"][-1] == {"role": "observation", "text": "21 \u00b0C and sun in Rome"}
               and call["reply"] == "It is warm and sunny in Rome." and call["tokens_in"] > 100, call)
+        p = call["prefix"]
+        check("what its prompt cache can find", p["place"] and p["shared"]["call"] == 3 and p["shared"]["messages"] == 2 and 50 < 100 * p["shared"]["bytes"] / p["bytes"] < 100, p)
+        check("the first call has no earlier one", get("/api/0/call/1")["prefix"]["shared"]["call"] is None)
         check("a piece is cut where its makers change", [p.get("kind") for p in top["items"][1]["parts"]] == ["tool", None, "model", None] and top["items"][1]["parts"][2]["call"] == 6, top["items"][1])
         origin = get("/api/0/origin/%d" % top["items"][1]["id"])
         check("its origin in words", origin["text"] == "result of scout, in turn 1 of out; answer of call 6, in turn 2 of out" and origin["calls"] and origin["values"][0]["name"] == "out", origin)

@@ -11,6 +11,9 @@
 
 /* Appends a report of pdl_prefix_report as text. */
 void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out);
+/* Replays a recording, or the journal of a durable run, and replaces *out by the report. */
+PDL_MUST bool pdl_cli_prefix_report(const arguments *a, pdl_str name, pdl_prefix *p, pdl_val *out,
+                                    pdl_err *err);
 /* pdl trace --prefix RUN [OTHER]. Returns the exit code. */
 int pdl_cli_trace_prefix(const arguments *a);
 

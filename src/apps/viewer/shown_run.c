@@ -47,6 +47,11 @@ void pdl_view_run_free(pdl_view_run *r) {
     pdl_free(r);
 }
 
+void pdl_view_run_compare(pdl_view_run *r, pdl_view_compare_fn *fn, void *user) {
+    r->reading->comparison->fn = fn;
+    r->reading->comparison->user = user;
+}
+
 void pdl_view_html(const pdl_view_run *r, pdl_buf *out) {
     pdl_page_export(r->reading, r->source, pdl_str_of(r->name), out);
 }

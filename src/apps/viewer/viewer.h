@@ -20,6 +20,7 @@
 #include "base/debug.h"
 #include "base/err.h"
 #include "io/loop.h"
+#include "value/val.h"
 
 /* A run that can be shown: its boxes, and the program beside them. */
 typedef struct pdl_view_run pdl_view_run;
@@ -47,6 +48,12 @@ typedef struct pdl_view_program {
 PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                                pdl_view_run **out, pdl_err *err);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
+
+/* Returns what the calls of models of a run share at their beginnings: the report of
+ * pdl_prefix_report, owned; absent when there is none. */
+typedef pdl_val pdl_view_compare_fn(void *user);
+/* fn is called once at most, when the first call is opened. user is borrowed for the life of r. */
+void pdl_view_run_compare(pdl_view_run *r, pdl_view_compare_fn *fn, void *user);
 
 /* Appends one HTML file that shows the run without network and server. */
 void pdl_view_html(const pdl_view_run *r, pdl_buf *out);

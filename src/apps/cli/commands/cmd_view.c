@@ -15,6 +15,7 @@
 #include "api/session.h"
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/prefix_report.h"
 #include "cli/recorded.h"
 #include "cli/run_again.h"
 #include "io/children.h"
@@ -32,6 +33,7 @@ enum {
 typedef struct shower {
     const arguments *a;
     PDL_VEC(pdl_view_run *) runs;
+    PDL_VEC(struct compared_run *) compared; /* runs borrow these */
     pdl_buf program;  /* program that may be run again */
     run_again *again; /* NULL when nothing may be run */
     recorded recorded;
@@ -48,6 +50,34 @@ static bool read_file(pdl_str name, pdl_buf *out, pdl_err *err) {
     bool ok = pdl_file_read(path, out, err);
     pdl_free(path);
     return ok;
+}
+
+/* A run whose calls are compared when one of them is opened. */
+typedef struct compared_run {
+    const arguments *a;
+    char *path; /* owned */
+} compared_run;
+
+/* Replays the run. What cannot be compared is not shown. */
+static pdl_val compare_calls(void *user) {
+    const compared_run *c = user;
+    pdl_prefix *p = pdl_prefix_new(true);
+    pdl_val report = pdl_absent();
+    pdl_err ignored = {0};
+    if (!pdl_cli_prefix_report(c->a, pdl_str_of(c->path), p, &report, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_prefix_free(p);
+    return report;
+}
+
+/* Adds a run that was made from the journal at path. */
+static void add_compared(shower *s, pdl_view_run *view, pdl_str path) {
+    if (!view) return;
+    compared_run *c = PDL_NEW(compared_run);
+    *c = (compared_run){s->a, pdl_str_dup(path)};
+    *pdl_vec_push(&s->compared) = c;
+    *pdl_vec_push(&s->runs) = view;
+    pdl_view_run_compare(view, compare_calls, c);
 }
 
 static bool has_changed(const pdl_durable *run, pdl_str text) {
@@ -68,7 +98,7 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
         pdl_cli_note("pdl: note: %.*s is not as it was when the run was made", PDL_FMT(file));
     ok = ok && pdl_cli_trace_view(run, file, text, given, &view, err);
     pdl_durable_close(run);
-    if (view) *pdl_vec_push(&s->runs) = view;
+    add_compared(s, view, path);
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
@@ -126,6 +156,8 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     bool ok;
     if (pdl_journal_is(name)) {
         ok = pdl_cli_recording_view(s->a, name, given, &view, err);
+        add_compared(s, view, name);
+        view = NULL;
     } else {
         ok = has_no_variables(s, name, err) && read_file(name, &bytes, err) &&
              (!given.p || read_file(given, &text, err));
@@ -436,6 +468,11 @@ int pdl_cli_cmd_view(const arguments *a) {
     pdl_cli_recorded_fini(&s.recorded);
     for (size_t i = 0; i < s.runs.n; i++) pdl_view_run_free(s.runs.p[i]);
     pdl_vec_fini(&s.runs);
+    for (size_t i = 0; i < s.compared.n; i++) {
+        pdl_free(s.compared.p[i]->path);
+        pdl_free(s.compared.p[i]);
+    }
+    pdl_vec_fini(&s.compared);
     pdl_buf_fini(&s.program);
     return code;
 }

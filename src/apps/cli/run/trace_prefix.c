@@ -157,6 +157,12 @@ static bool replay_recording(const arguments *a, pdl_str path, pdl_prefix *p, pd
     return ok;
 }
 
+bool pdl_cli_prefix_report(const arguments *a, pdl_str name, pdl_prefix *p, pdl_val *out,
+                           pdl_err *err) {
+    return pdl_journal_is(name) ? replay_recording(a, name, p, out, err)
+                                : replay_run(a, name, p, out, err);
+}
+
 static int print(const arguments *a, pdl_vref report) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
@@ -183,8 +189,7 @@ int pdl_cli_trace_prefix(const arguments *a) {
         char *path = NULL;
         ok = pdl_cli_durable_path(a->files.p[i], &path, &err);
         pdl_str name = pdl_str_of(path ? path : "");
-        ok = ok && (pdl_journal_is(name) ? replay_recording(a, name, p, &report, &err)
-                                         : replay_run(a, name, p, &report, &err));
+        ok = ok && pdl_cli_prefix_report(a, name, p, &report, &err);
         pdl_free(path);
     }
     int code = ok ? print(a, report) : err.kind == PDL_E_usage ? 2 : 1;

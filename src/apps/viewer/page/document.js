@@ -237,7 +237,7 @@ export class DocumentView extends Marks {
     if (runs && item.kind === "model") return make("div", { class: "line", "data-item": item.id }, number(item), arriving(item));
     const call = item.kind === "model" && !item.cut ? toolCallOf(item.text) : null;
     if (call) return make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, call.name), argsOf(call.args));
-    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || (runs ? "runs" : "no text"), item.cut ? " …" : "");
+    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || (runs ? "runs" : item.empty ?? "no text"), item.cut ? " …" : "");
     const maker = item.kind === "model" ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title ?? "");
     const line = make("div", { class: "line", "data-item": item.id }, number(item), maker, text);
     const kids = await this.inside(item);

@@ -89,6 +89,22 @@ function valuesOf(origin) {
   return list.length ? make("dl", { class: "known" }, ...list.flatMap((v) => [make("dt", {}, v.name), make("dd", {}, v.text, v.cut ? " …" : "")])) : null;
 }
 
+const ORIGINS = { clock: "the time", random: "chance", row: "the row", loop: "the loop", reply: "an answer", file: "a file", counter: "a counter", order: "the order of keys", program: "the program" };
+
+// What a prompt cache can find of the request, and which value of the program is in its way.
+function prefixOf(p) {
+  if (!p) return null;
+  const found = p.cached_tokens === null ? "" : `; the service found ${plural(p.cached_tokens, "token")}`;
+  if (p.shared.call === null) return make("p", { class: "prefix" }, `Prompt cache: no earlier call begins like this one${found}.`);
+  const share = p.bytes ? Math.floor((100 * p.shared.bytes) / p.bytes) : 0;
+  const d = p.differs;
+  const value = d?.variable ? `\`${d.variable}\`` : "a value";
+  const made = d ? ` ${d.message === null ? "Before the messages" : `In message ${d.message + 1}`} ${value}, from ${ORIGINS[d.origin] ?? d.origin}${d.line === null ? "" : ` (${d.file}, line ${d.line})`}, is another.` : "";
+  const cost = p.lost.cost ? `, $${p.lost.cost.toPrecision(2)}` : "";
+  const lost = p.lost.tokens > 0 ? ` Lost: about ${plural(p.lost.tokens, "token")}${cost}; ${p.remedy}.` : "";
+  return make("p", { class: "prefix" }, `Prompt cache: ${share} % begins as call ${p.shared.call}${found}.${made}${lost}`);
+}
+
 export function callPanel(call, view, origin = null) {
   const tokens = call.tokens_in || call.tokens_out ? `${call.tokens_in ?? 0} tokens in, ${call.tokens_out ?? 0} out` : null;
   const cost = call.cost ? `$${call.cost.toPrecision(2)}` : null;
@@ -96,7 +112,7 @@ export function callPanel(call, view, origin = null) {
   const first = took(call.first) ? `first token after ${took(call.first)}` : null;
   const tries = call.attempts > 1 || call.tries?.length ? plural(call.attempts, "attempt") : null;
   const why = call.tries?.length ? make("ol", { class: "tries" }, ...call.tries.map((t) => make("li", {}, t))) : null;
-  const source = make("div", { class: "side" }, view.lines.of([call]), settings(call), why);
+  const source = make("div", { class: "side" }, view.lines.of([call]), settings(call), prefixOf(call.prefix), why);
   const acts = make("div", { class: "acts" }, copies("Exact text", () => call.reply ?? ""), copies("JSON", () => JSON.stringify(call.messages, null, 2)), copies("curl", () => curlOf(call)),
     inBoxes(call.box, view.again ? "Try again from here" : "Its box"));
   const body = make("div", {}, chatOf(call), originOf(origin?.from.length ? origin : null, view));

@@ -272,7 +272,7 @@ static void put_saying(const paper *p, uint32_t i) {
     case PDL_SHAPE_step:
         if (x->maker != PDL_MADE_BY_model) put_title(p, i);
         if (!put_text_after(p, i, x->maker == PDL_MADE_BY_model ? "" : ": "))
-            PDL_PUT(p->out, "no text");
+            pdl_buf_put(p->out, pdl_str_of(pdl_item_no_text(p->r, i)));
         return;
     case PDL_SHAPE_tool:
         put_title(p, i);

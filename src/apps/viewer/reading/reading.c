@@ -40,6 +40,7 @@ typedef struct aside {
 typedef struct reading_frame {
     uint32_t box, next; /* next: number of children that were visited */
     uint32_t parts;     /* number of children that printed, or are rounds or rows */
+    uint32_t before;    /* number of turns beside its rounds, of loops before it */
     bool one;           /* the box itself is visited, not its children */
     bool prints;        /* its printing parts are pieces; else it belongs to a work */
     bool falls_back;    /* the fallback is the only part that prints */
@@ -494,11 +495,23 @@ static void visit_in_work(walk *w, uint32_t i) {
         push(w, i, false);
 }
 
+/* Returns the number of the last turn beside the next item; 0 when none is beside it. A work with
+ * several loops counts its turns through. */
+static uint32_t turns_before(const walk *w) {
+    const pdl_reading *r = w->r;
+    for (size_t i = r->items.n; i > 0 && r->items.p[i - 1].depth >= w->open.n; i--) {
+        const pdl_item *x = &r->items.p[i - 1];
+        if (x->depth == w->open.n && x->shape == PDL_SHAPE_turn) return x->number;
+    }
+    return 0;
+}
+
 static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool is_row = f->rounds && pdl_step_is_in(b, "map"),
          is_round = f->rounds && pdl_step_is_in(b, "repeat");
-    uint32_t number = is_row || is_round ? ++f->parts : 0;
+    if (is_round && f->parts == 0 && !f->has_item) f->before = turns_before(w);
+    uint32_t number = is_row || is_round ? f->before + ++f->parts : 0;
     if (is_row || (is_round && digest_of(w, i)->models)) {
         add_item(w, is_row ? PDL_SHAPE_row : PDL_SHAPE_turn, i)->number = number;
         push_inside(w, i, true, false);
@@ -663,6 +676,8 @@ pdl_reading *pdl_reading_new(const pdl_doc *d) {
     pdl_reading *r = PDL_NEW(pdl_reading);
     r->doc = d;
     r->text = PDL_BUF;
+    r->comparison = PDL_NEW(pdl_comparison);
+    r->comparison->report = pdl_absent();
     r->arena = pdl_arena_make();
     r->digests = pdl_digests_new(d);
     number_calls(r);
@@ -681,6 +696,8 @@ void pdl_reading_free(pdl_reading *r) {
     pdl_free(r->item_of);
     pdl_provenance_fini(&r->origins);
     pdl_arena_free(r->arena);
+    pdl_drop(r->comparison->report);
+    pdl_free(r->comparison);
     pdl_free(r);
 }
 

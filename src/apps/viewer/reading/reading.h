@@ -46,6 +46,13 @@ typedef struct pdl_item {
     bool unused;     /* a work that no piece uses */
 } pdl_item;
 
+/* Here is what the calls share at their beginnings; it is found when the first call is opened. */
+typedef struct pdl_comparison {
+    pdl_val (*fn)(void *user); /* NULL: it is not known, or was found */
+    void *user;
+    pdl_val report; /* {calls}, or absent */
+} pdl_comparison;
+
 typedef struct pdl_reading {
     const pdl_doc *doc;
     PDL_VEC(pdl_item) items;
@@ -58,6 +65,7 @@ typedef struct pdl_reading {
     uint32_t *item_of; /* indexed by box: the number + 1 of the item about it; 0 without one */
     pdl_str name;     /* how users call the run: a file or an id; may be empty. Borrowed */
     pdl_arena *arena; /* names */
+    pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 
 /* Returns the reading of d, which must outlive it. Never fails: parts that are missing in the trace
@@ -78,6 +86,8 @@ void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
 /* Appends one line about the item, without marks: "How out came about: an agent, 2 turns, 2.2
  * s". */
 void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
+/* Returns the words in place of the text of a reply that has none. */
+const char *pdl_item_no_text(const pdl_reading *r, uint32_t i);
 /* Appends the text that the item holds, without sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the title of the document: the description of the program, the first sentence of its

@@ -8,6 +8,7 @@
 #include "io/clock.h"
 #include "value/json_put.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "value/text.h"
 #include "viewer/box_json.h"
 #include "viewer/reading/call_table.h"
@@ -55,6 +56,10 @@ static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
     pdl_item_text(r, i, &text);
     if (text.len) put_cut("text", pdl_buf_str(&text), out);
+    bool is_reply = r->items.p[i].shape == PDL_SHAPE_step &&
+                    r->items.p[i].maker == PDL_MADE_BY_model;
+    if (is_reply && !pdl_str_trim(pdl_buf_str(&text)).n)
+        pdl_json_put_text(out, "empty", pdl_str_of(pdl_item_no_text(r, i)));
     if (text.len > PDL_ITEM_TEXT_BYTES) put_words(pdl_buf_str(&text), out);
     if (text.len && is_json(r, &r->items.p[i])) pdl_json_put_bool(out, "json", true);
     pdl_buf_fini(&text);
@@ -353,6 +358,22 @@ static void put_tries(pdl_vref attempts, pdl_buf *out) {
     pdl_buf_putc(out, ']');
 }
 
+/* Appends what the call shares with an earlier one, and what broke it: "prefix": {...}. The report
+ * counts calls in the order of the replay, which is nearly always that of the run. */
+static void put_prefix(const pdl_reading *r, uint32_t number, pdl_str place, pdl_buf *out) {
+    enum { NEAR = 64 };
+    pdl_comparison *c = r->comparison;
+    if (c->fn) c->report = c->fn(c->user);
+    c->fn = NULL;
+    pdl_vref calls = pdl_member(c->report, "calls");
+    size_t n = pdl_is_list(calls) ? pdl_list_len(calls) : 0, i = number > NEAR ? number - NEAR : 0;
+    for (; i < n && i < (size_t)number + NEAR; i++)
+        if (pdl_str_eq(pdl_member_str(pdl_list_at(calls, i), "place"), place)) {
+            pdl_json_put_value(out, "prefix", pdl_list_at(calls, i));
+            return;
+        }
+}
+
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
                            pdl_buf *out) {
     uint32_t box = r->by_number[number - 1];
@@ -377,6 +398,7 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
     if (pdl_is_dict(parameters)) pdl_json_put_value(out, "settings", parameters);
     if (pdl_is_list(attempts)) pdl_json_put_int(out, "attempts", (int64_t)pdl_list_len(attempts));
     if (pdl_is_list(attempts)) put_tries(attempts, out);
+    if (b->place.n) put_prefix(r, number, b->place, out);
     put_source(s, box, out);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&reply);

@@ -362,6 +362,14 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     put_took(digest_of(r, i), PDL_STR(", "), out);
 }
 
+const char *pdl_item_no_text(const pdl_reading *r, uint32_t i) {
+    pdl_vref given = pdl_box_get(box_of(r, i), "parameters");
+    pdl_vref inner = pdl_is_dict(given) ? pdl_dict_getz(given, "pdl__result") : pdl_absent();
+    if (pdl_is_dict(inner)) given = inner;
+    bool has_tools = pdl_is_dict(given) && !pdl_is_absent(pdl_dict_getz(given, "tools"));
+    return has_tools ? "no words (it has tools)" : "an empty answer";
+}
+
 /* --- the head of the document ----------------------------------------------------------------- */
 
 /* Appends the comment at the beginning of the program, with its lines joined by spaces. */
@@ -394,6 +402,16 @@ static pdl_str first_sentence(pdl_str s) {
     return s;
 }
 
+/* Appends the first sentence as it is read: without the backticks around code. */
+static void put_first_sentence(pdl_str s, pdl_buf *out) {
+    pdl_buf plain = PDL_BUF;
+    s = first_sentence(s);
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != '`') pdl_buf_putc(&plain, s.p[i]);
+    pdl_put_unescaped(pdl_buf_str(&plain), out);
+    pdl_buf_fini(&plain);
+}
+
 /* Returns the name of the program's file; empty for a program that was made from the trace. */
 static pdl_str file_of(const pdl_view_source *s) {
     return pdl_file_name(s->files.p[0].name);
@@ -404,10 +422,10 @@ void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *
     pdl_buf comment = PDL_BUF;
     size_t start = out->len;
     if (pdl_is_str(description)) {
-        pdl_put_unescaped(first_sentence(pdl_str_trim(pdl_str_get(description))), out);
+        put_first_sentence(pdl_str_trim(pdl_str_get(description)), out);
     } else {
         if (!s->files.p[0].written) put_comment(s->files.p[0].text, &comment);
-        pdl_put_unescaped(first_sentence(pdl_buf_str(&comment)), out);
+        put_first_sentence(pdl_buf_str(&comment), out);
     }
     if (out->len == start) pdl_put_unescaped(file_of(s), out);
     if (out->len == start) pdl_put_unescaped(pdl_file_name(r->name), out);
