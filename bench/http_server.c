@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_REQUEST = 1 << 20, EVENTS = 512, MOST_CHUNK = 512 };
+enum { MAX_REQUEST = 1 << 20, EVENTS = 512, MAX_CHUNK = 512 };
 
 typedef struct client {
     int fd;
@@ -114,14 +114,14 @@ static void flush(client *c) {
 
 /* One event of a stream as a chunk of the transfer encoding. */
 static void put_event(client *c, const char *data) {
-    char text[MOST_CHUNK], chunk[MOST_CHUNK + 32];
+    char text[MAX_CHUNK], chunk[MAX_CHUNK + 32];
     int n = snprintf(text, sizeof text, "data: %s\n\n", data);
     int m = snprintf(chunk, sizeof chunk, "%x\r\n%s\r\n", (unsigned)n, text);
     put(c, chunk, (size_t)m);
 }
 
 static void put_token(client *c) {
-    char data[MOST_CHUNK];
+    char data[MAX_CHUNK];
     static const char form[] = "{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,"
                                "\"model\":\"m\",\"choices\":[{\"index\":0,"
                                "\"delta\":{\"content\":\"@%llu \"},\"finish_reason\":null}]}";
@@ -211,7 +211,7 @@ static size_t chunked_length(const char *body, size_t n) {
         const char *line = memmem(body + at, n - at, "\r\n", 2);
         if (!line) return 0;
         size_t size = strtoul(body + at, NULL, 16), next = (size_t)(line - body) + 2 + size + 2;
-        if (size > MOST_REQUEST || next > n) return 0;
+        if (size > MAX_REQUEST || next > n) return 0;
         at = next;
         if (!size) return at;
     }
@@ -254,7 +254,7 @@ static bool read_more(client *c) {
         ssize_t n = read(c->fd, c->in + c->n_in, c->cap_in - c->n_in - 1);
         if (n < 0 && errno != EAGAIN) return false;
         if (n < 0) break; /* what came so far may be a whole request */
-        if (n == 0 || c->n_in > MOST_REQUEST) return false;
+        if (n == 0 || c->n_in > MAX_REQUEST) return false;
         c->n_in += (size_t)n;
         c->in[c->n_in] = 0;
         if ((size_t)n < c->cap_in - c->n_in) break;

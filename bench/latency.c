@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 20 };
+enum { MAX_SAMPLES = 1 << 20 };
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -25,7 +25,7 @@ static int order(const void *a, const void *b) {
 
 int main(void) {
     static char in[1 << 16];
-    static double age_us[MOST];
+    static double age_us[MAX_SAMPLES];
     size_t n = 0;
     uint64_t token = 0;
     for (ssize_t got; (got = read(0, in, sizeof in)) > 0;) {
@@ -35,7 +35,7 @@ int main(void) {
                 token = token * 10 + (uint64_t)(in[i] - '0');
             else if (in[i] == '@')
                 token = 0;
-            else if (token && n < MOST) {
+            else if (token && n < MAX_SAMPLES) {
                 age_us[n++] = (double)(now - token) / 1e3;
                 token = 0;
             }

@@ -24,14 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 512, MOST_ANSWER = 65536 };
+enum { EVENTS = 512, MAX_ANSWER = 65536 };
 
 typedef struct client {
     int fd;
     size_t n_in, sent;
     uint64_t asked_ns;
     bool asking;
-    char in[MOST_ANSWER];
+    char in[MAX_ANSWER];
 } client;
 
 static int poller;

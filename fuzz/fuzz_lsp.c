@@ -10,7 +10,7 @@
 #include "lsp/lsp.h"
 #include "value/json_read.h"
 
-enum { MOST_STEPS = 24 };
+enum { MAX_STEPS = 24 };
 
 typedef struct client {
     pdl_lsp *s;
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     c.asked = c.answered = 0;
     c.s = pdl_lsp_new(&(pdl_lsp_options){.send = on_sent, .user = &c});
     open_text(&c, pdl_buf_str(&text));
-    for (size_t i = 0; i + 3 < size && i / 4 < MOST_STEPS; i += 4) {
+    for (size_t i = 0; i + 3 < size && i / 4 < MAX_STEPS; i += 4) {
         unsigned line = data[i + 1] & 31, ch = data[i + 2] & 63;
         if (data[i] & 1)
             edit(&c, pdl_utf8_cut(pdl_buf_str(&text), data[i + 3] & 15), line, ch);

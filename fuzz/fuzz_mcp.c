@@ -15,7 +15,7 @@
 #include "io/loop.h"
 #include "mcp/mcp.h"
 
-enum { MOST_NS = 1000000000, ROOM = 16384, TURN_MS = 20 };
+enum { MAX_NS = 1000000000, ROOM = 16384, TURN_MS = 20 };
 #define LIMITS "\"timeout\":0.1,\"startTimeout\":0.1"
 
 /* --- the server over HTTP --------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void use_server(const char *config) {
     pdl_val call = pdl_dict_putz(pdl_dict_new(4), "op", pdl_textz("call"));
     call = pdl_dict_putz(call, "name", pdl_textz("t"));
     ask(w, 2, pdl_dict_putz(call, "arguments", pdl_dict_new(0)), &answered);
-    uint64_t end = pdl_clock_ns() + 4ull * MOST_NS;
+    uint64_t end = pdl_clock_ns() + 4ull * MAX_NS;
     while (answered < 2 && pdl_clock_ns() < end) w->ops->poll(w, TURN_MS);
     FUZZ_MUST(answered == 2);
     w->ops->close(w);

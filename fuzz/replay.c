@@ -41,7 +41,7 @@ static struct {
 
 /* --- random changes --------------------------------------------------------------------------- */
 
-enum { MOST_CHANGES = 6, MOST_BYTES = 4096, MOST_COPY = 64 };
+enum { MAX_CHANGES = 6, MAX_BYTES = 4096, MAX_COPY = 64 };
 
 static uint64_t draw(void) { /* splitmix64 */
     uint64_t x = change.seed += 0x9E3779B97F4A7C15u;
@@ -59,13 +59,13 @@ static pdl_str some_bytes(void) {
         "99999999999999999999"};
     if (draw() & 1) return pdl_str_of(words[below(sizeof words / sizeof words[0])]);
     pdl_str from = pdl_buf_str(&change.inputs.p[below(change.inputs.n)]);
-    size_t at = below(from.n), n = below(MOST_COPY);
+    size_t at = below(from.n), n = below(MAX_COPY);
     return pdl_str_sub(from, at, n < from.n - at ? at + n : from.n);
 }
 
 /* A byte is replaced, a part removed, or a part of another input or a word put in. */
 static void change_once(pdl_buf *b) {
-    size_t at = below(b->len + 1), n = below(MOST_COPY);
+    size_t at = below(b->len + 1), n = below(MAX_COPY);
     pdl_buf out = PDL_BUF;
     switch (draw() % 4) {
     case 0:
@@ -80,7 +80,7 @@ static void change_once(pdl_buf *b) {
         pdl_buf_put(&out, some_bytes());
         pdl_buf_put(&out, pdl_str_sub(pdl_buf_str(b), at, b->len));
     }
-    if (out.len > MOST_BYTES) pdl_buf_cut(&out, MOST_BYTES);
+    if (out.len > MAX_BYTES) pdl_buf_cut(&out, MAX_BYTES);
     pdl_buf_fini(b);
     *b = out;
 }
@@ -105,7 +105,7 @@ static void run_changes(target *run) {
     while (pdl_clock_ns() < end) {
         pdl_buf_clear(&last);
         pdl_buf_put(&last, pdl_buf_str(&change.inputs.p[below(change.inputs.n)]));
-        for (size_t i = below(MOST_CHANGES) + 1; i > 0; i--) change_once(&last);
+        for (size_t i = below(MAX_CHANGES) + 1; i > 0; i--) change_once(&last);
         run((const uint8_t *)(last.len ? last.p : ""), last.len);
         n_run++;
     }

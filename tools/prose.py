@@ -8,7 +8,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = ROOT / "docs" / "internals" / "words.md"
 LIST = ROOT / "tools" / "offenders.txt"
-C_PIECE = re.compile(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)'", re.S)
+C_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)'", re.S)
 JS_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.S)
 MARKS = re.compile(r"^[ \t]*(?:/\*+|\*(?!/)|//)?[ \t]?|[ \t]*\*/$", re.M)
 

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Optional, Union
 from . import _arguments, _environment, _errors
 
 Config = Union[str, "os.PathLike[str]", Mapping[str, Any]]
-INTERRUPTED, MOST_JOBS = 130, 7168
+INTERRUPTED, MAX_JOBS = 130, 7168
 
 
 def command() -> str:
@@ -71,7 +71,7 @@ def _seed(value: Any) -> Optional[int]:
 def _options(output: Any, experiments: Any, cache: Any, budget: Any, jobs: Any, seed: Any) -> dict[str, Any]:
     return {"output": _arguments.optional_path("output", output), "experiments-path": _arguments.optional_path("experiments", experiments),
             "cache": _arguments.optional_path("cache", cache), "budget": None if budget is None else _arguments.text("budget", budget),
-            "jobs": None if jobs is None else _arguments.count("jobs", jobs, MOST_JOBS), "seed": _seed(seed)}
+            "jobs": None if jobs is None else _arguments.count("jobs", jobs, MAX_JOBS), "seed": _seed(seed)}
 
 
 def optimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]] = None, experiments: Optional[Union[str, "os.PathLike[str]"]] = None,

@@ -10,7 +10,7 @@
  */
 #include "_pdl.h"
 
-enum { FEW = 1024, MOST_SMALL = 1024 };
+enum { FEW = 1024, MAX_SMALL = 1024 };
 
 /* Returns true when Python has only one object of this kind. */
 static bool is_shared(PyObject *object) {
@@ -18,7 +18,7 @@ static bool is_shared(PyObject *object) {
     if (PyLong_CheckExact(object)) {
         int overflow = 0;
         long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
-        return !overflow && i >= -MOST_SMALL && i <= MOST_SMALL;
+        return !overflow && i >= -MAX_SMALL && i <= MAX_SMALL;
     }
     if (PyUnicode_CheckExact(object)) return PyUnicode_GetLength(object) < 2;
     if (PyTuple_CheckExact(object)) return PyTuple_Size(object) == 0;

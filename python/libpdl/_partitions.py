@@ -224,7 +224,7 @@ def _check(text: str, name: Optional[str], jobs: int, columns: Sequence[str], ma
                              % (missing[1], ", ".join(columns), missing[1]))
 
 
-MOST_ENGINES = 4
+MAX_ENGINES = 4
 _engines: collections.OrderedDict[tuple[Any, ...], Any] = collections.OrderedDict()
 _before: dict[str, Optional[str]] = {}
 
@@ -253,7 +253,7 @@ def _program_of(job: Mapping[str, Any]) -> Any:
         engine = libpdl.Engine(jobs=job["jobs"], code="process")
         _engines[which] = engine.loads(job["text"], name=job["name"])
     _engines.move_to_end(which)
-    while len(_engines) > MOST_ENGINES:
+    while len(_engines) > MAX_ENGINES:
         _engines.popitem(last=False)
     return _engines[which]
 

@@ -28,7 +28,7 @@ else:
     T = None
 
 WAITING, DONE, FAILED = 0, 1, 2
-MOST_JOBS = 100000
+MAX_JOBS = 100000
 SLICE_MS = 50  # interval of the checks for Ctrl-C
 NONE, RESULT = 0, 1
 NO_TRACE, SHORT_TRACE, WHOLE_TRACE = 0, 1, 2
@@ -376,13 +376,13 @@ class Program(Of[T]):
         """Runs the program for each row of variables, several at a time. Results are in the order of the rows; the result of a row
         that failed is its error."""
         from ._later import Map
-        return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), True)
+        return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MAX_JOBS), True)
 
     def map_unordered(self, rows: Iterable[Mapping[str, Any]], *,
                       jobs: int = 64) -> "Map[tuple[int, Union[Result[T], _errors.Error]]]":
         """Runs the program for each row and yields results as they arrive: (number of the row, result or error)."""
         from ._later import Map
-        return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), False)
+        return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MAX_JOBS), False)
 
     def check(self) -> list[Diagnostic]:
         """Returns the problems of the program, found without running it."""

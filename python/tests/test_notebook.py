@@ -20,7 +20,7 @@ from libpdl import _painter
 
 HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 HAS_KERNEL = all(importlib.util.find_spec(m) for m in ("ipykernel", "nbclient"))
-MOST_SECONDS = 0.1  # from the interrupt to the reply of the kernel, over what a cell of plain Python needs
+MAX_SECONDS = 0.1  # from the interrupt to the reply of the kernel, over what a cell of plain Python needs
 ATTEMPTS = 5  # each beside one of plain Python: the machine may have other things to do at that moment
 MODEL = libpdl.Engine(models={"m": lambda request: iter(["green ", "\x1b[2Jtext"])}) if HAS_IPYTHON else None
 
@@ -393,7 +393,7 @@ class Kernel(unittest.TestCase):
             seconds, reply = self.interrupted("%%pdl\n" + program, "started")
             self.assertEqual(reply["traceback"], ["interrupted"])
             pairs.append((seconds, plain))
-            if seconds < MOST_SECONDS + 2 * plain:
+            if seconds < MAX_SECONDS + 2 * plain:
                 break
         else:
             self.fail("seconds from the interrupt to the reply, with a program and with plain Python: %r" % pairs)

@@ -94,10 +94,10 @@ class Partitions(unittest.TestCase):
 
     def test_a_worker_keeps_engines_of_the_last_jobs_only(self):
         first = weakref.ref(_partitions._program_of(job("text: first\n")))
-        for i in range(2 * _partitions.MOST_ENGINES):
+        for i in range(2 * _partitions.MAX_ENGINES):
             _partitions._program_of(job("text: job %d\n" % i))
         gc.collect()
-        self.assertEqual(len(_partitions._engines), _partitions.MOST_ENGINES)
+        self.assertEqual(len(_partitions._engines), _partitions.MAX_ENGINES)
         self.assertIsNone(first())
 
     def test_keys_are_not_shown_with_a_job(self):

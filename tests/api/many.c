@@ -105,10 +105,10 @@ static bool give_back(size_t n) { /* the allocation is tried again */
  * size. */
 enum { HEAD = 16 };
 static size_t n_bytes;
-static const size_t MOST_BYTES = 32u << 20;
+static const size_t MAX_BYTES = 32u << 20;
 static void *limited_resize(void *p, size_t n) {
     size_t before = p ? *(size_t *)(void *)((char *)p - HEAD) : 0;
-    if (n_bytes - before + n > MOST_BYTES) return NULL;
+    if (n_bytes - before + n > MAX_BYTES) return NULL;
     char *q = realloc(p ? (char *)p - HEAD : NULL, n + HEAD);
     if (!q) return NULL;
     n_bytes += n - before;

@@ -75,12 +75,14 @@ COMMENTS = [
     ("/* Also blank lines. */", ["continues"]), ("/* Order matters. */", []), ("/* One. */ /* Two. */", ["adjacent"]), ("/* One. */\n/* Two. */\nint a;", ["adjacent"]),
     ("/* One. */\n\n/* Two. */", []), ("int a; /* one */\n/* Two. */\nint b;", []), ("/* --- part --- */\n/* One. */", []), ("/* One. */\nint a; /* two */", []),
     ("int a; /* one\n        * two */", ["spill"]), ("/* One\n * two. */\nint a;", []), ("const char *a = \"/* of it */\";", []), ("/* clang-format off */\n/* One. */", []),
+    ("const a = 1; // of the row", ["fragment"]), ("// Also blank lines.", ["continues"]), ("// One\n// two.\nconst a = 1;", []), ("const a = 1; // one\n// two", ["spill"]),
+    ("const a = \"// of it\";", []), ("// One.\n/* Two. */", ["adjacent"]),
 ]
 # a row of the table of words, a text, and how often it has the words
 WORDS = [("behind", "a behind b, Behind c", 2), ("behind", "the world behind it", 0), ("go-on", "goes on, go\n on; goes once", 2), ("go-on", "cargo only", 0),
          ("what-is-none", "there is none; it is none of ours", 1), ("of-its-own", "a loop of its\n own", 1)]
 NAMES = [("lasting", "pdl_cli_lasting_begin", True), ("lasting", "everlasting", False), ("tell", "is_told_of", True), ("tell", "teller", False), ("hide", "hide", True),
-         ("c", "c_block", True), ("c", "emit_c_block", False), ("blk", "blk", True), ("blk", "a_blk", False), ("unwant", "token_unwanted", True), ("gave-up", "is_blind", True)]
+         ("c", "c_block", True), ("c", "emit_c_block", False), ("blk", "blk", True), ("MOST", "MOST_ROWS", True), ("MOST", "PDL_PACE_MAX", True), ("MOST", "ALMOST_ALL", False), ("blk", "a_blk", False), ("unwant", "token_unwanted", True), ("gave-up", "is_blind", True)]
 
 
 def test_prose(folder, monkeypatch):

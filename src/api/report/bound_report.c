@@ -30,7 +30,7 @@ typedef struct bound_site {
     double calls, answer;
 } bound_site;
 
-enum { MOST_VISITS = 200000, DEEPEST_CALLS = 100 };
+enum { MAX_VISITS = 200000, DEEPEST_CALLS = 100 };
 
 typedef struct bounding {
     bound_names names;
@@ -100,8 +100,8 @@ static run_bound rounds(run_bound a, double n, bool apart) {
 
 static void give_reason(bounding *w, pdl_loc loc, const char *what, const char *why,
                         const char *remedy) {
-    enum { MOST = 100 };
-    if (pdl_list_len(w->reasons) >= MOST) return;
+    enum { MAX_REASONS = 100 };
+    if (pdl_list_len(w->reasons) >= MAX_REASONS) return;
     pdl_val line = loc.src ? pdl_int(pdl_loc_line(loc)) : pdl_null();
     for (size_t i = 0; i < pdl_list_len(w->reasons); i++) {
         pdl_vref r = pdl_list_at(w->reasons, i);
@@ -435,7 +435,7 @@ static run_bound of_attempts(bounding *w, const pdl_block *b) {
 }
 
 static run_bound of_block(bounding *w, const pdl_block *b) {
-    if (w->visits++ > MOST_VISITS) {
+    if (w->visits++ > MAX_VISITS) {
         if (!w->is_full)
             give_reason(w, b->loc, "calls", "the program is too large to be looked through", NULL);
         w->is_full = true;
@@ -478,9 +478,9 @@ static pdl_val number_or_null(double n) {
 }
 
 static pdl_val list_sites(const bounding *w) {
-    enum { MOST = 20 };
+    enum { MAX_REASONS = 20 };
     pdl_val list = pdl_list_new(w->sites.n);
-    for (size_t i = 0; i < w->sites.n && i < MOST; i++) {
+    for (size_t i = 0; i < w->sites.n && i < MAX_REASONS; i++) {
         const bound_site *s = &w->sites.p[i];
         pdl_loc loc = s->block->loc;
         pdl_vref m = PDL_AS(model, s->block)->model &&

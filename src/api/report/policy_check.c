@@ -233,17 +233,17 @@ static void collect(void *user, const pdl_block *b) {
 
 /* --- sinks ------------------------------------------------------------------------------------ */
 
-enum { MOST_ARGS = 64 };
+enum { MAX_ARGS = 64 };
 
 typedef struct sink_use {
     pdl_sink_id sink;
     pdl_str name; /* p NULL: computed */
-    pdl_argument args[MOST_ARGS];
+    pdl_argument args[MAX_ARGS];
     size_t n;
 } sink_use;
 
 static void add(sink_use *u, pdl_str name, pdl_label label) {
-    if (u->n < MOST_ARGS) u->args[u->n++] = (pdl_argument){
+    if (u->n < MAX_ARGS) u->args[u->n++] = (pdl_argument){
             .name = name, .value = pdl_absent(), .label = label};
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_TEXTS = 20000, MOST_SEARCHED = 4000 };
+enum { MAX_TEXTS = 20000, MAX_SEARCHED = 4000 };
 
 static bool is_loop(const pdl_block *b) {
     return b->kind == PDL_BLOCK_repeat || b->kind == PDL_BLOCK_map;
@@ -25,7 +25,7 @@ static bool is_loop(const pdl_block *b) {
 static void keep(made_texts *m, pdl_vref value, const pdl_block *b, const pdl_path *path,
                  bool is_reply) {
     pdl_buf place = PDL_BUF;
-    if (m->all.n >= MOST_TEXTS || pdl_is_absent(value)) return;
+    if (m->all.n >= MAX_TEXTS || pdl_is_absent(value)) return;
     pdl_path_text(path, &place);
     *pdl_vec_push(&m->all) = (made_text){pdl_keep(value), b, pdl_buf_take(&place), is_reply};
 }
@@ -88,7 +88,7 @@ struct found_text {
  * earliest counts: there the value was made, and the later ones only passed it on. */
 static struct found_text shortest(const made_texts *m, pdl_str text, size_t at, size_t above) {
     struct found_text best = {NULL, 0, (size_t)-1};
-    size_t first = m->all.n > MOST_SEARCHED ? m->all.n - MOST_SEARCHED : 0;
+    size_t first = m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
     for (size_t i = first; i < m->all.n; i++) {
         pdl_val made = text_of(&m->all.p[i]);
         pdl_str part = pdl_is_absent(made) ? (pdl_str){0} : pdl_str_get(made);

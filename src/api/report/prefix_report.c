@@ -174,9 +174,9 @@ static size_t call_with(const pdl_prefix *p, uintptr_t key) {
 /* Returns the call of a chain of them, which have the first n units of c, whose next unit begins
  * most like that of c; of equal ones the last. */
 static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, size_t at) {
-    enum { MOST_COMPARED = 16 };
+    enum { MAX_COMPARED = 16 };
     size_t best = at, most = 0;
-    for (size_t i = 0; at && i < MOST_COMPARED && n < c->units.n; i++) {
+    for (size_t i = 0; at && i < MAX_COMPARED && n < c->units.n; i++) {
         const prefix_call *other = &p->calls.p[at - 1];
         size_t same = n < other->units.n ? common_start(json_of(c, n), json_of(other, n)) : 0;
         if (same > most) {
@@ -319,9 +319,9 @@ static size_t length_of(const prefix_call *c) {
 /* Returns how many tokens the provider would have found in addition, without the difference. */
 static int64_t lost_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
-    enum { LEAST_BYTES = 16 }; /* quotes, braces and words that any two messages have */
+    enum { MIN_BYTES = 16 }; /* quotes, braces and words that any two messages have */
     size_t more = (r->tail < r->behind ? r->tail : r->behind) + r->after;
-    if (!r->differs || more < LEAST_BYTES) return 0;
+    if (!r->differs || more < MIN_BYTES) return 0;
     return pdl_prefix_found(f, (int64_t)((r->bytes + more) / BYTES_OF_TOKEN)) -
            pdl_prefix_found(f, (int64_t)(r->bytes / BYTES_OF_TOKEN));
 }

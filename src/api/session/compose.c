@@ -135,14 +135,14 @@ static bool find_backends(router *r, const pdl_effect *e, confined_backends **ou
 /* Leaves a session; its remains are kept for its objects. Nothing is closed here, because one of
  * the workers may be delivering a reply. */
 static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
-    enum { MOST_LEFT = 32 };
+    enum { MAX_LEFT = 32 };
     size_t n = 0;
     if (!c->worker) return true;
     for (size_t i = 0; i < r->backends.n; i++)
         n += r->backends.p[i].was_left && r->backends.p[i].worker;
-    if (n >= MOST_LEFT)
+    if (n >= MAX_LEFT)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
-                           "objects of more than %d sessions of Python are in use", MOST_LEFT);
+                           "objects of more than %d sessions of Python are in use", MAX_LEFT);
     confined_backends left = {.sandbox = c->sandbox,
                               .profiles = pdl_keep(c->profiles),
                               .process = c->process,

@@ -78,8 +78,8 @@ struct pdl_confined {
 };
 
 enum {
-    MOST_ROWS = 64, /* each may have a Python process */
-    MOST_OWN_FILES = 48
+    MAX_ROWS = 64, /* each may have a Python process */
+    MAX_OWN_FILES = 48
 };
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
@@ -124,7 +124,7 @@ void pdl_confined_free(pdl_confined *c) {
 
 /* Adds the file, and the files that SQLite has beside it while it is open. */
 static void add_own(char **files, size_t *n, pdl_str name) {
-    for (pdl_db_file i = 0; name.n && i < PDL_DB_FILES && *n < MOST_OWN_FILES; i++) {
+    for (pdl_db_file i = 0; name.n && i < PDL_DB_FILES && *n < MAX_OWN_FILES; i++) {
         pdl_buf b = PDL_BUF;
         pdl_db_put_name(name, i, &b);
         files[(*n)++] = pdl_buf_take(&b);
@@ -136,7 +136,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
     pdl_buf note = PDL_BUF;
-    char *files[MOST_OWN_FILES + 1] = {0};
+    char *files[MAX_OWN_FILES + 1] = {0};
     size_t n = 0;
     const pdl_str own[] = {o->files.record, o->files.replay, o->files.cache};
     for (size_t i = 0; i < 3; i++) add_own(files, &n, own[i]);
@@ -213,9 +213,9 @@ bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref
         *out = c->rows.p[i].sandbox;
         return true;
     }
-    if (c->rows.n == MOST_ROWS)
+    if (c->rows.n == MAX_ROWS)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
-                           "a run has at most %d different profiles of the sandbox", MOST_ROWS);
+                           "a run has at most %d different profiles of the sandbox", MAX_ROWS);
     pdl_sandbox *s;
     if (!narrow(c, own, folder, profiles, &s, err)) return false;
     *pdl_vec_push(&c->rows) = (sandbox_row){pdl_keep(own), pdl_keep(profiles), s};

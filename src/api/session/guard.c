@@ -135,7 +135,7 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
 
 /* --- policies of modules ---------------------------------------------------------------------- */
 
-enum { MOST_MODULES = 64 }; /* each has a bit */
+enum { MAX_MODULES = 64 }; /* each has a bit */
 
 /* Puts the policy in force from now on, also for the places that print. */
 static void guard_modules(pdl_session *s) {
@@ -152,9 +152,9 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
            n = pdl_dict_len(s->rules.modules);
     pdl_policy_source from = source_of(s);
     if (file.n) from.folder = pdl_file_folder(file);
-    if (n == MOST_MODULES)
+    if (n == MAX_MODULES)
         return pdl_err_set(err, PDL_E_limit, pdl_node_loc(p->main->rare->policy),
-                           "more than %d programs of a run have their own policy", MOST_MODULES);
+                           "more than %d programs of a run have their own policy", MAX_MODULES);
     *bit = (uint64_t)1 << n;
     bool ok = pdl_policies_read_node(&s->rules.policies, &from, file, p->main->rare->policy, err);
     if (s->rules.policies) pdl_policies_scope(s->rules.policies, before, *bit, from.folder);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_MOST = 64 };
+enum { DEFAULT_MAX = 64 };
 
 typedef struct jobs_world jobs_world;
 
@@ -36,7 +36,7 @@ struct jobs_world {
 
 pdl_jobs *pdl_jobs_new(uint32_t most) {
     pdl_jobs *j = PDL_NEW(pdl_jobs);
-    j->most = most ? most : DEFAULT_MOST;
+    j->most = most ? most : DEFAULT_MAX;
     return j;
 }
 

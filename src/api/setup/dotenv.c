@@ -19,7 +19,7 @@
 
 /* The limit of all values together, beyond which none is expanded: each may name the previous one
  * twice. */
-enum { MOST_EXPANDED = 4 << 20 };
+enum { MAX_EXPANDED = 4 << 20 };
 
 typedef struct dotenv_reader {
     pdl_str text;
@@ -118,7 +118,7 @@ static pdl_str read_name(reader *r) {
 /* Appends the value with the values of the variables that it names. */
 static void expand(reader *r, pdl_str v, const pdl_dotenv_user *to, pdl_buf *out) {
     for (size_t at = 0; at < v.n;) {
-        if (r->expanded + out->len > MOST_EXPANDED) {
+        if (r->expanded + out->len > MAX_EXPANDED) {
             r->wrong = "its value is too long";
             return;
         }

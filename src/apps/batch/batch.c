@@ -24,9 +24,9 @@
 
 #include "base/banned.h"
 
-/* MOST_EARLY rows are examined to learn the columns when the table does not name them. The types
+/* MAX_EARLY rows are examined to learn the columns when the table does not name them. The types
  * are learned from the values of the first TYPED_ROWS, up to TYPED_BYTES. */
-enum { MOST_EARLY = 1000, TYPED_ROWS = 32, TYPED_BYTES = 1 << 20 };
+enum { MAX_EARLY = 1000, TYPED_ROWS = 32, TYPED_BYTES = 1 << 20 };
 
 typedef struct batch {
     const pdl_batch_options *o;
@@ -148,7 +148,7 @@ static bool check_identity(const batch *b, pdl_err *err) {
 
 /* Reads rows until one is whole, which names the columns. */
 static bool look_ahead(batch *b, pdl_err *err) {
-    for (size_t i = 0; i < MOST_EARLY; i++) {
+    for (size_t i = 0; i < MAX_EARLY; i++) {
         pdl_row row;
         pdl_rows_step step = pdl_rows_next(b->rows, true, &row, err);
         if (step == PDL_ROWS_FAIL) return false;

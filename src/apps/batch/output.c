@@ -47,9 +47,9 @@ static pdl_batch_output *new_of(pdl_table_form form) {
 }
 
 char *pdl_batch_output_target(pdl_str path) {
-    enum { MOST_LINKS = 40 };
+    enum { MAX_LINKS = 40 };
     char *at = pdl_str_dup(path), to[PATH_MAX];
-    for (int i = 0; i < MOST_LINKS; i++) {
+    for (int i = 0; i < MAX_LINKS; i++) {
         ssize_t n = readlink(at, to, sizeof to);
         if (n <= 0 || (size_t)n == sizeof to) break;
         pdl_str folder = to[0] == '/' ? PDL_STR("") : pdl_file_folder(pdl_str_of(at));

@@ -211,10 +211,10 @@ static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
 
 /* Uploads the requests to the same address that are in no upload, together. */
 static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
-    enum { MOST = 50000, MOST_BYTES = 90 << 20 };
+    enum { MAX_ITEMS = 50000, MAX_BYTES = 90 << 20 };
     PDL_VEC(const item *) some = {0};
     size_t bytes = 0;
-    for (size_t k = 0; k < p->items.n && some.n < MOST && bytes < MOST_BYTES; k++) {
+    for (size_t k = 0; k < p->items.n && some.n < MAX_ITEMS && bytes < MAX_BYTES; k++) {
         const item *i = &p->items.p[k];
         if (is_uploaded(p, i) || (some.n && strcmp(some.p[0]->url, i->url) != 0)) continue;
         *pdl_vec_push(&some) = i;
@@ -301,12 +301,12 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
 /* Polls again after a failure: a batch may take a day, so one request without an answer does not
  * end it. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
-    enum { MOST_MISSED = 10 };
+    enum { MAX_MISSED = 10 };
     if (look(p, err)) {
         p->n_missed = 0;
         return true;
     }
-    if (!is_passing(err->kind) || ++p->n_missed > MOST_MISSED) return false;
+    if (!is_passing(err->kind) || ++p->n_missed > MAX_MISSED) return false;
     if (p->n_missed == 1) pdl_batch_provider_note_again(p, err);
     pdl_err_fini(err);
     return true;

@@ -80,11 +80,11 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
 /* Sends a request once. type: that of the body. *out gets the answer's body. */
 static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
-    enum { LOOK_MS = 100, TOTAL_MS = 600000, MOST_BYTES = 1 << 30 };
+    enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_BYTES = 1 << 30 };
     const item *like = &p->items.p[0];
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
-    pdl_http *http = pdl_http_new(p->use.loop, &(pdl_http_options){.max_reply_bytes = MOST_BYTES});
+    pdl_http *http = pdl_http_new(p->use.loop, &(pdl_http_options){.max_reply_bytes = MAX_BYTES});
     exchange x = {.body = PDL_BUF};
     for (size_t i = 0; i < like->headers.n; i++)
         if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];
@@ -122,11 +122,11 @@ static bool ask_once(pdl_batch_provider *p, const char *method, const char *url,
  */
 static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
-    enum { MOST_AGAIN = 10, FIRST_MS = 250, LONGEST_MS = 60000 };
+    enum { MAX_AGAIN = 10, FIRST_MS = 250, LONGEST_MS = 60000 };
     uint64_t ms = FIRST_MS;
     for (int n = 0; !ask_once(p, method, url, type, body, out, err); n++) {
         bool again = err->kind == PDL_E_rate_limit && strcmp(method, "POST") == 0;
-        if (!again || n == MOST_AGAIN) return false;
+        if (!again || n == MAX_AGAIN) return false;
         if (n == 0) pdl_batch_provider_note_again(p, err);
         pdl_err_fini(err);
         if (!pdl_batch_provider_rest(p, ms, err)) return false;

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-enum { PDL_PACK_TAIL = 64, PDL_PACK_MOST_PARTS = 4096 };
+enum { PDL_PACK_TAIL = 64, PDL_PACK_MAX_PARTS = 4096 };
 #define PDL_PACK_MAGIC "PDL-PARTS-0001\r\n"
 /* The beginnings of names that are not relative to the folder of the program. */
 #define PDL_PACK_LIBRARY "@lib/"

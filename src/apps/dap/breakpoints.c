@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILE = 64 << 20, MOST_BREAKPOINTS = 10000 };
+enum { MAX_FILE = 64 << 20, MAX_BREAKPOINTS = 10000 };
 
 uint32_t pdl_dap_line_of(const pdl_block *b) {
     return pdl_loc_line(b->node ? pdl_node_loc(b->node) : b->loc);
@@ -32,7 +32,7 @@ static void add_line(void *user, const pdl_block *b) {
 
 /* Finds the lines at which blocks of a file begin, in any order. */
 static void find_lines(const char *file, line_list *l) {
-    pdl_buf text = PDL_BUF_INIT(MOST_FILE);
+    pdl_buf text = PDL_BUF_INIT(MAX_FILE);
     pdl_err err = {0};
     pdl_program *p = pdl_program_new();
     bool ok;
@@ -141,7 +141,7 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
         pdl_vref w = pdl_list_at(wanted, i);
         int64_t at = pdl_member_int(w, "line", -1);
         if (at >= 0 && at < INT32_MAX && g->lines_from_0) at++;
-        if (g->breakpoints.n >= MOST_BREAKPOINTS) break;
+        if (g->breakpoints.n >= MAX_BREAKPOINTS) break;
         const char *why = NULL;
         dap_breakpoint b = {
             .id = ++g->next_id,

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { TURN_MS = 20, MOST_PROGRAM = 64 << 20, MOST_MESSAGE = 64 << 20 };
+enum { TURN_MS = 20, MAX_PROGRAM = 64 << 20, MAX_MESSAGE = 64 << 20 };
 
 void pdl_dap_cancel(debugger *g) {
     pdl_err err = {0};
@@ -86,7 +86,7 @@ static void on_note(void *user, pdl_str text) {
 }
 
 static int run_program(debugger *g, pdl_err *err) {
-    pdl_buf text = PDL_BUF_INIT(MOST_PROGRAM);
+    pdl_buf text = PDL_BUF_INIT(MAX_PROGRAM);
     const pdl_program *p;
     int code = 1;
     pdl_str path = pdl_str_of(g->program_path);
@@ -208,7 +208,7 @@ static void fini(debugger *g) {
 }
 
 int pdl_dap_serve(void) {
-    debugger g = {.reader = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
+    debugger g = {.reader = {.kind = PDL_FRAME_CONTENT, .max_message = MAX_MESSAGE}};
     g.data = g.wanted = g.arguments = g.again = pdl_absent();
     g.request = g.last_result = g.failure = g.failed_call = pdl_absent();
     g.names = pdl_interner_new();

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 /* The bytes that a pipe holds. */
-enum { MOST_INPUT = 32768 };
+enum { MAX_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
 
@@ -136,7 +136,7 @@ static bool is_input(pdl_vref v) {
         ok = pdl_is_str(pdl_list_at(v, i));
         if (ok) bytes += pdl_str_get(pdl_list_at(v, i)).n + 1;
     }
-    return ok && bytes <= MOST_INPUT;
+    return ok && bytes <= MAX_INPUT;
 }
 
 /* Returns what is wrong with the arguments of launch; NULL when nothing is. If a mistake in
@@ -363,7 +363,7 @@ static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
     int unread = 0, most = pdl_os_pipe_size(g->input) / 2;
-    if (most > MOST_INPUT) most = MOST_INPUT;
+    if (most > MAX_INPUT) most = MAX_INPUT;
     pdl_buf_putf(&line, "%.*s\n", PDL_FMT(text));
     bool ok = ioctl(g->input, FIONREAD, &unread) == 0 && unread <= most &&
               line.len <= (size_t)(most - unread) &&

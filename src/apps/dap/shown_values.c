@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 400, MOST_CHILDREN = 10000 };
+enum { MAX_SHOWN = 400, MAX_CHILDREN = 10000 };
 
 void pdl_dap_references_fini(debugger *g) {
     for (size_t i = 0; i < g->references.n; i++) {
@@ -51,7 +51,7 @@ static void show(debugger *g, pdl_vref v, pdl_buf *out) {
     else if (pdl_may_hold_promise(v))
         PDL_PUT(&text, "(parts are not known yet)");
     else
-        pdl_val_show(v, true, MOST_SHOWN, &text);
+        pdl_val_show(v, true, MAX_SHOWN, &text);
     if (g->session)
         pdl_session_redact(g->session, pdl_buf_str(&text), &safe);
     else
@@ -84,7 +84,7 @@ pdl_val pdl_dap_put_value(debugger *g, const char *name, pdl_vref v) {
 static pdl_val name_of(pdl_vref key) {
     pdl_buf b = PDL_BUF;
     if (pdl_is_str(key)) return pdl_keep(key);
-    pdl_val_show(key, true, MOST_SHOWN, &b);
+    pdl_val_show(key, true, MAX_SHOWN, &b);
     return pdl_text_of_buf(&b);
 }
 
@@ -109,7 +109,7 @@ pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
     int64_t at = pdl_member_int(args, "variablesReference", 0);
     int64_t start = pdl_member_int(args, "start", 0), count = pdl_member_int(args, "count", 0);
     pdl_val list = pdl_list_new(8);
-    if (count <= 0 || count > MOST_CHILDREN) count = MOST_CHILDREN;
+    if (count <= 0 || count > MAX_CHILDREN) count = MAX_CHILDREN;
     if (at < 1 || (size_t)at > g->references.n || start < 0) return list;
     pdl_val v = pdl_keep(g->references.p[at - 1].value);
     /* the kind of parts that it does not have */

@@ -631,10 +631,11 @@ static bool evaluate_wave(evaluation *e, pdl_err *err) {
  * pause at the end of each. The number of rows depends on neither --jobs nor the order of
  * replies. */
 static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
-    enum { LEAST = 10, SHARE = 10 };
+    enum { MIN_ROWS = 10, SHARE = 10 };
     pdl_eval_verdict_begin(&e->verdict, e->o->difference);
     while (!e->verdict.what && e->from < e->rows.n) {
-        size_t n = e->from / SHARE > LEAST ? e->from / SHARE : LEAST, left = e->rows.n - e->from;
+        size_t share = e->from / SHARE, left = e->rows.n - e->from;
+        size_t n = share > MIN_ROWS ? share : MIN_ROWS;
         e->n = n < left ? n : left;
         if (!evaluate_wave(e, err)) return false;
         for (size_t i = e->from; i < e->done && !e->verdict.what; i++)

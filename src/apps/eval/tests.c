@@ -146,7 +146,7 @@ static void answer_scores(pdl_request *r, pdl_val scores) {
 
 /* Answers with the message of an item, and the numbers beside it. */
 static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
-    enum { MOST_ALTERNATIVES = 20 };
+    enum { MAX_ALTERNATIVES = 20 };
     pdl_val scores = pdl_is_absent(item->scores) ? pdl_absent()
                                                  : scores_for(item, pdl_request_data(r), prompt);
     if (!pdl_is_absent(scores)) {
@@ -159,7 +159,7 @@ static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str promp
         pdl_vref content = pdl_dict_getz(m, "content");
         pdl_val entries =
             pdl_mock_entries(item, pdl_is_str(content) ? pdl_str_get(content) : PDL_STR(""),
-                             MOST_ALTERNATIVES);
+                             MAX_ALTERNATIVES);
         m = pdl_dict_putz(m, "logprobs", pdl_dict_putz(pdl_dict_new(1), "content", entries));
     }
     answer_with(r, m);

@@ -184,12 +184,12 @@ double pdl_infer_log_sum(const double *x, size_t n) {
 
 /* Computes the continued fraction of the incomplete beta function at 1/2 (Lentz's method). */
 static double beta_fraction(double a, double b) {
-    enum { MOST = 10000 };
+    enum { MAX_TERMS = 10000 };
     const double tiny = 1e-300, x = 0.5;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
     d = 1 / (fabs(d) < tiny ? tiny : d);
     double h = d;
-    for (int m = 1; m < MOST; m++) {
+    for (int m = 1; m < MAX_TERMS; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         const double parts[] = {even, odd};

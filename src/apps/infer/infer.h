@@ -22,7 +22,7 @@ typedef enum {
 typedef enum { PDL_INFER_FAIL, PDL_INFER_DROP, PDL_INFER_ZERO } pdl_infer_on_error;
 
 /* The most particles; of smc, all of which live at a time, as many as a session runs. */
-enum { PDL_INFER_MOST = 1000000, PDL_INFER_MOST_SMC = PDL_SPAWN_SLOTS - 2 };
+enum { PDL_INFER_MAX = 1000000, PDL_INFER_MAX_SMC = PDL_SPAWN_SLOTS - 2 };
 
 /* How far an inference is. */
 typedef struct pdl_infer_progress {

@@ -229,10 +229,10 @@ bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
 }
 
 void pdl_infer_put_bars(pdl_vref v, pdl_buf *out) {
-    enum { WIDTH = 40, TEXT = 40, MOST = 20 };
+    enum { WIDTH = 40, TEXT = 40, MAX_LINES = 20 };
     pdl_vref values = pdl_dict_getz(v, "values"), probs = pdl_dict_getz(v, "probs");
     size_t n = pdl_list_len(values);
-    for (size_t i = 0; i < n && i < MOST; i++) {
+    for (size_t i = 0; i < n && i < MAX_LINES; i++) {
         double p = pdl_num_to_double(pdl_list_at(probs, i));
         pdl_buf text = PDL_BUF;
         pdl_val_show(pdl_list_at(values, i), false, TEXT, &text);
@@ -243,5 +243,5 @@ void pdl_infer_put_bars(pdl_vref v, pdl_buf *out) {
         pdl_buf_putf(out, " %s\n", pdl_buf_z(&text));
         pdl_buf_fini(&text);
     }
-    if (n > MOST) pdl_buf_putf(out, "and %zu more values\n", n - MOST);
+    if (n > MAX_LINES) pdl_buf_putf(out, "and %zu more values\n", n - MAX_LINES);
 }

@@ -505,7 +505,7 @@ bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
     p->begun_ns = pdl_clock_ns();
-    p->n_slots = p->n < PDL_INFER_MOST_SMC ? p->n : PDL_INFER_MOST_SMC;
+    p->n_slots = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;
     p->all = PDL_NEW_N(particle, p->n);
     p->in_slot = PDL_NEW_N(uint32_t, p->n_slots);
     for (uint32_t i = 0; i < p->n; i++)

@@ -123,15 +123,15 @@ static bool read_logprobs(pdl_vref item, size_t i, pdl_vref *out, pdl_err *err) 
 }
 
 static bool read_dict(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
-    enum { MOST_TIMES = 1000000000, MOST_DELAY = 3600000 };
+    enum { MAX_TIMES = 1000000000, MAX_DELAY = 3600000 };
     for (size_t k = 0; k < pdl_dict_len(item); k++)
         if (!check_key(pdl_dict_key_at(item, k), i, err)) return false;
     return read_text(item, "when", i, &out->when, err) &&
            read_text(item, "model", i, &out->model, err) &&
            read_text(item, "error", i, &out->error, err) &&
-           read_number(item, "times", i, 1, MOST_TIMES, &out->left, err) &&
+           read_number(item, "times", i, 1, MAX_TIMES, &out->left, err) &&
            read_number(item, "status", i, 400, 599, &out->status, err) &&
-           read_number(item, "delay", i, 0, MOST_DELAY, &out->delay_ms, err) &&
+           read_number(item, "delay", i, 0, MAX_DELAY, &out->delay_ms, err) &&
            read_seconds(item, i, &out->retry_after, err) &&
            read_scores(item, i, &out->scores, err) &&
            read_logprobs(item, i, &out->logprobs, err) && read_reply(item, i, out, err);

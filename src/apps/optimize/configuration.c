@@ -272,9 +272,9 @@ static bool read_dataset(pdl_str file, pdl_vref d, pdl_optimize_reference *r, pd
 
 static bool check_sizes(pdl_str file, const pdl_optimize_reference *r, uint32_t jobs,
                         pdl_err *err) {
-    enum { MOST = 1000 };
-    if (r->candidates < 1 || r->candidates > MOST)
-        return bad(file, err, "num_candidates: expected a number from 1 to %d", MOST);
+    enum { MAX_CANDIDATES = 1000 };
+    if (r->candidates < 1 || r->candidates > MAX_CANDIDATES)
+        return bad(file, err, "num_candidates: expected a number from 1 to %d", MAX_CANDIDATES);
     if (!r->first_rows) return bad(file, err, "initial_validation_set_size: expected at least 1");
     if (!r->most_rows) return bad(file, err, "max_validation_set_size: expected at least 1");
     return jobs || bad(file, err, "parallelism: expected at least 1");

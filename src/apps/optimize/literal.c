@@ -17,7 +17,7 @@
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-enum { MOST_NEAR = 64 };
+enum { MAX_NEAR = 64 };
 
 static const pdl_ytree_node *node_of(const pdl_ytree *t, pdl_ytree_id id) {
     return pdl_ytree_node_of(t, id);
@@ -54,10 +54,10 @@ static pdl_ytree_id item_at(const pdl_ytree *t, pdl_ytree_id list, pdl_str step)
 /* Adds what is there instead to the error: the nearest key, or the number of items. */
 static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str step, pdl_err *err) {
     const pdl_ytree_node *n = node_of(t, at);
-    pdl_str names[MOST_NEAR];
+    pdl_str names[MAX_NEAR];
     size_t known = 0;
     if (n->kind == PDL_YTREE_MAP)
-        for (pdl_ytree_id k = n->first; k != PDL_YTREE_NONE && known < MOST_NEAR;
+        for (pdl_ytree_id k = n->first; k != PDL_YTREE_NONE && known < MAX_NEAR;
              k = node_of(t, node_of(t, k)->next)->next)
             names[known++] = node_of(t, k)->text;
     pdl_str near = pdl_str_nearest(step, names, known);

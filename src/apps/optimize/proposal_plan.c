@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MOST_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
+enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MAX_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
 
 /* A proposal is evaluated on a few rows, where the one it comes from is, too, and on those for
  * validation when it is better there. */
@@ -42,7 +42,7 @@ static size_t allowed(const opt_search *z, const opt_estimate *e) {
     } rows[] = {{PDL_BUDGET_calls, e->calls, one.calls},
                 {PDL_BUDGET_tokens, e->prompt_tokens, one.prompt_tokens},
                 {PDL_BUDGET_cost, e->cost, one.cost}};
-    double n = MOST_PROPOSALS, first = (double)z->part[OPT_VALIDATION].n *
+    double n = MAX_PROPOSALS, first = (double)z->part[OPT_VALIDATION].n *
                                        (double)z->candidates.n;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double limit = z->budget->limit[rows[i].item], each = rows[i].each,
@@ -81,7 +81,7 @@ bool pdl_search_plan_proposals(opt_search *z, const opt_estimate *e, pdl_err *er
                            "no model of the program is known before it runs: --proposer MODEL "
                            "names the one that writes texts");
     z->proposer = pdl_str_dup(model);
-    size_t can = z->budget ? allowed(z, e) : o->proposals ? MOST_PROPOSALS : DEFAULT_PROPOSALS;
+    size_t can = z->budget ? allowed(z, e) : o->proposals ? MAX_PROPOSALS : DEFAULT_PROPOSALS;
     z->proposals = o->proposals && o->proposals < can ? o->proposals : can;
     bool few = can < FEWEST && (!o->proposals || can < o->proposals);
     if (!few || o->yes || o->dry_run) return true;

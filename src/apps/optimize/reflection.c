@@ -17,7 +17,7 @@
 
 #define PROPOSING_PROGRAM "model: ${ proposer }\ninput: ${ prompt }\n"
 
-enum { OUTLINE_BYTES = 16384, MOST_TEXT_BYTES = 32768 };
+enum { OUTLINE_BYTES = 16384, MAX_TEXT_BYTES = 32768 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -40,10 +40,10 @@ static bool has_control(pdl_str s) {
 }
 
 static bool is_sound_text(const opt_place *p, pdl_str s, pdl_err *err) {
-    if (s.n > MOST_TEXT_BYTES)
+    if (s.n > MAX_TEXT_BYTES)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "the text for %s has %zu bytes, more than %d", p->name, s.n,
-                           MOST_TEXT_BYTES);
+                           MAX_TEXT_BYTES);
     if (p->is_tuned && !pdl_str_trim(s).n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the text for %s is empty", p->name);
     return !has_control(s) || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},

@@ -10,20 +10,20 @@
 
 #include "base/banned.h"
 
-/* At most MOST_DRAWN combinations are tried; a file may have more candidates. */
-enum { MOST_DRAWN = 64, MOST_CANDIDATES = 1000, MOST_NAMES = 128 };
+/* At most MAX_DRAWN combinations are tried; a file may have more candidates. */
+enum { MAX_DRAWN = 64, MAX_CANDIDATES = 1000, MAX_NAMES = 128 };
 
 /* --- places ----------------------------------------------------------------------------------- */
 
 typedef struct opt_inputs {
-    pdl_str names[MOST_NAMES];
+    pdl_str names[MAX_NAMES];
     size_t n;
 } inputs;
 
 static void on_input(void *user, pdl_str name, bool optional) {
     inputs *in = user;
     (void)optional;
-    if (in->n < MOST_NAMES) in->names[in->n++] = name;
+    if (in->n < MAX_NAMES) in->names[in->n++] = name;
 }
 
 static void find_inputs(const opt_search *z, inputs *in) {
@@ -60,7 +60,7 @@ static bool is_path(pdl_str name) {
 
 static bool no_such_name(const opt_search *z, pdl_str name, const inputs *in, const char *option,
                          pdl_err *err) {
-    pdl_str names[2 * MOST_NAMES];
+    pdl_str names[2 * MAX_NAMES];
     size_t n = 0;
     pdl_ytree_id defs = z->tree->root == PDL_YTREE_NONE ||
                                 pdl_ytree_node_of(z->tree, z->tree->root)->kind != PDL_YTREE_MAP
@@ -332,11 +332,11 @@ static bool draw(opt_search *z, pdl_err *err) {
     }
     z->combinations = all;
     bool ok = true;
-    for (uint64_t i = 0; ok && all <= MOST_DRAWN && i < all; i++)
+    for (uint64_t i = 0; ok && all <= MAX_DRAWN && i < all; i++)
         ok = pdl_search_add(z, combination(space, i, NULL), &number, err);
     pdl_rand_seed(&r, z->o->seed);
     for (size_t i = 0;
-         ok && all > MOST_DRAWN && z->candidates.n <= MOST_DRAWN && i < MOST_DRAWN * TRIES; i++)
+         ok && all > MAX_DRAWN && z->candidates.n <= MAX_DRAWN && i < MAX_DRAWN * TRIES; i++)
         ok = pdl_search_add(z, combination(space, 0, &r), &number, err);
     return ok;
 }
@@ -369,8 +369,8 @@ static bool take_candidate(void *user, const pdl_rowset *r, const pdl_row *row, 
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s", row->problem);
         return at_row(r, row, err);
     }
-    if (row->number > MOST_CANDIDATES) {
-        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "more than %d candidates", MOST_CANDIDATES);
+    if (row->number > MAX_CANDIDATES) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "more than %d candidates", MAX_CANDIDATES);
         return at_row(r, row, err);
     }
     for (size_t i = 0; i < pdl_dict_len(row->columns); i++) {

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MOST = 1024, MAX_ID = 40 };
+enum { MAX_ENTRIES = 1024, MAX_ID = 40 };
 
 typedef struct conversation_entry {
     char id[MAX_ID]; /* "": it was removed, and its place is freed when it is the oldest */
@@ -24,7 +24,7 @@ typedef struct conversation_entry {
 } entry;
 
 struct conversations {
-    entry ring[MOST];
+    entry ring[MAX_ENTRIES];
     size_t first, n;
     size_t bytes;
 };
@@ -32,7 +32,7 @@ struct conversations {
 conversations *pdl_serve_conversations_new(void) { return PDL_NEW(conversations); }
 
 static entry *at(const conversations *c, size_t i) {
-    return (entry *)(uintptr_t)&c->ring[(c->first + i) % MOST];
+    return (entry *)(uintptr_t)&c->ring[(c->first + i) % MAX_ENTRIES];
 }
 
 /* Empties an entry. Its place stays, so that the order of the others does not change. */
@@ -46,7 +46,7 @@ static void clear(conversations *c, entry *e) {
 
 static void drop_oldest(conversations *c) {
     clear(c, at(c, 0));
-    c->first = (c->first + 1) % MOST;
+    c->first = (c->first + 1) % MAX_ENTRIES;
     c->n--;
 }
 
@@ -75,7 +75,7 @@ void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages,
         pdl_drop(response);
         return;
     }
-    while (c->n && (c->n == MOST || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES))
+    while (c->n && (c->n == MAX_ENTRIES || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES))
         drop_oldest(c);
     entry *e = at(c, c->n++);
     *e = (entry){.messages = messages, .response = response, .bytes = bytes};

@@ -19,13 +19,13 @@ static const double token_bounds[] = {1,    10,    50,    100,    500,    1000,
 enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
-    MOST_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MOST_KINDS = 64, /* kinds of errors; there are fewer names */
+    MAX_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
+    MAX_KINDS = 64, /* kinds of errors; there are fewer names */
 };
 
 typedef struct histogram {
     /* number of values up to each bound and above the previous one */
-    uint64_t at_most[MOST_BOUNDS];
+    uint64_t at_most[MAX_BOUNDS];
     uint64_t n;
     double sum;
 } histogram;
@@ -85,7 +85,7 @@ static void count_request(metrics *m, const route *r, int status) {
 static void count_error(metrics *m, const char *kind) {
     size_t i = 0;
     while (i < m->errors.n && strcmp(m->errors.p[i].kind, kind) != 0) i++;
-    if (i == MOST_KINDS) return;
+    if (i == MAX_KINDS) return;
     if (i == m->errors.n) {
         error_count *e = pdl_vec_push(&m->errors);
         e->n = 0;

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LEVELS = 16 /* levels of lists and dicts in a block that is shown alone */ };
+enum { MAX_LEVELS = 16 /* levels of lists and dicts in a block that is shown alone */ };
 
 /* Members with their defaults, which a trace writes although the program did not: key, and default
  * as JSON. */
@@ -78,7 +78,7 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
 
 /* Returns a value as the program wrote it. The depth is limited so that a block of the page is in
  * the text of few others: the page is then about as long as its trace. */
-pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, PDL_MAX_JSON_DEPTH - MOST_LEVELS); }
+pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, PDL_MAX_JSON_DEPTH - MAX_LEVELS); }
 
 void pdl_view_source_write(pdl_vref block, pdl_buf *out) {
     pdl_err err = {0};

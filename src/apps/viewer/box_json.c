@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT, MOST_OF_NAME = 200 };
+enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT, MAX_OF_NAME = 200 };
 
 static const char *const states[] = {
     [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered",
@@ -45,7 +45,7 @@ static pdl_vref evaluated(pdl_vref v) {
 
 static void put_member_text(const pdl_box *b, const char *key, const char *name, pdl_buf *out) {
     pdl_vref v = evaluated(pdl_box_get(b, key));
-    if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MOST_OF_NAME));
+    if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MAX_OF_NAME));
 }
 
 /* Returns 0 for what cannot be a count of tokens, so that sums of a hostile trace stay in range. */
@@ -135,9 +135,9 @@ static void put_times(const pdl_doc *d, uint32_t i, pdl_buf *out) {
 pdl_str pdl_box_variable(const pdl_box *b) {
     pdl_vref def = evaluated(pdl_box_get(b, "def"));
     pdl_str defs = PDL_STR("defs.");
-    if (pdl_is_str(def)) return pdl_utf8_cut(pdl_str_get(def), MOST_OF_NAME);
+    if (pdl_is_str(def)) return pdl_utf8_cut(pdl_str_get(def), MAX_OF_NAME);
     if (!pdl_str_starts(b->step, defs)) return (pdl_str){0};
-    return pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), MOST_OF_NAME);
+    return pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), MAX_OF_NAME);
 }
 
 static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {

@@ -272,14 +272,14 @@ static int64_t nanos_of_attempts(pdl_vref list) {
 
 /* Without a wait the request is sent as soon as the parts of the block have ended. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
-    enum { LEAST_NS = 5000000 };
+    enum { MIN_NS = 5000000 };
     const pdl_box *b = &d->boxes.p[i];
     int64_t sent = time_of(pdl_box_get(b, "pdl__timing"), "sent_nanos"), ready = b->start;
     if (!pdl_str_is(b->kind, "model") || !b->start || sent < b->start || sent > b->end) return 0;
     for (uint32_t k = b->first; k < b->first + b->n_children; k++)
         if (d->boxes.p[k].end > ready && d->boxes.p[k].end <= sent) ready = d->boxes.p[k].end;
     int64_t waited = sent - ready - nanos_of_attempts(pdl_box_get(b, "pdl__attempts"));
-    return waited >= LEAST_NS ? waited : 0;
+    return waited >= MIN_NS ? waited : 0;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_AROUND = 1000 }; /* boxes around a call in which its function is searched */
+enum { MAX_AROUND = 1000 }; /* boxes around a call in which its function is searched */
 
 typedef struct naming {
     pdl_functions *f;
@@ -84,7 +84,7 @@ const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, u
     pdl_str name = called_name(&d->boxes.p[call]);
     void *found = name.n ? pdl_map_find(&f->bodies, name) : NULL;
     if (found != &several) return found;
-    for (uint32_t i = call, k = 0; k < MOST_AROUND; i = d->boxes.p[i].parent, k++) {
+    for (uint32_t i = call, k = 0; k < MAX_AROUND; i = d->boxes.p[i].parent, k++) {
         const pdl_node *n = nodes[i];
         const pdl_node *defs =
             n && n->kind == PDL_NODE_MAP ? pdl_node_find(n, PDL_STR("defs"), NULL) : NULL;

@@ -114,7 +114,7 @@ static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf 
 
 /* Appends the rows of each map, by its number. */
 static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
-    enum { MOST_ROWS = 10000 };
+    enum { MAX_ROWS = 10000 };
     (void)s;
     pdl_json_open(out, '{');
     for (uint32_t i = 0; i < r->items.n; i++) {
@@ -123,7 +123,7 @@ static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *ou
         pdl_buf key = pdl_buf_in(name, sizeof name, PDL_BUF.limit);
         pdl_buf_putf(&key, "%u", i);
         pdl_json_put_key(out, pdl_buf_z(&key));
-        pdl_rows_json(r, &(pdl_rows_query){.item = i, .n = MOST_ROWS}, out);
+        pdl_rows_json(r, &(pdl_rows_query){.item = i, .n = MAX_ROWS}, out);
         pdl_buf_fini(&key);
     }
     pdl_buf_putc(out, '}');

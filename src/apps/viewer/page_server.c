@@ -29,8 +29,8 @@ enum {
     BOXES_AT_ONCE = 500,
     FRAME_MS = 33,            /* time between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
-    MOST_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
-    MOST_LISTS = 200,         /* lists of changes in one answer to a page */
+    MAX_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
+    MAX_LISTS = 200,         /* lists of changes in one answer to a page */
     QUIET_FRAMES = 450,       /* frames without changes until a page gets a sign of life */
 };
 
@@ -207,7 +207,7 @@ static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
 /* Answers with all changes so far; the page connects again for later ones. */
 static void answer_changes(const pdl_viewer *v, watcher w) {
     pdl_exchange_put(w.x, PDL_STR("retry: 500\n\n"));
-    for (size_t i = 0; i < MOST_LISTS && send_changes(v, &w); i++) continue;
+    for (size_t i = 0; i < MAX_LISTS && send_changes(v, &w); i++) continue;
     pdl_exchange_put(w.x, PDL_STR("event: later\ndata: {}\n\n"));
     pdl_exchange_end(w.x);
 }
@@ -220,7 +220,7 @@ static void begin_events(pdl_viewer *v, pdl_exchange *x) {
         pdl_exchange_end(x);
         return;
     }
-    if (v->watchers.n >= MOST_STREAMS) {
+    if (v->watchers.n >= MAX_STREAMS) {
         answer_changes(v, w);
         return;
     }

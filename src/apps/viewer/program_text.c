@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILES = 1000 };
+enum { MAX_FILES = 1000 };
 
 typedef struct placing {
     pdl_view_source *s;
@@ -125,7 +125,7 @@ static const pdl_node *included(placing *r, uint32_t i) {
     const pdl_node *from = r->nodes[b->parent];
     bool import = false;
     pdl_str path = named_file(from, &import), place;
-    if (!path.n || r->s->files.n >= MOST_FILES) return NULL;
+    if (!path.n || r->s->files.n >= MAX_FILES) return NULL;
     uint32_t file = number_of(r, from);
     pdl_buf key = PDL_BUF;
     pdl_buf_putf(&key, "file:%u:%d:%.*s", file, import, PDL_FMT(path));

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILES = 1000, MOST_BYTES = 64 << 20 };
+enum { MAX_FILES = 1000, MAX_BYTES = 64 << 20 };
 
 typedef struct file {
     pdl_str name, text;
@@ -34,7 +34,7 @@ static uint32_t number_of(pdl_view_files *f, const pdl_source *src) {
     uintptr_t known = (uintptr_t)pdl_map_find(&f->numbers, src->name);
     if (known) return (uint32_t)(known - 1);
     if (f->list.n && !src->name.n) return PDL_VIEW_NO_FILE;
-    if (f->list.n >= MOST_FILES || src->text.n > MOST_BYTES - f->bytes) return PDL_VIEW_NO_FILE;
+    if (f->list.n >= MAX_FILES || src->text.n > MAX_BYTES - f->bytes) return PDL_VIEW_NO_FILE;
     file copy = {pdl_arena_str(f->arena, src->name), pdl_arena_str(f->arena, src->text)};
     *pdl_vec_push(&f->list) = copy;
     f->bytes += src->text.n;

@@ -24,7 +24,7 @@ enum {
     GAP = 6,     /* between boxes */
     LINES = 12,  /* maximum of lines in a box */
     INDENT = 10, /* indentation of inner boxes */
-    MOST_BOXES = 400,
+    MAX_BOXES = 400,
     DEEPEST = 24,
 };
 
@@ -145,7 +145,7 @@ static void draw(const picture *p, uint32_t i) {
 
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
     size_t all = r->doc->boxes.n;
-    uint32_t n = all > MOST_BOXES ? MOST_BOXES : (uint32_t)all;
+    uint32_t n = all > MAX_BOXES ? MAX_BOXES : (uint32_t)all;
     picture p = {r->doc, n, PDL_NEW_N(int, n), PDL_NEW_N(int, n), PDL_NEW_N(int, n), out};
     measure(&p);
     place(&p);

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SCRIPTS = 1000 };
+enum { MAX_SCRIPTS = 1000 };
 
 typedef struct model_script {
     pdl_val replies; /* the list, which the items borrow from */
@@ -47,8 +47,8 @@ static bool read_replies(pdl_str text, pdl_val *out, pdl_err *err) {
 }
 
 bool pdl_wasm_script(pdl_vref question, pdl_buf *out, pdl_err *err) {
-    if (n_scripts >= MOST_SCRIPTS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d scripts", MOST_SCRIPTS);
+    if (n_scripts >= MAX_SCRIPTS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d scripts", MAX_SCRIPTS);
     model_script *s = PDL_NEW(model_script);
     s->replies = pdl_absent();
     s->strict = pdl_val_truth(pdl_dict_getz(question, "strict"));

@@ -16,8 +16,8 @@
  * one. */
 uint64_t pdl_pace_ms(uint64_t ms);
 
-enum { PDL_PACE_MOST = 1000 };
-/* Sets the factor for the whole process, 0 to PDL_PACE_MOST; it is 1 in a process that sets
+enum { PDL_PACE_MAX = 1000 };
+/* Sets the factor for the whole process, 0 to PDL_PACE_MAX; it is 1 in a process that sets
  * none. */
 void pdl_pace_say(double factor);
 

@@ -146,10 +146,10 @@ static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *
 
 /* Returns how many bytes are read at most from a descriptor whose fstat is st. */
 static size_t most_of(int fd, const struct stat *st, size_t most) {
-    enum { DEVICE_MOST = 1 << 20 };
+    enum { DEVICE_MAX = 1 << 20 };
     bool is_device = S_ISCHR(st->st_mode) && !isatty(fd);
     bool is_stream = S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
-    size_t here = is_device ? DEVICE_MOST : is_stream ? PDL_MAX_STREAM_BYTES : most;
+    size_t here = is_device ? DEVICE_MAX : is_stream ? PDL_MAX_STREAM_BYTES : most;
     return here < most ? here : most;
 }
 
@@ -347,7 +347,7 @@ static char *behind_links(const char *path) {
 bool pdl_file_descriptor(pdl_str path, int *fd) {
     static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    enum { MOST_DIGITS = 6 };
+    enum { MAX_DIGITS = 6 };
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         if (pdl_str_is(path, names[*fd = i])) return true;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -355,7 +355,7 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
         pdl_str digits = pdl_str_sub(path, strlen(folders[i]), path.n);
         size_t at = 0;
         for (*fd = 0; at < digits.n && digits.p[at] >= '0' && digits.p[at] <= '9'; at++)
-            *fd = at < MOST_DIGITS ? *fd * 10 + (digits.p[at] - '0') : -1;
+            *fd = at < MAX_DIGITS ? *fd * 10 + (digits.p[at] - '0') : -1;
         if (at == digits.n && at) return true;
     }
     return false;
@@ -551,14 +551,14 @@ void pdl_file_put_parts(pdl_str path, pdl_buf *out) {
 }
 
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
-    enum { MOST_NAMES = 4096 };
+    enum { MAX_NAMES = 4096 };
     PDL_VEC(pdl_str) names = {0};
     DIR *d = opendir(folder);
     char *found = NULL;
     pdl_buf whole = PDL_BUF;
     pdl_buf_put(&whole, name);
     if (!pdl_str_ends(name, suffix)) pdl_buf_put(&whole, suffix);
-    for (struct dirent *x; d && names.n < MOST_NAMES && (x = readdir(d));)
+    for (struct dirent *x; d && names.n < MAX_NAMES && (x = readdir(d));)
         if (pdl_str_ends(pdl_str_of(x->d_name), suffix))
             *pdl_vec_push(&names) =
                 (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
@@ -586,10 +586,10 @@ static int cmp_names(const void *a, const void *b) {
 
 void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
                    void *user) {
-    enum { MOST_ENTRIES = 1000000 };
+    enum { MAX_ENTRIES = 1000000 };
     PDL_VEC(char *) names = {0};
     DIR *d = opendir(folder);
-    for (struct dirent *x; d && names.n < MOST_ENTRIES && (x = readdir(d));)
+    for (struct dirent *x; d && names.n < MAX_ENTRIES && (x = readdir(d));)
         if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0)
             *pdl_vec_push(&names) = pdl_str_dup(pdl_str_of(x->d_name));
     if (d) closedir(d);

@@ -51,8 +51,8 @@ enum {
 
 enum {
     PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* the first name that a policy gives */
-    PDL_LABEL_MOST_NAMED = 16,
-    PDL_LABEL_ORIGIN_BITS = PDL_LABEL_NAMED_BIT + PDL_LABEL_MOST_NAMED,
+    PDL_LABEL_MAX_NAMED = 16,
+    PDL_LABEL_ORIGIN_BITS = PDL_LABEL_NAMED_BIT + PDL_LABEL_MAX_NAMED,
     PDL_LABEL_SOURCE_BIT = 32,
     PDL_LABEL_SOURCES = 16
 };
@@ -138,7 +138,7 @@ static inline pdl_label pdl_label_of_source(uint32_t i) {
 }
 /* Returns the i-th label that policies name. */
 static inline pdl_label pdl_label_named(uint32_t i) {
-    assert(i < PDL_LABEL_MOST_NAMED);
+    assert(i < PDL_LABEL_MAX_NAMED);
     return (pdl_label)1 << (PDL_LABEL_NAMED_BIT + i);
 }
 

@@ -282,17 +282,17 @@ const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xop
     return e;
 }
 
-enum { MOST_QUOTED_LINES = 8, MOST_QUOTED_BYTES = 2000, MOST_LINE_BYTES = 200 };
+enum { MAX_QUOTED_LINES = 8, MAX_QUOTED_BYTES = 2000, MAX_LINE_BYTES = 200 };
 
 void pdl_expr_quote(pdl_str source, size_t at, pdl_buf *out) {
     size_t lines = 1, from = at < source.n ? at : source.n;
     for (size_t i = 0; i + 1 < source.n; i++) lines += source.p[i] == '\n';
-    if (lines <= MOST_QUOTED_LINES && source.n <= MOST_QUOTED_BYTES) {
+    if (lines <= MAX_QUOTED_LINES && source.n <= MAX_QUOTED_BYTES) {
         pdl_buf_put(out, source);
         return;
     }
     while (from && source.p[from - 1] != '\n') from--;
     size_t end = pdl_str_find(source, PDL_STR("\n"), from);
     pdl_str line = pdl_str_trim(pdl_str_sub(source, from, end));
-    pdl_buf_putf(out, "... %.*s ...", PDL_FMT(pdl_utf8_cut(line, MOST_LINE_BYTES)));
+    pdl_buf_putf(out, "... %.*s ...", PDL_FMT(pdl_utf8_cut(line, MAX_LINE_BYTES)));
 }

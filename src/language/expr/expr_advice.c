@@ -188,7 +188,7 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 #define NO_CLASS      "there are no classes: Python runs in a block with `lang: python`"
 #define WAITED        "nothing is awaited: an answer is waited for where it is used"
 #define PRINTED       "the result of a block is what is printed"
-#define AT_LEAST                                                                                   \
+#define ARROW_OR_GE                                                                                \
     "write >= to compare; there are no lambdas: a block with `function` is a function"
 #define QUOTE_OF_TEXT                                                                              \
     "the quote is not closed; one that belongs to the text is written after the braces"
@@ -221,7 +221,7 @@ static const struct {
     {PDL_TK_MOD, "=", NULL, SETS},
     {PDL_TK_PIPE, "=", NULL, SETS},
     {ANY, ":=", after_value, SETS},
-    {ANY, "=>", after_value, AT_LEAST},
+    {ANY, "=>", after_value, ARROW_OR_GE},
     {ANY, "=<", after_value, "write <="},
     {ANY, "=~", after_value, REGEX},
     {ANY, "=", is_set_in_braces, "an object is {'name': value}"},
@@ -317,7 +317,7 @@ static const struct {
     {VARIABLE, "{% set x = ... %} sets a variable"},
     {FUNCTION, "a function is a macro: {% macro f(x) %}"},
     {NO_LAMBDA, "there are no lambdas: {% macro f(x) %} makes a function"},
-    {AT_LEAST, "write >= to compare; there are no lambdas"},
+    {ARROW_OR_GE, "write >= to compare; there are no lambdas"},
     {LOOPS, "there are no comprehensions: write {% for %}, or the filters map and selectattr"},
     {ALONE, "an object is {'name': value}"},
     {REGEX, ""},

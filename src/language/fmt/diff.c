@@ -1,7 +1,7 @@
 /* diff.c -- see diff.h: Myers' shortest edit script over lines, written as a unified diff.
  *
  * The formatter changes lines in place, so the script is short. The work grows with its square, so
- * beyond MOST_EDITS the differing part is shown as one replacement.
+ * beyond MAX_EDITS the differing part is shown as one replacement.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { CONTEXT = 3, MOST_EDITS = 1500 };
+enum { CONTEXT = 3, MAX_EDITS = 1500 };
 
 typedef PDL_VEC(pdl_str) lines;
 
@@ -51,9 +51,9 @@ static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
 }
 
 /* Returns the number of edits between the n lines from a and the m lines from b, at most
- * MOST_EDITS; rows in v. */
+ * MAX_EDITS; rows in v. */
 static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, int32_t *v) {
-    for (int32_t d = 0; d <= MOST_EDITS; d++) {
+    for (int32_t d = 0; d <= MAX_EDITS; d++) {
         const int32_t *prev = d ? row_of(v, d - 1) : NULL;
         int32_t *row = row_of(v, d);
         for (int32_t k = -d; k <= d; k += 2) {
@@ -91,8 +91,8 @@ static void find_script(diff_script *s) {
         tail++;
     const pdl_str *a = s->a.p + head, *b = s->b.p + head;
     size_t n = na - head - tail, m = nb - head - tail;
-    size_t cells = (size_t)(MOST_EDITS + 1) * (MOST_EDITS + 2);
-    size_t most = n + m < MOST_EDITS ? (n + m + 1) * (n + m + 2) : cells;
+    size_t cells = (size_t)(MAX_EDITS + 1) * (MAX_EDITS + 2);
+    size_t most = n + m < MAX_EDITS ? (n + m + 1) * (n + m + 2) : cells;
     int32_t *v = PDL_NEW_N(int32_t, most + 1);
     int32_t d = search(a, (int32_t)n, b, (int32_t)m, v);
     for (size_t i = 0; i < tail; i++) add_row(s, ' ', s->a.p[na - 1 - i]);

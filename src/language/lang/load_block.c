@@ -508,7 +508,7 @@ static bool is_read(pdl_str text, pdl_str name) {
     return false;
 }
 
-enum { MOST_READ = 32 }; /* problems for which the whole file is searched */
+enum { MAX_READ = 32 }; /* problems for which the whole file is searched */
 
 /* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
  * text. */
@@ -517,7 +517,7 @@ static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
         pdl_loader_hint(l, d,
                         "no key of a block has a blank: a text that contains `: ` is put in "
                         "quotes, or after `|` on separate lines");
-    else if (key->text.n && key->src && l->p->diags.n < MOST_READ &&
+    else if (key->text.n && key->src && l->p->diags.n < MAX_READ &&
              is_read(key->src->text, key->text))
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }

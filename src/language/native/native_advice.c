@@ -261,9 +261,9 @@ pdl_str pdl_attribute_advice(pdl_str name) {
 
 /* Returns the index of a column by its name in a row of a table, or -1. */
 static int64_t column_of(pdl_vref row, pdl_str name) {
-    enum { MOST_COLUMNS = 1000 };
+    enum { MAX_COLUMNS = 1000 };
     if (!pdl_is_list(row)) return -1;
-    for (size_t i = 0, n = pdl_list_len(row); i < n && i < MOST_COLUMNS; i++) {
+    for (size_t i = 0, n = pdl_list_len(row); i < n && i < MAX_COLUMNS; i++) {
         pdl_vref x = pdl_list_at(row, i);
         if (pdl_is_str(x) && pdl_str_eq(pdl_str_get(x), name)) return (int64_t)i;
     }

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 100 };
+enum { MAX_SHOWN = 100 };
 
 /* Reads the end of the line: CRs, then LF or the end of the text. */
 static bool end_row(pdl_csv *c, pdl_err *err) {
@@ -73,7 +73,7 @@ static bool take_header(records *r, pdl_val row, pdl_err *err) {
         seen = pdl_dict_put(seen, pdl_keep(name), pdl_null());
         ok = pdl_dict_len(seen) == i + 1 ||
              pdl_err_host(err, "Error", "the header has the column '%.*s' twice",
-                          PDL_FMT(pdl_utf8_cut(pdl_str_get(name), MOST_SHOWN)));
+                          PDL_FMT(pdl_utf8_cut(pdl_str_get(name), MAX_SHOWN)));
     }
     pdl_drop(seen);
     return ok;

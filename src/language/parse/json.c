@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LEVELS = 3 }; /* levels of JSON in a text in JSON */
+enum { MAX_LEVELS = 3 }; /* levels of JSON in a text in JSON */
 
 /* Returns true when every quotation mark is escaped and a container begins before the first one.
  * Such a text was the content of a text in JSON, whose quotes are lost. */
@@ -43,7 +43,7 @@ static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pd
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
     if (err->kind == PDL_E_limit || err->uncatchable) return false;
     pdl_err_fini(err);
-    if (level == MOST_LEVELS || !is_escaped(text)) return pdl_repair_text(text, n, out, err);
+    if (level == MAX_LEVELS || !is_escaped(text)) return pdl_repair_text(text, n, out, err);
     pdl_buf plain = PDL_BUF;
     unescape(text, &plain);
     bool ok = read_level(pdl_buf_str(&plain), level + 1, n, out, err);

@@ -102,14 +102,14 @@ static void put_size(pdl_buf *out, pdl_vref v) {
 
 /* Writes the beginning of v as JSON. */
 static void put_json(pdl_buf *out, pdl_vref v) {
-    enum { MOST_SHOWN = 60, MOST_OF_TEXT = 40 };
-    pdl_buf shown = PDL_BUF_INIT(MOST_SHOWN);
+    enum { MAX_SHOWN = 60, MAX_OF_TEXT = 40 };
+    pdl_buf shown = PDL_BUF_INIT(MAX_SHOWN);
     pdl_err err = {0};
     bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
                               &shown, &err);
     /* A text is written whole or not at all, and this one was too long. */
     if (!all && pdl_is_str(v)) {
-        pdl_json_quote(pdl_utf8_cut(pdl_str_get(v), MOST_OF_TEXT), 0, out);
+        pdl_json_quote(pdl_utf8_cut(pdl_str_get(v), MAX_OF_TEXT), 0, out);
         PDL_PUT(out, "...");
     } else if (!all && !pdl_buf_str(&shown).n) {
         put_size(out, v);
@@ -156,9 +156,9 @@ static void add_missing_help(pdl_analysis *an, pdl_vref name) {
 /* Adds the field of the schema whose name is next to that of the last problem. Only the first
  * problems get one, because a hint shows no more: fields and properties may both be many. */
 static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
-    enum { MOST_HELPED = 3 };
+    enum { MAX_HELPED = 3 };
     PDL_VEC(pdl_str) known = {0};
-    if (an->out->n > MOST_HELPED || !pdl_is_str(name)) return;
+    if (an->out->n > MAX_HELPED || !pdl_is_str(name)) return;
     for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
         pdl_vref key = pdl_dict_key_at(props, i);
         if (pdl_is_str(key)) *pdl_vec_push(&known) = pdl_str_get(key);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PARTS = 8, SHOWN = 80 };
+enum { MAX_PARTS = 8, SHOWN = 80 };
 
 #define FORMS                                                                                      \
     "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "      \
@@ -112,7 +112,7 @@ static bool by_generic(pdl_err *err, pdl_str word) {
 /* --- one of several --------------------------------------------------------------------------- */
 
 typedef struct parts {
-    pdl_str p[MOST_PARTS];
+    pdl_str p[MAX_PARTS];
     size_t n;
 } parts;
 
@@ -122,7 +122,7 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     for (size_t at = 0, end;; at = end + by.n) {
         end = pdl_str_find(text, by, at);
         pdl_str piece = pdl_str_trim(pdl_str_sub(text, at, end));
-        if (!piece.n || out->n == MOST_PARTS) return false;
+        if (!piece.n || out->n == MAX_PARTS) return false;
         out->p[out->n++] = piece;
         if (end == PDL_NOT_FOUND) return true;
     }
@@ -209,7 +209,7 @@ void pdl_type_advise_rest(pdl_err *err) {
 void pdl_type_advise_list(pdl_err *err, pdl_vref list) {
     parts all = {.n = 0};
     size_t n = pdl_list_len(list);
-    bool words = n > 0 && n <= MOST_PARTS;
+    bool words = n > 0 && n <= MAX_PARTS;
     for (size_t i = 0; words && i < n; i++) {
         pdl_vref v = pdl_list_at(list, i);
         words = pdl_is_str(v) || pdl_is_null(v);

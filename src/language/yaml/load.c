@@ -30,7 +30,7 @@ enum {
     LONG_TEXT = 2048,
     SMALL_MAP = 8, /* entries compared pairwise */
     FIRST_NODES = 8,
-    MOST_NODES = 256, /* taken from the arena at a time */
+    MAX_NODES = 256, /* taken from the arena at a time */
     FIRST_POOL = 128,
     LARGEST_POOL = 16384,
 };
@@ -593,8 +593,8 @@ static inline bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *er
 
 static void more_nodes(loader *l) {
     l->n_nodes = l->nodes_taken < FIRST_NODES  ? FIRST_NODES
-                 : l->nodes_taken < MOST_NODES ? l->nodes_taken
-                                               : MOST_NODES;
+                 : l->nodes_taken < MAX_NODES ? l->nodes_taken
+                                               : MAX_NODES;
     l->nodes_taken += l->n_nodes;
     l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
 }

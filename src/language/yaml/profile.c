@@ -54,9 +54,9 @@ static void check_list(const profile_checker *c, size_t k, const pdl_node *n) {
         c->wrong(c->user, c->key, n, "should be a list");
         return;
     }
-    if (n->n > PDL_PROFILE_MOST_ITEMS) {
+    if (n->n > PDL_PROFILE_MAX_ITEMS) {
         pdl_buf should = PDL_BUF;
-        pdl_buf_putf(&should, "should have at most %d items", PDL_PROFILE_MOST_ITEMS);
+        pdl_buf_putf(&should, "should have at most %d items", PDL_PROFILE_MAX_ITEMS);
         c->wrong(c->user, c->key, n, pdl_buf_z(&should));
         pdl_buf_fini(&should);
     }
@@ -76,7 +76,7 @@ static void check_number(const profile_checker *c, const pdl_profile_key *k, con
     pdl_val v = n->kind == PDL_NODE_SCALAR ? pdl_node_value(n) : pdl_absent();
     double d = pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
     if (k->form == PDL_PROFILE_SECONDS) {
-        if (!(d > 0 && d <= PDL_PROFILE_MOST_SECONDS))
+        if (!(d > 0 && d <= PDL_PROFILE_MAX_SECONDS))
             c->wrong(c->user, c->key, n, "should be a number of seconds above 0");
     } else if (!(pdl_is_int(v) && d >= 1 && d <= (double)k->most)) {
         pdl_buf should = PDL_BUF;

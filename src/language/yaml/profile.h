@@ -28,8 +28,8 @@ enum {
 };
 
 enum {
-    PDL_PROFILE_MOST_ITEMS = 1000,
-    PDL_PROFILE_MOST_SECONDS = 1000000000,
+    PDL_PROFILE_MAX_ITEMS = 1000,
+    PDL_PROFILE_MAX_SECONDS = 1000000000,
     PDL_PROFILE_SHOWN = 200 /* bytes of a wrong text that a message shows */
 };
 

@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 enum {
-    MOST_NOTES = 500, /* a person reads no more; the rest is skipped */
+    MAX_NOTES = 500, /* a person reads no more; the rest is skipped */
     REREAD = 1 << 20  /* bytes, in addition to the length of the text */
 };
 
@@ -122,7 +122,7 @@ static pdl_yproblem *add_note(pdl_yrecovery *rec, pdl_err *err) {
 
 void pdl_yrecover_missing(pdl_yreader *r, uint32_t off) {
     pdl_err err = {0};
-    if (!r->recovery || r->recovery->notes.n >= MOST_NOTES) return;
+    if (!r->recovery || r->recovery->notes.n >= MAX_NOTES) return;
     pdl_yaml_fail(&err, r->scan.src, off, "ScannerError", "could not find expected ':'");
     add_note(r->recovery, &err);
 }
@@ -299,7 +299,7 @@ bool pdl_yrecover(pdl_yreader *r, pdl_err *err) {
     uint32_t off = err->loc.start;
     size_t keep = 0;
     rec->owed = r->owed;
-    const char *line = rec->notes.n < MOST_NOTES ? first_line(r, off) : NULL;
+    const char *line = rec->notes.n < MAX_NOTES ? first_line(r, off) : NULL;
     line = find_line(r, line, &keep);
     pdl_yproblem *note = add_note(rec, err);
     if (is_before_root(r, rec->owed)) {

@@ -209,13 +209,13 @@ static bool is_second_key(const place *p) {
 }
 
 /* lines that are examined, because an editor calls this for each error of a file */
-enum { MOST_LINES = 1000 };
+enum { MAX_LINES = 1000 };
 
 /* Returns true when the nearest line above that is not further right than this one begins with a
  * dash. same: in this column. */
 static bool is_below_item(const place *p, bool same) {
     size_t at = p->at - line_before(p).n, here = indent_at(p, p->at);
-    for (size_t n = 0; at && n < MOST_LINES; n++) {
+    for (size_t n = 0; at && n < MAX_LINES; n++) {
         size_t end = at - 1;
         for (at = end; at && p->text.p[at - 1] != '\n';) at--;
         pdl_str line = pdl_str_trim(pdl_str_sub(p->text, at, end));

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_DEPTH = 16 };
+enum { MAX_DEPTH = 16 };
 
 typedef struct address_search {
     pdl_address_fn *fn;
@@ -27,7 +27,7 @@ static bool is_address(pdl_vref key) {
 static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigned depth) {
     pdl_label inner = outer | pdl_label_of_part(v);
     if (!pdl_is_list(v) && !pdl_is_dict(v)) return true;
-    if (depth > MOST_DEPTH) return s->fn(s->user, v, outer | pdl_label_of(v));
+    if (depth > MAX_DEPTH) return s->fn(s->user, v, outer | pdl_label_of(v));
     for (size_t i = 0, n = pdl_is_list(v) ? pdl_list_len(v) : 0; i < n; i++)
         if (!search(s, pdl_list_at(v, i), inner, depth + 1)) return false;
     for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : 0; i < n; i++) {

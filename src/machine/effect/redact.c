@@ -26,9 +26,9 @@ enum {
     LONGEST_RUN = 64, /* backslashes, which each level of JSON in JSON doubles */
     /* A prefix of a secret at a cut end is redacted from this length on. A shorter one is an
      * ordinary end. */
-    LEAST_CUT = 4,
+    MIN_CUT = 4,
     /* Excerpts that are searched for the end of a secret. Later ones are redacted. */
-    MOST_TAILS = 100,
+    MAX_TAILS = 100,
 };
 
 /* An edge of the tree, in a hash table. key: from << 8 | byte, plus one, since 0 is an empty
@@ -279,7 +279,7 @@ static int32_t entity_at(walk *w, size_t at, size_t *n) {
         const char *name;
         char c;
     } names[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
-    enum { LONGEST_ENTITY = 12, MOST_POINT = 0x10ffff };
+    enum { LONGEST_ENTITY = 12, MAX_POINT = 0x10ffff };
     pdl_str rest = pdl_str_sub(w->t, at, w->t.n);
     size_t end = 0;
     while (end < rest.n && end < LONGEST_ENTITY && rest.p[end] != ';') end++;
@@ -291,11 +291,11 @@ static int32_t entity_at(walk *w, size_t at, size_t *n) {
     if (end < 2 || rest.p[0] != '#') return -1;
     bool hex = (rest.p[1] | 32) == 'x';
     int32_t v = hex && end == 2 ? -1 : 0;
-    for (size_t i = hex ? 2 : 1; v >= 0 && v <= MOST_POINT && i < end; i++) {
+    for (size_t i = hex ? 2 : 1; v >= 0 && v <= MAX_POINT && i < end; i++) {
         int d = digit(rest.p[i]);
         v = d < 0 || (!hex && d > 9) ? -1 : v * (hex ? 16 : 10) + d;
     }
-    return v > MOST_POINT || (v >= 0xd800 && v <= 0xdfff) ? -1 : v;
+    return v > MAX_POINT || (v >= 0xd800 && v <= 0xdfff) ? -1 : v;
 }
 
 /* Reads a character that is written as an entity. deep: the ampersand of an entity may be an entity
@@ -334,7 +334,7 @@ static bool take_written(walk *w, char c, writing how) {
 
 /* Returns true for the beginning of a secret in a text that was visibly shortened: "abcd...". */
 static bool is_shortened(const walk *w, size_t from) {
-    return w->at - from >= LEAST_CUT &&
+    return w->at - from >= MIN_CUT &&
            pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
@@ -380,7 +380,7 @@ size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end e
         best = n > best ? n : best;
         *cut = *cut || w.cut;
     }
-    if (!best && *cut && end == REDACT_CUT && t.n - at >= LEAST_CUT) return t.n - at;
+    if (!best && *cut && end == REDACT_CUT && t.n - at >= MIN_CUT) return t.n - at;
     return best;
 }
 
@@ -405,7 +405,7 @@ static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
             size_t n = match_so(&w, at, node, (writing)how);
             best = n > best ? n : best;
         }
-    return best >= LEAST_CUT ? best : 0;
+    return best >= MIN_CUT ? best : 0;
 }
 
 /* --- redaction -------------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ static size_t redact(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *o
         bool cut;
         size_t n = pdl_redact_match(s, t, i, end, &cut);
         if (!n && end == REDACT_CUT && is_left_cut(t, i))
-            n = tails++ < MOST_TAILS ? match_tail(s, t, i) : rest_of_line(t, i);
+            n = tails++ < MAX_TAILS ? match_tail(s, t, i) : rest_of_line(t, i);
         if (cut && end == HOLD_CUT) break;
         if (!n) {
             i++;

@@ -14,9 +14,9 @@
 #include "base/banned.h"
 
 enum {
-    MOST_GROUPS = 256, /* keys that are followed; no stream of events has more */
+    MAX_GROUPS = 256, /* keys that are followed; no stream of events has more */
     LONGEST_PREFIX = 120,
-    MOST_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
+    MAX_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
 };
 
 /* A text in quotes. at: its offset in the joined text of its group. */
@@ -50,7 +50,7 @@ static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
     for (size_t i = 0; i < l->groups.n; i++)
         if (pdl_str_eq(l->groups.p[i].key, key) && pdl_str_eq(l->groups.p[i].prefix, prefix))
             return &l->groups.p[i];
-    if (l->groups.n == MOST_GROUPS) return NULL;
+    if (l->groups.n == MAX_GROUPS) return NULL;
     group *g = pdl_vec_push(&l->groups);
     *g = (group){.prefix = prefix, .key = key, .joined = PDL_BUF};
     return g;
@@ -188,7 +188,7 @@ static size_t redact(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out
     for (size_t i = 0; i < l.groups.n; i++) find_in(&l, &l.groups.p[i]);
     if (l.edits.n) qsort(l.edits.p, l.edits.n, sizeof *l.edits.p, by_place);
     size_t first = l.open < text.n ? line_start(text, l.open) : text.n,
-           to = text.n - first < MOST_HELD ? first : text.n;
+           to = text.n - first < MAX_HELD ? first : text.n;
     put(&l, to, out);
     for (size_t i = 0; i < l.groups.n; i++) {
         pdl_buf_fini(&l.groups.p[i].joined);

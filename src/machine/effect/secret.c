@@ -221,7 +221,7 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     static const char *const nobodys[] = {"ollama", "lm-studio",          "not-needed",
                                           "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
-    if (!s || text.n < PDL_SECRET_LEAST || IS_ONE_OF(text, nobodys)) return;
+    if (!s || text.n < PDL_SECRET_MIN || IS_ONE_OF(text, nobodys)) return;
     if (!pdl_secrets_add_first(s, text)) return; /* a key comes with each request */
     pdl_buf b = PDL_BUF; /* bytes values of code are recorded in this form */
     for (size_t i = 0; i < text.n; i++)

@@ -11,7 +11,7 @@
  *
  * There are two rules. A place is secret by its name (a parameter `api_key`, a header, the value of
  * a query): its content is replaced, however short. A registered text is replaced wherever it
- * occurs, also where a service repeats it; texts of fewer than PDL_SECRET_LEAST bytes are not
+ * occurs, also where a service repeats it; texts of fewer than PDL_SECRET_MIN bytes are not
  * registered, because they occur in ordinary words. An occurrence is found in its plain form, with
  * the escapes of JSON and Python (to any depth), percent-encoded, and split over pieces of a
  * stream.
@@ -25,7 +25,7 @@
 #include "value/val.h"
 
 #define PDL_SECRET_SHOWN "[REDACTED]"
-enum { PDL_SECRET_LEAST = 6 };
+enum { PDL_SECRET_MIN = 6 };
 
 typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);

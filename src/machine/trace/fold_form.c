@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FORMS = 4 };                      /* forms of a block: an `if` has two */
+enum { MAX_FORMS = 4 };                      /* forms of a block: an `if` has two */
 enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without a form */
 
 /* The place of the answer of this number. */
@@ -50,7 +50,7 @@ typedef struct fold_form {
 /* The forms of a block that was executed. */
 typedef struct fold_forms {
     fold_questions questions; /* empty: no form was made */
-    fold_form form[MOST_FORMS];
+    fold_form form[MAX_FORMS];
     size_t n, oldest;
     fold_answers answers; /* answers of the execution being written */
     bool none;            /* the block has no form: its text is too long or too deep */
@@ -169,7 +169,7 @@ static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_
     }
     for (size_t i = 0; i < a->list.n; i++)
         *pdl_vec_push(&m.shape) = (form_answer){a->list.p[i].key, presence_of(a->list.p[i].value)};
-    size_t to = all->n < MOST_FORMS ? all->n++ : all->oldest++ % MOST_FORMS;
+    size_t to = all->n < MAX_FORMS ? all->n++ : all->oldest++ % MAX_FORMS;
     form_fini(&all->form[to]);
     all->form[to] = m;
     return &all->form[to];

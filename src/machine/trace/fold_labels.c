@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PARTS = 20 }; /* parts of a value that are named one by one */
+enum { MAX_PARTS = 20 }; /* parts of a value that are named one by one */
 
 static pdl_val names_of(const pdl_fold *f, pdl_label origins) {
     pdl_val list = pdl_list_new(2);
@@ -41,13 +41,13 @@ static void put_key(const pdl_fold *f, pdl_vref dict, pdl_vref key, pdl_buf *nam
 
 static pdl_val put_parts(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
     size_t at = name->len;
-    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v) && i < MOST_PARTS; i++) {
+    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v) && i < MAX_PARTS; i++) {
         if (!pdl_is_str(pdl_dict_key_at(v, i))) continue;
         put_key(f, v, pdl_dict_key_at(v, i), name);
         out = put(f, out, name, pdl_dict_val_at(v, i));
         pdl_buf_cut(name, at);
     }
-    for (size_t i = 0; pdl_is(v, PDL_V_LIST) && i < pdl_list_len(v) && i < MOST_PARTS; i++) {
+    for (size_t i = 0; pdl_is(v, PDL_V_LIST) && i < pdl_list_len(v) && i < MAX_PARTS; i++) {
         pdl_buf_putf(name, "[%zu]", i);
         out = put(f, out, name, pdl_list_at(v, i));
         pdl_buf_cut(name, at);

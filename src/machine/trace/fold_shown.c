@@ -11,13 +11,22 @@
 
 #include "base/banned.h"
 
-enum { MOST_PIECES = 1000, MOST_BYTES = 1 << 18 };
+enum { MAX_PIECES = 1000, MAX_BYTES = 1 << 18 };
+
+/* The list of a block begins with the sum of the bytes of its pieces, so that adding one does not
+ * count them all again. */
+enum { SUM, FIRST_PIECE };
+
+/* Adds a piece to the list. Takes list. */
+static pdl_val add_piece(pdl_val list, pdl_vref piece) {
+    int64_t sum = pdl_int_of(pdl_list_at(list, SUM)) + (int64_t)pdl_str_get(piece).n;
+    return pdl_list_push(pdl_list_set(list, SUM, pdl_int(sum)), pdl_keep(piece));
+}
 
 /* Returns true when no more pieces are kept after these. */
-static bool is_full(pdl_vref pieces) {
-    size_t bytes = 0, n = pdl_list_len(pieces);
-    for (size_t i = 0; i < n; i++) bytes += pdl_str_get(pdl_list_at(pieces, i)).n;
-    return n >= MOST_PIECES || bytes >= MOST_BYTES;
+static bool is_full(pdl_vref list) {
+    return pdl_list_len(list) - FIRST_PIECE >= MAX_PIECES ||
+           pdl_int_of(pdl_list_at(list, SUM)) >= MAX_BYTES;
 }
 
 void pdl_fold_note_shown(fold_node *n, const char *key, pdl_vref text) {
@@ -25,9 +34,10 @@ void pdl_fold_note_shown(fold_node *n, const char *key, pdl_vref text) {
     if (!n) return;
     fold_fact *old = pdl_fold_fact(n, FOLD_SHOWN, 0);
     if (!old)
-        pdl_fold_fact_add(n, key, 0, pdl_list_push(pdl_list_new(1), pdl_keep(text)));
+        pdl_fold_fact_add(n, key, 0,
+                          add_piece(pdl_list_push(pdl_list_new(2), pdl_int(0)), text));
     else if (!is_full(old->value))
-        old->value = pdl_list_push(old->value, pdl_keep(text));
+        old->value = add_piece(old->value, text);
 }
 
 pdl_val pdl_fold_shown(const pdl_fold *f, const fold_node *n) {
@@ -36,7 +46,7 @@ pdl_val pdl_fold_shown(const pdl_fold *f, const fold_node *n) {
     pdl_redactor redactor = PDL_REDACTOR(f->secrets);
     pdl_buf b = PDL_BUF;
     pdl_label label = 0;
-    for (size_t i = 0; i < pdl_list_len(all->value); i++) {
+    for (size_t i = FIRST_PIECE; i < pdl_list_len(all->value); i++) {
         pdl_vref piece = pdl_list_at(all->value, i);
         pdl_redactor_feed(&redactor, pdl_str_get(piece), &b);
         label |= pdl_label_of(piece);

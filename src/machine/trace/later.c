@@ -13,10 +13,10 @@
 #include "base/banned.h"
 
 enum {
-    MOST_EVENTS = 1 << 20, /* about 60 MB */
-    MOST_BYTES = 64 << 20, /* bytes of values */
-    MOST_PARTS = 64,       /* parts of a value that are counted */
-    MOST_UNKNOWN = 16,     /* number of values with more parts */
+    MAX_EVENTS = 1 << 20, /* about 60 MB */
+    MAX_BYTES = 64 << 20, /* bytes of values */
+    MAX_PARTS = 64,       /* parts of a value that are counted */
+    MAX_UNKNOWN = 16,     /* number of values with more parts */
     PART_BYTES = 32,       /* bytes that a part takes */
     CHUNK = 72             /* events in a chunk, which is then a block of a pool */
 };
@@ -70,14 +70,14 @@ typedef struct measure {
     bool outside; /* a part belongs to another process or to a template, and may change */
 } measure;
 
-/* Measures v. C depth: that of MOST_PARTS values, each inside of another. */
+/* Measures v. C depth: that of MAX_PARTS values, each inside of another. */
 static void take_size(measure *m, pdl_vref v) {
-    if (++m->parts > MOST_PARTS || pdl_tag_of(v) <= PDL_V_FLOAT) return;
+    if (++m->parts > MAX_PARTS || pdl_tag_of(v) <= PDL_V_FLOAT) return;
     m->bytes += PART_BYTES;
     m->outside = m->outside || pdl_flags_of(v) & PDL_F_HANDLE;
     bool is_dict = pdl_is_dict(v);
     size_t n = is_dict ? pdl_dict_len(v) : pdl_is_list(v) ? pdl_list_len(v) : 0;
-    for (size_t i = 0; m->parts <= MOST_PARTS && i < n; i++) {
+    for (size_t i = 0; m->parts <= MAX_PARTS && i < n; i++) {
         if (is_dict) take_size(m, pdl_dict_key_at(v, i));
         take_size(m, is_dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i));
     }
@@ -97,7 +97,7 @@ static bool add_size(pdl_later *l, pdl_vref v) {
     measure m = {0};
     take_size(&m, v);
     l->bytes += m.bytes;
-    if (m.parts > MOST_PARTS) l->unknown++;
+    if (m.parts > MAX_PARTS) l->unknown++;
     return !m.outside;
 }
 
@@ -298,7 +298,7 @@ static void on_piece(pdl_later *l, const pdl_event *e) {
 }
 
 static bool is_full(const pdl_later *l) {
-    return l->n >= MOST_EVENTS || l->bytes >= MOST_BYTES || l->unknown >= MOST_UNKNOWN;
+    return l->n >= MAX_EVENTS || l->bytes >= MAX_BYTES || l->unknown >= MAX_UNKNOWN;
 }
 
 static void on_event(void *user, const pdl_event *e) {

@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-enum { MOST_NAME = 60, MOST_ARGUMENTS = 60 };
-#define LEAST_SHOWN_S 0.01
+enum { MAX_NAME = 60, MAX_ARGUMENTS = 60 };
+#define MIN_SHOWN_S 0.01
 
 /* Returns the field of a request that says what is called; NULL: calls of this kind do not
  * count. */
@@ -48,11 +48,11 @@ static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *o
 static void put_call(const pdl_progress *p, const pdl_effect *e, pdl_buf *out) {
     pdl_vref subject = pdl_dict_getz(e->request, subject_of(e->kind));
     if (e->kind != PDL_EFFECT_code) pdl_buf_putf(out, "%s ", pdl_effect_kind_name(e->kind));
-    put_value(p, subject, MOST_NAME, out);
+    put_value(p, subject, MAX_NAME, out);
     pdl_vref name = pdl_dict_getz(e->request, "name");
     if (e->kind != PDL_EFFECT_tool || !pdl_is_str(name)) return;
     pdl_buf_putc(out, '.');
-    put_value(p, name, MOST_NAME, out);
+    put_value(p, name, MAX_NAME, out);
 }
 
 static bool is_question(const pdl_effect *e) {
@@ -127,13 +127,13 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
     if (e->effect->kind == PDL_EFFECT_tool && pdl_is_dict(arguments)) {
         pdl_buf_putc(out, ' ');
         pdl_val shown = shown_of(p, arguments);
-        pdl_val_show(shown, false, MOST_ARGUMENTS, out);
+        pdl_val_show(shown, false, MAX_ARGUMENTS, out);
         pdl_drop(shown);
     }
     double waited = e->effect->kind == PDL_EFFECT_model ? pdl_reply_waited(e->reply) : 0;
     if (waited > p->seconds) waited = p->seconds; /* the clock was changed in between */
     pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", p->seconds - waited);
-    if (waited >= LEAST_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
+    if (waited >= MIN_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
     if (e->err)
         pdl_buf_putf(out, ": %s", pdl_err_kind_name(e->err->kind));
     else if (e->effect->kind == PDL_EFFECT_model)

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LINE = 256 };
+enum { MAX_LINE = 256 };
 
 static host_wait *first_question(host *h) {
     for (size_t i = 0; i < h->waits.n; i++)
@@ -58,7 +58,7 @@ static void ask_next(host *h);
 
 static void on_answer(void *user, int events) {
     host *h = user;
-    char line[MOST_LINE];
+    char line[MAX_LINE];
     (void)events;
     ssize_t n = read(h->tty, line, sizeof line);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;

@@ -24,9 +24,9 @@
 enum {
     CONNECT_MS = 10000,
     RETRY_MS = 1000, /* pause before a stream is resumed, when the server does not give one */
-    LEAST_RETRY_MS = 100,
-    MOST_RETRY_MS = 60000,
-    MOST_TRIES = 5,      /* attempts to resume an answer, without an event in between */
+    MIN_RETRY_MS = 100,
+    MAX_RETRY_MS = 60000,
+    MAX_TRIES = 5,      /* attempts to resume an answer, without an event in between */
     MAX_IGNORED = 65536, /* bytes of an ignored answer, before its connection is closed */
     SHOWN = 200,
     BAD_REQUEST = 400,
@@ -294,8 +294,8 @@ static void start_later(post *p) {
                                      : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
     p->tries++;
     p->transfer = 0;
-    if (ms < LEAST_RETRY_MS) ms = LEAST_RETRY_MS;
-    if (ms > MOST_RETRY_MS) ms = MOST_RETRY_MS;
+    if (ms < MIN_RETRY_MS) ms = MIN_RETRY_MS;
+    if (ms > MAX_RETRY_MS) ms = MAX_RETRY_MS;
     p->wait = pdl_timer_start(p->of->s->world->loop, pdl_pace_ms(ms), on_wait, p);
 }
 
@@ -311,7 +311,7 @@ static bool is_cut(const pdl_http_reply *r) {
 static bool resume_stream(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
     bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) &&
-                                 p->events.id.len && p->tries < MOST_TRIES);
+                                 p->events.id.len && p->tries < MAX_TRIES);
     if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
     pdl_sse old = p->events;
     p->events =

@@ -70,13 +70,13 @@ bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl
     return ok;
 }
 
-enum { MOST_PROVIDERS = 256 };
+enum { MAX_PROVIDERS = 256 };
 
 void pdl_model_near(pdl_str model, pdl_buf *out) {
-    pdl_str names[MOST_PROVIDERS];
+    pdl_str names[MAX_PROVIDERS];
     size_t n = 0, slash = pdl_str_find(model, PDL_STR("/"), 0);
     if (slash == PDL_NOT_FOUND) return;
-    for (const pdl_provider *p; n < MOST_PROVIDERS && (p = pdl_provider_at(n)); n++)
+    for (const pdl_provider *p; n < MAX_PROVIDERS && (p = pdl_provider_at(n)); n++)
         names[n] = pdl_str_of(p->prefix);
     pdl_str near = pdl_str_nearest(pdl_str_sub(model, 0, slash), names, n);
     if (!near.n) return;

@@ -10,16 +10,16 @@
 
 #include "base/banned.h"
 
-enum { MOST_NAME = 64 };
+enum { MAX_NAME = 64 };
 
 /* Finds the first variable of the list that is set, with its value. Returns false when none is. */
-static bool find_set(const char *names, const pdl_env *env, char name[MOST_NAME],
+static bool find_set(const char *names, const pdl_env *env, char name[MAX_NAME],
                      const char **value) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
         size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
         pdl_str word = pdl_str_sub(rest, 0, end);
         rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
-        if (!word.n || word.n >= MOST_NAME) continue;
+        if (!word.n || word.n >= MAX_NAME) continue;
         memcpy(name, word.p, word.n);
         name[word.n] = 0;
         if ((*value = pdl_env_get(env, name))) return true;
@@ -33,7 +33,7 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
     pdl_env e = {env, env_user};
     const pdl_provider *p;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++) {
-        char key[MOST_NAME], base[MOST_NAME];
+        char key[MAX_NAME], base[MAX_NAME];
         const char *secret, *address;
         bool has_key = find_set(p->key_env, &e, key, &secret);
         bool has_base = find_set(p->base_env, &e, base, &address);

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_NESTED = 16, MOST_PARTS = 20000 };
+enum { MAX_NESTED = 16, MAX_PARTS = 20000 };
 
 /* Begins an ask. named: the labels of the name. */
 static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_label named, pdl_str folder) {
@@ -73,7 +73,7 @@ static void add_deep(ask_list *a, deep at, pdl_vref v) {
     pdl_label together = pdl_is_dict(v) || pdl_is_list(v) ? beyond_parts(v) : 0;
     bool arguments = !at.depth && !at.path.n;
     whole |= arguments ? together & ~(pdl_label)PDL_LABEL_SEVERAL : together;
-    bool opened = at.depth < MOST_NESTED && a->args.n < MOST_PARTS;
+    bool opened = at.depth < MAX_NESTED && a->args.n < MAX_PARTS;
     bool dict = pdl_is_dict(v) && opened && pdl_dict_len(v),
          list = pdl_is_list(v) && opened && pdl_list_len(v);
     if (!dict && !list) {
@@ -123,7 +123,7 @@ static void ask_started(void *user, const pdl_command_word *words, size_t n, pdl
                         size_t choosing) {
     const command_asks *c = user;
     ask_list *a = c->a;
-    if (a->args.n > MOST_PARTS) return;
+    if (a->args.n > MAX_PARTS) return;
     begin(a, PDL_SINK_command, choosing ? by : words[0].text, words[0].label, c->folder);
     pdl_policy_ask *ask = &a->asks.p[a->asks.n - 1];
     ask->started_by = by;

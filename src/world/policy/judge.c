@@ -445,7 +445,7 @@ bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out
 }
 
 pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name) {
-    pdl_str names[PDL_LABEL_COUNT + PDL_LABEL_MOST_NAMED];
+    pdl_str names[PDL_LABEL_COUNT + PDL_LABEL_MAX_NAMED];
     size_t n = 0;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) names[n++] = pdl_str_of(pdl_label_name(i));
     for (uint32_t i = 0; i < p->names->n; i++) names[n++] = pdl_str_of(p->names->text[i]);

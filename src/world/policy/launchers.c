@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_NESTED_STARTS = 8 };
+enum { MAX_NESTED_STARTS = 8 };
 
 typedef enum {
     FORM_AFTER,
@@ -154,7 +154,7 @@ static void may_be_any(const starts *s, const pdl_command_word *words, size_t n,
 static void start(starts *s, const pdl_command_word *by, size_t n_by, const pdl_command_word *words,
                   size_t n) {
     if (!n) return;
-    if (!words[0].text.p || s->depth == MOST_NESTED_STARTS) {
+    if (!words[0].text.p || s->depth == MAX_NESTED_STARTS) {
         may_be_any(s, by, n_by, n_by);
         return;
     }

@@ -31,7 +31,7 @@ bool pdl_sink_find(pdl_str name, pdl_sink_id *out);
 /* Names of labels by their numbers, for policies whose runs exchange values. All-zero: no names. It
  * owns the texts. */
 typedef struct pdl_label_names {
-    char *text[PDL_LABEL_MOST_NAMED];
+    char *text[PDL_LABEL_MAX_NAMED];
     uint32_t n;
 } pdl_label_names;
 void pdl_label_names_fini(pdl_label_names *n);

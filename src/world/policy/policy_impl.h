@@ -97,7 +97,7 @@ struct pdl_policies {
 };
 
 /* The values where no policy says another number. */
-enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
+enum { MAX_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c. Finds the label of an origin. */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);

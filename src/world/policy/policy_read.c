@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PROBLEMS = 100, MOST_RULES = 10000 };
+enum { MAX_PROBLEMS = 100, MAX_RULES = 10000 };
 
 /* A message and its place. Keys are read in the order in which they need each other, so the
  * problems are sorted by line at the end. */
@@ -57,14 +57,14 @@ static bool report_problems(reader *r, pdl_err *err) {
     if (n > 1) qsort(r->problems.p, n, sizeof *r->problems.p, by_line);
     for (size_t i = 0; i < n; i++) {
         const problem *one = &r->problems.p[i];
-        if (i < MOST_PROBLEMS) {
+        if (i < MAX_PROBLEMS) {
             if (i) pdl_buf_putc(&b, '\n');
             pdl_loc_put(one->at, &b);
             pdl_buf_put(&b, pdl_str_of(one->text));
         }
         pdl_free(one->text);
     }
-    if (n > MOST_PROBLEMS) pdl_buf_putf(&b, "\n... and %zu more", n - MOST_PROBLEMS);
+    if (n > MAX_PROBLEMS) pdl_buf_putf(&b, "\n... and %zu more", n - MAX_PROBLEMS);
     if (n) {
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&b));
         err->preformatted = true;
@@ -161,10 +161,10 @@ static size_t known_labels(const reader *r, bool shapes, pdl_str *out) {
     return n;
 }
 
-enum { MOST_LABELS = PDL_LABEL_COUNT + PDL_LABEL_MOST_NAMED + 2 };
+enum { MAX_LABELS = PDL_LABEL_COUNT + PDL_LABEL_MAX_NAMED + 2 };
 
 static void read_label(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
-    pdl_str name, known[MOST_LABELS];
+    pdl_str name, known[MAX_LABELS];
     pdl_label one;
     if (!is_text(r, n, "a label", &name)) return;
     bool shapes = to != NULL;
@@ -208,8 +208,8 @@ static bool name_label(reader *r, const pdl_node *at, pdl_str name, pdl_label *o
         return false;
     }
     if (pdl_policies_find_label(r->all, name, out)) return true;
-    if (r->all->names->n == PDL_LABEL_MOST_NAMED) {
-        wrong(r, at, "more than %d labels are named", PDL_LABEL_MOST_NAMED);
+    if (r->all->names->n == PDL_LABEL_MAX_NAMED) {
+        wrong(r, at, "more than %d labels are named", PDL_LABEL_MAX_NAMED);
         return false;
     }
     *out = pdl_label_named(r->all->names->n);
@@ -355,13 +355,13 @@ static bool read_sink(reader *r, const pdl_node *n, rule *to) {
 
 /* Refuses a rule about an argument that its sink never has: it would allow everything silently. */
 static void check_argument(reader *r, const pdl_node *n, const rule *to) {
-    enum { MOST = 10 };
+    enum { MAX_KNOWN = 10 };
     const sink_row *row = &pdl_sink_rows[to->sink];
-    pdl_str name = to->argument, known[MOST];
+    pdl_str name = to->argument, known[MAX_KNOWN];
     char form = row->arguments[0];
     size_t n_known = 0, digits = 0;
     pdl_str rest = pdl_str_of(form == '~' ? row->arguments + 1 : row->arguments);
-    while (rest.n && n_known < MOST) {
+    while (rest.n && n_known < MAX_KNOWN) {
         pdl_str word = pdl_str_sub(rest, 0, pdl_str_find(rest, PDL_STR(" "), 0));
         if (pdl_str_eq(word, name)) return;
         known[n_known++] = word;
@@ -411,16 +411,16 @@ enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
 
 /* Reads {in: NAME} of a rule. */
 static void read_in(reader *r, const pdl_node *n, rule *to) {
-    enum { MOST_SHOWN = 20 };
-    pdl_str name, known[MOST_SHOWN];
+    enum { MAX_SHOWN = 20 };
+    pdl_str name, known[MAX_SHOWN];
     if (!is_text(r, n, "in, the name of a list,", &name)) return;
     for (size_t i = 0; i < r->p->lists.n; i++) {
         if (pdl_str_eq(r->p->lists.p[i].name, name)) to->in_list = (uint32_t)i + 1;
-        if (i < MOST_SHOWN) known[i] = r->p->lists.p[i].name;
+        if (i < MAX_SHOWN) known[i] = r->p->lists.p[i].name;
     }
     if (!to->in_list)
         unknown(r, n, "no list of this policy (lists):", name, known,
-                r->p->lists.n < MOST_SHOWN ? r->p->lists.n : MOST_SHOWN);
+                r->p->lists.n < MAX_SHOWN ? r->p->lists.n : MAX_SHOWN);
 }
 
 static void read_texts(reader *r, const pdl_node *n, value_list *out) {
@@ -620,8 +620,8 @@ static void read_rules(reader *r, const pdl_node *n) {
         wrong(r, n, "rules should be a list");
         return;
     }
-    if (n->n > MOST_RULES) {
-        wrong(r, n, "more than %d rules", MOST_RULES);
+    if (n->n > MAX_RULES) {
+        wrong(r, n, "more than %d rules", MAX_RULES);
         return;
     }
     for (uint32_t i = 0; i < n->n; i++) read_rule(r, n->items[i]);
@@ -746,7 +746,7 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, pdl_str
         .built_in = built_in,
         .known = (1 << PDL_LABEL_COUNT) - 1,
         .otherwise = PDL_VERDICT_DENY,
-        .approvals = MOST_APPROVALS,
+        .approvals = MAX_APPROVALS,
         .capacity = BOUNDED_CAPACITY,
         .locked = pdl_absent(),
     };

@@ -492,7 +492,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
     r->began_ns = pdl_os_file_clock_ns();
-    r->most_questions = MOST_APPROVALS;
+    r->most_questions = MAX_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;
         if (i == 0 || n < r->most_questions) r->most_questions = n;

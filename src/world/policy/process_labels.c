@@ -23,7 +23,7 @@ struct pdl_policy_memories {
     uint32_t n_processes;
 };
 
-enum { MOST_KEPT = 16 }; /* each may have a Python process */
+enum { MAX_KEPT = 16 }; /* each may have a Python process */
 
 /* Invariants: the labels that a process holds are among those of all values that any process got;
  * no process has a number that was not given yet. */
@@ -90,7 +90,7 @@ static void forget_sources(pdl_policy_memory *m) {
 
 /* Returns an unused list when there are many; its processes begin again. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
-    for (size_t i = 0; all->all.n >= MOST_KEPT && i < all->all.n; i++) {
+    for (size_t i = 0; all->all.n >= MAX_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];
         if (m->n_users) continue;
         begin_again(m);

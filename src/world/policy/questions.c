@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
+enum { MAX_SHOWN = 400, MAX_DEFINITION = 20000, MAX_ARGUMENTS = 40 };
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
@@ -185,8 +185,8 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
 static void put_rest(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                      pdl_buf *out) {
     pdl_argument rest = {.value = pdl_absent()};
-    for (size_t i = MOST_ARGUMENTS; i < ask->n; i++) rest.label |= ask->args[i].label;
-    pdl_buf_putf(out, "    ... and %zu more", ask->n - MOST_ARGUMENTS);
+    for (size_t i = MAX_ARGUMENTS; i < ask->n; i++) rest.label |= ask->args[i].label;
+    pdl_buf_putf(out, "    ... and %zu more", ask->n - MAX_ARGUMENTS);
     put_origins(p, s, &rest, out);
     pdl_buf_putc(out, '\n');
 }
@@ -208,12 +208,12 @@ static void ask_unread(const pdl_policies *p, const pdl_decision *d, pdl_buf *ou
 static void put_question(const pdl_policies *p, const source_log *s, const char *what,
                          const pdl_policy_ask *ask, const pdl_decision *d, pdl_buf *out) {
     /* whoever approves a definition has to see all of it */
-    size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
+    size_t most = what ? MAX_DEFINITION : MAX_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
     pdl_policy_put_visible(name_of(s, ask), true, out);
     pdl_buf_putc(out, '\n');
-    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
+    for (size_t i = 0; i < ask->n && i < MAX_ARGUMENTS; i++) {
         const pdl_argument *a = &ask->args[i];
         if (!a->name.n && pdl_is_absent(a->value)) continue;
         PDL_PUT(out, "    ");
@@ -223,7 +223,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
         put_origins(p, s, a, out);
         pdl_buf_putc(out, '\n');
     }
-    if (ask->n > MOST_ARGUMENTS) put_rest(p, s, ask, out);
+    if (ask->n > MAX_ARGUMENTS) put_rest(p, s, ask, out);
     if (d && d->unread) ask_unread(p, d, out);
     PDL_PUT(out, "y and Enter: yes; everything else: no. ");
 }
@@ -245,7 +245,7 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s,
     pdl_buf value = PDL_BUF, from = PDL_BUF;
     pdl_val name = pdl_with_label(pdl_text(a->name), a->name_label);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", name);
-    put_value_of(s, ask, a, MOST_SHOWN, &value);
+    put_value_of(s, ask, a, MAX_SHOWN, &value);
     if (with_value)
         d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
@@ -261,7 +261,7 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s,
 static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
                                const pdl_policy_ask *ask, bool with_values) {
     pdl_val list = pdl_list_new(ask->n);
-    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
+    for (size_t i = 0; i < ask->n && i < MAX_ARGUMENTS; i++) {
         /* the reason of an endorsement is shown, which is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
         list = pdl_list_push(list, shown_argument(p, s, ask, &ask->args[i], shown));

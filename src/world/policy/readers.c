@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_NAMES = 10000, MOST_DEPTH = 16, MOST_TEXT = 1 << 20 };
+enum { MAX_NAMES = 10000, MAX_DEPTH = 16, MAX_TEXT = 1 << 20 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static pdl_str next_part(pdl_str *path) {
 
 /* Adds the texts at the path in v; a list on the way means each of its entries. */
 static pdl_val add_texts(pdl_val names, pdl_vref v, pdl_str path, unsigned depth) {
-    if (depth > MOST_DEPTH || pdl_dict_len(names) >= MOST_NAMES) return names;
+    if (depth > MAX_DEPTH || pdl_dict_len(names) >= MAX_NAMES) return names;
     if (pdl_is_list(v)) {
         for (size_t i = 0, n = pdl_list_len(v); i < n; i++)
             names = add_texts(names, pdl_list_at(v, i), path, depth + 1);
@@ -210,7 +210,7 @@ static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
 /* Returns the value as items: a text that is JSON, YAML, or lines of JSON is read. Owned. */
 static pdl_val items_of(pdl_vref answer) {
     pdl_val out;
-    if (!pdl_is_str(answer) || pdl_str_get(answer).n > MOST_TEXT) return pdl_keep(answer);
+    if (!pdl_is_str(answer) || pdl_str_get(answer).n > MAX_TEXT) return pdl_keep(answer);
     pdl_str text = pdl_str_get(answer);
     if (parse(text, &out) || parse_lines(text, &out)) return out;
     return pdl_keep(answer);

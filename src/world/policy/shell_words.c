@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_WORDS = 200, MOST_COMMANDS = 200 };
+enum { MAX_WORDS = 200, MAX_COMMANDS = 200 };
 
 typedef struct shell_script {
     pdl_arena *arena;
@@ -141,7 +141,7 @@ static bool read_part(shell_script *s, half_word *w) {
 static bool read_word(shell_script *s) {
     half_word w = {.text = PDL_BUF};
     bool ok = true, glob = false;
-    if (s->words.n >= MOST_WORDS) return false;
+    if (s->words.n >= MAX_WORDS) return false;
     if (here(s) == '"' && s->at + 1 < s->text.n && s->text.p[s->at + 1] == '$' && read_argument(s))
         return true;
     while (ok && !ends_word(here(s))) {
@@ -200,7 +200,7 @@ static bool end_command(shell_script *s) {
         ok = false; /* a variable is the command */
     }
     s->words.n = s->files.n = 0;
-    return ok && ++s->commands <= MOST_COMMANDS;
+    return ok && ++s->commands <= MAX_COMMANDS;
 }
 
 static bool is_number(pdl_str s) {

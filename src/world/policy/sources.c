@@ -11,21 +11,21 @@
 #include "base/banned.h"
 
 enum {
-    MOST_KEPT = 1024, /* number of sources; the newest are kept */
-    MOST_SHOWN = 4,
-    MOST_SUBJECT = 120
+    MAX_KEPT = 1024, /* number of sources; the newest are kept */
+    MAX_SHOWN = 4,
+    MAX_SUBJECT = 120
 };
 
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) {
-    if (!s->p) s->p = PDL_NEW_N(source_entry, MOST_KEPT);
-    source_entry *at = &s->p[s->n % MOST_KEPT];
+    if (!s->p) s->p = PDL_NEW_N(source_entry, MAX_KEPT);
+    source_entry *at = &s->p[s->n % MAX_KEPT];
     pdl_label bit = pdl_label_of_source((uint32_t)s->n);
     pdl_arena *arena = pdl_arena_make();
     pdl_str subject = pdl_effect_path_from(pdl_subject_of(e, arena), s->folder);
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s", pdl_effect_kind_name(e->kind));
     if (subject.n)
-        pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MOST_SUBJECT)));
+        pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MAX_SUBJECT)));
     const pdl_loc *loc = &e->user_loc;
     if (loc->src && loc->src->name.n)
         pdl_buf_putf(&b, " (%.*s:%u)", PDL_FMT(pdl_effect_path_from(loc->src->name, s->folder)),
@@ -41,9 +41,9 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) 
 
 pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out) {
     pdl_label label = 0;
-    size_t n = 0, kept = s->n < MOST_KEPT ? s->n : MOST_KEPT;
-    for (size_t i = 0; i < kept && n < MOST_SHOWN; i++) {
-        const source_entry *e = &s->p[(s->n - 1 - i) % MOST_KEPT];
+    size_t n = 0, kept = s->n < MAX_KEPT ? s->n : MAX_KEPT;
+    for (size_t i = 0; i < kept && n < MAX_SHOWN; i++) {
+        const source_entry *e = &s->p[(s->n - 1 - i) % MAX_KEPT];
         if (!(e->bit & of) || !(e->origin & origins)) continue;
         pdl_buf_putf(out, "%s%s", n ? "; " : "", e->text);
         label |= e->label;
@@ -53,7 +53,7 @@ pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, 
 }
 
 void pdl_sources_fini(source_log *s) {
-    for (size_t i = 0; s->p && i < MOST_KEPT; i++) pdl_free(s->p[i].text);
+    for (size_t i = 0; s->p && i < MAX_KEPT; i++) pdl_free(s->p[i].text);
     pdl_free(s->p);
     *s = (source_log){0};
 }

@@ -129,7 +129,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-enum { MOST_LINKS = 40 };
+enum { MAX_LINKS = 40 };
 
 /* A path while it is resolved: the part that is done, and the rest. */
 typedef struct link_walk {
@@ -161,7 +161,7 @@ static bool follow(link_walk *w) {
     ssize_t n = readlink(w->at, to, sizeof to - 1);
     if (n < 0) return true; /* not a link, or it does not exist */
     to[n] = 0;
-    if (++w->links > MOST_LINKS ||
+    if (++w->links > MAX_LINKS ||
         snprintf(all, sizeof all, "%s/%s", to, w->left) >= (int)sizeof all)
         return false;
     memcpy(w->left, all, sizeof all);

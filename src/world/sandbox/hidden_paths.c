@@ -22,7 +22,7 @@
 
 /* The limit of entries. A project with the packages of Python and Node has some 100 000; a million
  * take a second. */
-enum { MOST_ENTRIES = 1000000 };
+enum { MAX_ENTRIES = 1000000 };
 
 static bool ends(const char *s, const char *suffix) {
     return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
@@ -32,11 +32,11 @@ static bool ends(const char *s, const char *suffix) {
  * and every library that opens a connection reads them: a virtual environment has several such
  * files. */
 static bool has_certificates_only(const char *path) {
-    enum { MOST_BYTES = 4 << 20 };
+    enum { MAX_BYTES = 4 << 20 };
     struct stat st;
     pdl_buf text = PDL_BUF;
     pdl_err ignored = {0};
-    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) return false;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MAX_BYTES) return false;
     bool ok = pdl_file_read_found(path, 0, &text, &ignored) &&
               pdl_str_find(pdl_buf_str(&text), PDL_STR("-----BEGIN CERTIFICATE-----"), 0) !=
                   PDL_NOT_FOUND &&
@@ -158,14 +158,14 @@ static void note_target(const char *root, const char *path, bool hidden, bool st
  * compared in a moment. */
 static bool note(const char *root, const char *folder, const char *name, unsigned char type,
                  bool writable, const char *path, walk_result *out) {
-    enum { MOST_NOTED = 4000 };
+    enum { MAX_NOTED = 4000 };
     bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, name, path);
     bool starts = writable && is_start_file(name);
     if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(path));
     if (starts) pdl_paths_add(&out->starts, pdl_str_of(path));
     if (starts && !hidden) pdl_paths_add(&out->kept, pdl_str_of(path));
     if (type == DT_LNK && (starts || hidden)) note_target(root, path, hidden, starts, out);
-    return out->masked.n + out->kept.n <= MOST_NOTED;
+    return out->masked.n + out->kept.n <= MAX_NOTED;
 }
 
 static walk_end look_at(const char *root, const char *folder, const struct dirent *e, bool writable,
@@ -206,7 +206,7 @@ static walk_end look(const char *root, const char *folder, bool writable, path_l
     for (struct dirent *e; end == WALK_DONE && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         parts |= repository_part(e->d_name);
-        if (++out->n_entries > MOST_ENTRIES)
+        if (++out->n_entries > MAX_ENTRIES)
             end = WALK_TOO_MANY;
         else
             end = look_at(root, folder, e, writable, folders, out);

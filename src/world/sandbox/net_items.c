@@ -28,7 +28,7 @@ void pdl_net_split(const char *item, char *host, int *port) {
         item++;
         n = (size_t)(bracket - item);
     }
-    if (n >= PDL_NET_MOST_HOST) n = PDL_NET_MOST_HOST - 1;
+    if (n >= PDL_NET_MAX_HOST) n = PDL_NET_MAX_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
     if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot is the root of the same name */
@@ -45,7 +45,7 @@ static bool host_fits(const char *pattern, const char *host) {
 
 bool pdl_net_grants(const path_list *net, const char *host, int port) {
     for (size_t i = 0; i < net->n; i++) {
-        char pattern[PDL_NET_MOST_HOST];
+        char pattern[PDL_NET_MAX_HOST];
         int only;
         pdl_net_split(net->p[i], pattern, &only);
         if (host_fits(pattern, host) && (!only || only == port)) return true;
@@ -54,12 +54,12 @@ bool pdl_net_grants(const path_list *net, const char *host, int port) {
 }
 
 bool pdl_net_is_item(const char *item) {
-    char host[PDL_NET_MOST_HOST];
+    char host[PDL_NET_MAX_HOST];
     int port;
     pdl_net_split(item, host, &port);
     const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
     /* a name that ends in a digit is an address, which has no domain */
     if (!*name || (name != host && strchr("0123456789", name[strlen(name) - 1]))) return false;
-    return port >= 0 && strlen(item) < PDL_NET_MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
+    return port >= 0 && strlen(item) < PDL_NET_MAX_HOST && !strpbrk(name, "/*@?#\\ []") &&
            (item[0] == '[' || !strchr(name, ':') || inet_pton(AF_INET6, name, (char[16]){0}) == 1);
 }

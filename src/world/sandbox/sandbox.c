@@ -356,17 +356,17 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
 /* Returns true when bubblewrap would need too many words: it accepts 9 000, with those of the
  * command, and a mount takes three. */
 static bool is_too_much_for_bwrap(const sandbox_spec *x) {
-    enum { MOST_MOUNTS = 2600 };
+    enum { MAX_MOUNTS = 2600 };
     path_list above = {0};
     if (x->backend != BACKEND_BWRAP) return false;
     pdl_walk_above(x, &above);
     size_t n = x->ro.n + x->rw.n + x->masked.n + x->kept.n + above.n;
     pdl_paths_fini(&above);
-    return n > MOST_MOUNTS;
+    return n > MAX_MOUNTS;
 }
 
 static bool finish(pdl_sandbox *s, pdl_err *err) {
-    enum { MOST_SPEC = 120000 };
+    enum { MAX_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
     make_env(s);
     /* they are mounted over once they exist */
@@ -380,7 +380,7 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     s->text = pdl_buf_take(&b);
     for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
     *pdl_vec_push(&s->env) = NULL;
-    if (strlen(s->text) <= MOST_SPEC && !is_too_much_for_bwrap(&s->spec)) return true;
+    if (strlen(s->text) <= MAX_SPEC && !is_too_much_for_bwrap(&s->spec)) return true;
     return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                        "the sandbox has too many files to hide in its folders: name smaller ones");
 }
@@ -431,7 +431,7 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     return true;
 }
 
-enum { MOST_PROBLEMS = 100 };
+enum { MAX_PROBLEMS = 100 };
 
 typedef struct profile_mistakes {
     pdl_buf text;
@@ -442,7 +442,7 @@ static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value
                           const char *should) {
     profile_mistakes *p = user;
     pdl_buf *b = &p->text;
-    if (++p->n > MOST_PROBLEMS) return;
+    if (++p->n > MAX_PROBLEMS) return;
     if (b->len) pdl_buf_putc(b, '\n');
     pdl_loc_put(pdl_node_loc(value ? value : key), b);
     if (value) {
@@ -474,8 +474,8 @@ static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err)
         pdl_profile_check(inner ? inner : root, profile_wrong, &problems);
         ok = !problems.n && pdl_yaml_to_val(inner ? inner : root, out, err);
     }
-    if (problems.n > MOST_PROBLEMS)
-        pdl_buf_putf(&problems.text, "\n... and %zu more", problems.n - MOST_PROBLEMS);
+    if (problems.n > MAX_PROBLEMS)
+        pdl_buf_putf(&problems.text, "\n... and %zu more", problems.n - MAX_PROBLEMS);
     if (problems.n) {
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&problems.text));
         err->preformatted = true;

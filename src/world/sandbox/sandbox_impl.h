@@ -166,7 +166,7 @@ bool pdl_native_root(const sandbox_spec *s, const char **what);
  * false with errno and *what on failure. */
 bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
 /* net_items.c. Splits HOST or HOST:PORT; an address of version 6 is in brackets. port 0: any. */
-enum { PDL_NET_MOST_HOST = 256 };
+enum { PDL_NET_MAX_HOST = 256 };
 void pdl_net_split(const char *item, char *host, int *port);
 /* Returns true when one of the items of `net:` names this host and port (0: the item has
  * none). */

@@ -156,8 +156,8 @@ static void add_item(profile_reader *r, const char *key, list_kind kind, path_li
 
 static void read_list(profile_reader *r, const char *key, list_kind kind, path_list *list,
                       pdl_vref v) {
-    if (!pdl_is_list(v) || pdl_list_len(v) > PDL_PROFILE_MOST_ITEMS) {
-        wrong(r, "%s should be a list of at most %d texts", key, PDL_PROFILE_MOST_ITEMS);
+    if (!pdl_is_list(v) || pdl_list_len(v) > PDL_PROFILE_MAX_ITEMS) {
+        wrong(r, "%s should be a list of at most %d texts", key, PDL_PROFILE_MAX_ITEMS);
         return;
     }
     path_list before = *list;
@@ -187,7 +187,7 @@ static void read_number(profile_reader *r, const char *key, int64_t most, int64_
 
 static void read_seconds(profile_reader *r, pdl_vref v) {
     double s = pdl_is_int(v) ? pdl_num_to_double(v) : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
-    if (!(s > 0) || s > PDL_PROFILE_MOST_SECONDS)
+    if (!(s > 0) || s > PDL_PROFILE_MAX_SECONDS)
         wrong(r, "seconds should be a number above 0");
     else if (r->narrow && r->p->seconds > 0 && s > r->p->seconds)
         wrong(r, "seconds: %g is more than the profile around it has", s);

@@ -3,7 +3,7 @@
  * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
  * are in flight at a time, the others wait in a queue. A batch that the collector may accept later
  * (429, 503) is sent again when it asks for it. Batches that cannot be sent are dropped: after a
- * failure nothing is tried for PAUSE_NS, and when MOST_BYTES wait the collector is too slow.
+ * failure nothing is tried for PAUSE_NS, and when MAX_BYTES wait the collector is too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,12 +29,12 @@
 enum {
     BATCH = 512,
     BATCH_BYTES = 1 << 20,
-    MOST_BYTES = 64 << 20,
-    MOST_SENDING = 4,
+    MAX_BYTES = 64 << 20,
+    MAX_SENDING = 4,
     TICK_MS = 1000,
     SEND_MS = 10000,
-    MOST_LAST_MS = 10000,
-    MOST_TRIES = 5,
+    MAX_LAST_MS = 10000,
+    MAX_TRIES = 5,
     FIRST_WAIT_MS = 500,
     LONGEST_S = 60,
     SHOWN = 200 /* bytes of the collector's message that are shown */
@@ -58,7 +58,7 @@ bool pdl_otlp_ok(const pdl_otlp *o) {
         sent += s->is_sent;
         bytes += s->body.len;
     }
-    return sent == o->n_sending && sent <= MOST_SENDING && bytes == o->n_bytes &&
+    return sent == o->n_sending && sent <= MAX_SENDING && bytes == o->n_bytes &&
            (!o->sending || o->loop) && (!o->n_batch || o->batch.len);
 }
 
@@ -160,7 +160,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     bool ok = r->end == PDL_HTTP_OK && r->status >= 200 && r->status < 300;
     put_why(o, r, &why);
     PDL_TRACE(o->opt.debug, http, "otlp: %zu spans, %s", s->n, ok ? "taken" : pdl_buf_z(&why));
-    if (!ok && is_passing(r) && s->tries < MOST_TRIES) {
+    if (!ok && is_passing(r) && s->tries < MAX_TRIES) {
         pdl_buf_clear(&o->why);
         pdl_buf_put(&o->why, pdl_buf_str(&why));
         send_later(s, r);
@@ -184,7 +184,7 @@ static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() 
 static void send_next(pdl_otlp *o) {
     sending *next;
     if (pdl_clock_ns() < o->hold_ns) return; /* see send_later */
-    for (sending *s = o->sending; s && o->n_sending < MOST_SENDING; s = next) {
+    for (sending *s = o->sending; s && o->n_sending < MAX_SENDING; s = next) {
         next = s->next;
         if (s->is_sent) continue;
         if (is_paused(o)) {
@@ -259,7 +259,7 @@ static void send_batch(pdl_otlp *o) {
     if (!n) return;
     o->n_batch = 0;
     bool paused = is_paused(o);
-    if (paused || o->n_bytes > MOST_BYTES || !open_loop(o)) {
+    if (paused || o->n_bytes > MAX_BYTES || !open_loop(o)) {
         if (!paused) note_failure(o, "the collector is too slow");
         o->n_lost += n;
         pdl_buf_clear(&o->batch);
@@ -331,10 +331,10 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
 
 /* Sends the remaining spans. The end of a run waits PDL_OTLP_LAST_MS for a collector. If the
  * collector has named a time to send again, the wait begins then, unless it would end after
- * MOST_LAST_MS. */
+ * MAX_LAST_MS. */
 static void send_last(pdl_otlp *o) {
     const uint64_t last = (uint64_t)PDL_OTLP_LAST_MS * 1000000,
-                   most = (uint64_t)MOST_LAST_MS * 1000000;
+                   most = (uint64_t)MAX_LAST_MS * 1000000;
     uint64_t begin = pdl_clock_ns();
     send_batch(o);
     while (o->sending) {

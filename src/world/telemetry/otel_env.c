@@ -99,9 +99,9 @@ static bool is_hex(pdl_str s) {
 
 /* Reads "00-TRACE-SPAN-FLAGS": the span that started this process, and whether spans are wanted. */
 static void read_parent(pdl_str s, otlp_config *c) {
-    enum { TRACE = 3, SPAN = 36, FLAGS = 53, LEAST = 55 };
-    if (s.n < LEAST || s.p[2] != '-' || s.p[SPAN - 1] != '-' || s.p[FLAGS - 1] != '-' ||
-        pdl_str_starts(s, PDL_STR("ff")) || (s.n > LEAST && pdl_str_starts(s, PDL_STR("00"))))
+    enum { TRACE = 3, SPAN = 36, FLAGS = 53, MIN_LENGTH = 55 };
+    if (s.n < MIN_LENGTH || s.p[2] != '-' || s.p[SPAN - 1] != '-' || s.p[FLAGS - 1] != '-' ||
+        pdl_str_starts(s, PDL_STR("ff")) || (s.n > MIN_LENGTH && pdl_str_starts(s, PDL_STR("00"))))
         return;
     pdl_str trace = pdl_str_sub(s, TRACE, SPAN - 1), span = pdl_str_sub(s, SPAN, FLAGS - 1);
     int flags = pdl_hex_digit(s.p[FLAGS + 1]);

@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SECONDS = 3600, CONNECT_MS = 10000, LEAST_COOKIE = 12 };
+enum { MAX_SECONDS = 3600, CONNECT_MS = 10000, MIN_COOKIE = 12 };
 
 typedef struct web_world web_world;
 
@@ -218,7 +218,7 @@ static void note_cookie(const web_world *w, pdl_str value) {
     size_t eq = pdl_str_find(value, PDL_STR("="), 0), end = pdl_str_find(value, PDL_STR(";"), 0);
     if (eq == PDL_NOT_FOUND) return;
     pdl_str cookie = pdl_str_trim(pdl_str_sub(value, eq + 1, end == PDL_NOT_FOUND ? value.n : end));
-    if (cookie.n >= LEAST_COOKIE) pdl_secrets_note(w->opt.secrets, cookie);
+    if (cookie.n >= MIN_COOKIE) pdl_secrets_note(w->opt.secrets, cookie);
 }
 
 /* Adds one header line to the dict; a repeated one is joined to the first. Takes and returns d. */
@@ -372,7 +372,7 @@ static void send_request(web_world *w, pdl_effect *e, const header_lines *h) {
     x->start_ns = pdl_clock_ns();
     if (w->first) w->first->prev = x;
     w->first = x;
-    if (!(seconds > 0 && seconds < MOST_SECONDS)) seconds = MOST_SECONDS;
+    if (!(seconds > 0 && seconds < MAX_SECONDS)) seconds = MAX_SECONDS;
     const pdl_http_request r = {
         .method = text_of(get(e, "method")).p,
         .url = text_of(get(e, "url")).p,

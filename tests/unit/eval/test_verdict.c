@@ -39,7 +39,7 @@ static double fixed_size(double first, double second) {
 /* Programs without a difference are told apart in at most one of twenty evaluations. */
 static void equal_programs(void **state) {
     (void)state;
-    enum { RUNS = 2500, MOST = 800 };
+    enum { RUNS = 2500, MAX_ROWS = 800 };
     static const double discordant[] = {0.02, 0.1, 0.3, 0.5};
     pdl_rand r;
     size_t rows, wrong = 0;
@@ -47,7 +47,7 @@ static void equal_programs(void **state) {
     for (size_t i = 0; i < T_LEN(discordant); i++) {
         size_t here = 0;
         for (int n = 0; n < RUNS; n++)
-            here += simulate(&r, discordant[i], discordant[i], 0, MOST, &rows) !=
+            here += simulate(&r, discordant[i], discordant[i], 0, MAX_ROWS, &rows) !=
                     PDL_VERDICT_UNDECIDED;
         T_ROW(i);
         t_assert(here <= RUNS / 20);
@@ -103,14 +103,14 @@ static void bounds(void **state) {
 /* The interval holds the true mean at all of many moments, in nineteen of twenty evaluations. */
 static void intervals(void **state) {
     (void)state;
-    enum { RUNS = 200, MOST = 160, STEP = 40 };
+    enum { RUNS = 200, MAX_ROWS = 160, STEP = 40 };
     pdl_rand r;
     size_t missed = 0;
-    double d[MOST], low, high;
+    double d[MAX_ROWS], low, high;
     pdl_rand_seed(&r, 4);
     for (int k = 0; k < RUNS; k++) {
         bool out = false;
-        for (size_t i = 0; i < MOST; i++) {
+        for (size_t i = 0; i < MAX_ROWS; i++) {
             d[i] = draw(&r, 0.3, 0.1);
             if ((i + 1) % STEP) continue;
             pdl_eval_verdict_interval(d, i + 1, &low, &high);

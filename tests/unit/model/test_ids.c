@@ -9,12 +9,12 @@
 
 #include "t.h"
 
-enum { FIRST = 1000, IDS = 64, MOST_OPEN = 256 };
+enum { FIRST = 1000, IDS = 64, MAX_OPEN = 256 };
 
 /* Answers the oldest question at each poll. */
 typedef struct slow_world {
     pdl_world base;
-    pdl_effect *open[MOST_OPEN];
+    pdl_effect *open[MAX_OPEN];
     size_t n, n_started, most;
     uint32_t highest;
 } slow_world;
@@ -24,7 +24,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     if (e->id <= FIRST || e->id > FIRST + IDS) fail_msg("id %u is outside of the range", e->id);
     for (size_t i = 0; i < s->n; i++)
         if (s->open[i]->id == e->id) fail_msg("id %u is in use", e->id);
-    assert_true(s->n < MOST_OPEN);
+    assert_true(s->n < MAX_OPEN);
     s->open[s->n++] = e;
     s->n_started++;
     if (s->n > s->most) s->most = s->n;

@@ -20,7 +20,7 @@ enum { MESSAGE_VERSION, MESSAGE_KIND, MESSAGE_HEADER };
 enum { SCHEMA_ENDIANNESS, SCHEMA_FIELDS, SCHEMA_METADATA, SCHEMA_FEATURES };
 enum { FIELD_NAME };
 enum { KIND_SCHEMA = 1 };
-enum { WORD = 4, WIDE = 8, MOST_DEEP = 100 };
+enum { WORD = 4, WIDE = 8, MAX_DEEP = 100 };
 static const uint32_t continuation = 0xffffffff;
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -137,17 +137,17 @@ static void set_distance(const maker *m, size_t at, size_t target) {
 
 /* The slots of a new table: the bytes of each, 0 when it is absent, and its number. A distance is
  * set later. */
-enum { MOST_SLOTS = 7 };
+enum { MAX_SLOTS = 7 };
 typedef struct arrow_slots {
     size_t n;
-    uint8_t bytes[MOST_SLOTS];
-    uint32_t value[MOST_SLOTS];
-    size_t at[MOST_SLOTS]; /* position of each, when the table was put; 0 when absent */
+    uint8_t bytes[MAX_SLOTS];
+    uint32_t value[MAX_SLOTS];
+    size_t at[MAX_SLOTS]; /* position of each, when the table was put; 0 when absent */
 } slots;
 
 /* Appends a table. Slots are sorted by size, the largest first, so that each is aligned. */
 static size_t put_table(const maker *m, slots *s) {
-    uint32_t offset[MOST_SLOTS] = {0}, size = WORD;
+    uint32_t offset[MAX_SLOTS] = {0}, size = WORD;
     for (uint8_t bytes = WORD; bytes; bytes /= 2)
         for (size_t i = 0; i < s->n; i++)
             if (s->bytes[i] == bytes) {
@@ -267,8 +267,8 @@ static bool put_children(const maker *m, pdl_str type, int deep) {
 static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size_t *out) {
     const simple *s = find_simple(type);
     bool list = pdl_str_ends(type, list_ends), has = pdl_str_starts(type, struct_begins);
-    if (deep > MOST_DEEP || (!s && !list && !has)) return false;
-    slots field = {.n = MOST_SLOTS,
+    if (deep > MAX_DEEP || (!s && !list && !has)) return false;
+    slots field = {.n = MAX_SLOTS,
                    .bytes = {[FIELD_NAME] = WORD,
                              [FIELD_NULLABLE] = 1,
                              [FIELD_KIND] = 1,
@@ -330,10 +330,10 @@ static void put_old(const maker *m, const old_schema *o, const head *h, size_t n
 
 bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                             const arrow_field *more, size_t n_more, pdl_buf *out) {
-    enum { MOST_BYTES = 1 << 28 }; /* distances have 32 bits, positions of fields fewer */
+    enum { MAX_BYTES = 1 << 28 }; /* distances have 32 bits, positions of fields fewer */
     old_schema o = {.buffer = {0}};
     size_t field, length = out->len + WORD;
-    if (message.n > MOST_BYTES || !read_old(message, &o) || !has_names(&o, names, n_names))
+    if (message.n > MAX_BYTES || !read_old(message, &o) || !has_names(&o, names, n_names))
         return false;
     maker prefix = {out, out->len}, m = {out, out->len + 2 * WORD};
     put_number(&prefix, continuation, WORD);

@@ -37,7 +37,7 @@ enum {
     T_STRUCT,
     T_UUID
 };
-enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MOST_DEEP = 32 };
+enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MAX_DEEP = 32 };
 
 /* The meaning of a value, for values that lead to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
@@ -191,7 +191,7 @@ static bool copy_described(walk *w, meaning m, int deep) {
 
 static bool copy_value(walk *w, int type, meaning m, bool first, int deep) {
     uint64_t v;
-    if (deep > MOST_DEEP) return false;
+    if (deep > MAX_DEEP) return false;
     switch (type) {
     case T_TRUE:
     case T_FALSE: return true;

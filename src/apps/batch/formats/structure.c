@@ -25,7 +25,7 @@ enum {
     ANYTHING = 256 /* no type but JSON fits */
 };
 enum { WHOLE = AN_INT | A_UINT | A_LONG };
-enum { MOST_KEYS = 200, MOST_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
+enum { MAX_KEYS = 200, MAX_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
 
 /* A place in the values: a column, the items of its lists, a key of its objects. */
 typedef struct structure_place {
@@ -62,14 +62,14 @@ static uint32_t kind_of_whole(pdl_vref v) {
 
 static void add_value(pdl_arena *a, place *p, pdl_vref v, int deep);
 
-/* Adds an object. When it has more than MOST_KEYS keys, the keys are data, and further ones are
+/* Adds an object. When it has more than MAX_KEYS keys, the keys are data, and further ones are
  * ignored. */
 static void add_object(pdl_arena *a, place *p, pdl_vref v, int deep) {
     p->kinds |= AN_OBJECT;
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_str key = pdl_str_get(pdl_dict_key_at(v, i));
         place *field = pdl_map_find(&p->fields, key);
-        if (!field && p->fields.n > MOST_KEYS) continue;
+        if (!field && p->fields.n > MAX_KEYS) continue;
         if (!field) {
             field = new_place(a);
             (void)pdl_map_put(&p->fields, pdl_arena_str(a, key), field);
@@ -96,9 +96,9 @@ static void add_value(pdl_arena *a, place *p, pdl_vref v, int deep) {
         p->kinds |= A_FLOAT;
     } else if (pdl_is_str(v)) {
         p->kinds |= A_TEXT;
-    } else if (deep < MOST_DEEP && pdl_is_list(v)) {
+    } else if (deep < MAX_DEEP && pdl_is_list(v)) {
         add_list(a, p, v, deep);
-    } else if (deep < MOST_DEEP && pdl_is_dict(v)) {
+    } else if (deep < MAX_DEEP && pdl_is_dict(v)) {
         add_object(a, p, v, deep);
     } else {
         p->kinds |= ANYTHING;
@@ -160,7 +160,7 @@ static const char *simple_type(const place *p) {
     if (!(k & ~(uint32_t)WHOLE)) return whole_type(p);
     if (!(k & ~(uint32_t)(WHOLE | A_FLOAT))) return "DOUBLE";
     if (k == A_LIST) return NULL;
-    bool fields = k == AN_OBJECT && p->fields.n && p->fields.n <= MOST_KEYS;
+    bool fields = k == AN_OBJECT && p->fields.n && p->fields.n <= MAX_KEYS;
     return fields && !has_twins(&p->fields) ? NULL : "JSON";
 }
 

@@ -12,6 +12,7 @@
 #include "batch/files.h"
 #include "batch/provider.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "cli/rows_line.h"
 #include "lang/load.h"
 
@@ -191,25 +192,22 @@ static void put_about(pdl_buf *out, const char *name, double n) {
     pdl_buf_putf(out, "%s: about %.0f\n", name, rough(n));
 }
 
-static void put_member(pdl_buf *out, const char *name, double n, bool known) {
-    pdl_buf_putf(out, ", \"%s\": ", name);
-    if (known)
-        pdl_buf_putf(out, "%.9g", n);
-    else
-        PDL_PUT(out, "null");
-}
+/* Returns a number that is unknown when it is 0. */
+static pdl_val known_number(double n) { return n > 0 ? pdl_cli_json_number(n) : pdl_null(); }
 
 static int print_estimate_json(const pdl_batch_estimate *e) {
     pdl_buf out = PDL_BUF;
-    pdl_buf_putf(&out, "{\"rows\": %llu, \"looked_at\": %llu, \"broken\": %llu, \"failed\": %llu",
-                 (unsigned long long)e->rows, (unsigned long long)e->looked_at,
-                 (unsigned long long)e->broken, (unsigned long long)e->failed);
-    put_member(&out, "calls", e->calls, true);
-    put_member(&out, "prompt_tokens", e->prompt_tokens, true);
-    put_member(&out, "answer_tokens_at_most", e->answer_tokens, e->answer_tokens > 0);
-    put_member(&out, "cost", e->cost, e->cost > 0);
-    put_member(&out, "not_counted", e->unknown, true);
-    PDL_PUT(&out, "}\n");
+    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "rows", pdl_int((int64_t)e->rows));
+    d = pdl_dict_putz(d, "looked_at", pdl_int((int64_t)e->looked_at));
+    d = pdl_dict_putz(d, "broken", pdl_int((int64_t)e->broken));
+    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)e->failed));
+    d = pdl_dict_putz(d, "calls", pdl_cli_json_number(e->calls));
+    d = pdl_dict_putz(d, "prompt_tokens", pdl_cli_json_number(e->prompt_tokens));
+    d = pdl_dict_putz(d, "answer_tokens_at_most", known_number(e->answer_tokens));
+    d = pdl_dict_putz(d, "cost", known_number(e->cost));
+    d = pdl_dict_putz(d, "not_counted", pdl_cli_json_number(e->unknown));
+    pdl_cli_put_json(d, &out);
+    pdl_buf_putc(&out, '\n');
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;

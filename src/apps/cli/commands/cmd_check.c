@@ -167,7 +167,7 @@ static void check_policy(checker *c, pdl_program *p) {
 }
 
 /* A fix may uncover another problem that has a fix. After so many rounds fixes undo each other. */
-enum { MOST_ROUNDS = 20 };
+enum { MAX_ROUNDS = 20 };
 
 static void check_file(checker *c) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
@@ -179,7 +179,7 @@ static void check_file(checker *c) {
     }
     pdl_program *p = checked(c, pdl_buf_str(&text));
     bool fixes = c->a->given[OPT_fix];
-    for (unsigned i = 0; fixes && i < MOST_ROUNDS && fix_file(c, p, &text, &err); i++) {
+    for (unsigned i = 0; fixes && i < MAX_ROUNDS && fix_file(c, p, &text, &err); i++) {
         pdl_program_drop(p);
         p = checked(c, pdl_buf_str(&text));
     }

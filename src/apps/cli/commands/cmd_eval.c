@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_JOBS = 16, MOST_SAMPLES = 10000 };
+enum { DEFAULT_JOBS = 16, MAX_SAMPLES = 10000 };
 
 typedef struct evaluator {
     const arguments *a;
@@ -44,7 +44,7 @@ static bool read_numbers(evaluator *e) {
     int64_t jobs = DEFAULT_JOBS, samples = 1, pass = 1, limit = 0;
     const arguments *a = e->a;
     if (!pdl_cli_read_whole(a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
-        !pdl_cli_read_whole(a, OPT_samples, 1, MOST_SAMPLES, &samples) ||
+        !pdl_cli_read_whole(a, OPT_samples, 1, MAX_SAMPLES, &samples) ||
         !pdl_cli_read_whole(a, OPT_pass, 1, samples, &pass) ||
         !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit))
         return false;

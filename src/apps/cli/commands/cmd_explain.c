@@ -262,7 +262,7 @@ static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes,
 static int report(const arguments *a, pdl_session *s, pdl_prefix *prefix, pdl_step step,
                   pdl_vref problems) {
     int64_t particles = 0;
-    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MOST, &particles)) return 2;
+    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MAX, &particles)) return 2;
     pdl_val notes = a->given[OPT_bound] ? pdl_null() : pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
     if (particles > 0) notes = multiply(notes, particles);
@@ -326,7 +326,7 @@ int pdl_cli_cmd_explain(const arguments *a) {
     if (a->given[OPT_particles] && (a->given[OPT_bound] || a->given[OPT_prefix]))
         return pdl_cli_refuse(a, "-n/--particles has no effect with --bound and --prefix");
     int64_t particles = 1;
-    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MOST, &particles)) return 2;
+    if (!pdl_cli_read_whole(a, OPT_particles, 1, PDL_INFER_MAX, &particles)) return 2;
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     shared_options limits = {0};
     pdl_session_options o = {

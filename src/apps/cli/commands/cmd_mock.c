@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_PORT = 8765, MOST_DELAY = 3600000 };
+enum { DEFAULT_PORT = 8765, MAX_DELAY = 3600000 };
 
 typedef struct mocker {
     const arguments *a;
@@ -101,7 +101,7 @@ int pdl_cli_cmd_mock(const arguments *a) {
     pdl_err err = {0};
     if (!read_number(a, OPT_port, 65535, &port))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
-    if (!read_number(a, OPT_delay, MOST_DELAY, &delay))
+    if (!read_number(a, OPT_delay, MAX_DELAY, &delay))
         return pdl_cli_refuse(a, "argument --delay: expected a whole number of milliseconds");
     int code = read_replies(&m, &err) ? serve(&m, port, delay, &err) : 1;
     if (err.kind) {

@@ -142,11 +142,11 @@ static bool read_lists(optimizer *z) {
 }
 
 static bool read_numbers(optimizer *z) {
-    enum { MOST_PROPOSALS = 1000 };
+    enum { MAX_PROPOSALS = 1000 };
     int64_t jobs = z->config.jobs ? z->config.jobs : DEFAULT_JOBS, seed = (int64_t)z->o.seed,
             proposals = (int64_t)z->o.proposals;
     if (!pdl_cli_read_whole(z->a, OPT_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
-        !pdl_cli_read_whole(z->a, OPT_proposals, 1, MOST_PROPOSALS, &proposals) ||
+        !pdl_cli_read_whole(z->a, OPT_proposals, 1, MAX_PROPOSALS, &proposals) ||
         !pdl_cli_read_whole(z->a, OPT_seed, 0, INT64_MAX, &seed))
         return false;
     z->o.proposals = (size_t)proposals;

@@ -5,6 +5,7 @@
 #include "api/policy.h"
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "io/file.h"
 #include "policy/policy.h"
 #include "value/json_write.h"
@@ -37,12 +38,12 @@ typedef struct policy_report {
 
 static void put_problem(policy_report *c, pdl_str file, int64_t line, const char *severity,
                         pdl_str message) {
-    pdl_buf_putf(&c->out, "%s\n  {\"file\": ", c->out.len ? "," : "");
-    pdl_json_quote(file, 0, &c->out);
-    if (line > 0) pdl_buf_putf(&c->out, ", \"line\": %lld", (long long)line);
-    pdl_buf_putf(&c->out, ", \"severity\": \"%s\", \"message\": ", severity);
-    pdl_json_quote(message, 0, &c->out);
-    PDL_PUT(&c->out, "}");
+    pdl_buf_put(&c->out, pdl_str_of(c->out.len ? ",\n  " : "\n  "));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "file", pdl_text(file));
+    if (line > 0) d = pdl_dict_putz(d, "line", pdl_int(line));
+    d = pdl_dict_putz(d, "severity", pdl_textz(severity));
+    d = pdl_dict_putz(d, "message", pdl_text(message));
+    pdl_cli_put_json(d, &c->out);
 }
 
 static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {

@@ -26,7 +26,7 @@
 
 #include "base/banned.h"
 
-enum { LOOK_MS = 50, MOST_SHOWN = 100 };
+enum { LOOK_MS = 50, MAX_SHOWN = 100 };
 
 /* Set by Ctrl-C. A run reads the flag; the line editor waits for a pipe, too, so that a signal just
  * before the wait is not lost. */
@@ -228,7 +228,7 @@ static int show_variables(repl *r) {
         bool is_function = pdl_value_kind(item) == PDL_KIND_FUNCTION;
         pdl_value *text =
             is_function ? pdl_value_text("(function)") : pdl_value_to_json(item, 0, NULL);
-        put_shown(name, text ? text : pdl_value_to_text(item, NULL), MOST_SHOWN, &out);
+        put_shown(name, text ? text : pdl_value_to_text(item, NULL), MAX_SHOWN, &out);
     }
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);

@@ -2,13 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "cli/check_runs.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "journal/runs.h"
-#include "value/json_write.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -31,19 +32,9 @@ static void put_time(double seconds, pdl_buf *out) {
     pdl_buf_putf(out, "%-19s", text);
 }
 
-static void put_json_time(const char *name, double seconds, pdl_buf *out) {
-    if (seconds > 0)
-        pdl_buf_putf(out, ", \"%s\": %.3f", name, seconds);
-    else
-        pdl_buf_putf(out, ", \"%s\": null", name);
-}
-
-static void put_json_text(const char *name, const char *text, pdl_buf *out) {
-    pdl_buf_putf(out, "\"%s\": ", name);
-    if (text)
-        pdl_json_quote(pdl_str_of(text), 0, out);
-    else
-        PDL_PUT(out, "null");
+/* Returns a time with its milliseconds. */
+static pdl_val json_time(double seconds) {
+    return seconds > 0 ? pdl_float(round(seconds * 1e3) / 1e3) : pdl_null();
 }
 
 static bool put_json(void *user, pdl_str path, const pdl_durable_summary *s) {
@@ -51,18 +42,16 @@ static bool put_json(void *user, pdl_str path, const pdl_durable_summary *s) {
     (void)path;
     pdl_buf_put(&l->out, pdl_str_of(l->any ? ",\n " : "["));
     l->any = true;
-    pdl_buf_putc(&l->out, '{');
-    put_json_text("id", s->id, &l->out);
-    PDL_PUT(&l->out, ", ");
-    put_json_text("program", s->file, &l->out);
-    PDL_PUT(&l->out, ", ");
-    put_json_text("state", pdl_run_state_name(s->state), &l->out);
-    put_json_time("started", s->started, &l->out);
-    put_json_time("ended", s->ended, &l->out);
-    pdl_buf_putf(&l->out, ", \"calls\": %lld, \"tokens\": %lld, \"cost\": %.9g, ",
-                 (long long)s->calls, (long long)s->tokens, s->cost);
-    put_json_text("place", s->place, &l->out);
-    pdl_buf_putc(&l->out, '}');
+    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "id", pdl_cli_json_text(s->id));
+    d = pdl_dict_putz(d, "program", pdl_cli_json_text(s->file));
+    d = pdl_dict_putz(d, "state", pdl_textz(pdl_run_state_name(s->state)));
+    d = pdl_dict_putz(d, "started", json_time(s->started));
+    d = pdl_dict_putz(d, "ended", json_time(s->ended));
+    d = pdl_dict_putz(d, "calls", pdl_int(s->calls));
+    d = pdl_dict_putz(d, "tokens", pdl_int(s->tokens));
+    d = pdl_dict_putz(d, "cost", pdl_cli_json_number(s->cost));
+    d = pdl_dict_putz(d, "place", pdl_cli_json_text(s->place));
+    pdl_cli_put_json(d, &l->out);
     return true;
 }
 

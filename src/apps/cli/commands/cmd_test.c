@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "eval/junit.h"
 #include "eval/tests.h"
 #include "io/file.h"
-#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -20,16 +20,12 @@ typedef struct tester {
 } tester;
 
 static void put_json(tester *t, pdl_str program, pdl_str name, pdl_str problem) {
-    pdl_buf_putf(&t->list, "%s\n  {\"program\": ", t->list.len ? "," : "");
-    pdl_json_quote(program, 0, &t->list);
-    PDL_PUT(&t->list, ", \"name\": ");
-    pdl_json_quote(name, 0, &t->list);
-    pdl_buf_putf(&t->list, ", \"passed\": %s, \"problem\": ", problem.n ? "false" : "true");
-    if (problem.n)
-        pdl_json_quote(problem, 0, &t->list);
-    else
-        PDL_PUT(&t->list, "null");
-    PDL_PUT(&t->list, "}");
+    pdl_buf_put(&t->list, pdl_str_of(t->list.len ? ",\n  " : "\n  "));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "program", pdl_text(program));
+    d = pdl_dict_putz(d, "name", pdl_text(name));
+    d = pdl_dict_putz(d, "passed", pdl_bool(!problem.n));
+    d = pdl_dict_putz(d, "problem", problem.n ? pdl_text(problem) : pdl_null());
+    pdl_cli_put_json(d, &t->list);
 }
 
 static void put_line(pdl_str program, pdl_str name, pdl_str problem) {

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <math.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 
 #include "api/session.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "cli/prefix_report.h"
 #include "journal/journal.h"
-#include "value/json_write.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -119,17 +120,17 @@ static bool put_event(void *user, const pdl_durable_row *row) {
     double end = row->end > row->start ? row->end : row->start;
     size_t lane = lane_of(x, row->start, end);
     pdl_buf_put(&x->out, pdl_str_of(x->n++ ? ",\n" : ""));
-    pdl_buf_putf(&x->out, "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.0f, \"dur\": %.0f, ",
-                 lane + 1, row->start * 1e6, (end - row->start) * 1e6);
-    PDL_PUT(&x->out, "\"cat\": ");
-    pdl_json_quote(row->kind, 0, &x->out);
-    PDL_PUT(&x->out, ", \"name\": ");
-    pdl_json_quote(row->place, 0, &x->out);
-    pdl_buf_putf(&x->out, ", \"args\": {\"state\": \"%s\", \"answers\": %lld}}",
-                 row->end <= 0  ? "open"
-                 : row->error.p ? "failed"
-                                : "answered",
-                 (long long)row->attempt);
+    const char *state = row->end <= 0 ? "open" : row->error.p ? "failed" : "answered";
+    pdl_val args = pdl_dict_putz(pdl_dict_new(2), "state", pdl_textz(state));
+    args = pdl_dict_putz(args, "answers", pdl_int(row->attempt));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "ph", pdl_textz("X"));
+    d = pdl_dict_putz(d, "pid", pdl_int(1));
+    d = pdl_dict_putz(d, "tid", pdl_int((int64_t)lane + 1));
+    d = pdl_dict_putz(d, "ts", pdl_int(llround(row->start * 1e6)));
+    d = pdl_dict_putz(d, "dur", pdl_int(llround((end - row->start) * 1e6)));
+    d = pdl_dict_putz(d, "cat", pdl_text(row->kind));
+    d = pdl_dict_putz(d, "name", pdl_text(row->place));
+    pdl_cli_put_json(pdl_dict_putz(d, "args", args), &x->out);
     return true;
 }
 

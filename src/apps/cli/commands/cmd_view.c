@@ -26,8 +26,8 @@
 #include "base/banned.h"
 
 enum {
-    MOST_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs the next time */
-    MOST_KEPT = 20     /* runs that the page started, beside the first: the oldest is dropped */
+    MAX_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs the next time */
+    MAX_KEPT = 20     /* runs that the page started, beside the first: the oldest is dropped */
 };
 
 typedef struct shower {
@@ -329,7 +329,7 @@ static bool start_browser(shower *s, pdl_err *err) {
 /* Adds an ended run that the page started; it is compared with the first. */
 static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run *oldest = NULL;
-    if (run && s->runs.n > MOST_KEPT) {
+    if (run && s->runs.n > MAX_KEPT) {
         oldest = s->runs.p[1];
         s->runs.n--;
         memmove(s->runs.p + 1, s->runs.p + 2, (s->runs.n - 1) * sizeof *s->runs.p);
@@ -361,7 +361,7 @@ static void serve(shower *s) {
         } else if (tty && !typed) {
             typed = pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s);
         }
-        pdl_loop_run(s->loop, ready ? 0 : runs ? MOST_WAIT_MS : -1);
+        pdl_loop_run(s->loop, ready ? 0 : runs ? MAX_WAIT_MS : -1);
         if (s->opened && pdl_viewer_was_opened(s->viewer)) remove_opener(s);
     }
     pdl_watch_stop(typed);

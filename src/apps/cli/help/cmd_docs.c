@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-enum { NAMED = 1000000, IN_HEADING = 1000, MOST_IN_BODY = 500, MOST_OTHERS = 8, LIST = 4 };
-enum { MOST_WORDS = 16 }; /* each is looked for in the whole manual */
+enum { NAMED = 1000000, IN_HEADING = 1000, MAX_IN_BODY = 500, MAX_OTHERS = 8, LIST = 4 };
+enum { MAX_WORDS = 16 }; /* each is looked for in the whole manual */
 
 typedef struct scored_section {
     manual_section s;
@@ -70,7 +70,7 @@ static size_t score_of(const manual_section *s, const words *all, pdl_str query)
         size_t share = in_body * 10000 / (s->body.n + 500);
         if (!in_heading && !in_body) return 0;
         score += (in_heading ? IN_HEADING / words_in(s->heading) : 0) + 1;
-        score += share < MOST_IN_BODY ? share : MOST_IN_BODY;
+        score += share < MAX_IN_BODY ? share : MAX_IN_BODY;
     }
     return is_list(s->page) ? score / LIST + 1 : score;
 }
@@ -79,8 +79,8 @@ static size_t score_of(const manual_section *s, const words *all, pdl_str query)
 static void keep(scored_section *best, size_t *n, scored_section f) {
     size_t at = *n;
     while (at && best[at - 1].score < f.score) at--;
-    if (at > MOST_OTHERS) return;
-    if (*n <= MOST_OTHERS) ++*n;
+    if (at > MAX_OTHERS) return;
+    if (*n <= MAX_OTHERS) ++*n;
     for (size_t i = *n - 1; i > at; i--) best[i] = best[i - 1];
     best[at] = f;
 }
@@ -136,7 +136,7 @@ static size_t find(const words *all, pdl_str query, scored_section *best) {
 
 bool pdl_cli_docs_show(pdl_str word, int *code) {
     words all = {0};
-    scored_section best[MOST_OTHERS + 1];
+    scored_section best[MAX_OTHERS + 1];
     *pdl_vec_push(&all) = word;
     size_t n = find(&all, word, best);
     if (n) *code = show(best, n);
@@ -148,9 +148,9 @@ int pdl_cli_cmd_docs(const arguments *a) {
     if (!a->files.n) return show_pages();
     words all = {0};
     pdl_buf query = PDL_BUF;
-    scored_section best[MOST_OTHERS + 1];
+    scored_section best[MAX_OTHERS + 1];
     read_words(a, &all, &query);
-    if (all.n > MOST_WORDS) {
+    if (all.n > MAX_WORDS) {
         pdl_buf_fini(&query);
         pdl_vec_fini(&all);
         return pdl_cli_refuse(a, "at most 16 words are looked for");

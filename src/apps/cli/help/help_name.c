@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SECTIONS = 3 }; /* of more only the headings are shown */
+enum { MAX_SECTIONS = 3 }; /* of more only the headings are shown */
 
 static bool put_rule(pdl_str name, pdl_buf *out) {
     manual_walk w = {0};
@@ -84,9 +84,9 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
         pdl_manual_put_heading(s.heading, &headings);
         pdl_buf_putc(&headings, '\n');
     }
-    if (n > MOST_SECTIONS)
+    if (n > MAX_SECTIONS)
         pdl_buf_putf(out, "%zu sections have such a message (pdl help HEADING shows one):\n", n);
-    pdl_buf_put(out, pdl_buf_str(n > MOST_SECTIONS ? &headings : &texts));
+    pdl_buf_put(out, pdl_buf_str(n > MAX_SECTIONS ? &headings : &texts));
     pdl_buf_fini(&room);
     pdl_buf_fini(&texts);
     pdl_buf_fini(&headings);

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 60 }; /* bytes of a value that a message shows */
+enum { MAX_SHOWN = 60 }; /* bytes of a value that a message shows */
 
 /* Adds a mapping of variables, which replace those in *vars. what: the option, for the message. */
 static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
@@ -28,7 +28,7 @@ static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *
     }
     if (!pdl_is_dict(v)) {
         bool is_shown =
-            text.n && text.n < MOST_SHOWN && pdl_str_starts(pdl_str_of(what), PDL_STR("--"));
+            text.n && text.n < MAX_SHOWN && pdl_str_starts(pdl_str_of(what), PDL_STR("--"));
         pdl_err_set(err, PDL_E_type, (pdl_loc){0},
                     "%s should be a YAML mapping from names to values but is of type %s%s%.*s",
                     what, pdl_type_name(v), is_shown ? ": " : "", is_shown ? (int)text.n : 0,

@@ -152,11 +152,11 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
 
 /* Returns the command that a word may have been meant for; empty when there is none. */
 static pdl_str similar_command(pdl_str word) {
-    enum { MOST = 64 };
-    pdl_str names[MOST];
+    enum { MAX_NAMES = 64 };
+    pdl_str names[MAX_NAMES];
     size_t n, shown = 0;
     const command *all = pdl_cli_commands(&n);
-    for (size_t i = 0; i < n && shown < MOST; i++)
+    for (size_t i = 0; i < n && shown < MAX_NAMES; i++)
         if (all[i].name[0] != '_') names[shown++] = pdl_str_of(all[i].name);
     return pdl_str_nearest(word, names, shown);
 }

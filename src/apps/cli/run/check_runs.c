@@ -14,7 +14,7 @@
 
 #include "cli/check_runs.h"
 #include "io/file.h"
-#include "value/json_write.h"
+#include "cli/json_rows.h"
 
 #include "base/banned.h"
 
@@ -51,26 +51,17 @@ int pdl_cli_verdict_code(pdl_verdict v) {
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put_text(const char *name, const char *text, pdl_buf *out) {
-    pdl_buf_putf(out, ", \"%s\": ", name);
-    if (text)
-        pdl_json_quote(pdl_str_of(text), 0, out);
-    else
-        PDL_PUT(out, "null");
-}
-
 void pdl_cli_forecast_json(pdl_str id, const pdl_forecast *f, pdl_buf *out) {
-    PDL_PUT(out, "{\"id\": ");
-    pdl_json_quote(id, 0, out);
-    put_text("verdict", pdl_verdict_name(f->verdict), out);
-    put_text("place", f->place, out);
-    put_text("file", f->file, out);
-    if (f->line)
-        pdl_buf_putf(out, ", \"line\": %u", f->line);
-    else
-        PDL_PUT(out, ", \"line\": null");
-    pdl_buf_putf(out, ", \"recorded\": %zu, \"asked\": %zu, \"cost\": %.9g, \"reused\": %zu}",
-                 f->recorded, f->asked, f->cost, f->reused);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "id", pdl_text(id));
+    d = pdl_dict_putz(d, "verdict", pdl_textz(pdl_verdict_name(f->verdict)));
+    d = pdl_dict_putz(d, "place", pdl_cli_json_text(f->place));
+    d = pdl_dict_putz(d, "file", pdl_cli_json_text(f->file));
+    d = pdl_dict_putz(d, "line", f->line ? pdl_int(f->line) : pdl_null());
+    d = pdl_dict_putz(d, "recorded", pdl_int((int64_t)f->recorded));
+    d = pdl_dict_putz(d, "asked", pdl_int((int64_t)f->asked));
+    d = pdl_dict_putz(d, "cost", pdl_cli_json_number(f->cost));
+    d = pdl_dict_putz(d, "reused", pdl_int((int64_t)f->reused));
+    pdl_cli_put_json(d, out);
 }
 
 /* --- as text ---------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_BYTES = 8 << 20, MOST_MS = 300, MOST_RUNS = 200 };
+enum { MAX_BYTES = 8 << 20, MAX_MS = 300, MAX_RUNS = 200 };
 static const int64_t SECOND = 1000000000, ASK_AGAIN = 2 * SECOND;
 
 /* The newest journal so far. */
@@ -33,7 +33,7 @@ typedef struct newest_run {
 
 static int64_t changed_at(const char *path) {
     struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) return 0;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MAX_BYTES) return 0;
     return pdl_os_modified_ns(&st);
 }
 
@@ -85,7 +85,7 @@ static void look_at(newest_run *s, pdl_str path) {
 static void on_entry(void *user, const char *name, pdl_file_kind kind) {
     newest_run *s = user;
     if (kind != PDL_FILE_REGULAR || !pdl_str_ends(pdl_str_of(name), PDL_STR(".journal"))) return;
-    if (s->n++ >= MOST_RUNS) return;
+    if (s->n++ >= MAX_RUNS) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s/%s", s->folder, name);
     look_at(s, pdl_buf_str(&b));
@@ -94,7 +94,7 @@ static void on_entry(void *user, const char *name, pdl_file_kind kind) {
 
 static bool on_run(void *user, pdl_str path, const pdl_durable_summary *r) {
     newest_run *s = user;
-    if (s->n++ >= MOST_RUNS) return false;
+    if (s->n++ >= MAX_RUNS) return false;
     if (!r->file ||
         !pdl_str_eq(pdl_file_name(pdl_str_of(r->file)), pdl_file_name(pdl_str_of(s->program))))
         return true;
@@ -135,8 +135,8 @@ static bool make_trace(pdl_str path, pdl_buf *out, pdl_err *err) {
 static void trace_journal(last_run *l) {
     pdl_err err = {0};
     pdl_buf_fini(&l->trace);
-    l->trace = PDL_BUF_INIT(4 * MOST_BYTES);
-    pdl_cli_end_after(MOST_MS);
+    l->trace = PDL_BUF_INIT(4 * MAX_BYTES);
+    pdl_cli_end_after(MAX_MS);
     l->has_trace = make_trace(pdl_str_of(l->journal), &l->trace, &err);
     pdl_cli_end_after(0);
     pdl_err_fini(&err);

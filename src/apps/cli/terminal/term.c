@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_ROW = 1024 };
+enum { MAX_ROW = 1024 };
 
 void pdl_cli_term_init(term *t, const pdl_tty_env *env) {
     *t = (term){.color = pdl_tty_color(1, env),
@@ -78,13 +78,13 @@ static pdl_str without_old(term *t, pdl_str text) {
     return pdl_str_sub(text, n, text.n);
 }
 
-/* Keeps the text to the left of the cursor, up to MOST_ROW bytes. */
+/* Keeps the text to the left of the cursor, up to MAX_ROW bytes. */
 static void keep_row(term *t, pdl_str text) {
     size_t end = text.n;
     while (end && text.p[end - 1] != '\n') end--;
     if (end) pdl_buf_clear(&t->row);
     pdl_str rest = pdl_str_sub(text, end, text.n);
-    pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MOST_ROW - t->row.len));
+    pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MAX_ROW - t->row.len));
 }
 
 /* Returns the text without colours at its end, which do not move the cursor. Held output has them
@@ -288,7 +288,7 @@ static bool row(void *user, pdl_buf *out) {
         pdl_buf_putc(out, s.p[i]);
     }
     size_t n = pdl_utf8_count(pdl_str_sub(pdl_buf_str(out), n_before, out->len));
-    return s.n < MOST_ROW && n < (size_t)pdl_tty_width(STDOUT_FILENO, getenv("COLUMNS"));
+    return s.n < MAX_ROW && n < (size_t)pdl_tty_width(STDOUT_FILENO, getenv("COLUMNS"));
 }
 
 static void row_ended(void *user, bool is_shown) {

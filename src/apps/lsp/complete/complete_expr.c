@@ -21,8 +21,8 @@
 
 enum {
     /* bytes before the cursor in which the beginning of an expression is searched */
-    MOST_LOOKED_AT = 20000,
-    MOST_CALL = 4000        /* bytes after the cursor in which the end of a call is searched */
+    MAX_LOOKED_AT = 20000,
+    MAX_CALL = 4000        /* bytes after the cursor in which the end of a call is searched */
 };
 
 /* --- the beginning of an expression ----------------------------------------------------------- */
@@ -90,7 +90,7 @@ static bool has_entries(pdl_str text, size_t from, size_t to) {
 }
 
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
-    size_t low = off > MOST_LOOKED_AT ? off - MOST_LOOKED_AT : 0;
+    size_t low = off > MAX_LOOKED_AT ? off - MAX_LOOKED_AT : 0;
     size_t at = last_open(text, line_start, off, jinja);
     if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, if no empty line is between */
         size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
@@ -370,7 +370,7 @@ static open_call find_call(const lsp_completer *c, pdl_str before) {
     pdl_str text = pdl_lsp_text_str(&c->d->text);
     at = c->off;
     while (at < text.n && pdl_lsp_is_word(text.p[at])) at++;
-    call.after = pdl_str_sub(text, at, text.n - at > MOST_CALL ? at + MOST_CALL : text.n);
+    call.after = pdl_str_sub(text, at, text.n - at > MAX_CALL ? at + MAX_CALL : text.n);
     call.callee = pdl_str_sub(before, 0, i);
     return call;
 }

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LOOKED_AT = 4000 };
+enum { MAX_LOOKED_AT = 4000 };
 
 static bool is_name(char c) { return c == '.' || pdl_lsp_is_word(c); }
 
@@ -86,7 +86,7 @@ pdl_val pdl_lsp_on_signature(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
     if (!d) return pdl_absent();
     pdl_str text = pdl_lsp_text_str(&d->text);
-    size_t low = off > MOST_LOOKED_AT ? off - MOST_LOOKED_AT : 0, line = off;
+    size_t low = off > MAX_LOOKED_AT ? off - MAX_LOOKED_AT : 0, line = off;
     while (line > low && text.p[line - 1] != '\n') line--;
     size_t open = pdl_lsp_expr_start(text, line, off, true);
     if (open == PDL_NOT_FOUND || !open_bracket(text, open, off, &bracket, &commas))

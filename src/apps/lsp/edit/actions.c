@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_ACTIONS = 200, MOST_WORDS = 16 };
+enum { MAX_ACTIONS = 200, MAX_WORDS = 16 };
 
 typedef struct actions {
     pdl_lsp *s;
@@ -91,7 +91,7 @@ static size_t find_whole(pdl_str at, pdl_str word) {
  * quote text that contains ', so the text between any two neighbouring ones counts. */
 static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
-    while (from != PDL_NOT_FOUND && n < MOST_WORDS) {
+    while (from != PDL_NOT_FOUND && n < MAX_WORDS) {
         size_t to = pdl_str_find(message, PDL_STR("'"), from + 1);
         if (to == PDL_NOT_FOUND) break;
         pdl_str word = pdl_str_sub(message, from + 1, to);
@@ -106,7 +106,7 @@ static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
 static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
                       size_t *to) {
     pdl_str at = pdl_str_sub(pdl_lsp_text_str(&a->d->text), d->mark.start, d->mark.end);
-    pdl_str words[MOST_WORDS];
+    pdl_str words[MAX_WORDS];
     size_t n = quoted_words(d->text, at, words);
     pdl_str word = n == 1 ? words[0] : pdl_str_nearest(meant, words, n);
     *from = d->mark.start + (word.n ? find_whole(at, word) : 0);
@@ -231,7 +231,7 @@ pdl_val pdl_lsp_on_actions(pdl_lsp *s, pdl_vref params) {
     pdl_vref shown = pdl_lsp_diagnose(s, d);
     if (!d->program) return a.list;
     size_t k = 0; /* skip the problems that the client did not list */
-    for (size_t i = 0; i < d->program->diags.n && pdl_list_len(a.list) < MOST_ACTIONS; i++) {
+    for (size_t i = 0; i < d->program->diags.n && pdl_list_len(a.list) < MAX_ACTIONS; i++) {
         const pdl_diag *g = &d->program->diags.p[i];
         if (g->reference_only) continue;
         pdl_vref diag = k < pdl_list_len(shown) ? pdl_list_at(shown, k) : pdl_absent();

@@ -35,13 +35,13 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-enum { MOST_LINE = 2000 }; /* bytes of a line that are examined before and after the damage in it */
+enum { MAX_LINE = 2000 }; /* bytes of a line that are examined before and after the damage in it */
 
 /* Returns the lines of [from, to), about which the checks can only guess. */
 static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {
     pdl_str text = src->text;
-    for (int i = 0; i < MOST_LINE && from && text.p[from - 1] != '\n'; i++) from--;
-    for (int i = 0; i < MOST_LINE && to < text.n && text.p[to] != '\n'; i++) to++;
+    for (int i = 0; i < MAX_LINE && from && text.p[from - 1] != '\n'; i++) from--;
+    for (int i = 0; i < MAX_LINE && to < text.n && text.p[to] != '\n'; i++) to++;
     return (pdl_loc){src, from, to};
 }
 
@@ -59,7 +59,7 @@ static bool touches(pdl_loc at, pdl_loc lines) {
 /* Returns true when a diagnostic is about these lines, or about a name in them. */
 static bool follows(const pdl_diag *d, pdl_loc lines) {
     pdl_str name = quoted(d->text), text = pdl_str_sub(lines.src->text, lines.start, lines.end);
-    if (text.n > 3 * MOST_LINE) text.n = 3 * MOST_LINE;
+    if (text.n > 3 * MAX_LINE) text.n = 3 * MAX_LINE;
     if (touches(d->loc, lines) || touches(d->mark, lines)) return true;
     return name.n && pdl_str_find(text, name, 0) != PDL_NOT_FOUND;
 }

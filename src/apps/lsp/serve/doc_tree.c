@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_ATTEMPTS = 6 };
+enum { MAX_ATTEMPTS = 6 };
 
 /* Replaces the line of an offset by blanks. Returns false when there is nothing to replace. */
 static bool blank_line(pdl_buf *b, size_t off) {
@@ -51,7 +51,7 @@ lsp_tree pdl_lsp_tree_read(pdl_arena *a, pdl_str name, pdl_str text) {
     size_t at;
     pdl_buf_put(&b, text);
     bool ok = attempt(a, name, &b, &out, &at);
-    for (int i = 0; !ok && i < MOST_ATTEMPTS && b.len && blank_line(&b, at); i++)
+    for (int i = 0; !ok && i < MAX_ATTEMPTS && b.len && blank_line(&b, at); i++)
         ok = attempt(a, name, &b, &out, &at);
     pdl_buf_fini(&b);
     return out;

@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MOST_FILE = 256 << 20, /* size of a file that is read for the workspace */
-    MOST_DOCS = 100000     /* number of documents that a client has named */
+    MAX_FILE = 256 << 20, /* size of a file that is read for the workspace */
+    MAX_DOCS = 100000     /* number of documents that a client has named */
 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri) {
     bool is_file;
     key_of(uri, &key, &is_file);
     lsp_doc *d = pdl_map_find(&s->by_key, pdl_buf_str(&key));
-    if (!d && s->docs.n < MOST_DOCS) d = add(s, uri, pdl_buf_str(&key), is_file);
+    if (!d && s->docs.n < MAX_DOCS) d = add(s, uri, pdl_buf_str(&key), is_file);
     pdl_buf_fini(&key);
     return d;
 }
@@ -114,7 +114,7 @@ void pdl_lsp_doc_touch(pdl_lsp *s, lsp_doc *d) {
 }
 
 static bool read_text(lsp_doc *d) {
-    pdl_buf b = PDL_BUF_INIT(MOST_FILE), text = PDL_BUF;
+    pdl_buf b = PDL_BUF_INIT(MAX_FILE), text = PDL_BUF;
     pdl_err err = {0};
     bool ok = d->is_file && pdl_file_kind_of(d->key) == PDL_FILE_REGULAR &&
               pdl_file_read(d->key, &b, &err);

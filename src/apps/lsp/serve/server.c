@@ -17,10 +17,10 @@
 #include "base/banned.h"
 
 enum {
-    MOST_TEXT = 64 << 20,        /* size of an open file; larger ones are not examined */
-    MOST_OPEN_BYTES = 256 << 20, /* size of all open files together */
-    MOST_WAITING = 4096,         /* received messages that wait, and their size */
-    MOST_WAITING_BYTES = 16 << 20
+    MAX_TEXT = 64 << 20,        /* size of an open file; larger ones are not examined */
+    MAX_OPEN_BYTES = 256 << 20, /* size of all open files together */
+    MAX_WAITING = 4096,         /* received messages that wait, and their size */
+    MAX_WAITING_BYTES = 16 << 20
 };
 
 typedef struct method {
@@ -224,11 +224,11 @@ static bool has_room(const pdl_lsp *s, const lsp_doc *d, size_t n) {
         const lsp_doc *other = s->docs.p[i];
         if (other->open && other != d) n += other->text.b.len;
     }
-    return n <= MOST_OPEN_BYTES;
+    return n <= MAX_OPEN_BYTES;
 }
 
 static void set_text(const pdl_lsp *s, lsp_doc *d, pdl_str text) {
-    if (text.n > MOST_TEXT || !has_room(s, d, text.n)) text = (pdl_str){0};
+    if (text.n > MAX_TEXT || !has_room(s, d, text.n)) text = (pdl_str){0};
     d->crlf = has_crlf(text);
     pdl_lsp_text_set(&d->text, text);
 }
@@ -265,7 +265,7 @@ static void apply(const pdl_lsp *s, lsp_doc *d, pdl_vref change) {
     }
     if (d->text.lines.n < 2) d->crlf = has_crlf(text);
     size_t n = d->text.b.len + text.n;
-    if (n > MOST_TEXT || !has_room(s, d, n)) return;
+    if (n > MAX_TEXT || !has_room(s, d, n)) return;
     lsp_range r = pdl_lsp_get_range(range);
     pdl_lsp_text_replace(&d->text, r, text);
 }
@@ -434,7 +434,7 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
 }
 
 bool pdl_lsp_is_full(const pdl_lsp *s) {
-    return s->queue.n >= MOST_WAITING || s->queue_bytes >= MOST_WAITING_BYTES;
+    return s->queue.n >= MAX_WAITING || s->queue_bytes >= MAX_WAITING_BYTES;
 }
 
 /* Invariants between messages: each document is found by its key, none waits twice for its index,

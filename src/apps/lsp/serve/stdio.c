@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { QUIET_MS = 15, CHUNK = 65536, MOST_MESSAGE = 256 << 20, MOST_READS = 64 };
+enum { QUIET_MS = 15, CHUNK = 65536, MAX_MESSAGE = 256 << 20, MAX_READS = 64 };
 
 typedef struct stdio_server {
     pdl_lsp *s;
@@ -71,14 +71,14 @@ static void read_some(stdio_server *o) {
 
 int pdl_lsp_serve(const pdl_lsp_options *options) {
     stdio_server o = {.opt = *options,
-                      .in = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
+                      .in = {.kind = PDL_FRAME_CONTENT, .max_message = MAX_MESSAGE}};
     int code = 1;
     o.out = PDL_BUF;
     o.opt.send = send;
     o.opt.user = &o;
     o.s = pdl_lsp_new(&o.opt);
     while (!o.failed && !pdl_lsp_is_over(o.s, &code)) {
-        for (int i = 0; i < MOST_READS && !o.ended && !pdl_lsp_is_full(o.s) && is_ready(0); i++)
+        for (int i = 0; i < MAX_READS && !o.ended && !pdl_lsp_is_full(o.s) && is_ready(0); i++)
             read_some(&o);
         if (pdl_lsp_step(o.s)) continue;
         if (o.ended) break;

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FILES = 50000, MOST_DEPTH = 40, MOST_ROOTS = 1000 };
+enum { MAX_FILES = 50000, MAX_DEPTH = 40, MAX_ROOTS = 1000 };
 
 /* Returns true for folders that hold generated files or those of other projects. */
 static bool is_skipped(pdl_str name) {
@@ -51,9 +51,9 @@ static void on_entry(void *user, const char *entry, pdl_file_kind kind) {
     pdl_buf path = PDL_BUF;
     pdl_buf_putf(&path, "%.*s/%s", PDL_FMT(c->folder), entry);
     if (kind == PDL_FILE_REGULAR && pdl_str_ends(name, PDL_STR(".pdl")) &&
-        c->s->docs.n < MOST_FILES)
+        c->s->docs.n < MAX_FILES)
         add_file(c->s, pdl_buf_str(&path));
-    if (kind == PDL_FILE_DIR && !is_skipped(name) && depth_of(pdl_buf_str(&path)) < MOST_DEPTH)
+    if (kind == PDL_FILE_DIR && !is_skipped(name) && depth_of(pdl_buf_str(&path)) < MAX_DEPTH)
         *pdl_vec_push(&c->s->to_scan) = pdl_str_dup(pdl_buf_str(&path));
     pdl_buf_fini(&path);
 }
@@ -67,7 +67,7 @@ static bool has_path(char *const *paths, size_t n, pdl_str path) {
 void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root) {
     if (!root.n) return;
     if (!has_path(s->roots.p, s->roots.n, root)) {
-        if (s->roots.n >= MOST_ROOTS) return;
+        if (s->roots.n >= MAX_ROOTS) return;
         *pdl_vec_push(&s->roots) = pdl_str_dup(root);
     }
     if (!has_path(s->to_scan.p, s->to_scan.n, root))

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FOLDS = 20000, MOST_DEPTH = 1000 };
+enum { MAX_FOLDS = 20000, MAX_DEPTH = 1000 };
 
 typedef struct folder {
     const lsp_text *text;
@@ -31,13 +31,13 @@ static uint32_t last_line(const lsp_text *t, const pdl_node *n) {
 
 static void fold(folder *f, uint32_t from, const pdl_node *n) {
     uint32_t to = last_line(f->text, n);
-    if (to <= from || from == f->last || pdl_list_len(f->list) >= MOST_FOLDS) return;
+    if (to <= from || from == f->last || pdl_list_len(f->list) >= MAX_FOLDS) return;
     f->list = pdl_list_push(f->list, put_fold(from, to, NULL));
     f->last = from;
 }
 
 static void fold_node(folder *f, const pdl_node *n, unsigned depth) {
-    if (depth > MOST_DEPTH || n->shared || pdl_list_len(f->list) >= MOST_FOLDS) return;
+    if (depth > MAX_DEPTH || n->shared || pdl_list_len(f->list) >= MAX_FOLDS) return;
     for (uint32_t i = 0; n->kind == PDL_NODE_MAP && i < n->n; i++) {
         fold(f, pdl_lsp_text_line(f->text, n->pairs[i].key->start), n->pairs[i].value);
         fold_node(f, n->pairs[i].value, depth + 1);
@@ -56,7 +56,7 @@ static void fold_comments(folder *f) {
         while (i < n &&
                pdl_str_starts(pdl_str_trim(pdl_lsp_text_line_str(f->text, i)), PDL_STR("#")))
             i++;
-        if (i > first + 1 && pdl_list_len(f->list) < MOST_FOLDS)
+        if (i > first + 1 && pdl_list_len(f->list) < MAX_FOLDS)
             f->list = pdl_list_push(f->list, put_fold(first, i - 1, "comment"));
     }
 }

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_HINTS = 5000, MOST_DEPTH = 1000 };
+enum { MAX_HINTS = 5000, MAX_DEPTH = 1000 };
 
 typedef struct hints {
     pdl_lsp *s;
@@ -16,7 +16,7 @@ typedef struct hints {
 } hints;
 
 static void add(hints *h, size_t off, pdl_str label, int kind, const char *tip) {
-    if (off < h->low || off > h->high || pdl_list_len(h->list) >= MOST_HINTS) return;
+    if (off < h->low || off > h->high || pdl_list_len(h->list) >= MAX_HINTS) return;
     pdl_val pos = pdl_lsp_put_pos(pdl_lsp_text_pos(&h->d->text, off));
     pdl_val v = pdl_dict_putz(pdl_dict_new(5), "position", pos);
     v = pdl_dict_putz(v, "label", pdl_text(label));
@@ -64,7 +64,7 @@ static void hint_block(hints *h, const lsp_spot *p) {
 }
 
 static void walk(hints *h, const lsp_spot *p, unsigned depth) {
-    if (depth > MOST_DEPTH || p->node->shared || p->node->start > h->high) return;
+    if (depth > MAX_DEPTH || p->node->shared || p->node->start > h->high) return;
     if (p->role == ROLE_BLOCK && p->node->kind == PDL_NODE_MAP && p->has_kind) hint_block(h, p);
     for (uint32_t i = 0; i < p->node->n; i++) {
         lsp_spot child = pdl_lsp_spot_child(p, i);

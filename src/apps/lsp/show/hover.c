@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SCHEMA = 4000 };
+enum { MAX_SCHEMA = 4000 };
 
 typedef struct hoverer {
     pdl_lsp *s;
@@ -296,7 +296,7 @@ static bool hover_spec(hoverer *h, const pdl_node *spec) {
         pdl_drop(schema);
         pdl_err_fini(&err);
     }
-    if (ok && json.len <= MOST_SCHEMA)
+    if (ok && json.len <= MAX_SCHEMA)
         pdl_buf_putf(&h->text, "%sJSON Schema:\n```json\n%s\n```", h->text.len ? "\n\n" : "",
                      pdl_buf_z(&json));
     pdl_buf_fini(&json);

@@ -17,11 +17,11 @@
 
 #include "base/banned.h"
 
-enum { MOST_TRACE = 8 << 20, MOST_SHOWN = 300, MOST_DEPTH = 500 };
+enum { MAX_TRACE = 8 << 20, MAX_SHOWN = 300, MAX_DEPTH = 500 };
 
 /* Searches for the result of the block that sets the name; a later one replaces it. */
 static void look(pdl_vref v, pdl_str name, unsigned depth, pdl_vref *found) {
-    if (depth > MOST_DEPTH) return;
+    if (depth > MAX_DEPTH) return;
     if (pdl_is_list(v))
         for (size_t i = 0; i < pdl_list_len(v); i++)
             look(pdl_list_at(v, i), name, depth + 1, found);
@@ -45,7 +45,7 @@ static void show(const pdl_lsp *s, pdl_vref v, pdl_buf *out) {
         s->opt.redact(s->opt.redact_user, pdl_buf_str(&text), &shown);
     else
         pdl_buf_put(&shown, pdl_buf_str(&text));
-    pdl_str cut = pdl_utf8_cut(pdl_buf_str(&shown), MOST_SHOWN);
+    pdl_str cut = pdl_utf8_cut(pdl_buf_str(&shown), MAX_SHOWN);
     pdl_buf_put(out, cut);
     if (cut.n < shown.len) PDL_PUT(out, "...");
     pdl_buf_fini(&text);
@@ -79,7 +79,7 @@ static int64_t trace_beside(pdl_str program, pdl_buf *path) {
 }
 
 bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out) {
-    pdl_buf path = PDL_BUF, bytes = PDL_BUF_INIT(MOST_TRACE);
+    pdl_buf path = PDL_BUF, bytes = PDL_BUF_INIT(MAX_TRACE);
     pdl_str key = pdl_str_of(d->key), journal = {0};
     pdl_err err = {0};
     int64_t when = 0;

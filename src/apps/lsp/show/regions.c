@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_REGIONS = 10000, MOST_DEPTH = 1000 };
+enum { MAX_REGIONS = 10000, MAX_DEPTH = 1000 };
 
 typedef struct regions {
     const lsp_doc *d;
@@ -48,7 +48,7 @@ static const char *language(const lsp_spot *p) {
 static void add(regions *r, const lsp_spot *p) {
     const pdl_node *n = p->node;
     bool block = n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED;
-    if ((!block && p->role != ROLE_CODE) || !n->text.n || pdl_list_len(r->list) >= MOST_REGIONS)
+    if ((!block && p->role != ROLE_CODE) || !n->text.n || pdl_list_len(r->list) >= MAX_REGIONS)
         return;
     pdl_loc first = pdl_node_text_loc(n, 0, 1);
     uint32_t from = first.start, to = n->end;
@@ -61,7 +61,7 @@ static void add(regions *r, const lsp_spot *p) {
 }
 
 static void walk(regions *r, const lsp_spot *p, unsigned depth) {
-    if (depth > MOST_DEPTH || p->node->shared) return;
+    if (depth > MAX_DEPTH || p->node->shared) return;
     if (p->node->kind == PDL_NODE_SCALAR && p->role != ROLE_NONE) add(r, p);
     for (uint32_t i = 0; i < p->node->n; i++) {
         lsp_spot child = pdl_lsp_spot_child(p, i);

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_TOKENS = 100000, MOST_DEPTH = 1000 };
+enum { MAX_TOKENS = 100000, MAX_DEPTH = 1000 };
 
 /* X(id, name)   Types of tokens, as the protocol names them. */
 #define TOKEN_TYPES(X)                                                                             \
@@ -58,7 +58,7 @@ typedef struct lsp_tokens {
 } lsp_tokens;
 
 static void add(lsp_tokens *t, uint32_t from, uint32_t to, token_type type, unsigned modifiers) {
-    if (to <= from || to < t->low || from > t->high || t->all.n >= MOST_TOKENS) return;
+    if (to <= from || to < t->low || from > t->high || t->all.n >= MAX_TOKENS) return;
     *pdl_vec_push(&t->all) = (lsp_token){from, to, (uint8_t)type, (uint8_t)modifiers};
 }
 
@@ -162,7 +162,7 @@ static void add_value(lsp_tokens *t, const lsp_spot *p) {
 }
 
 static void walk(lsp_tokens *t, const lsp_spot *p, unsigned depth) {
-    if (depth > MOST_DEPTH || p->node->shared || p->node->start > t->high) return;
+    if (depth > MAX_DEPTH || p->node->shared || p->node->start > t->high) return;
     if (p->node->kind == PDL_NODE_SCALAR) {
         if (p->role != ROLE_RAW && p->role != ROLE_NONE) add_value(t, p);
         return;

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_CHAIN = 16 }; /* members after a variable that a chain may have */
+enum { MAX_CHAIN = 16 }; /* members after a variable that a chain may have */
 
 typedef struct indexer {
     lsp_index *x;
@@ -168,12 +168,12 @@ pdl_str pdl_lsp_member_name(const pdl_xnode *x) {
 }
 
 const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out) {
-    pdl_str names[MOST_CHAIN];
+    pdl_str names[MAX_CHAIN];
     size_t n = 0;
     for (; x && x->kind != PDL_X_NAME; x = x->u.access.obj) {
         bool access = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
         pdl_str name = access ? pdl_lsp_member_name(x) : (pdl_str){0};
-        if (!name.n || n == MOST_CHAIN || pdl_byte_in('.', name)) return NULL;
+        if (!name.n || n == MAX_CHAIN || pdl_byte_in('.', name)) return NULL;
         names[n++] = name;
     }
     if (!x) return NULL;
@@ -590,9 +590,9 @@ const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str na
 }
 
 void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out) {
-    pdl_str names[MOST_CHAIN];
+    pdl_str names[MAX_CHAIN];
     size_t n = 0;
-    for (; pdl_lsp_is_fields(&x->regions.p[sym->region]) && sym->up && n < MOST_CHAIN; n++) {
+    for (; pdl_lsp_is_fields(&x->regions.p[sym->region]) && sym->up && n < MAX_CHAIN; n++) {
         names[n] = sym->name;
         sym = &x->syms.p[sym->up - 1];
     }

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PARENS = 32, MOST_FSTRINGS = 4 };
+enum { MAX_PARENS = 32, MAX_FSTRINGS = 4 };
 
 typedef struct scanner {
     pdl_str code;
@@ -24,8 +24,8 @@ typedef struct scanner {
     pdl_map bound;               /* name -> scanner: the code binds the name itself */
     pdl_map seen;                /* name -> scanner: the name occurred before */
     /* the function that each open bracket calls; empty when it calls none */
-    pdl_str callee[MOST_PARENS];
-    /* number of open brackets; beyond MOST_PARENS they are only counted */
+    pdl_str callee[MAX_PARENS];
+    /* number of open brackets; beyond MAX_PARENS they are only counted */
     size_t depth;
     bool binds;                  /* the words up to the end of for, import, ... are bound */
     /* the words up to the bracket or colon that ends parameters are bound */
@@ -99,7 +99,7 @@ static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
             return i;
         } else if (c == '$' && at(s->code, i + 1) == '{') {
             i = skip_expression(s->code, i, end) - 1;
-        } else if (c == '{' && is_format && s->fstrings < MOST_FSTRINGS) {
+        } else if (c == '{' && is_format && s->fstrings < MAX_FSTRINGS) {
             if (at(s->code, i + 1) == '{') {
                 i++;
                 continue;
@@ -148,7 +148,7 @@ static void take_word(scanner *s, size_t from, size_t to, size_t end) {
     if (c == '(') s->binds = false;
     pdl_map_put(&s->seen, word, s);
     bool is_arg = assigns && s->depth && !s->params;
-    pdl_str callee = is_arg && s->depth <= MOST_PARENS ? s->callee[s->depth - 1] : (pdl_str){0};
+    pdl_str callee = is_arg && s->depth <= MAX_PARENS ? s->callee[s->depth - 1] : (pdl_str){0};
     if ((is_arg && !callee.n) || (c == '(' && is_builtin(word))) return;
     *pdl_vec_push(&s->found) = (lsp_pyname){from, to, callee};
 }
@@ -157,7 +157,7 @@ static void open_bracket(scanner *s, size_t i) {
     size_t from = i;
     while (from > 0 && is_part(s->code.p[from - 1])) from--;
     bool plain = s->code.p[i] == '(' && from < i && (from == 0 || s->code.p[from - 1] != '.');
-    if (s->depth < MOST_PARENS)
+    if (s->depth < MAX_PARENS)
         s->callee[s->depth] = plain ? pdl_str_sub(s->code, from, i) : (pdl_str){0};
     s->depth++;
 }

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_WORK = 64 << 20 };
+enum { MAX_WORK = 64 << 20 };
 
 /* Maps the lines of a literal block. Its first line is found in the general way; the others have
  * its indentation. */
@@ -69,7 +69,7 @@ bool pdl_lsp_spans_find(lsp_spans *s, size_t from, size_t to, uint32_t *start, u
         return true;
     }
     s->work += s->node->text.n;
-    if (s->work > MOST_WORK) return false;
+    if (s->work > MAX_WORK) return false;
     pdl_loc loc = pdl_node_text_loc(s->node, from, to);
     *start = loc.start;
     *end = loc.end;
@@ -128,12 +128,12 @@ static size_t part_end(pdl_str s, size_t from) {
 
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
                        void (*fn)(void *user, const pdl_expr *e, size_t base), void *user) {
-    enum { MOST_PARTS = 200, MOST_TEXT = 1 << 16 };
+    enum { MAX_PARTS = 200, MAX_TEXT = 1 << 16 };
     const pdl_expr *e = pdl_expr_read(scratch, text, &pdl_known_xnames);
     if (e->root) fn(user, e, 0);
-    if (e->form != PDL_X_BROKEN || text.n > MOST_TEXT) return;
+    if (e->form != PDL_X_BROKEN || text.n > MAX_TEXT) return;
     size_t at = 0;
-    for (unsigned n = 0; n < MOST_PARTS; n++) {
+    for (unsigned n = 0; n < MAX_PARTS; n++) {
         at = pdl_str_find(text, PDL_STR("${"), at);
         if (at == PDL_NOT_FOUND) return;
         size_t end = part_end(text, at);

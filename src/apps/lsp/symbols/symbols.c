@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_RESULTS = 1000 };
+enum { MAX_RESULTS = 1000 };
 
 /* Returns the SymbolKind of the protocol. */
 static int kind_number(lsp_sym_kind k) {
@@ -90,7 +90,7 @@ pdl_val pdl_lsp_on_workspace_symbols(pdl_lsp *s, pdl_vref params) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];
         const lsp_index *x = d->gone ? NULL : pdl_lsp_doc_index(s, d);
-        for (size_t k = 0; x && k < x->syms.n && pdl_list_len(list) < MOST_RESULTS; k++) {
+        for (size_t k = 0; x && k < x->syms.n && pdl_list_len(list) < MAX_RESULTS; k++) {
             const lsp_sym *sym = &x->syms.p[k];
             if (!is_outlined(sym) || sym->kind == SYM_FIELD || !fits(sym->name, query)) continue;
             pdl_val one = pdl_dict_putz(pdl_dict_new(4), "name", pdl_text(sym->name));

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 240, MOST_FIELDS = 200 };
+enum { MAX_SHOWN = 240, MAX_FIELDS = 200 };
 
 static const pdl_type *read_spec(const pdl_node *spec, pdl_arena *scratch) {
     const pdl_type *type = NULL;
@@ -48,7 +48,7 @@ static void show_data(const pdl_node *n, unsigned depth, pdl_buf *out) {
         PDL_PUT(out, "object");
     } else {
         PDL_PUT(out, "{");
-        for (uint32_t i = 0; i < n->n && out->len < MOST_SHOWN; i++) {
+        for (uint32_t i = 0; i < n->n && out->len < MAX_SHOWN; i++) {
             pdl_buf_putf(out, "%s%.*s", i ? ", " : "", PDL_FMT(n->pairs[i].key->text));
             size_t before = out->len;
             PDL_PUT(out, ": ");
@@ -102,7 +102,7 @@ static void show_object(const pdl_node *block, pdl_buf *out) {
     const pdl_node *fields = pdl_node_find(block, PDL_STR("object"), NULL);
     PDL_PUT(out, "{");
     for (uint32_t i = 0; fields && fields->kind == PDL_NODE_MAP && i < fields->n; i++)
-        if (out->len < MOST_SHOWN)
+        if (out->len < MAX_SHOWN)
             pdl_buf_putf(out, "%s%.*s", i ? ", " : "", PDL_FMT(fields->pairs[i].key->text));
     PDL_PUT(out, "}");
 }
@@ -159,7 +159,7 @@ typedef struct lister {
 } lister;
 
 static void list_type(const lister *l, const pdl_type *t) {
-    for (size_t i = 0; pdl_type_is_object(t) && i < pdl_type_fields(t) && i < MOST_FIELDS; i++) {
+    for (size_t i = 0; pdl_type_is_object(t) && i < pdl_type_fields(t) && i < MAX_FIELDS; i++) {
         pdl_buf b = PDL_BUF;
         if (!pdl_type_is_any(pdl_type_field(t, i))) pdl_type_show(pdl_type_field(t, i), &b);
         l->fn(l->user, pdl_type_field_name(t, i), pdl_buf_str(&b));
@@ -169,7 +169,7 @@ static void list_type(const lister *l, const pdl_type *t) {
 
 /* Lists the fields of a mapping of data, or of blocks. */
 static void list_map(const lister *l, const pdl_node *map, bool blocks) {
-    for (uint32_t i = 0; map && map->kind == PDL_NODE_MAP && i < map->n && i < MOST_FIELDS; i++) {
+    for (uint32_t i = 0; map && map->kind == PDL_NODE_MAP && i < map->n && i < MAX_FIELDS; i++) {
         const pdl_pair *p = &map->pairs[i];
         pdl_buf b = PDL_BUF;
         if (p->key->kind != PDL_NODE_SCALAR) continue;

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_INCLUDES = 32 }; /* depth up to which included files are followed */
+enum { MAX_INCLUDES = 32 }; /* depth up to which included files are followed */
 
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f) {
     if (f->looked_up == s->revision + 1) return f->doc;
@@ -24,7 +24,7 @@ static bool find_at_top(lsp_doc *d, const lsp_index *x, pdl_str name, lsp_thing 
 /* Finds the name at the top of a file, or of one that it includes. */
 static bool find_in_file(pdl_lsp *s, lsp_doc *d, pdl_str name, unsigned depth, lsp_thing *out) {
     lsp_index *x = pdl_lsp_doc_index(s, d);
-    if (!x || depth > MOST_INCLUDES) return false;
+    if (!x || depth > MAX_INCLUDES) return false;
     if (find_at_top(d, x, name, out)) return true;
     for (size_t i = 0; i < x->files.n; i++) {
         lsp_doc *other = x->files.p[i].import ? NULL : pdl_lsp_file_doc(s, d, &x->files.p[i]);

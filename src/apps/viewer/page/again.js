@@ -5,8 +5,8 @@
 import { make } from "./dom.js";
 import { filesOf, linesOf } from "./code.js";
 
-// What was changed so far, kept while the page is loaded again: lines of files, as {file: [[first line,
-// last line, text], ...]}, and answers, as {box: text}.
+// The user's changes, which are kept while the page is loaded again: lines of files, as {file: [[first
+// line, last line, text], ...]}, and answers, as {box: text}.
 class Changes {
   constructor(hash) {
     this.key = `changes-${hash}`;
@@ -49,7 +49,7 @@ class Changes {
     return [...lines, ...answers];
   }
 
-  // As the server wants them. again: {hash, files: {number: hash}}.
+  // Returns the changes in the form that the server expects. again: {hash, files: {number: hash}}.
   request(again) {
     const included = Object.entries(this.of.lines).filter(([f]) => f !== "0").map(([f, list]) => [Number(f), again.files?.[f] ?? "", list]);
     return { edits: this.lines(0), included, answers: Object.entries(this.of.answers).map(([id, text]) => [Number(id), text]) };
@@ -73,7 +73,7 @@ async function startAgain(body, message) {
   }
 }
 
-// What the journal says that the box was answered: {text, json}; null: it sent no request.
+// Returns the recorded answer of the box: {text, json}; null: it sent no request.
 async function answerOf(box) {
   return (await fetch(`/api/again/answer/${box.id}`)).json();
 }

@@ -96,7 +96,7 @@ export class CodePane {
       this.files.map((f, i) => make("option", { value: i, selected: i === this.shown }, f.source_name || "Program")));
   }
 
-  // The same line again chooses its next box: a loop makes many.
+  // Choosing a line again selects its next box, because a loop makes many.
   async onLine(line) {
     const file = this.shown;
     const ids = await this.run.boxesOfLine(line, file);
@@ -122,7 +122,7 @@ export class CodeComparison {
     this.element = element;
     this.runs = runs;
     this.choose = choose;
-    this.places = null; // of each side and file: its lines, as elements
+    this.places = null; // for each side and file: its lines, as elements
     makeWalkable(element, "[role=option]", (line) => line.click());
   }
 

@@ -6,14 +6,14 @@ import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
 
-const PAIRS_AT_ONCE = 200; // of the children of two boxes
+const PAIRS_AT_ONCE = 200; // children of two boxes that are paired in one step
 const PAIRS_AT_FIRST = 300;
 const CHILDREN_AT_ONCE = 500;
-const MOST_CHILDREN = 20000; // that are aligned
-const MOST_LOOKED_AT = 50000; // pairs in which differences are looked for
+const MAX_CHILDREN = 20000; // longer lists of children are not aligned
+const MAX_LOOKED_AT = 50000; // pairs in which differences are looked for
 
-// What a box is recognised by. Functions have no place, so the step in the source counts, too, and
-// of several equal ones the number.
+// Returns the key by which each box is recognised in the other run. Functions have no place, so the
+// key has the step in the source, too; equal keys are numbered.
 function keysOf(boxes) {
   const seen = new Map();
   return boxes.map((b) => {
@@ -31,7 +31,7 @@ function aligned(left, right) {
   const used = new Set(rightKeys.map((k) => byPlace.get(k)));
   const numberOf = new Map(left.map((b, i) => [b, i]));
   const out = [];
-  let next = 0; // of the left ones
+  let next = 0; // index of the next box on the left side
   const putGone = (until) => {
     for (; next < left.length && left[next] !== until; next++)
       if (!used.has(left[next])) out.push([left[next], null]);
@@ -87,7 +87,7 @@ export class Comparison {
 
   async children(side, box) {
     const out = [];
-    const n = Math.min(box?.n ?? 0, MOST_CHILDREN);
+    const n = Math.min(box?.n ?? 0, MAX_CHILDREN);
     while (out.length < n) {
       const some = await this.runs[side].children(box, out.length, CHILDREN_AT_ONCE);
       if (!some.length) break;
@@ -105,7 +105,7 @@ export class Comparison {
     return box.cut ? this.runs[side].text(box.id) : box.text ?? "";
   }
 
-  // What a pair shows: of boxes with boxes in them nothing, they differ in those.
+  // Returns what a pair shows. Boxes with boxes inside show nothing, because those show the difference.
   async texts(pair) {
     if (pair.some((b) => b?.n && b.kind !== "model")) return [null, null];
     const [a, b] = await Promise.all(pair.map((box, side) => this.textOf(side, box)));
@@ -181,7 +181,7 @@ export class Comparison {
     const rows = make("div", { class: "rows", role: "group" });
     row.append(rows);
     await this.more(rows, await this.pairs(row.pair));
-    const rest = Math.max(...row.pair.map((b) => (b?.n ?? 0) - MOST_CHILDREN));
+    const rest = Math.max(...row.pair.map((b) => (b?.n ?? 0) - MAX_CHILDREN));
     if (rest > 0) rows.append(make("p", { class: "hint" }, `${rest} more are not compared`));
   }
 
@@ -239,7 +239,7 @@ export class Comparison {
   async findDifferences() {
     const out = [];
     const stack = [await Promise.all(this.runs.map((r) => r.box(0)))];
-    for (let n = 0; stack.length && n < MOST_LOOKED_AT; n++) {
+    for (let n = 0; stack.length && n < MAX_LOOKED_AT; n++) {
       const pair = stack.pop();
       const side = pair[1] ? 1 : 0;
       if (!pair[0] || !pair[1]) {
@@ -295,7 +295,7 @@ export class Comparison {
   }
 }
 
-// What differs in the block of a box and in its numbers, below what is known of it.
+// Shows below the details of a box how its block and its numbers differ from the other run.
 export async function otherRun(runs, side, box, other) {
   if (!other) return make("p", { class: "hint" }, "The other run has no such box.");
   const [mine, its] = await Promise.all([runs[side].details(box.id), runs[1 - side].details(other.id)]);

@@ -102,7 +102,7 @@ export class DocumentComparison {
     return this.row(cells, isOther);
   }
 
-  // What was sent in both calls: messages with the words that changed, and the numbers that did.
+  // Shows what both calls sent: the messages with changed words marked, and the numbers that differ.
   async openCalls(button, items) {
     const row = button.closest(".pair-row");
     const isOpen = button.getAttribute("aria-expanded") === "true";

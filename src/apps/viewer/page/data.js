@@ -127,7 +127,7 @@ export class ServedRun {
   }
 }
 
-// Of a list of items, where those inside of one follow it: those from a place on up to an end, each with the next beside it.
+// Returns items of a list from one place up to an end, each with the next one beside it. An item is followed by those inside of it, which are skipped.
 function besides(list, at, end, from, n) {
   const items = [];
   let total = 0;
@@ -167,10 +167,10 @@ export class FlatRun extends ServedRun {
   }
 }
 
-const BARS_AT_MOST = 2000;
+const MAX_BARS_AT_ONCE = 2000;
 
 // The bars of boxes that have ended, in lanes; the longest, if there are many. boxOf(id): the box.
-export function lanesOf(list, boxOf, most = BARS_AT_MOST) {
+export function lanesOf(list, boxOf, most = MAX_BARS_AT_ONCE) {
   const isModel = (b) => b?.kind === "model";
   const bars = list.filter((b) => b.end !== undefined && (!b.n || isModel(b)) && !isModel(boxOf(b.parent)));
   const longest = bars.length > most ? bars.toSorted((a, b) => b.end - b.start - a.end + a.start).slice(0, most) : bars;

@@ -60,7 +60,7 @@ function origins(names) {
     row(make("code", {}, name), Array.isArray(from) ? from.join(", ") : String(from))));
 }
 
-// What a policy decided: whether it may happen, and where each value came from.
+// Shows the decisions of a policy: whether the action may happen, and where each value came from.
 function decisions(list) {
   const line = (d) => make("li", { "data-outcome": d?.outcome }, make("b", {}, String(d?.outcome)), ` ${d?.sink ?? ""} ${d?.name ?? ""}`,
     d?.policy ? ` (${d.policy}${d.line ? `, line ${d.line}` : ""})` : null, d?.arguments ? jsonTree(d.arguments) : null);
@@ -95,7 +95,7 @@ function requestOf(box) {
   return { ...(parameters && typeof parameters === "object" ? parameters : {}), model, messages };
 }
 
-// The same request for a server that speaks the interface of OpenAI. The key stays a variable.
+// Returns the request as a curl command for a server with the interface of OpenAI. The key stays a variable.
 function curl(request) {
   return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n` +
     `  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(request))}\n`;
@@ -129,8 +129,8 @@ const CALLS = new Set(["call", "include", "import"]);
 
 const placeIn = (files, box) => `${files[box.file ?? 0]?.source_name || "program"}:${box.line}`;
 
-// Of a box that failed: its line with a caret, and the calls through which it was reached; a click
-// on one of them chooses it.
+// Shows where a box failed: its line with a caret, and the calls through which it was reached. A
+// click on a call chooses it.
 async function whereItFailed(element, run, box) {
   const files = await filesOf(run);
   const boxes = await Promise.all((await wayTo(run, box.id)).slice(1).map((id) => run.box(id)));

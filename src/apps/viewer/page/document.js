@@ -138,7 +138,7 @@ export class DocumentView extends Marks {
   }
 
   row(element, source) {
-    const isAgain = source?.textContent && source.textContent === this.margin; // as beside the row before
+    const isAgain = source?.textContent && source.textContent === this.margin; // the row before has the same source
     this.margin = source?.textContent || this.margin;
     const row = make("div", { class: "row" }, element, (!isAgain && source) || make("div", { class: "source" }));
     this.article.append(row);

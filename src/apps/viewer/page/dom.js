@@ -46,8 +46,8 @@ export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
 }
 
-// Of what the selector finds in an element the Tab key reaches one, from which arrow keys walk to the
-// others; Enter calls onEnter.
+// Makes one of the elements that the selector finds reachable with the Tab key; arrow keys walk from
+// it to the others, and Enter calls onEnter.
 export function makeWalkable(element, selector, onEnter) {
   element.addEventListener("focusin", (e) => {
     const now = e.target.closest(selector);

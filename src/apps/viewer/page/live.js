@@ -5,8 +5,8 @@ import { make, say } from "./dom.js";
 import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
-const MOST_BARS = 500; // in lanes, which are drawn again and again
-const MOST_SHOWN = 3000; // boxes; of more the newest are shown
+const MAX_BARS = 500; // in lanes, which are drawn again and again
+const MAX_SHOWN = 3000; // boxes; of more the newest are shown
 
 // The boxes that came so far, with the answers that a run of data.js gives.
 export class LiveRun {
@@ -14,7 +14,7 @@ export class LiveRun {
     this.summary = { ...summary, boxes: 0, failed: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0 };
     this.boxes = new Map();
     this.inside = new Map();
-    this.changes = 0; // that came
+    this.changes = 0; // number of changes received
   }
 
   // The box, and whether it is new.
@@ -56,11 +56,11 @@ export class LiveRun {
     return [...this.boxes.values()].filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
-  // What runs has lasted until the newest that is known.
+  // A box that still runs is drawn up to the newest time that is known.
   async lanes() {
     const list = [...this.boxes.values()];
     const now = list.reduce((most, b) => Math.max(most, b.end ?? b.start), 0);
-    return lanesOf(list.map((b) => ({ ...b, end: b.end ?? now })), (id) => this.boxes.get(id), MOST_BARS);
+    return lanesOf(list.map((b) => ({ ...b, end: b.end ?? now })), (id) => this.boxes.get(id), MAX_BARS);
   }
 
   async find(query) {
@@ -140,7 +140,7 @@ export class LiveTree extends Tree {
     }
     this.giveGroup(up);
     const rest = up.group.querySelector(":scope > .rest:last-child:not(.earlier)");
-    const isFull = this.shown >= MOST_SHOWN;
+    const isFull = this.shown >= MAX_SHOWN;
     if (rest) rest.textContent = `${up.box.n - rest.next} more`;
     else if (isFull && !follows) this.rest(up, this.run.inside.get(up.box.id).indexOf(box));
     else up.group.append(this.item(box));
@@ -149,7 +149,7 @@ export class LiveTree extends Tree {
 
   // The oldest boxes of the innermost loop that has many give way to new ones.
   trim(item) {
-    for (let at = item; at && this.shown >= MOST_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
+    for (let at = item; at && this.shown >= MAX_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
       const over = [...at.group.children].filter((c) => c.box && c.box.state !== "running" && !c.contains(this.chosen));
       if (over.length < 10) continue;
       for (const old of over.slice(0, over.length / 2)) {
@@ -227,7 +227,7 @@ export class LiveTree extends Tree {
 
 const answeredHere = new Set(); // questions that were answered in this window
 
-// What the program asks a person: answered here, or on the terminal.
+// Makes the form for a question of the program, which a person answers here or on the terminal.
 export function question(box) {
   const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
   const button = make("button", {}, "Answer");
@@ -254,8 +254,8 @@ export function question(box) {
   return form;
 }
 
-// What takes the place of a question that was answered. A user who typed an answer while another one was taken
-// is notified, and keeps the text.
+// Makes the element that replaces an answered question. A user who was typing an answer while another one was
+// taken is notified, and keeps the text.
 export function leftOf(form) {
   const typed = form.firstChild.value;
   const left = make("p", { class: "answered" });

@@ -6,7 +6,7 @@ import { FlatRun } from "./data.js";
 import { DocumentView, groupsOf } from "./document.js";
 import { question, leftOf } from "./live.js";
 
-const LEAST_MS = 120; // between two requests
+const MIN_MS = 120; // between two requests
 const NEAR_END = 120; // px: a person who is so near to the end follows it
 
 export class LiveDocument extends DocumentView {
@@ -14,10 +14,10 @@ export class LiveDocument extends DocumentView {
   constructor(element, summary, onChange) {
     super(element, new FlatRun(0, summary));
     this.onChange = onChange;
-    this.states = new Map(); // of the boxes: what they are doing
+    this.states = new Map(); // box: what it is doing
     this.arrived = new Map(); // place of a call: its text so far
     this.asked = new Map(); // place of a block: the box that asks
-    this.groups = []; // what is shown: [key, rows]
+    this.groups = []; // the groups that are shown: [key, rows]
     this.closed = new Map(); // title of a work: whether the person has closed it
     this.follows = true;
     this.isLive = true;
@@ -59,7 +59,7 @@ export class LiveDocument extends DocumentView {
     return document.body.dataset.view === "document";
   }
 
-  // What happened: a text that grew is put in at once, for all else the document is requested again.
+  // Takes a list of changes. Text that grew is added at once; for any other change the document is requested again.
   takeChanges(list) {
     let isMore = false;
     for (const box of list) {
@@ -80,7 +80,7 @@ export class LiveDocument extends DocumentView {
     if (spans.length) this.keepUp();
   }
 
-  later(ms = LEAST_MS) {
+  later(ms = MIN_MS) {
     this.timer ??= setTimeout(() => this.again(), ms);
   }
 
@@ -94,7 +94,7 @@ export class LiveDocument extends DocumentView {
       this.timer = null;
     }
     const took = performance.now() - start;
-    if (ok && this.run.late) this.later(Math.max(2 * LEAST_MS, 4 * took));
+    if (ok && this.run.late) this.later(Math.max(2 * MIN_MS, 4 * took));
   }
 
   keyOf(group) {

@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";
 
-const LINES = 24; // of a long text that are shown at first
+const LINES = 24; // a long text first shows this many lines
 const SPARED = 6; // a text that is longer by fewer lines is shown whole
 const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
 

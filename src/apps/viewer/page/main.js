@@ -81,14 +81,14 @@ function connect(panes, nextError, more = {}) {
   });
 }
 
-// What is known of a box; of the first run, when its program may be run, with a form for that.
+// Shows the details of a box. A box of the first run gets a form that runs the program again, if that is allowed.
 async function showBox(run, box, again) {
   const chosen = await showDetails(byId("details"), run, box.id);
   const form = again && run.number === 0 && !run.summary.live && chosen && (await againForm(run, chosen, again));
   if (form && isShown(byId("details"), run, box.id)) byId("details").append(form);
 }
 
-// What the address says after #: which runs are shown, and the box that is chosen: "#0,1", "#box-12", "#1;box-12".
+// Reads the address after #: which runs are shown, and which box is chosen: "#0,1", "#box-12", "#1;box-12".
 function readAddress() {
   const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+)|boxes)?$/.exec(location.hash) ?? [];
   return { runs: runs?.split(",").map(Number) ?? [], box: box === undefined ? null : Number(box) };
@@ -104,7 +104,7 @@ function writeAddress(box) {
   }
 }
 
-const before = history.state ?? {}; // what live.js left when the run was over
+const before = history.state ?? {}; // live.js set it when the run was over
 
 // The box that was chosen while the run continued. Returns whether there is one.
 async function goToPlace(run, choose) {
@@ -224,7 +224,7 @@ async function startTwo(runs, again) {
   await comparison.start();
 }
 
-// Which of several runs are shown: one, or the first beside another.
+// Chooses which of several runs are shown: one, or the first beside another.
 function chooseRuns(runs) {
   const numbers = readAddress().runs.filter((n) => n in runs);
   const shown = numbers.length ? numbers : [...new Set([0, runs.length - 1])];
@@ -256,7 +256,7 @@ function sortOf(fact) {
 
 let showCalls = () => null; // set when a document is shown
 
-// What is said of the run: in the document its title, above boxes the file.
+// Shows the name of the run: the document has its title, the boxes have the file.
 function showHead(runs) {
   const s = runs[0].summary;
   byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
@@ -316,7 +316,7 @@ async function startDocument(run, again, showBoxes) {
   return { switchView, view, ...parts };
 }
 
-// What belongs to a document besides its text: the table of calls, the field to find, the contents of a narrow page, the strip.
+// Adds the parts of a document besides its text: the table of calls, the search field, the contents of a narrow page, the strip.
 function partsOfDocument(view) {
   const close = () => clear(byId("calls"));
   showCalls = async (sort) => clear(byId("calls")).append(await callTable(view.run, (call) => view.openCall(call), sort, close));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
-const MOST_LINES = 14; // beside one row
+const MAX_LINES = 14; // beside one row
 
 // 670000 microseconds: 0.67 s. Nothing below a millisecond.
 export function took(micros) {
@@ -35,11 +35,11 @@ export class Lines {
   code(file, from, to) {
     const lines = this.files[file]?.lines.slice(from - 1, to) ?? [];
     const indent = Math.min(...lines.filter((l) => l.trim()).map((l) => /^ */.exec(l)[0].length), 99);
-    const cut = lines.length > MOST_LINES;
-    return make("pre", {}, ...lines.slice(0, MOST_LINES).flatMap((l, i) => [i ? "\n" : "", ...lineOf(l.slice(indent))]), cut ? "\n…" : "");
+    const cut = lines.length > MAX_LINES;
+    return make("pre", {}, ...lines.slice(0, MAX_LINES).flatMap((l, i) => [i ? "\n" : "", ...lineOf(l.slice(indent))]), cut ? "\n…" : "");
   }
 
-  // What is in the margin: the lines of these items, without those that are there twice.
+  // Returns the content of the margin: the lines of these items, each once.
   of(items) {
     const ranges = [];
     for (const { source } of items) {
@@ -49,7 +49,7 @@ export class Lines {
       else if (!ranges.some((r) => r.file === source.file && r.line <= source.line && r.to >= source.to)) ranges.push({ ...source });
     }
     const few = [];
-    let room = MOST_LINES;
+    let room = MAX_LINES;
     for (const r of ranges) {
       if (room <= 0) break;
       few.push(make("span", { class: "place" }, `${r.name || "program"}, line ${r.line}`), this.code(r.file, r.line, Math.min(r.to, r.line + room - 1)));

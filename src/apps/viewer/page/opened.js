@@ -69,7 +69,7 @@ function word(s) {
   return `'${s.replaceAll("'", "'\\''")}'`;
 }
 
-// The same request for a server that speaks the interface of OpenAI. The key stays a variable.
+// Returns the request as a curl command for a server with the interface of OpenAI. The key stays a variable.
 function curlOf(call) {
   const messages = call.messages.map((m) => ({ role: m.role, content: m.text }));
   const body = { ...call.settings, model: String(call.model ?? "model").replace(/^[^/]*\//, ""), messages };

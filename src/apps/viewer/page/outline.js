@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { clear, make, makeWalkable } from "./dom.js";
 
-const MOST = 200; // entries
+const MAX_ENTRIES = 200; // entries
 const SAID = ".paper, .row > .loop, .row > .rows";
 
 function entryOf(e) {
@@ -13,7 +13,7 @@ function entryOf(e) {
   return [e.matches(".tool") ? "tool" : e.matches(".loop, .rows") ? "loop" : "turn", e.dataset.title];
 }
 
-// What is read in its entry: a turn begins with what was said in it.
+// Returns the text of an entry. The entry of a turn has its first words.
 function shownOf(e, text) {
   const said = e.matches(".turn") && e.querySelector(".typed .piece, .saying, .fn")?.textContent.trim();
   return said ? `${text.replace(/^Turn /, "")} ${said.slice(0, 80)}` : text;
@@ -36,7 +36,7 @@ export class Outline {
       for (let up = e.parentElement.closest("[data-title]"); up; up = up.parentElement.closest("[data-title]")) depth++;
       const [kind, text] = entryOf(e);
       this.entries.push({ e, kind, text, depth: Math.min(depth, 4), said, time: e.dataset.took || e.querySelector(":scope > .took, :scope > .use .took")?.textContent });
-      if (this.entries.length >= MOST) break;
+      if (this.entries.length >= MAX_ENTRIES) break;
     }
     const items = this.entries.map(({ e, kind, text, depth, time }, i) => make("a", { role: "treeitem", "aria-level": depth, "aria-label": `${kind} ${text}${time ? `, ${time}` : ""}`, "data-depth": depth - 1, href: `#${e.id}`, tabindex: i ? "-1" : "0",
       onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span", { class: "what" }, shownOf(e, text)), time ? make("span", { class: "t" }, time) : null));

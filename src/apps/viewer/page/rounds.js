@@ -20,7 +20,7 @@ export function arriving(item) {
     "aria-expanded": "false", "aria-label": `model, call ${item.call}, is answering` });
 }
 
-// What a screen reader says of a piece: who made it, and what it says.
+// Returns what a screen reader reads for a piece: its maker, then its text.
 function labelOf(item, text) {
   const made = item.parts?.filter((p) => p.kind).toSorted((x, y) => y.text.length - x.text.length)[0] ?? item;
   const maker = [[made.kind, item.model].filter(Boolean).join(" "), made.call || item.call ? `call ${made.call ?? item.call}` : null].filter(Boolean).join(", ");
@@ -46,7 +46,7 @@ export function piece(item) {
   ...(item.cut ? [make("span", { class: "more" }, " …")] : []), after];
 }
 
-// What document.js makes of loops and maps; run, know and part are its own.
+// Makes the rows of loops and maps for document.js, which passes its own run, know and part.
 export class Rounds {
   async round(loop, x) {
     const body = make("div", { class: "round-text" });

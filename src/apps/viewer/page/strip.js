@@ -4,11 +4,11 @@
 import { clear, make } from "./dom.js";
 import { took } from "./margin.js";
 
-const MOST_SINGLE_BARS = 200;
-const LANES = 4; // of a flat strip
+const MAX_SINGLE_BARS = 200;
+const LANES = 4; // a flat strip has this many lanes
 const LANE_PX = 20; // px
 const COLUMNS = 120;
-const LAST_TICKS = 0.92; // of the time: the word of a tick from here on is before its line, else it leaves the page
+const LAST_TICKS = 0.92; // share of the time from which the word of a tick is before its line, so that it stays on the page
 const TICKS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 12e7, 3e8, 6e8, 18e8, 36e8, 108e8, 864e8];
 
 function place(e, left, width) {
@@ -58,7 +58,7 @@ function toolOf(t, calls, laneOf, whole) {
   return place(line, t.start / whole, (t.end - t.start) / whole);
 }
 
-// Of many calls: how many were open in each part of the time.
+// Counts how many calls were open in each part of the time. Used when there are too many to draw.
 function density(calls, whole) {
   const open = new Array(COLUMNS).fill(0);
   for (const c of calls) {
@@ -109,10 +109,10 @@ export async function fillStrip(element, run, choose, view) {
   const lanes = make("div", { class: "lanes" });
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
   for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick" }, t ? took(t) : "0"), t / whole));
-  if (calls.length > MOST_SINGLE_BARS && !isTall) {
+  if (calls.length > MAX_SINGLE_BARS && !isTall) {
     lanes.append(density(calls, whole));
   } else {
-    const shown = calls.slice(0, isTall ? 2000 : MOST_SINGLE_BARS);
+    const shown = calls.slice(0, isTall ? 2000 : MAX_SINGLE_BARS);
     const made = lanesOf_(shown, isTall ? 40 : LANES);
     const path = isTall ? critical(shown) : new Set();
     const isNamed = made.lanes.some((l) => l.name) && made.lanes.length > 1;

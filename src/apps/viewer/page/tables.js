@@ -69,7 +69,7 @@ export class RowTable {
     return row;
   }
 
-  // What happened in the row, below it.
+  // Opens or closes the details of a row below it.
   async open(x, row, button) {
     const isOpen = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!isOpen));

@@ -96,7 +96,7 @@ export function chat(messages) {
       m?.tool_calls ? jsonTree(m.tool_calls) : null)));
 }
 
-const MOST_COMPARED = 2000; // words or lines that are aligned; more are shown as replaced
+const MAX_COMPARED = 2000; // words or lines that are aligned; more are shown as replaced
 
 // The longest common part of two lists, as pairs of their numbers.
 function common(a, b) {
@@ -112,8 +112,8 @@ function common(a, b) {
   return pairs;
 }
 
-// What makes the list b of the list a, in order: [what is in both, what only a has, what only b has]
-// again and again. Equal beginnings and ends are common and only what is between them is aligned.
+// Returns the changes that turn the list a into the list b, in order, each as [items in both, items only
+// in a, items only in b]. Equal beginnings and ends are common and only what is between them is aligned.
 export function listChanges(a, b) {
   const most = Math.min(a.length, b.length);
   let start = 0;
@@ -121,7 +121,7 @@ export function listChanges(a, b) {
   while (start < most && a[start] === b[start]) start++;
   while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
   const [left, right] = [a, b].map((list) => list.slice(start, list.length - end));
-  const fits = left.length <= MOST_COMPARED && right.length <= MOST_COMPARED;
+  const fits = left.length <= MAX_COMPARED && right.length <= MAX_COMPARED;
   const out = [[a.slice(0, start), [], []]];
   let i = 0;
   let k = 0;

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { NANOS_PER_MICRO = 1000, SHORT = 120, MOST_TOOLS = 400 };
+enum { NANOS_PER_MICRO = 1000, SHORT = 120, MAX_TOOLS = 400 };
 
 static pdl_vref usage_of(const pdl_box *b) { return pdl_box_get(b, "pdl__usage"); }
 
@@ -113,7 +113,7 @@ static void put_tools(const pdl_reading *r, pdl_buf *out) {
     size_t n = 0;
     pdl_json_put_key(out, "tools");
     pdl_json_open(out, '[');
-    for (uint32_t i = 0; r->n_calls && i < r->doc->boxes.n && n < MOST_TOOLS; i++) {
+    for (uint32_t i = 0; r->n_calls && i < r->doc->boxes.n && n < MAX_TOOLS; i++) {
         const pdl_box *b = &r->doc->boxes.p[i];
         if (!pdl_box_tool(b).n || !b->start || b->end <= b->start) continue;
         n++;

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_NAMES = 8, MOST_WAY = 12, MOST_TEXT = 600, DEEPEST = 8, MOST_SIBLINGS = 400 };
+enum { MAX_NAMES = 8, MAX_WAY = 12, MAX_TEXT = 600, DEEPEST = 8, MAX_SIBLINGS = 400 };
 
 static const pdl_box *box_at(const pdl_reading *r, uint32_t i) { return &r->doc->boxes.p[i]; }
 
@@ -53,7 +53,7 @@ static pdl_vref result_of(const pdl_box *b) {
 static pdl_vref defined_before(const pdl_reading *r, uint32_t i, pdl_str name) {
     const pdl_box *up = box_at(r, box_at(r, i)->parent);
     uint32_t n = 0;
-    for (uint32_t k = i; k-- > up->first && n < MOST_SIBLINGS; n++)
+    for (uint32_t k = i; k-- > up->first && n < MAX_SIBLINGS; n++)
         if (pdl_str_eq(pdl_box_variable(box_at(r, k)), name)) return result_of(box_at(r, k));
     return pdl_absent();
 }
@@ -75,14 +75,14 @@ static pdl_vref meaning_of(const pdl_reading *r, uint32_t i, pdl_str name) {
 /* --- names ------------------------------------------------------------------------------------ */
 
 typedef struct found_names {
-    pdl_str p[MOST_NAMES];
+    pdl_str p[MAX_NAMES];
     size_t n;
 } found_names;
 
 static void add_name(found_names *f, pdl_str name) {
     for (size_t i = 0; i < f->n; i++)
         if (pdl_str_eq(f->p[i], name)) return;
-    if (f->n < MOST_NAMES) f->p[f->n++] = name;
+    if (f->n < MAX_NAMES) f->p[f->n++] = name;
 }
 
 /* Adds the names in the text of an expression, but no words in quotes and no attributes. */
@@ -139,11 +139,11 @@ static void put_value(pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf text = PDL_BUF, shown = PDL_BUF;
     pdl_err ignored = {0};
     if (!pdl_stringify(v, &text, &ignored)) pdl_err_fini(&ignored);
-    pdl_put_unescaped(pdl_utf8_cut(pdl_buf_str(&text), MOST_TEXT), &shown);
+    pdl_put_unescaped(pdl_utf8_cut(pdl_buf_str(&text), MAX_TEXT), &shown);
     pdl_json_open(out, '{');
     pdl_json_put_text(out, "name", name);
     pdl_json_put_text(out, "text", pdl_buf_str(&shown));
-    if (text.len > MOST_TEXT) pdl_json_put_bool(out, "cut", true);
+    if (text.len > MAX_TEXT) pdl_json_put_bool(out, "cut", true);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&text);
     pdl_buf_fini(&shown);
@@ -205,7 +205,7 @@ void pdl_put_failure(const pdl_reading *r, const pdl_view_source *s, uint32_t bo
     pdl_put_values(r, box, out);
     pdl_json_put_key(out, "way");
     pdl_json_open(out, '[');
-    for (uint32_t i = box; i && n < MOST_WAY; i = box_at(r, i)->parent) {
+    for (uint32_t i = box; i && n < MAX_WAY; i = box_at(r, i)->parent) {
         pdl_buf text = PDL_BUF;
         put_step(r, s, box_at(r, i)->parent, i, &text);
         if (text.len && n++) pdl_buf_putc(out, ',');

@@ -10,10 +10,10 @@
 #include "base/banned.h"
 
 enum {
-    MOST_FROM = 32,
-    MOST_INSIDE = 2000, /* items of a work that are compared with a value */
-    LEAST_FOUND = 3,    /* bytes of a value that is looked for inside of an answer */
-    MOST_TEXT = 4096    /* bytes of a piece that is cut into parts */
+    MAX_FROM = 32,
+    MAX_INSIDE = 2000, /* items of a work that are compared with a value */
+    MIN_FOUND = 3,    /* bytes of a value that is looked for inside of an answer */
+    MAX_TEXT = 4096    /* bytes of a piece that is cut into parts */
 };
 
 /* Where a part of a piece came from. */
@@ -27,14 +27,14 @@ typedef struct item_source {
 static uint32_t sayer_in(const pdl_reading *r, uint32_t work, pdl_str text) {
     uint32_t found = work, end = r->items.p[work].end;
     text = pdl_str_trim(text);
-    for (uint32_t k = work + 1; k < end && k - work < MOST_INSIDE; k++) {
+    for (uint32_t k = work + 1; k < end && k - work < MAX_INSIDE; k++) {
         const pdl_item *x = &r->items.p[k];
         if (x->shape != PDL_SHAPE_tool && x->shape != PDL_SHAPE_step) continue;
         pdl_buf said = PDL_BUF;
         pdl_item_text(r, k, &said);
         pdl_str s = pdl_str_trim(pdl_buf_str(&said));
         bool same = pdl_str_eq(s, text),
-             inside = text.n >= LEAST_FOUND && pdl_str_find(s, text, 0) != PDL_NOT_FOUND;
+             inside = text.n >= MIN_FOUND && pdl_str_find(s, text, 0) != PDL_NOT_FOUND;
         pdl_buf_fini(&said);
         if (same) return k;
         if (inside) found = k;
@@ -58,14 +58,14 @@ static item_source source_of(const pdl_reading *r, const pdl_text_part *p) {
 /* --- lists ------------------------------------------------------------------------------------ */
 
 typedef struct item_list {
-    uint32_t p[MOST_FROM];
+    uint32_t p[MAX_FROM];
     size_t n;
 } item_list;
 
 static void add_item(item_list *l, uint32_t item) {
     for (size_t i = 0; i < l->n; i++)
         if (l->p[i] == item) return;
-    if (l->n < MOST_FROM) l->p[l->n++] = item;
+    if (l->n < MAX_FROM) l->p[l->n++] = item;
 }
 
 static void list_origins(const pdl_reading *r, uint32_t i, item_list *l) {
@@ -116,7 +116,7 @@ void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     if (x->shape != PDL_SHAPE_piece) return;
     list_origins(r, i, &from);
     if (from.n) put_list("from", &from, out);
-    if (first == o->parts.n || o->parts.p[first].item != i || x->to - x->from > MOST_TEXT) return;
+    if (first == o->parts.n || o->parts.p[first].item != i || x->to - x->from > MAX_TEXT) return;
     pdl_json_put_key(out, "parts");
     pdl_json_open(out, '[');
     for (size_t k = first; k < o->parts.n && o->parts.p[k].item == i; k++) {
@@ -176,10 +176,10 @@ static void put_words(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 static void list_goals(const pdl_reading *r, uint32_t i, item_list *l) {
     const pdl_provenance *o = &r->origins;
     uint32_t box = r->items.p[i].box;
-    for (size_t k = 0; k < o->parts.n && l->n < MOST_FROM; k++)
+    for (size_t k = 0; k < o->parts.n && l->n < MAX_FROM; k++)
         if (source_of(r, &o->parts.p[k]).item == i + 1 || o->parts.p[k].box == box)
             add_item(l, o->parts.p[k].item);
-    for (size_t k = 0; k < o->needs.n && l->n < MOST_FROM; k++)
+    for (size_t k = 0; k < o->needs.n && l->n < MAX_FROM; k++)
         if (o->needs.p[k].box == box) add_item(l, o->needs.p[k].item);
 }
 
@@ -190,7 +190,7 @@ static void put_calls(const pdl_reading *r, const item_list *l, uint32_t own, pd
     if (own) pdl_buf_putf(out, "%s%u", n++ ? "," : "", own);
     for (size_t i = 0; i < l->n; i++) {
         uint32_t end = r->items.p[l->p[i]].end;
-        for (uint32_t k = l->p[i]; k < end && n < MOST_FROM; k++) {
+        for (uint32_t k = l->p[i]; k < end && n < MAX_FROM; k++) {
             uint32_t call = r->calls[r->items.p[k].call_box];
             bool again = k > l->p[i] && call == r->calls[r->items.p[k - 1].call_box];
             if (call && call != own && !again) pdl_buf_putf(out, "%s%u", n++ ? "," : "", call);

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { NANOS_PER_MICRO = 1000, MOST_COLUMNS = 16, MOST_CELL = 240, MOST_VALUES = 5 };
+enum { NANOS_PER_MICRO = 1000, MAX_COLUMNS = 16, MAX_CELL = 240, MAX_VALUES = 5 };
 enum { LOOKED_AT = 100 /* rows whose fields become columns */ };
 
 /* A column: a variable of `for`, a field of the result, or the whole result. */
@@ -28,7 +28,7 @@ typedef struct row_column {
 typedef struct row_table {
     const pdl_reading *r;
     uint32_t item;
-    row_column columns[MOST_COLUMNS];
+    row_column columns[MAX_COLUMNS];
     size_t n_columns;
 } row_table;
 
@@ -48,7 +48,7 @@ static pdl_vref result_of(const row_table *t, uint32_t item) {
 static void add_column(row_table *t, pdl_str name, pdl_vref list, bool whole) {
     for (size_t i = 0; i < t->n_columns; i++)
         if (pdl_str_eq(t->columns[i].name, name) && !whole) return;
-    if (t->n_columns < MOST_COLUMNS)
+    if (t->n_columns < MAX_COLUMNS)
         t->columns[t->n_columns++] = (row_column){name, list, whole};
 }
 
@@ -93,7 +93,7 @@ static void put_text(pdl_vref v, pdl_buf *out) {
     pdl_err ignored = {0};
     if (pdl_is_absent(v)) return;
     if (!pdl_stringify(v, &text, &ignored)) pdl_err_fini(&ignored);
-    pdl_put_unescaped(pdl_utf8_cut(pdl_buf_str(&text), MOST_CELL), out);
+    pdl_put_unescaped(pdl_utf8_cut(pdl_buf_str(&text), MAX_CELL), out);
     pdl_buf_fini(&text);
 }
 
@@ -187,10 +187,10 @@ static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
     struct {
         pdl_buf text;
         uint32_t n;
-    } seen[MOST_VALUES + 1];
+    } seen[MAX_VALUES + 1];
     size_t n = 0;
     const pdl_item *map = &t->r->items.p[t->item];
-    for (uint32_t k = t->item + 1; k < map->end && n <= MOST_VALUES; k = t->r->items.p[k].end) {
+    for (uint32_t k = t->item + 1; k < map->end && n <= MAX_VALUES; k = t->r->items.p[k].end) {
         pdl_buf text = PDL_BUF;
         size_t i = 0;
         put_text(value_at(t, k, c), &text);
@@ -203,7 +203,7 @@ static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
             pdl_buf_fini(&text);
         }
     }
-    if (n <= MOST_VALUES) {
+    if (n <= MAX_VALUES) {
         pdl_json_put_key(out, "values");
         pdl_json_open(out, '[');
         for (size_t i = 0; i < n; i++) {

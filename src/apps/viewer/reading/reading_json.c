@@ -142,10 +142,10 @@ static void put_start(const pdl_reading *r, const pdl_box *b, pdl_buf *out) {
 /* Appends how long the rounds of a loop took, in microseconds; of many rounds the longest of each
  * group. */
 static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
-    enum { MOST = 200 };
+    enum { MAX_BARS = 200 };
     uint32_t n = r->items.p[i].number, at = 0;
-    int64_t heights[MOST] = {0};
-    uint32_t shown = n < MOST ? n : MOST;
+    int64_t heights[MAX_BARS] = {0};
+    uint32_t shown = n < MAX_BARS ? n : MAX_BARS;
     for (uint32_t k = i + 1; k < r->items.p[i].end; k = r->items.p[k].end) {
         const pdl_digest *g = &r->digests[r->items.p[k].box];
         uint32_t number = r->items.p[k].number;
@@ -341,16 +341,16 @@ static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
 
 /* Appends why attempts failed: "tries": [text]. */
 static void put_tries(pdl_vref attempts, pdl_buf *out) {
-    enum { MOST = 20, MOST_BYTES = 500 };
+    enum { MAX_BARS = 20, MAX_BYTES = 500 };
     size_t n = 0;
     pdl_json_put_key(out, "tries");
     pdl_json_open(out, '[');
-    for (size_t i = 0; i < pdl_list_len(attempts) && i < MOST; i++) {
+    for (size_t i = 0; i < pdl_list_len(attempts) && i < MAX_BARS; i++) {
         pdl_vref one = pdl_list_at(attempts, i);
         pdl_vref why = pdl_is_dict(one) ? pdl_dict_getz(one, "message") : pdl_absent();
         if (!pdl_is_str(why)) continue;
         pdl_buf text = PDL_BUF;
-        pdl_put_unescaped(pdl_utf8_cut(pdl_str_get(why), MOST_BYTES), &text);
+        pdl_put_unescaped(pdl_utf8_cut(pdl_str_get(why), MAX_BYTES), &text);
         if (n++) pdl_buf_putc(out, ',');
         pdl_json_quote(pdl_buf_str(&text), 0, out);
         pdl_buf_fini(&text);

@@ -11,7 +11,7 @@
 /* nested lists and dicts that are searched for expressions */
 enum { DEEPEST = 16 };
 /* works that one name may mean; a reader has no use for more */
-enum { MOST_OF_ONE = 32 };
+enum { MAX_OF_ONE = 32 };
 
 typedef struct uses_search {
     const pdl_uses *u;
@@ -101,7 +101,7 @@ typedef struct following {
 
 static void note_work(void *user, uint32_t work) {
     following *f = user;
-    if (f->works.n == MOST_OF_ONE) return;
+    if (f->works.n == MAX_OF_ONE) return;
     for (size_t i = 0; i < f->works.n; i++)
         if (f->works.p[i] == work) return;
     *pdl_vec_push(&f->works) = work;

@@ -79,7 +79,7 @@ static bool set_pace(pdl_str word) {
     double factor;
     if (!pdl_str_starts(word, head)) return false;
     if (!pdl_num_read_double(pdl_str_sub(word, head.n, word.n), &factor)) return false;
-    if (!(factor >= 0 && factor <= PDL_PACE_MOST)) return false;
+    if (!(factor >= 0 && factor <= PDL_PACE_MAX)) return false;
     pdl_pace_say(factor);
     return true;
 }

@@ -18,10 +18,10 @@ enum {
     GUTTER = 5,        /* width of the line number */
     LONGEST_CYCLE = 4, /* most frames that repeat together */
     REPEATS = 3,       /* repeats from which on they are shown once */
-    MOST_LINES = 30,   /* a longer message shows its beginning and its end */
+    MAX_LINES = 30,   /* a longer message shows its beginning and its end */
     FIRST_LINES = 4,
     LAST_LINES = 10,   /* Python's tracebacks have the cause at their end */
-    MOST_BYTES = 1200, /* bytes of a line of a message or hint that are shown */
+    MAX_BYTES = 1200, /* bytes of a line of a message or hint that are shown */
     FIRST_BYTES = 400,
     LAST_BYTES = 200,
 };
@@ -132,7 +132,7 @@ static void put_named(pdl_str s, pdl_buf *out) {
 }
 
 static void put_line(pdl_str line, pdl_buf *out) {
-    if (line.n <= MOST_BYTES) {
+    if (line.n <= MAX_BYTES) {
         put_named(line, out);
         return;
     }
@@ -156,7 +156,7 @@ static void put_message(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) n += text.p[i] == '\n';
     for (size_t i = 0; i < n; i++) {
         pdl_str line = take_line(&text);
-        if (n > MOST_LINES && i >= FIRST_LINES && i + LAST_LINES < n) {
+        if (n > MAX_LINES && i >= FIRST_LINES && i + LAST_LINES < n) {
             if (i == FIRST_LINES)
                 pdl_buf_putf(out, "... (%zu lines)\n", n - FIRST_LINES - LAST_LINES);
             continue;

@@ -51,7 +51,7 @@ void pdl_out_of_memory(size_t size) {
  * So a thread checks what the machine has left after each STEP that it has taken. When hardly
  * anything is left, pdl_alloc_is_low is true and the current operation ends with an error. */
 
-enum { STEP = 32 << 20, LEAST_LEFT = 48 << 20 };
+enum { STEP = 32 << 20, MIN_LEFT = 48 << 20 };
 
 static _Thread_local size_t taken;
 _Thread_local bool pdl_alloc_low;
@@ -59,7 +59,7 @@ _Thread_local bool pdl_alloc_low;
 PDL_COLD static void look(void) {
     size_t n = taken;
     taken = 0;
-    pdl_alloc_low = pdl_machine_left(n) < LEAST_LEFT;
+    pdl_alloc_low = pdl_machine_left(n) < MIN_LEFT;
 }
 
 void pdl_alloc_note(size_t n) {

@@ -195,9 +195,9 @@ bool pdl_os_pipe(int ends[2], bool nonblocking) {
 }
 
 int pdl_os_pipe_size(int fd) {
-    enum { LEAST = 16384 }; /* pipes grow from it when the kernel has memory */
+    enum { MIN_PIPE = 16384 }; /* pipes grow from it when the kernel has memory */
     (void)fd;
-    return LEAST;
+    return MIN_PIPE;
 }
 
 int pdl_os_socket(int family, int type, int protocol, bool nonblocking) {

@@ -189,9 +189,9 @@ int pdl_os_open_exactly(const char *path, int flags, unsigned mode) {
 
 /* The kernel may not know whether a path stays below while a rename or mount is in progress. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode) {
-    enum { MOST_TRIES = 10000 };
+    enum { MAX_TRIES = 10000 };
     int fd = -1;
-    for (int i = 0; i < MOST_TRIES && fd < 0; i++) {
+    for (int i = 0; i < MAX_TRIES && fd < 0; i++) {
         fd = open_by(dir, path, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
         if (fd < 0 && errno != EAGAIN) break;
     }

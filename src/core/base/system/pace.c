@@ -14,7 +14,7 @@ enum { ONE = 1000000 };
 static atomic_uint_least64_t millionths = ONE;
 
 void pdl_pace_say(double factor) {
-    assert(factor >= 0 && factor <= PDL_PACE_MOST);
+    assert(factor >= 0 && factor <= PDL_PACE_MAX);
     atomic_store(&millionths, (uint64_t)(factor * ONE + 0.5));
 }
 

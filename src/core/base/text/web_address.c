@@ -11,9 +11,9 @@
 #include "base/banned.h"
 
 enum {
-    MOST_BYTES = 8192, /* servers accept no longer ones */
-    MOST_HOST = 253,
-    MOST_SHOWN = 80,
+    MAX_BYTES = 8192, /* servers accept no longer ones */
+    MAX_HOST = 253,
+    MAX_SHOWN = 80,
 };
 
 static bool wrong(pdl_err *err, pdl_str text, const char *why) {
@@ -21,8 +21,8 @@ static bool wrong(pdl_err *err, pdl_str text, const char *why) {
     /* what is before an @ may be a password, also when the @ is beyond what is shown */
     size_t at = pdl_str_rfind(text, PDL_STR("@"));
     pdl_str shown = pdl_str_sub(text, at == PDL_NOT_FOUND ? 0 : at, text.n);
-    bool cut = shown.n > MOST_SHOWN;
-    if (cut) shown.n = MOST_SHOWN;
+    bool cut = shown.n > MAX_SHOWN;
+    if (cut) shown.n = MAX_SHOWN;
     for (size_t i = 0; i < shown.n; i++)
         pdl_buf_putc(&b, shown.p[i] >= ' ' && shown.p[i] < 127 ? shown.p[i] : '?');
     pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "the address '%s%s' %s", pdl_buf_z(&b),
@@ -69,7 +69,7 @@ static bool put_host(pdl_str whole, pdl_str host, pdl_buf *out, pdl_err *err) {
     bool ipv6 = host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
     /* With a dot at its end it is the same host, which rules would not know. */
     if (host.n && host.p[host.n - 1] == '.') host.n--;
-    if (!host.n || host.n > MOST_HOST) return wrong(err, whole, "has no valid host");
+    if (!host.n || host.n > MAX_HOST) return wrong(err, whole, "has no valid host");
     for (size_t i = 0; i < host.n; i++) {
         char c = host.p[i];
         bool hex = is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f') || c == ':' || c == '.';
@@ -195,7 +195,7 @@ bool pdl_web_address_read(pdl_str text, pdl_buf *out, pdl_err *err) {
     size_t n = scheme_length(text);
     pdl_str scheme = pdl_str_sub(text, 0, n);
     bool tls = pdl_str_eq_nocase(scheme, PDL_STR("https"));
-    if (text.n > MOST_BYTES) return wrong(err, text, "is too long");
+    if (text.n > MAX_BYTES) return wrong(err, text, "is too long");
     if (!tls && !pdl_str_eq_nocase(scheme, PDL_STR("http")))
         return wrong(err, text, "should begin with http:// or https://");
     if (has_odd_bytes(text)) return wrong(err, text, odd_bytes);

@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* the maximum of fixes for old names in one type, because each fix reads the whole type */
-enum { MOST_FIXES = 50 };
+enum { MAX_FIXES = 50 };
 
 /* Reports a string in a condition, which is true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
@@ -120,7 +120,7 @@ static void count_name(void *user, const char *old, const char *now) {
 typedef struct old_use {
     old_types *o;
     const pdl_type *type;
-    PDL_VEC(const char *) before; /* names that were reported, the first MOST_FIXES */
+    PDL_VEC(const char *) before; /* names that were reported, the first MAX_FIXES */
 } old_use;
 
 /* Reports an old name. Adds a fix if every scalar with this text is a type; otherwise one may be a
@@ -134,7 +134,7 @@ static void old_type(void *user, const char *old, const char *now) {
     o->looks_for = old;
     o->found = NULL;
     o->n_seen = o->n_before = 0;
-    if (u->before.n == MOST_FIXES) return;
+    if (u->before.n == MAX_FIXES) return;
     for (size_t i = 0; i < u->before.n; i++) o->n_before += strcmp(u->before.p[i], old) == 0;
     *pdl_vec_push(&u->before) = old;
     if (!d || !o->spec) return;

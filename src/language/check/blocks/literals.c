@@ -54,7 +54,7 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
                              pdl_program *inner) {
     static const pdl_rule_id old[] = {PDL_RULE_num_iterations, PDL_RULE_type_deprecated,
                                       PDL_RULE_get, PDL_RULE_synonym};
-    enum { MOST_INSIDE = 4 };
+    enum { MAX_INSIDE = 4 };
     size_t n;
     pdl_check_options bare = *c->opt;
     pdl_modules none = {0};
@@ -67,7 +67,7 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
                       .modules = &none,
                       .scope = {.arena = inner->arena},
                       .inside = c->inside + 1};
-    if (c->inside >= MOST_INSIDE || c->opt->no_lint) return;
+    if (c->inside >= MAX_INSIDE || c->opt->no_lint) return;
     pdl_checker_predefine(&in);
     pdl_checker_block(&in, inner->main, (pdl_str){0});
     pdl_scope_state_fini(&in.scope);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FORMS = 3 }; /* reports for one text */
+enum { MAX_FORMS = 3 }; /* reports for one text */
 
 typedef struct foreign_form {
     size_t end;   /* offset after it; 0: there is none here */
@@ -141,7 +141,7 @@ static size_t next_form(pdl_str s, size_t i) {
 static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
     size_t found = 0, i = 0;
     bool has_tag = false;
-    while ((i = next_form(text, i)) < text.n && found < MOST_FORMS) {
+    while ((i = next_form(text, i)) < text.n && found < MAX_FORMS) {
         foreign_form f = form_at(c, text, i, &has_tag);
         if (f.name.n) {
             report(c, t, text, i, &f);

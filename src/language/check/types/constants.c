@@ -15,11 +15,11 @@
 #include "base/banned.h"
 
 enum {
-    MOST_PARTS = 256, /* items of an operand and of its parts */
-    MOST_BYTES = 1024,
-    MOST_COUNT = 1000, /* largest integer that may be a width or a count */
-    MOST_WIDTH = 3,    /* digits of a width in a format */
-    MOST_DEPTH = 20
+    MAX_PARTS = 256, /* items of an operand and of its parts */
+    MAX_BYTES = 1024,
+    MAX_COUNT = 1000, /* largest integer that may be a width or a count */
+    MAX_WIDTH = 3,    /* digits of a width in a format */
+    MAX_DEPTH = 20
 };
 
 /* --- what is small ---------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ typedef struct weight {
 
 static bool is_small_int(pdl_vref v) {
     int64_t i;
-    return pdl_int_get(v, &i) && i <= MOST_COUNT && i >= -MOST_COUNT;
+    return pdl_int_get(v, &i) && i <= MAX_COUNT && i >= -MAX_COUNT;
 }
 
 /* Returns true for a long number in a text, which may be a width: '%1000000000d'. */
@@ -39,13 +39,13 @@ static bool has_wide_number(pdl_str s) {
     size_t digits = 0;
     for (size_t i = 0; i < s.n; i++) {
         digits = s.p[i] >= '0' && s.p[i] <= '9' ? digits + 1 : 0;
-        if (digits > MOST_WIDTH) return true;
+        if (digits > MAX_WIDTH) return true;
     }
     return false;
 }
 
 static bool is_small_text(pdl_str s, weight *m) {
-    if (s.n > MOST_BYTES || (m->bytes += s.n) > MOST_BYTES) return false;
+    if (s.n > MAX_BYTES || (m->bytes += s.n) > MAX_BYTES) return false;
     return !m->counts || !has_wide_number(s);
 }
 
@@ -53,7 +53,7 @@ static bool weigh_value(pdl_vref v, weight *m, unsigned depth);
 
 static bool weigh_items(pdl_vref v, weight *m, unsigned depth) {
     size_t n = pdl_list_len(v);
-    if (n > MOST_PARTS) return false;
+    if (n > MAX_PARTS) return false;
     for (size_t i = 0; i < n; i++)
         if (!weigh_value(pdl_list_at(v, i), m, depth + 1)) return false;
     return true;
@@ -61,7 +61,7 @@ static bool weigh_items(pdl_vref v, weight *m, unsigned depth) {
 
 static bool weigh_entries(pdl_vref v, weight *m, unsigned depth) {
     size_t n = pdl_dict_len(v);
-    if (n > MOST_PARTS) return false;
+    if (n > MAX_PARTS) return false;
     for (size_t i = 0; i < n; i++)
         if (!weigh_value(pdl_dict_key_at(v, i), m, depth + 1) ||
             !weigh_value(pdl_dict_val_at(v, i), m, depth + 1))
@@ -70,7 +70,7 @@ static bool weigh_entries(pdl_vref v, weight *m, unsigned depth) {
 }
 
 static bool weigh_value(pdl_vref v, weight *m, unsigned depth) {
-    if (depth > MOST_DEPTH || ++m->parts > MOST_PARTS) return false;
+    if (depth > MAX_DEPTH || ++m->parts > MAX_PARTS) return false;
     switch ((int)pdl_tag_of(v)) {
     case PDL_V_NULL:
     case PDL_V_BOOL:
@@ -80,7 +80,7 @@ static bool weigh_value(pdl_vref v, weight *m, unsigned depth) {
     case PDL_V_LIST:
     case PDL_V_TUPLE: return weigh_items(v, m, depth);
     case PDL_V_DICT: return weigh_entries(v, m, depth);
-    case PDL_V_RANGE: return pdl_range_len(v) <= MOST_PARTS;
+    case PDL_V_RANGE: return pdl_range_len(v) <= MAX_PARTS;
     default: return false;
     }
 }
@@ -198,7 +198,7 @@ const pdl_ty *pdl_fold_item(pdl_arena *a, const pdl_ty *x, pdl_vref key, pdl_val
 
 const pdl_ty *pdl_fold_sequence(pdl_arena *a, const pdl_ty *const *items, size_t n, bool tuple) {
     for (size_t i = 0; i < n; i++)
-        if (n > MOST_PARTS || !is_usable(items[i], false)) return NULL;
+        if (n > MAX_PARTS || !is_usable(items[i], false)) return NULL;
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++) list = pdl_list_push(list, pdl_keep(items[i]->value));
     return keep(a, tuple ? pdl_list_as_tuple(list) : list);
@@ -207,7 +207,7 @@ const pdl_ty *pdl_fold_sequence(pdl_arena *a, const pdl_ty *const *items, size_t
 const pdl_ty *pdl_fold_object(pdl_arena *a, const pdl_ty *const *keys, const pdl_ty *const *values,
                               size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (n > MOST_PARTS || !is_usable(keys[i], false) || !is_usable(values[i], false) ||
+        if (n > MAX_PARTS || !is_usable(keys[i], false) || !is_usable(values[i], false) ||
             !pdl_is_hashable(keys[i]->value))
             return NULL;
     pdl_val dict = pdl_dict_new(n);

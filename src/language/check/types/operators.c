@@ -300,14 +300,14 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     return all;
 }
 
-enum { MOST_FIELDS = 1000 }; /* fields with which a misspelt one is compared */
+enum { MAX_FIELDS = 1000 }; /* fields with which a misspelt one is compared */
 
 /* Returns the field of an object that is most like the name. */
 static pdl_str near_field(const pdl_ty *t, pdl_str name) {
     PDL_VEC(pdl_str) names = {0};
     for (uint32_t i = 0; i < t->n_fields; i++) *pdl_vec_push(&names) = t->fields[i].name;
     size_t n = t->has_value && pdl_is_dict(t->value) ? pdl_dict_len(t->value) : 0;
-    for (size_t i = 0; i < n && i < MOST_FIELDS; i++)
+    for (size_t i = 0; i < n && i < MAX_FIELDS; i++)
         if (pdl_is_str(pdl_dict_key_at(t->value, i)))
             *pdl_vec_push(&names) = pdl_str_get(pdl_dict_key_at(t->value, i));
     pdl_str near = pdl_str_nearest(name, names.p, names.n);

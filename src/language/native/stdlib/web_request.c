@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SECONDS = 3600, MOST_HEADERS = 100, MOST_VALUE = 16384 };
+enum { MAX_SECONDS = 3600, MAX_HEADERS = 100, MAX_VALUE = 16384 };
 
 static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
@@ -70,7 +70,7 @@ static bool is_token(pdl_str s) {
 static bool is_one_line(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
         if (((unsigned char)s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] == 127) return false;
-    return s.n <= MOST_VALUE;
+    return s.n <= MAX_VALUE;
 }
 
 /* Checks one header. The length, the connection and the host are the engine's: another value could
@@ -95,8 +95,8 @@ static bool check_header(pdl_vref key, pdl_vref value, pdl_err *err) {
 
 static bool check_headers(pdl_vref v, pdl_err *err) {
     if (!pdl_is_dict(v)) return wrong_type(err, "headers", "an object", v);
-    if (pdl_dict_len(v) > MOST_HEADERS)
-        return pdl_err_host(err, "ValueError", "http: more than %d headers", MOST_HEADERS);
+    if (pdl_dict_len(v) > MAX_HEADERS)
+        return pdl_err_host(err, "ValueError", "http: more than %d headers", MAX_HEADERS);
     for (size_t i = 0; i < pdl_dict_len(v); i++)
         if (!check_header(pdl_dict_key_at(v, i), pdl_dict_val_at(v, i), err)) return false;
     return true;
@@ -144,9 +144,9 @@ static bool read_numbers(pdl_vref timeout, pdl_vref most, pdl_err *err) {
     int64_t n;
     bool number = pdl_is_int(timeout) || pdl_is(timeout, PDL_V_FLOAT);
     double seconds = number ? pdl_num_to_double(timeout) : 0;
-    if (!(seconds > 0 && seconds <= MOST_SECONDS))
+    if (!(seconds > 0 && seconds <= MAX_SECONDS))
         return pdl_err_host(err, "ValueError",
-                            "http: timeout should be a number of seconds up to %d", MOST_SECONDS);
+                            "http: timeout should be a number of seconds up to %d", MAX_SECONDS);
     if (!pdl_is_int(most) || !pdl_int_get(most, &n) || n < 1 || n > (int64_t)PDL_MAX_REPLY_BYTES)
         return pdl_err_host(err, "ValueError", "http: max_bytes should be a number from 1 to %lld",
                             (long long)PDL_MAX_REPLY_BYTES);

@@ -17,7 +17,7 @@
 typedef PDL_VEC(pdl_str) name_list;
 
 /* Limits: an object may have a million keys, and a fallback may catch as many errors. */
-enum { MOST_NAMES = 10000, MOST_DEPTH = 16, MOST_SEARCHES = 100 };
+enum { MAX_NAMES = 10000, MAX_DEPTH = 16, MAX_SEARCHES = 100 };
 
 static void suggest(pdl_err *err, pdl_str name, const name_list *names) {
     pdl_str near = pdl_str_nearest(name, names->p, names->n);
@@ -48,7 +48,7 @@ static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str nam
     unsigned used = pdl_xnode_uses(site->expr->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &b);
     pdl_scope_each(f->scope, add_name, &k);
-    if (f->run->code.n_searched++ < MOST_SEARCHES &&
+    if (f->run->code.n_searched++ < MAX_SEARCHES &&
         pdl_program_sets_later(f->code->program, name, at, &where))
         pdl_err_hint(err, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
     else if (b.len)
@@ -109,7 +109,7 @@ void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
     const pdl_xnode *x = e->is_unread ? NULL : e->root;
     if (!x || x->kind != PDL_X_ATTR) return;
     const pdl_xnode *of = x->u.access.obj;
-    pdl_vref obj = value_of(f, of, MOST_DEPTH);
+    pdl_vref obj = value_of(f, of, MAX_DEPTH);
     pdl_str name = x->u.access.name, own = of->kind == PDL_X_NAME ? of->u.name : PDL_STR("x");
     if (!pdl_is_dict(obj) || pdl_is_absent(pdl_dict_gets(obj, name))) return;
     pdl_err_hint(err, "%.*s.%.*s is a method of objects: write ${ %.*s['%.*s'] }", PDL_FMT(own),
@@ -126,7 +126,7 @@ static void find_value(void *user, const pdl_xnode *x) {
     struct wanted *w = user;
     if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name)) return;
     if (pdl_is_dict(w->of)) return;
-    w->of = value_of(w->f, x->u.access.obj, MOST_DEPTH);
+    w->of = value_of(w->f, x->u.access.obj, MAX_DEPTH);
 }
 
 static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
@@ -135,7 +135,7 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     pdl_str here = pdl_attribute_advice(name);
     pdl_vref left_out = pdl_dict_gets(f->run->code.left_out, name);
     if (e->root) pdl_xnode_each(e->root, find_value, &w);
-    for (size_t i = 0; pdl_is_dict(w.of) && i < pdl_dict_len(w.of) && i < MOST_NAMES; i++) {
+    for (size_t i = 0; pdl_is_dict(w.of) && i < pdl_dict_len(w.of) && i < MAX_NAMES; i++) {
         pdl_vref key = pdl_dict_key_at(w.of, i);
         if (pdl_is_str(key)) *pdl_vec_push(&names) = pdl_str_get(key);
     }
@@ -158,17 +158,17 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
 
 /* Appends name='value', ... for the bound parameters. Returns the labels of the values. */
 static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf *out) {
-    enum { MOST_SHOWN = 60, MOST = 8 };
+    enum { MAX_SHOWN = 60, MAX_ADVICE = 8 };
     pdl_label label = 0;
     size_t n_all = pdl_is_dict(func->params) ? pdl_dict_len(func->params) : 0;
-    for (size_t i = 0, n = 0; i < n_all && n < MOST; i++) {
+    for (size_t i = 0, n = 0; i < n_all && n < MAX_ADVICE; i++) {
         pdl_vref key = pdl_dict_key_at(func->params, i);
         if (!pdl_is_str(key)) continue;
         pdl_name name = pdl_intern_find(f->run->opt.names, pdl_str_get(key));
         pdl_vref v = pdl_scope_find(f->scope, name);
         if (pdl_is_absent(v)) continue;
         pdl_buf_putf(out, "%s%.*s=", n++ ? ", " : "", PDL_FMT(pdl_str_get(key)));
-        pdl_val_show(v, true, MOST_SHOWN, out);
+        pdl_val_show(v, true, MAX_SHOWN, out);
         label |= pdl_label_of(v);
     }
     return label;

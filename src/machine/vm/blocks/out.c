@@ -211,9 +211,11 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
 }
 
 void pdl_out_show(pdl_fiber *f, pdl_str text, pdl_label label) {
-    pdl_val noted = pdl_with_label(pdl_text(text), label | f->control);
-    pdl_vm_send_field(f, "pdl__shown", noted, 0);
-    pdl_drop(noted);
+    if (wants_blocks(f->run)) {
+        pdl_val noted = pdl_with_label(pdl_text(text), label | f->control);
+        pdl_vm_send_field(f, "pdl__shown", noted, 0);
+        pdl_drop(noted);
+    }
     pdl_out_write(f, text, 1, label);
 }
 

@@ -6,9 +6,9 @@
  * world would never notice that its seconds are over. The machine therefore reads the clock itself,
  * at turns of loops and at returns of functions. It counts these for budgets of turns, because they
  * are the same on every machine. Reading the clock every time would cost more than most turns do;
- * so the first QUIET turns after an effect are free (the world has just read the clock), then every
- * LOOK-th one reads it. Turns do not bound a single long operation, such as a sum over a large
- * list: base/cancel.h does.
+ * so the first FREE_TURNS turns after an effect are free (the world has just read the clock), then
+ * every LOOK-th one reads it. Turns do not bound a single long operation, such as a sum over a
+ * large list: base/cancel.h does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,11 +31,11 @@ void pdl_run_mark_progress(pdl_fiber *f) {
 }
 
 bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
-    enum { QUIET = 1024, LOOK = 64 };
+    enum { FREE_TURNS = 1024, LOOK = 64 };
     uint32_t before = f->turns_since_effect / LOOK;
     if (f->budget->has_turns && !pdl_budget_take_turns(f->budget, turns, err)) return false;
     f->turns_since_effect += (uint32_t)turns;
-    return f->turns_since_effect < QUIET || f->turns_since_effect / LOOK == before ||
+    return f->turns_since_effect < FREE_TURNS || f->turns_since_effect / LOOK == before ||
            pdl_budget_check_clock(f->budget, err);
 }
 

@@ -181,8 +181,8 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
 
 /* Appends where in the value the first problems are, and what is there or was meant to be. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
-    enum { MOST_HELPED = 3 };
-    for (size_t i = 0, n = 0; i < problems->n && n < MOST_HELPED; i++) {
+    enum { MAX_HELPED = 3 };
+    for (size_t i = 0, n = 0; i < problems->n && n < MAX_HELPED; i++) {
         const pdl_problem *p = &problems->p[i];
         pdl_str path = p->path;
         if (p->near.n)

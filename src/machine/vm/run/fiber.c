@@ -383,12 +383,12 @@ bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr) {
 }
 
 static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
-    enum { MOST_FRAMES = 64 };
+    enum { MAX_FRAMES = 64 };
     bool is_tool = pdl_vm_enters_program(f, fr);
     if (is_tool && f->run->opt.reports_tools && !pdl_err_is_cancel(err))
         pdl_vm_report_tool(f, fr, true);
     if (is_tool) pdl_vm_note_tool(f, fr, err);
-    if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
+    if (err->n_frames >= MAX_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
         pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
         if (pdl_is_str(name))

@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_PENDING = 4096 /* rows in one transaction */ };
+enum { MAX_PENDING = 4096 /* rows in one transaction */ };
 
 static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
@@ -270,7 +270,7 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     }
     bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)
                                     : pdl_durable_write_begin(d, o, id, &err));
-    if (ok && writes(d) && pdl_store_pending(d->file.store) >= MOST_PENDING)
+    if (ok && writes(d) && pdl_store_pending(d->file.store) >= MAX_PENDING)
         ok = pdl_store_commit(d->file.store, false, &err);
     if (!ok) pdl_durable_note_problem(d, &err);
     pdl_durable_give(o);

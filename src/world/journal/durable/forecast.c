@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_LISTED = 1000 };
+enum { MAX_LISTED = 1000 };
 
 const char *pdl_verdict_name(pdl_verdict v) {
     static const char *const names[] = {"continues", "asks again", "stops"};
@@ -269,7 +269,7 @@ static void count(struct weighing *w, const unanswered_request *r, const char *w
         name_place(out, r->place, r->loc);
     }
     out->cost += cost;
-    if (out->requests.n < MOST_LISTED)
+    if (out->requests.n < MAX_LISTED)
         *pdl_vec_push(&out->requests) =
             (pdl_forecast_request){.place = pdl_str_dup(pdl_str_of(r->place)),
                                    .file = file_of(r->loc),
@@ -320,7 +320,7 @@ static void weigh(struct weighing *w) {
     else if (w->out->verdict == PDL_VERDICT_CONTINUES && f->unanswered.n)
         name_place(w->out, (open ? open : f->unanswered.p)->place,
                    (open ? open : f->unanswered.p)->loc);
-    for (size_t i = 0; i < w->left.n && w->out->gone.n < MOST_LISTED; i++)
+    for (size_t i = 0; i < w->left.n && w->out->gone.n < MAX_LISTED; i++)
         if (!w->left.p[i].counted) {
             *pdl_vec_push(&w->out->gone) = w->left.p[i].place;
             w->left.p[i].place = NULL;

@@ -16,7 +16,7 @@ enum { MARK_LEN = sizeof MARK - 1 };
 
 void pdl_keyring_add(keyring *k, pdl_str name, pdl_str value) {
     pdl_buf quoted = PDL_BUF;
-    if (value.n < PDL_SECRET_LEAST) return;
+    if (value.n < PDL_SECRET_MIN) return;
     pdl_json_quote(value, 0, &quoted);
     pdl_str inner = pdl_str_sub(pdl_buf_str(&quoted), 1, quoted.len - 1);
     struct key *at = pdl_vec_push(&k->keys);

@@ -12,9 +12,9 @@
 #include "base/banned.h"
 
 void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
-    enum { MOST = 1000 };
-    if (d->match.found.notes.n >= MOST) d->match.found.n_unlisted++;
-    if (d->match.found.notes.n >= MOST) return;
+    enum { MAX_NOTES = 1000 };
+    if (d->match.found.notes.n >= MAX_NOTES) d->match.found.n_unlisted++;
+    if (d->match.found.notes.n >= MAX_NOTES) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);

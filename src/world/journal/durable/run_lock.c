@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-enum { PAUSE_MS = 5, MOST_PAUSES = 1000 };
+enum { PAUSE_MS = 5, MAX_PAUSES = 1000 };
 
 /* --- the owner -------------------------------------------------------------------------------- */
 
@@ -176,7 +176,7 @@ static bool lock_soon(pdl_str path, int fd) {
     static const struct timespec pause = {0, PAUSE_MS * 1000000L};
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK) return true; /* the file system has no locks */
-        if (i == MOST_PAUSES || !will_be_free(path)) return false;
+        if (i == MAX_PAUSES || !will_be_free(path)) return false;
         nanosleep(&pause, NULL);
     }
     return true;
@@ -193,10 +193,10 @@ static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
 }
 
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err) {
-    enum { MOST = 100 };
+    enum { MAX_TRIES = 100 };
     char *name = pdl_str_dup(path);
     claim_state result = CLAIM_FAILED;
-    for (int i = 0; i < MOST && result == CLAIM_FAILED; i++) {
+    for (int i = 0; i < MAX_TRIES && result == CLAIM_FAILED; i++) {
         *fd = open(name, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         if (*fd < 0) {
             result = CLAIM_THERE;
@@ -225,7 +225,7 @@ lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd) {
     if (*fd < 0) return LOCK_UNKNOWN;
     for (int i = 0; flock(*fd, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK) return LOCK_UNKNOWN;
-        if (!s || i == MOST_PAUSES || !pdl_lock_owner_is_gone(s)) return LOCK_OF_ANOTHER;
+        if (!s || i == MAX_PAUSES || !pdl_lock_owner_is_gone(s)) return LOCK_OF_ANOTHER;
         nanosleep(&pause, NULL);
     }
     return LOCK_TAKEN;

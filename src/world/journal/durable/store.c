@@ -136,7 +136,7 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 
 /* The length of the log, in pages, before it is copied into the file and written again from its
  * beginning. Overwriting costs a sync less than growing, so it is short: four megabytes. */
-#define MOST_PAGES "1000"
+#define MAX_PAGES "1000"
 
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
     /* there a log that is shared through memory does not work */
@@ -149,7 +149,7 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
     return pdl_sql_exec(s->q,
                         far ? "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL"
                             : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA "
-                              "wal_autocheckpoint = " MOST_PAGES,
+                              "wal_autocheckpoint = " MAX_PAGES,
                         err);
 }
 

@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 enum {
-    MOST_PENDING = 4096, /* writes in one transaction */
+    MAX_PENDING = 4096, /* writes in one transaction */
     COMMIT_MS = 20       /* a longer wait begins with a commit */
 };
 
@@ -75,7 +75,7 @@ static void commit(recorder *r) {
 }
 
 static void commit_if_many(recorder *r) {
-    if (pdl_journal_db_pending(r->base.db) >= MOST_PENDING) commit(r);
+    if (pdl_journal_db_pending(r->base.db) >= MAX_PENDING) commit(r);
 }
 
 /* --- effects ---------------------------------------------------------------------------------- */

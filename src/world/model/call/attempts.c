@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST = 100, MESSAGE_BYTES = 300 };
+enum { MAX_TRIES = 100, MESSAGE_BYTES = 300 };
 
 static const char *const next_names[] = {"retry", "fallback", "without schema", "new token",
                                          "none"};
@@ -20,7 +20,7 @@ void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, 
     a->failed_s += seconds;
     a->start_ns = 0;
     if (pdl_is_absent(a->list)) a->list = pdl_list_new(2);
-    if (pdl_list_len(a->list) >= MOST) return;
+    if (pdl_list_len(a->list) >= MAX_TRIES) return;
     pdl_val d = pdl_dict_putz(pdl_dict_new(7), "model", pdl_keep(model));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_err_kind_name(f->kind)));
     d = pdl_dict_putz(d, "status", f->status > 0 ? pdl_int(f->status) : pdl_null());

@@ -17,8 +17,8 @@
 
 enum {
     BYTES_OF_TOKEN = 4,
-    LEAST_TOKENS = 1024, /* where the provider documents no minimum */
-    MOST_KNOWN = 4096,   /* beginnings that are remembered */
+    MIN_TOKENS = 1024, /* where the provider documents no minimum */
+    MAX_KNOWN = 4096,   /* beginnings that are remembered */
 };
 #define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
 
@@ -46,7 +46,7 @@ static void put_beginning(const char *order, pdl_vref body, size_t n, pdl_buf *o
 
 void pdl_follow_read(pdl_call *c, pdl_vref body) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_of(c->route.provider->prefix));
-    size_t least = (size_t)(f->least > 1 ? f->least : LEAST_TOKENS) * BYTES_OF_TOKEN;
+    size_t least = (size_t)(f->least > 1 ? f->least : MIN_TOKENS) * BYTES_OF_TOKEN;
     pdl_buf text = PDL_BUF;
     c->beginning = 0;
     if (!c->calls->opt.prefix.first || c->has_followed || !pdl_is_dict(body)) return;
@@ -78,7 +78,7 @@ static void forget(pdl_calls *calls) {
 
 static void lead(pdl_call *c) {
     beginning *b = pdl_idmap_find(&c->calls->beginnings, c->beginning);
-    if (!b && c->calls->beginnings.n >= MOST_KNOWN) forget(c->calls);
+    if (!b && c->calls->beginnings.n >= MAX_KNOWN) forget(c->calls);
     if (!b) {
         b = PDL_NEW(beginning);
         pdl_idmap_put(&c->calls->beginnings, c->beginning, b);

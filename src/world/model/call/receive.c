@@ -141,7 +141,7 @@ bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 
 /* --- the reply -------------------------------------------------------------------------------- */
 
-#define LEAST_WAIT_S 0.005 /* shorter waits are not reported */
+#define MIN_WAIT_S 0.005 /* shorter waits are not reported */
 
 static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
 
@@ -159,7 +159,7 @@ static void answer(pdl_call *c, pdl_val reply) {
     double waited = c->attempts.start_ns > c->start_ns
                         ? (double)(c->attempts.start_ns - c->start_ns) / 1e9 - c->attempts.failed_s
                         : 0;
-    if (waited >= LEAST_WAIT_S && !c->job.get.len)
+    if (waited >= MIN_WAIT_S && !c->job.get.len)
         reply = pdl_dict_putz(reply, "waited", pdl_float(waited));
     if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
     pdl_call_release(c);

@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_RETRIES = 2, MOST_RETRIES = 1000 };
+enum { DEFAULT_RETRIES = 2, MAX_RETRIES = 1000 };
 
 /* --- the error -------------------------------------------------------------------------------- */
 
@@ -111,7 +111,7 @@ static unsigned max_retries(const pdl_call *c) {
     double a = pdl_params_number(c->given, "max_retries", -1),
            b = pdl_params_number(c->given, "num_retries", -1);
     double most = a > b ? a : b;
-    return most < 0 ? DEFAULT_RETRIES : most > MOST_RETRIES ? MOST_RETRIES : (unsigned)most;
+    return most < 0 ? DEFAULT_RETRIES : most > MAX_RETRIES ? MAX_RETRIES : (unsigned)most;
 }
 
 /* Returns true when the answer can start again without any part being seen twice. */

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { PRELUDE = 12, LEAST_FRAME = 16, TYPE_STRING = 7, TYPE_BYTES = 6 };
+enum { PRELUDE = 12, MIN_FRAME = 16, TYPE_STRING = 7, TYPE_BYTES = 6 };
 
 static uint32_t u32_at(const char *p) {
     const unsigned char *u = (const unsigned char *)p;
@@ -154,7 +154,7 @@ static bool frame_size(pdl_str s, size_t *size, pdl_err *err) {
     if (s.n < PRELUDE) return true;
     size_t total = u32_at(s.p), n_head = u32_at(s.p + 4);
     if (crc_of(s.p, 8) != u32_at(s.p + 8)) return broken(err, "has a wrong checksum");
-    if (total < LEAST_FRAME || n_head > total - LEAST_FRAME)
+    if (total < MIN_FRAME || n_head > total - MIN_FRAME)
         return broken(err, "has a wrong length");
     if (total > PDL_MAX_SSE_LINE_BYTES) return broken(err, "is too long");
     *size = total;

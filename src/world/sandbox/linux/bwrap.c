@@ -41,9 +41,9 @@ static void add_bind(words *w, const char *path, bool writable) {
 
 /* Adds an empty file. bubblewrap reads its content from a descriptor, one for each file. */
 static bool add_empty(words *w, const char *path, int *n_empty) {
-    enum { MOST_EMPTY = 200 };
+    enum { MAX_EMPTY = 200 };
     char number[16];
-    if (!pdl_walk_shown_empty(path) || ++*n_empty > MOST_EMPTY) return false;
+    if (!pdl_walk_shown_empty(path) || ++*n_empty > MAX_EMPTY) return false;
     int fd = open("/dev/null", O_RDONLY); /* bubblewrap inherits it, and closes it */
     if (fd < 0) return false;
     snprintf(number, sizeof number, "%d", fd);

@@ -160,15 +160,15 @@ static const struct {
 #endif
 };
 
-enum { MOST_STEPS = 400, X32_BIT = 0x40000000, LINUX_TIOCLINUX = 0x541C };
+enum { MAX_STEPS = 400, X32_BIT = 0x40000000, LINUX_TIOCLINUX = 0x541C };
 
 typedef struct program {
-    struct sock_filter p[MOST_STEPS];
+    struct sock_filter p[MAX_STEPS];
     unsigned short n;
 } program;
 
 static void add(program *f, uint16_t code, uint8_t yes, uint8_t no, uint32_t k) {
-    if (f->n < MOST_STEPS) f->p[f->n++] = (struct sock_filter){code, yes, no, k};
+    if (f->n < MAX_STEPS) f->p[f->n++] = (struct sock_filter){code, yes, no, k};
 }
 static void load(program *f, size_t offset) {
     add(f, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);

@@ -28,8 +28,8 @@
 #include "base/banned.h"
 
 enum {
-    MOST_HEAD = 16384,
-    MOST_OPEN = 64,
+    MAX_HEAD = 16384,
+    MAX_OPEN = 64,
     HEAD_SECONDS = 30, /* an idle connection would occupy the place of another */
     IDLE_MS = 300000,
     CONNECT_MS = 30000
@@ -170,13 +170,13 @@ static const char not_reached[] = "502 The host cannot be reached from outside o
 
 /* Reads the head of a request, byte by byte, so that nothing after it is consumed. */
 static size_t read_head(int fd, char *head, size_t n) {
-    while (n < MOST_HEAD - 1) {
+    while (n < MAX_HEAD - 1) {
         if (!get_all(fd, head + n, 1)) return 0;
         n++;
         if (n >= 4 && memcmp(head + n - 4, "\r\n\r\n", 4) == 0) break;
     }
     head[n] = 0;
-    return n < MOST_HEAD - 1 ? n : 0;
+    return n < MAX_HEAD - 1 ? n : 0;
 }
 
 /* The parts of a head; they point into it. */
@@ -252,9 +252,9 @@ static bool forward(int out, const http_request *r, pdl_str place, pdl_str path)
 }
 
 static void serve_http(int fd, char first, const path_list *net) {
-    static char head[MOST_HEAD];
+    static char head[MAX_HEAD];
     static const char scheme[] = "http://";
-    char host[PDL_NET_MOST_HOST], place[PDL_NET_MOST_HOST + 8];
+    char host[PDL_NET_MAX_HOST], place[PDL_NET_MAX_HOST + 8];
     http_request r;
     head[0] = first;
     size_t n = read_head(fd, head, 1);
@@ -296,7 +296,7 @@ static void serve_http(int fd, char first, const path_list *net) {
 
 static void serve_socks(int fd, const path_list *net) {
     unsigned char b[300], port[2];
-    char host[PDL_NET_MOST_HOST];
+    char host[PDL_NET_MAX_HOST];
     if (!get_all(fd, b, 1) || !get_all(fd, b + 1, b[0])) return;
     put_all(fd, "\x05\x00", 2);
     if (!get_all(fd, b, 4) || b[0] != 5 || b[1] != 1) return;
@@ -344,7 +344,7 @@ static int next_connection(int listener) {
 void pdl_proxy_serve(int listener, const path_list *net) {
     int n = 0, fd;
     while ((fd = next_connection(listener)) >= 0) {
-        while (n > 0 && waitpid(-1, NULL, n >= MOST_OPEN ? 0 : WNOHANG) > 0) n--;
+        while (n > 0 && waitpid(-1, NULL, n >= MAX_OPEN ? 0 : WNOHANG) > 0) n--;
         pid_t self = getpid(), child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);

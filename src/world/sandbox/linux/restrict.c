@@ -97,9 +97,9 @@ static bool any_under(const path_list *l, const char *folder) {
  * entry by entry; then nothing can be created directly in it. */
 static void grant_but(int rules, const char *path, uint64_t access, const path_list *masked,
                       const path_list *kept, uint64_t of_kept, unsigned depth) {
-    enum { MOST_DEPTH = 24 };
+    enum { MAX_DEPTH = 24 };
     bool hides = any_under(masked, path), keeps = kept && any_under(kept, path);
-    if (pdl_paths_have(masked, path) || depth > MOST_DEPTH) return;
+    if (pdl_paths_have(masked, path) || depth > MAX_DEPTH) return;
     if (kept && pdl_paths_have(kept, path)) {
         grant_but(rules, path, of_kept, masked, NULL, 0, depth);
         return;

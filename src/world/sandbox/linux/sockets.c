@@ -35,7 +35,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_CALLS = 64, STACK_BYTES = 64 << 10, N_OWN = 2 };
+enum { MAX_CALLS = 64, STACK_BYTES = 64 << 10, N_OWN = 2 };
 
 static struct {
     int listener;
@@ -165,7 +165,7 @@ static void *serve_call(void *arg) {
 /* Makes the call in a new thread; when there is none, the caller may try again. */
 static void begin_call(const struct seccomp_notif *n, pthread_attr_t *how) {
     pthread_t thread;
-    asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MOST_CALLS ? PDL_NEW(asked_call) : NULL;
+    asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MAX_CALLS ? PDL_NEW(asked_call) : NULL;
     if (c)
         *c = (asked_call){.id = n->id,
                     .thread = (pid_t)n->pid,

@@ -72,10 +72,10 @@ bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed_opt
     o->ess = 0.5;
     if (a->given[algo])
         (void)pdl_infer_algorithm_find(a->value[algo], &o->algorithm, is_parallel);
-    int64_t most = o->algorithm == PDL_INFER_SMC ? PDL_INFER_MOST_SMC : PDL_INFER_MOST;
+    int64_t most = o->algorithm == PDL_INFER_SMC ? PDL_INFER_MAX_SMC : PDL_INFER_MAX;
     if (refuse_useless(a, algo, o)) return false;
     if (!pdl_cli_read_whole(a, OPT_particles, 1, most, &particles) ||
-        !pdl_cli_read_whole(a, OPT_tries, 1, PDL_INFER_MOST, &tries) ||
+        !pdl_cli_read_whole(a, OPT_tries, 1, PDL_INFER_MAX, &tries) ||
         !pdl_cli_read_whole(a, seed_option, 0, INT64_MAX, &seed) ||
         !read_number(a, OPT_sure, 0.5, 1, "a probability from 0.5 to 1", &o->sure) ||
         !read_number(a, OPT_ess, 0, 1, "a number from 0 to 1", &o->ess) ||

@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
+enum { DEFAULT_WAITING = 1024, MAX_WAITING = 100000, MAX_TOKEN = 4096 };
 
 typedef struct server {
     const arguments *a;
@@ -292,7 +292,7 @@ static int read_options(const arguments *a, numbers *n) {
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
     if (!number(a, OPT_max_requests, 1, PDL_SERVE_MAX_RUNS, &n->runs))
         return pdl_cli_refuse(a, "argument --max-requests: expected a whole number from 1 to 1024");
-    if (!number(a, OPT_max_waiting, 0, MOST_WAITING, &n->waiting))
+    if (!number(a, OPT_max_waiting, 0, MAX_WAITING, &n->waiting))
         return pdl_cli_refuse(a,
                               "argument --max-waiting: expected a whole number from 0 to 100000");
     if (!number(a, OPT_request_time, 1, 1000000, &n->seconds))

@@ -1,0 +1,19 @@
+/* json_rows.h -- the rows that commands print with --json. They are made as values and written by
+ * the one writer, so no command quotes or escapes anything.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_JSON_ROWS_H
+#define PDL_CLI_JSON_ROWS_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/* Appends a row as one line with a blank after each comma and colon. Takes row. */
+void pdl_cli_put_json(pdl_val row, pdl_buf *out);
+/* Returns a number with at most nine digits; a whole one has no decimal point. */
+pdl_val pdl_cli_json_number(double n);
+/* Returns a text, or null for NULL. */
+pdl_val pdl_cli_json_text(const char *text);
+
+#endif

@@ -1,0 +1,32 @@
+/* json_rows.c -- see json_rows.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/json_rows.h"
+
+#include "base/num.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+void pdl_cli_put_json(pdl_val row, pdl_buf *out) {
+    pdl_err ignored = {0};
+    /* A row is flat and has no NaN, so it can always be written. */
+    if (!pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, out,
+                        &ignored))
+        PDL_BUG("a row cannot be written: %s", ignored.msg);
+    pdl_drop(row);
+}
+
+pdl_val pdl_cli_json_number(double n) {
+    char digits[32];
+    if (n == floor(n) && fabs(n) < 1e9) return pdl_int((int64_t)n);
+    snprintf(digits, sizeof digits, "%.9g", n);
+    if (!pdl_num_read_double(pdl_str_of(digits), &n)) n = NAN;
+    return pdl_float(n);
+}
+
+pdl_val pdl_cli_json_text(const char *text) { return text ? pdl_textz(text) : pdl_null(); }
