@@ -10,7 +10,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import subprocess
@@ -20,6 +19,9 @@ import tarfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "packaging" / "parts"))
+import kit  # noqa: E402
+
 PACKAGE = ROOT / "python" / "libpdl"
 OLDEST = "cp310"  # Py_LIMITED_API of _pdl.h
 FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
@@ -40,10 +42,6 @@ cpu_family = 'x86_64'
 cpu = 'x86_64'
 endian = 'little'
 """
-
-
-def version():
-    return re.search(r"^\s*version: '([^']+)'", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
 
 
 # --- the extension -------------------------------------------------------------------------------------------------------------------
@@ -127,7 +125,7 @@ def project(folder):
 
 
 def metadata(table, readme):
-    lines = ["Metadata-Version: 2.1", "Name: " + table["name"], "Version: " + table.get("version", version()), "Summary: " + table["description"],
+    lines = ["Metadata-Version: 2.1", "Name: " + table["name"], "Version: " + table.get("version", kit.version()), "Summary: " + table["description"],
              "License: " + table["license"], "Requires-Python: " + table["requires-python"]]
     if table.get("keywords"):
         lines.append("Keywords: " + ",".join(table["keywords"]))
@@ -141,7 +139,7 @@ def metadata(table, readme):
 
 def write_wheel(folder, table, tag, files, readme):
     """files: {name in the wheel: path or bytes}. -> the name of the file."""
-    name = "%s-%s" % (table["name"].replace("-", "_"), table.get("version", version()))
+    name = "%s-%s" % (table["name"].replace("-", "_"), table.get("version", kit.version()))
     info = name + ".dist-info/"
     scripts = "".join("%s = %s\n" % pair for pair in table.get("scripts", {}).items())
     files = dict(files)
@@ -186,7 +184,7 @@ def package_files():
     files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for end in ("*.pdl", "*.yaml")
                   for p in sorted((ROOT / "lib").rglob(end))})
     files.update({"libpdl/skill/" + p.name: p for p in (ROOT / "packaging/skill/SKILL.md", ROOT / "docs/language-card.md")})
-    files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (version(), k): v for k, v in lab_files().items()})
+    files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (kit.version(), k): v for k, v in lab_files().items()})
     return files
 
 
@@ -201,16 +199,16 @@ def compat_tables(command):
 
 def write_compat(folder, command):
     """The wheel of libpdl-compat. -> its name"""
-    table = {**project(COMPAT), "dependencies": ["libpdl==" + version()]}
+    table = {**project(COMPAT), "dependencies": ["libpdl==" + kit.version()]}
     files = {str(p.relative_to(COMPAT)): p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted((COMPAT / "pdl").rglob(pattern))}
     files.update({"pdl/" + name: made for name, made in compat_tables(command).items()})
-    files["libpdl_compat-%s.dist-info/licenses/LICENSE" % version()] = ROOT / "LICENSE"
+    files["libpdl_compat-%s.dist-info/licenses/LICENSE" % kit.version()] = ROOT / "LICENSE"
     return write_wheel(folder, table, "py3-none-any", files, (COMPAT / table["readme"]).read_text("utf-8"))
 
 
 def lab_files():
     """The extension of JupyterLab: {name in its folder: path or bytes}."""
-    about = {"name": "libpdl", "version": version(), "description": "Highlighting of PDL in notebooks", "license": "Apache-2.0",
+    about = {"name": "libpdl", "version": kit.version(), "description": "Highlighting of PDL in notebooks", "license": "Apache-2.0",
              "jupyterlab": {"extension": True, "_build": {"load": "static/remoteEntry.js", "extension": "./extension"}}}
     return {"package.json": json.dumps(about, indent=2).encode(), "static/remoteEntry.js": PACKAGE / "labextension" / "remoteEntry.js"}
 
@@ -222,7 +220,7 @@ def write_libpdl(folder, native, third, platform):
     """The wheel of these built files. -> its name"""
     table = project(ROOT)
     files = {**package_files(), **{"libpdl/" + name: path for name, path in native.items()},
-             **licences(third, "libpdl-%s.dist-info/" % version())}
+             **licences(third, "libpdl-%s.dist-info/" % kit.version())}
     return write_wheel(folder, table, "%s-abi3-%s" % (OLDEST, platform), files, (ROOT / table["readme"]).read_text("utf-8"))
 
 
@@ -232,7 +230,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    name = "libpdl-" + version()
+    name = "libpdl-" + kit.version()
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
     with tarfile.open(pathlib.Path(sdist_directory) / (name + ".tar.gz"), "w:gz") as tar:
         for path in filter(None, listed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where what is compiled once lies, and the compiler for other systems: for everything below packaging/ that cross-compiles.
+"""What all packages need: the version, the sources of the libraries inside, the folder of what is compiled once, and the compiler for other systems.
 
 All of it is in one folder outside of the tree, so that a new clone and a second worktree have it: PDL_PARTS, else libpdl in the folder of
 caches. `tools/` is a Python environment with what tools.txt names; `TARGET/` has the libraries for a target, which third-party builds.
@@ -7,12 +7,25 @@ caches. `tools/` is a Python environment with what tools.txt names; `TARGET/` ha
 import fcntl
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 ABSENT = 77  # exit status where something cannot be fetched
 GLIBC = "2.28"
+
+
+def version(root=ROOT):
+    """-> the version of the project, which meson.build has."""
+    return re.search(r"^\s*version: '([^']+)'", (root / "meson.build").read_text("utf-8"), re.M).group(1)
+
+
+def sources():
+    """-> {name: (version, digest)} of the libraries that are compiled for a package, in the order of sources.txt."""
+    rows = [line.split() for line in (HERE / "sources.txt").read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    return {name: (number, digest) for name, number, digest in rows}
 
 
 def place():

@@ -41,7 +41,7 @@ def test_bill(folder):
     made = tool()
     found = made.files(filled(folder / "dist"))
     bill = made.bill(found)
-    parts = made.parts()
+    parts = made.kit.sources()
     check("each library that comes inside has a licence", set(parts) == set(made.LICENCES), set(parts) ^ set(made.LICENCES))
     by_id = {p["SPDXID"]: p for p in bill["packages"]}
     check("ids are not used twice", len(by_id) == len(bill["packages"]) == len(found) + len(parts))

@@ -12,7 +12,6 @@ import sys
 import sysconfig
 import zipfile
 
-from python import pdl_build
 
 HERE = pathlib.Path(__file__).resolve().parent
 from .. import bare_root
@@ -35,7 +34,7 @@ LATER_TESTS = "test_run test_objects test_contexts test_code test_models test_as
 STEPS = [
     ("nothing of ours is there before", "! command -v pdl && ! ldconfig -p | grep -E 'libpdl|libcurl|libuv|utf8proc'", ""),
     ("pip installs it", "python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels libpdl", ""),
-    ("its version", PY + "version", pdl_build.version()),
+    ("its version", PY + "version", kit.version()),
     ("a run in memory as stated", PY + "fresh", ""),
     ("the modules of the language", PY + "modules", ""),
     ("a code block", PY + "code", ""),
@@ -46,8 +45,8 @@ STEPS = [
      PY + "https $port; status=$?; mv away ca-certificates.crt 2>/dev/null; exit $status", ""),
     ("twenty calls under asyncio", SERVE + TRUST + PY + "aio $port", ""),
     ("a journal is written and replayed", SERVE + TRUST + PY + "journal $port", ""),
-    ("the command", "/venv/bin/pdl --version", "PDL " + pdl_build.version()),
-    ("the command by the name of the package", "/venv/bin/python -m libpdl --version", "PDL " + pdl_build.version()),
+    ("the command", "/venv/bin/pdl --version", "PDL " + kit.version()),
+    ("the command by the name of the package", "/venv/bin/python -m libpdl --version", "PDL " + kit.version()),
     ("the command finds the modules", "printf 'defs:\\n  m: {import: lib/answer}\\ntext: found' >/t/m.pdl; /venv/bin/pdl /t/m.pdl", "found"),
     ("code blocks of the command run in the environment", "printf 'lang: python\\ncode: |\\n  import sys\\n  result = sys.prefix' >/t/c.pdl; "
      "/venv/bin/pdl /t/c.pdl", "/venv"),
@@ -59,17 +58,12 @@ STEPS = [
 ]
 
 
-def parts():
-    """Names of the libraries that are compiled for a wheel."""
-    return [line.split()[0] for line in (ROOT / "packaging/parts/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]
-
-
 def are_parts_there():
-    return all((kit.place() / ("x86_64-linux-gnu." + kit.GLIBC) / ("." + part)).exists() for part in parts())
+    return all((kit.place() / ("x86_64-linux-gnu." + kit.GLIBC) / ("." + part)).exists() for part in kit.sources())
 
 
 def wheel_of(name):
-    found = sorted((ROOT / "dist").glob("%s-%s-*.whl" % (name, pdl_build.version())))
+    found = sorted((ROOT / "dist").glob("%s-%s-*.whl" % (name, kit.version())))
     return found[-1] if found else None
 
 
@@ -127,7 +121,7 @@ def check_sources():
     p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], env=env, capture_output=True, text=True, timeout=1500, check=False)
     check("pip builds it from the sources", p.returncode == 0, p.stdout[-2000:] + p.stderr[-2000:])
     p = subprocess.run([place / "bin" / "pdl", "--version"], env=env, capture_output=True, text=True, check=False)
-    check("and its command runs", p.stdout == "PDL %s\n" % pdl_build.version(), "exit status %s\n%s%s" % (p.returncode, p.stdout, p.stderr))
+    check("and its command runs", p.stdout == "PDL %s\n" % kit.version(), "exit status %s\n%s%s" % (p.returncode, p.stdout, p.stderr))
 
 
 def certificate(folder):

@@ -22,6 +22,14 @@ static void a_block_that_cannot_be_interrupted_is_ended(void **state) {
     t_assert_str(t_str(block("result = 1", NULL)), "1");
 }
 
+/* Runs a block that ends at once. It has the limit of the world, too, and on a machine under load
+ * the new Python process may take longer than that to start; the block is then run again. */
+static void the_next_block_runs(void) {
+    const char *got = block("result = 1", NULL);
+    for (int i = 0; i < 30 && strstr(got, "TimeoutError"); i++) got = block("result = 1", NULL);
+    t_assert_str(t_str(got), "1");
+}
+
 static void blocks_have_limits(void **state) {
     (void)state;
     pdl_world *before = t.world;
@@ -34,7 +42,7 @@ static void blocks_have_limits(void **state) {
     t_assert_str(t_str(block("while True: pass", NULL)),
                  "code: Python Code error: TimeoutError: the block ran longer than 1.5 seconds "
                  "[TimeoutError,OSError,Exception] ");
-    t_assert_str(t_str(block("result = 1", NULL)), "1");
+    the_next_block_runs();
     pdl_val argv;
     pdl_err err = {0};
     assert_true(pdl_json_read(PDL_STR("[\"sleep\", \"100\"]"), 0, &argv, NULL, &err));
