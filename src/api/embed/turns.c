@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 enum {
-    AT_MOST_MS = 50
+    MAX_WAIT_MS = 50
 }; /* libuv registers a new descriptor with the kernel when the loop runs the next time */
 
 static void note_missing(void *user, pdl_str text) {
@@ -163,5 +163,5 @@ int pdl_engine_deadline_ms(const pdl_engine *engine) {
     if (!engine || !engine->base || !engine->tasks.n) return -1;
     if (any_ready(engine)) return 0;
     int ms = pdl_loop_deadline_ms(pdl_session_loop(engine->base));
-    return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
+    return ms < 0 || ms > MAX_WAIT_MS ? MAX_WAIT_MS : ms;
 }

@@ -246,11 +246,11 @@ pdl_step pdl_session_run(pdl_session *s) {
 
 /* libuv registers a new descriptor with the kernel when the loop runs next, hence the limit. */
 int pdl_session_deadline_ms(const pdl_session *s) {
-    enum { AT_MOST_MS = 50 };
+    enum { MAX_WAIT_MS = 50 };
     if (!s->running.run || any_ready(s) || hooks_are_ready(s)) return 0;
     if (pdl_open_files_are_ready(&s->files)) return 0;
     int ms = pdl_loop_deadline_ms(s->around.loop);
-    return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
+    return ms < 0 || ms > MAX_WAIT_MS ? MAX_WAIT_MS : ms;
 }
 
 bool pdl_session_is_ready(const pdl_session *s) {
