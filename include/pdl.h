@@ -173,8 +173,9 @@ PDL_API pdl_value *pdl_value_get_int_text(const pdl_value *v, int base);
 PDL_API const char *pdl_value_get_bytes(const pdl_value *v, size_t *n_bytes);
 PDL_API bool pdl_value_is_tuple(const pdl_value *v);
 
-/* Contexts are lists of messages for the functions above. Their form is one message, parts each of
- * which sees those before it, or parts that do not see each other. */
+/* Contexts are lists of messages for the functions above. A context is one message, a sequence of
+ * parts in which each part sees the parts before it, or a set of parts that do not see each
+ * other. */
 typedef enum pdl_context_form {
     PDL_CONTEXT_NONE, /* the value is no context */
     PDL_CONTEXT_MESSAGE,
@@ -188,17 +189,17 @@ PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
  * expression, when a part is neither. */
 PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
 
-/* The origins of a value (docs/manual/policies.md). A value that a run returns has its origins,
- * parts that are taken out of it have them, and a later run of the same engine that gets it as an
- * input knows them. Inputs without origins are `data`. */
+/* The origins of a value (docs/manual/policies.md). A value that a run returns has origins, and so
+ * have the parts that are taken out of it. A later run of the same engine that gets the value as an
+ * input knows its origins. Inputs without origins are `data`. */
 typedef enum pdl_origins {
     PDL_ORIGINS_NONE,  /* text of a program, or of the host program */
     PDL_ORIGINS_WHOLE, /* all parts have the same */
     PDL_ORIGINS_PARTS  /* a list or dict that was put together: each part has others */
 } pdl_origins;
 PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
-/* Gives v and all of its parts the origins of `from` as well, when the host program made v of that.
- * Returns false when one is NULL. */
+/* Adds the origins of `from` to v and all of its parts. For a value v that the host program made
+ * from `from`. Returns false when one is NULL. */
 PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
 
 /* Compares like `==` of the language; false when one is NULL. */
@@ -207,8 +208,8 @@ PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
 /* Returns the certain part of JSON that is still arriving, for answers that are shown while they
- * stream: text is all that has arrived. Later calls with more text only extend it: texts and lists
- * grow, dicts get keys. NULL: nothing is certain yet. */
+ * stream: text is everything that has arrived. Later calls with more text only extend the result:
+ * texts and lists grow, dicts get keys. Returns NULL while nothing is certain. */
 PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
 /* Writes JSON as a text value; indent: spaces for each level, 0: one line. Error: type when
  * something in v is not JSON. */
@@ -637,7 +638,7 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
  * called as long as a handle of it exists, also when the task has ended, by tasks of the same
  * engine. */
 
-/* Starts a call: a task whose result is that of the function. args: a list; kwargs: a dict with
+/* Starts a call: a task that yields the result of the function. args: a list; kwargs: a dict with
  * names of parameters; both may be NULL. Functions and objects of the host program can be called as
  * well. options: inputs must be NULL. Inside of callbacks of other tasks set options.alone to wait
  * for the call there. Errors: usage, and those of pdl_task_start. */

@@ -2,8 +2,8 @@
  * shares the longest beginning, the first place that differs, and the value of the program that put
  * it there (spec know 1).
  *
- * It listens to a run that is replayed or explained. An ordinary run does nothing of it, but for
- * the share of each call that --verbose prints.
+ * It listens to a run that is replayed or explained. An ordinary run computes only the share of
+ * each call, which --verbose prints.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

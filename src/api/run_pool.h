@@ -2,8 +2,8 @@
  * a batch, the candidates of a search, the particles of an inference.
  *
  * The pool numbers the slots, knows which runs can continue, steps only these, and waits for
- * answers. What a run is for, which one is next and when all of it is over is the caller's
- * business. A slot is taken, gets a run, and is ended; its number is below the number of slots.
+ * answers. The caller decides what a run is for, which run is next and when all of them are over. A
+ * slot is taken, gets a run, and is ended; its number is below the number of slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* bound_report.c -- adds up what the blocks of a program can cost at most; see bound.h.
  *
- * A block is a function of the words that the context has when it begins: so many calls, some of
- * which send that context again. Sequences add, branches take the larger, loops multiply, and in a
- * loop the context grows by what each round contributes.
+ * A block is a function of the number of words in the context when it begins: it makes a number of
+ * calls, and some of them send that context again. Sequences add, branches take the larger, loops
+ * multiply, and in a loop the context grows by what each round contributes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -267,7 +267,7 @@ pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *pric
 
 typedef struct compared {
     const prefix_call *with; /* NULL: no call begins as this one does */
-    size_t units, messages, bytes; /* shared ones; bytes: also those of a part of a unit */
+    size_t units, messages, bytes; /* shared units; bytes: includes the shared part of a unit */
     bool differs;                  /* both have a unit after the shared ones */
     size_t in_unit, tail, after;   /* equal bytes of that unit: first, last; of units after it */
     size_t behind;                 /* bytes of the text after the value that differs */

@@ -58,9 +58,8 @@ typedef struct pdl_compose_options {
  * what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
-/* Forgets a run beside others, whose confined code is not used any more: its number may be used
- * again.
- */
+/* Forgets a run that was beside others and whose confined code is not used any more. Its number may
+ * be used again. / */
 void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
 /* Returns the world that answers models, for previews. Borrowed. */

@@ -284,7 +284,7 @@ static bool begin_journal(batch *b, pdl_err *err) {
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* Adds up the rows that earlier processes finished, and what they used. */
+/* Adds up the rows that earlier processes finished, and their usage. */
 static bool on_finished(void *user, const pdl_ledger_row *r) {
     batch *b = user;
     pdl_batch_totals *t = b->totals;

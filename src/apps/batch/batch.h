@@ -23,7 +23,7 @@ typedef struct pdl_batch_map {
 
 /* The progress of a batch. Rows count since its beginning, with those of earlier processes. */
 typedef struct pdl_batch_totals {
-    uint64_t finished, failed; /* failed: those of the finished ones without a result */
+    uint64_t finished, failed; /* failed: finished rows without a result */
     uint64_t reused;           /* finished by earlier processes */
     uint64_t open;             /* rows in flight */
     /* bytes of the input, read and in all; all_bytes is 0 when it is unknown */

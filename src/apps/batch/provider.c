@@ -150,9 +150,9 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Restores the uploads of earlier processes: their answers are fetched like those of this process,
- * also answers that were fetched before. The results of rows in flight were only in memory, so a
- * program in stages runs its first stage again. */
+/* Restores the uploads of earlier processes. All of their answers are fetched, also answers that
+ * were fetched before. The results of rows in flight were only in memory, so a program in stages
+ * runs its first stage again. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;

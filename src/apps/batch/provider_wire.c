@@ -413,7 +413,7 @@ static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, 
     pdl_buf results = PDL_BUF;
     pdl_buf_clear(&p->why);
     *ended = pdl_str_is(pdl_member_str(batch, "processing_status"), "ended");
-    /* The service names an address of the results, but the key is only sent to that of the
+    /* The service names an address of the results, but the key is sent only to the address of the
      * calls. */
     pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(pdl_member_str(batch, "id")));
     bool ok = !*ended || fetch_file(p, pdl_buf_z(&results), false, err);

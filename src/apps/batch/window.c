@@ -76,9 +76,9 @@ static bool is_cell(const window *w, pdl_vref v) {
     return form == PDL_TABLE_csv || (form == PDL_TABLE_sqlite && !isnan(pdl_float_of(v)));
 }
 
-/* Returns a column as it is written to the output. NaN and infinite numbers, which come from
- * Parquet files, SQLite and Python's JSON, become null; so does a column that is too long. *lost: a
- * number became null. */
+/* Returns a column in the form that is written to the output. NaN and infinite numbers, which come
+ * from Parquet files, SQLite and Python's JSON, become null; so does a column that is too long.
+ * *lost: a number became null. */
 static pdl_val writable(const window *w, pdl_vref v, bool *lost) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};

@@ -167,7 +167,7 @@ static const char *find_mistake(const debugger *g, pdl_vref args) {
     return has_folder(g, args) ? NULL : "launch: `cwd` is no folder that exists";
 }
 
-/* Returns the variables of every run, with those of `data` over them. */
+/* Returns the variables of every run, overridden by the variables of `data`. */
 static pdl_val variables_of(pdl_vref args) {
     pdl_vref words = pdl_member(args, "args"), data = pdl_member(args, "data");
     pdl_val v = pdl_dict_new(4);

@@ -232,8 +232,8 @@ static void forget_part(debugger *g, size_t parent, pdl_vref key) {
 }
 
 /* Replaces a part. Values are immutable, so every value around the part is made again, up to the
- * variable, whose new value is returned, owned. The client's numbers of values around the part then
- * mean the new ones; those of the old part mean nothing. */
+ * variable, whose new value is returned, owned. The client's numbers of the values around the part
+ * then refer to the new values; its numbers of the old part become invalid. */
 static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     pdl_val v = pdl_keep(part);
     while (!g->references.p[at - 1].frame) {

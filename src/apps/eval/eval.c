@@ -217,9 +217,8 @@ typedef struct eval_drawing {
     PDL_VEC(size_t) answers; /* one for each row, when the stage leaves answers out */
 } drawing;
 
-/* Appends the name of a draw. Replies of the program, of the program it is compared with, and of
- * their judges are different draws, and so are those of two rows or two samples of the same
- * request. */
+/* Appends the name of a draw. The same request is a different draw for the program, for the program
+ * that it is compared with and for their judges, and also for two rows or two samples. */
 static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
     uint64_t samples = d->e->o->samples;

@@ -1,9 +1,10 @@
 /* eval_infer.c -- an evaluation in which each question is an inference: the most probable value is
  * its answer, and its probability says how certain the program is of it.
  *
- * What leads after the first k runs is scored as well, because that is the answer an inference of k
- * runs gives: one evaluation shows what more runs are worth. A majority vote that stopped early
- * knows the winner of every k, for no vote that was left out could have changed it.
+ * The value that leads after the first k runs is scored as well, because an inference of k runs
+ * would answer with it. So one evaluation shows how much more runs improve the score. A majority
+ * vote that stopped early knows the winner of every k, for no vote that was left out could have
+ * changed it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ typedef struct candidate {
     size_t scored; /* index among the values that are scored */
 } candidate;
 
-/* What is known about a row before its values are scored. */
+/* The facts about a row before its values are scored. */
 typedef struct inferred_row {
     bool failed;
     double sure;

@@ -14,7 +14,7 @@ static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
-/* Numbers of the rows, from 1, some of whose samples are right and others not. */
+/* Numbers, from 1, of the rows with right and wrong samples. */
 static pdl_val flaky(const evaluation *e, const eval_scores *s) {
     bool *differs = PDL_NEW_N(bool, e->rows.n);
     pdl_val list = pdl_list_new(0);

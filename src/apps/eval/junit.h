@@ -1,6 +1,6 @@
 /* junit.h -- results of tests as JUnit's XML, which build servers read.
  *
- * There is no standard for it; all readers accept one suite with its counts and, for each test, its
+ * The format has no standard. All readers accept one suite with its counts and, for each test, its
  * class, its name and the message of its failure. Cases are gathered and written at the end, since
  * the counts precede them. All-zero: a suite without tests.
  *

@@ -427,7 +427,8 @@ bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t gen
 
 /* --- what is shared --------------------------------------------------------------------------- */
 
-/* Input is for what the particles share: later each would ask for it. */
+/* Input is only allowed in the part that the particles share; later, each particle would ask for
+ * it. */
 static void on_input(void *user, pdl_request *r) {
     const population *p = user;
     if (p->sharing)

@@ -30,8 +30,8 @@ static int by_share(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Returns the particles by weight, which the caller frees. Systematic draws of particles in an
- * order with a period, as that of their numbers may have, would have a large variance. */
+/* Returns the particles by weight, which the caller frees. The order of the particles' numbers may
+ * be periodic, and then systematic draws in that order would have a large variance. */
 static heavy *order_by_share(const population *p, double all) {
     heavy *order = PDL_NEW_N(heavy, p->n);
     for (uint32_t i = 0; i < p->n; i++) order[i] = (heavy){share(&p->all[i], all), i};

@@ -21,7 +21,7 @@ typedef struct lsp_thing {
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f);
 
 /* Follows the names of a chain (`lib.o.f`), read in a region of d, as far as they are variables and
- * fields; *chain: the names that are left. Returns false when not even the first name is known. */
+ * fields; *chain: the names that are left. Returns false when the first name is unknown. */
 bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp_thing *out);
 /* Finds what a reference of d means. Returns false when no known file sets the name. */
 bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out);

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The log-probability of what a service would never say; OpenAI's number for it. */
+/* The log-probability of an impossible token; OpenAI uses this number. */
 static const double IMPOSSIBLE = -9999;
 
 static pdl_val token_of(pdl_str token, double logprob) {
@@ -28,7 +28,8 @@ static pdl_vref weighed(const pdl_mock_item *item, bool first) {
     return first && item && pdl_is_dict(item->logprobs) ? item->logprobs : pdl_absent();
 }
 
-/* Returns the log-probability of a word: that of the item, else the word is certain. */
+/* Returns the log-probability of a word in the item; a word that the item does not list is
+ * certain. */
 double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
     pdl_vref of = weighed(item, first);
     pdl_str bare = pdl_str_trim(word);

@@ -50,7 +50,8 @@ pdl_val pdl_demo_trace(pdl_vref trace) {
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace) {
     pdl_vref right = pdl_search_right(z, row);
     pdl_val d = pdl_dict_new(8), question = pdl_search_question(z, row);
-    /* What the row says itself is left out: a result that is the right answer, the only call. */
+    /* Parts that repeat the row are left out: a result that is the right answer, or the only
+     * call. */
     if (pdl_is_absent(right) || !pdl_val_eq(result, right))
         d = pdl_dict_putz(d, "result", pdl_keep(result));
     if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", pdl_demo_trace(trace));

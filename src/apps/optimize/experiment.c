@@ -121,8 +121,8 @@ void pdl_search_note_use(const opt_search *z) {
     (void)fflush(z->used);
 }
 
-/* Opens the file with what was used, and takes what it says: the budget is one for a search and all
- * that continue it. */
+/* Opens the file that counts the usage so far and adds it, because a search and its continuations
+ * share one budget. */
 static bool open_use(opt_search *z, pdl_err *err) {
     char *path = path_in(z, "used.txt");
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);

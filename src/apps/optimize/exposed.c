@@ -3,8 +3,8 @@
  *
  * A proposal that became a command would be run with the rights of whoever searches. So a place is
  * refused when it is under such a key, or when the value that it is part of is named in an
- * expression under one, also through other variables. What a model says to a text is another
- * value: programs decide themselves what they do with it.
+ * expression under one, also through other variables. The reply of a model to a text is another
+ * value: programs decide themselves how they use it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -89,7 +89,7 @@ static bool is_raw(const pdl_ytree *t, pdl_ytree_id block) {
     return n && n->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "true");
 }
 
-/* Returns true when the node is inside of `data` of a block: there nothing is a block. */
+/* Returns true when the node is inside of `data` of a block, where no block can be. */
 static bool inside_data(const pdl_ytree *t, pdl_ytree_id at, bool *raw) {
     for (pdl_ytree_id up; (up = node_of(t, at)->parent) != PDL_YTREE_NONE; at = up)
         if (under(t, up, "data") == at || under(t, up, "parameters") == at) {
@@ -213,7 +213,7 @@ static void find_expressions(pdl_str s, spans *out) {
     }
 }
 
-/* Appends text in which nothing is an expression. */
+/* Appends the text so that no part of it is read as an expression. */
 static void put_data(pdl_str s, pdl_buf *out) {
     static const char *const openings[] = {"${", "{#", "{%%%%%PDL"};
     for (size_t i = 0; i < s.n;) {

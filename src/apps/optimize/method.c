@@ -101,7 +101,7 @@ static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers
         double mean = 0;
         for (size_t k = 0; k < common; k++) mean += pdl_search_score(z, of->p[i], rows->p[k]);
         if (common) mean /= (double)common;
-        /* What is above --at-most comes after all others, whatever it scores. */
+        /* A candidate above --at-most comes after all others, whatever its score is. */
         if (pdl_search_is_over(z, of->p[i], rows->p, common)) mean -= 1;
         if (mean > best) z->best = of->p[i];
         if (mean > best) best = mean;
@@ -147,8 +147,8 @@ static void on_evaluate(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
-/* certainly_worse(candidates, than, among): those of the candidates that are, at 95 % and at any
- * moment, for so many candidates that are compared. */
+/* certainly_worse(candidates, than, among): returns the candidates that are worse with 95 %
+ * certainty, whenever it is asked. among: how many candidates are compared. */
 static void on_worse(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};

@@ -33,8 +33,8 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
  * of any objective, and differs. They are compared on the rows for validation that all know.
  * Without --objective all are removed but those with the best score. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
-/* Returns the winner, or what replaces it: one that is within --at-most, of equals the one that
- * uses less. */
+/* Returns the winner, or the candidate that replaces it: one within --at-most, and among equal ones
+ * the one that uses less. */
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner);
 
 /* Adds the objectives, the front and whether winner and program as it was are within the limits. */

@@ -208,8 +208,8 @@ static bool write_program(const opt_search *z, pdl_val *result, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Runs the method until its winner is not worse on a row of --keep. What is known is not asked
- * again, so that another round costs no calls but those of candidates that come to its rows now. */
+/* Runs the method until its winner is not worse on a row of --keep. Known scores are not requested
+ * again, so another round only costs the calls of candidates that are new to its rows. */
 static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
     bool out = true;
     while (out) {

@@ -60,7 +60,7 @@ typedef struct pdl_optimize_options {
     void (*begun)(void *user, pdl_str folder); /* a durable search has this folder; may be NULL */
     pdl_str config_text; /* the configuration that is kept with it; empty: it is made */
     uint32_t jobs;
-    pdl_session_options session; /* its members are used as those of pdl_eval_options */
+    pdl_session_options session; /* its members have the same meaning as in pdl_eval_options */
     const double *budget;        /* candidates and the judge share it; NULL: none */
     void (*answered)(void *user, pdl_str text); /* gets each answer of a candidate; may be NULL */
     void (*note)(void *user, const char *text); /* messages for the user; may be NULL */

@@ -2,8 +2,8 @@
  * files of rows, values of variables drawn one by one, and a few rows for training as
  * demonstrations.
  *
- * There, variables are given to the program, and what its `defs` say wins over them; here as well,
- * with a warning.
+ * The reference passes the variables to the program, and the program's `defs` win over them; so
+ * they do here, with a warning.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

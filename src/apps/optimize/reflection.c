@@ -221,8 +221,8 @@ static int rising(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* front(candidates): those that are needed so that the best of each row for validation is among
- * them, with the number of rows on which each is; [{candidate, rows, score}]. */
+/* front(candidates): the candidates that include a best one for each row for validation, with the
+ * number of rows on which each is best; [{candidate, rows, score}]. */
 static void on_front(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     opt_numbers of = {0};
@@ -299,7 +299,7 @@ typedef struct opt_asked {
 static void begin_proposal(void *user, size_t i, opt_start *out) {
     asked *a = user;
     (void)i;
-    /* It has rows of the table in it, and what models said to them. */
+    /* The text contains rows of the table and the replies of models to them. */
     pdl_label label = PDL_LABEL_data | PDL_LABEL_model | PDL_LABEL_FREE;
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "proposer",
                               pdl_textz(a->z->proposer ? a->z->proposer : ""));

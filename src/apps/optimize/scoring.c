@@ -66,7 +66,7 @@ static void tick(void *user) {
                                .calls = z->calls,
                                .cost = z->cost,
                                .seconds = (double)(now - z->begun_ns) / 1e9};
-    /* This is the most, since a method drops candidates. */
+    /* This is an upper limit, because a method drops candidates. */
     double rest = fmax(0, pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n -
                               (double)p.evaluations);
     p.left = p.evaluations ? p.seconds / (double)p.evaluations * rest : -1;

@@ -86,7 +86,7 @@ typedef struct opt_search {
     bool has_splits;                 /* the table says which row belongs to which part */
     PDL_VEC(opt_place) places;
     PDL_VEC(opt_candidate) candidates;
-    uint64_t combinations; /* their number in the space; 0: the candidates are given */
+    uint64_t combinations; /* number of combinations in the space; 0: the candidates are given */
     pdl_session *session, *judges;
     pdl_program *judge;
     pdl_code *judge_code;
@@ -118,7 +118,7 @@ typedef struct opt_search {
     size_t alive;      /* number of candidates of the last evaluation, for the progress */
     size_t best;       /* the one with the best mean so far */
     uint64_t begun_ns, ticked_ns;
-    int64_t table_size, table_ns; /* size and time of the file; negative: it is no file */
+    int64_t table_size, table_ns; /* size and time of the file; negative: the table is no file */
 } opt_search;
 
 /* standings.c. Invariants: each row is in one part at most; candidate 0 is the program as it was; a
@@ -219,8 +219,8 @@ void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);
 
 /* keep.c. Puts the rows of --keep aside. Error: usage. */
 PDL_MUST bool pdl_search_read_kept(opt_search *z, pdl_err *err);
-/* Compares a candidate with the program as it was on these rows; it is out when it is worse on one.
- * *out: it is. Errors: those of an evaluation. */
+/* Compares a candidate with the original program on these rows. *out is set when the candidate is
+ * worse on one of them; then it is dropped. Errors: those of an evaluation. */
 PDL_MUST bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *err);
 void pdl_search_note_table(opt_search *z);
 /* Checks that the table is the file that was noted. Error: usage. */

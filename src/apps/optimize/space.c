@@ -206,7 +206,8 @@ static bool keeps_words(const opt_search *z, const opt_place *p, pdl_str text, p
     return true;
 }
 
-/* Returns the value as it is written into the program: in texts only the old expressions live. */
+/* Returns the value in the form that is written into the program: texts keep only the expressions
+ * that were there before. */
 static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val *out,
                     pdl_err *err) {
     if (!pdl_is_str(v) || p->literal.is_raw) {
@@ -253,7 +254,7 @@ static bool write_text(const opt_search *z, pdl_vref values, char **out, pdl_err
     return ok;
 }
 
-/* Returns the values without those of the program as it was. Takes values. */
+/* Returns the values that differ from the original program. Takes values. */
 static pdl_val changes(const opt_search *z, pdl_val values) {
     for (size_t i = 0; i < z->places.n; i++) {
         const opt_place *p = &z->places.p[i];

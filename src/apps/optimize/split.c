@@ -1,9 +1,9 @@
 /* split.c -- reads the table of a search and splits it into the rows that methods may show to
  * models, those that decide between candidates, and those that are asked once at the end.
  *
- * The same question in two parts would make the test a rehearsed one. So a table that says itself
- * which row belongs where is refused when it does that, and a random split keeps equal questions
- * together.
+ * A question that is in both parts would be tested after it was used for training. So a table that
+ * says itself which row belongs where is refused when it does that, and a random split keeps equal
+ * questions together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -135,8 +135,7 @@ bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pd
 
 /* --- splitting -------------------------------------------------------------------------------- */
 
-/* Returns the question of a row as a text that equals that of another row when they are equal;
- * owned. */
+/* Returns the question of a row as an owned text; equal questions have equal texts. */
 static char *key_of(const opt_search *z, size_t row) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};

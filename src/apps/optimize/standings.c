@@ -63,7 +63,7 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
-    /* What is above --at-most does not win, and what uses less is on the front. */
+    /* A candidate above --at-most does not win; one that uses less is on the front. */
     const size_t *rows = z->part[OPT_VALIDATION].p;
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;

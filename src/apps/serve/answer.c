@@ -1,6 +1,6 @@
 /* answer.c -- makes the answer of a choice from the result of its run; see answer.h. When a model
- * yields the result, its finish reason, calls and logprobs are used. Otherwise the calls are those
- * of the last message that the program contributed.
+ * yields the result, its finish reason, calls and logprobs are used. Otherwise the last message
+ * that the program contributed has the calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

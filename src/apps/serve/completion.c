@@ -80,8 +80,8 @@ static pdl_val top_of(pdl_vref list) {
     return d;
 }
 
-/* Returns four lists with one item per token, the first of which begins after *n characters, and
- * adds their characters to *n. Takes nothing; null stays null. */
+/* Returns four lists with one item per token and adds their characters to *n. The first token
+ * begins after *n characters. Takes nothing; null stays null. */
 static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);

@@ -35,7 +35,7 @@ static const failure failures[] = {
 
 static failure failure_of(const pdl_err *why) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        /* An error without a status is that of a request that was not sent. */
+        /* An error without a status means that the request was not sent. */
         bool ours = why->kind == PDL_E_bad_request && !why->status;
         if (failures[i].kind == why->kind && !ours) return failures[i];
     }

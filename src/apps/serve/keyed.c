@@ -203,8 +203,8 @@ static bool start_runs(pdl_serve *s, pdl_exchange *x, keyed *k) {
     return true;
 }
 
-/* Appends the key with its client and program, so that those of two clients, or for two programs,
- * differ. */
+/* Appends the key with its client and program, so that equal keys of two clients or for two
+ * programs differ. */
 static void put_key(const pdl_exchange *x, const request *r, pdl_str key, pdl_buf *out) {
     pdl_str token = pdl_exchange_header(x, "Authorization"), path = pdl_exchange_path(x);
     pdl_buf_putf(out, "%.*s\n%.*s\n%.*s\n%.*s", PDL_FMT(token), PDL_FMT(path),

@@ -1,6 +1,5 @@
 /* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. A label has few
- * values: the path is that of a route, the model one of the offered ones; a client must not be able
- * to create many.
+ * values: the path of a route, or an offered model. A client must not be able to create many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -48,7 +48,8 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
     if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MAX_OF_NAME));
 }
 
-/* Returns 0 for what cannot be a count of tokens, so that sums of a hostile trace stay in range. */
+/* Returns 0 for a value that cannot be a count of tokens, so that sums over a hostile trace stay in
+ * range. */
 int64_t pdl_usage_count(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)

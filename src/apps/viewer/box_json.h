@@ -1,8 +1,8 @@
 /* box_json.h -- private to viewer: boxes as the JSON that the page reads.
  *
- * A page shows many boxes and few in detail. So a box has two forms: a line with the beginning of
- * its text for the tree, and everything that is known of it, which is asked for when a person
- * chooses the box. page/source.js is the reader.
+ * A page shows many boxes and few in detail. So a box has two forms: a line for the tree, with the
+ * beginning of its text, and all of its details, which are requested when a person chooses the box.
+ * page/source.js is the reader.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -225,8 +225,8 @@ static bool is_short(pdl_vref v) {
            pdl_is_list(pdl_dict_getz(v, "pdl__more"));
 }
 
-/* Returns the list that v continues. v is in the member *member of box *i. The list is that of
- * another block, or the context of the same model. Sets *i and *member to where the list is.
+/* Returns the list that v continues. v is in the member *member of box *i. The list belongs to
+ * another block, or it is the context of the same model. Sets *i and *member to where the list is.
  * Returns absent when it is missing. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));

@@ -1,5 +1,5 @@
-/* host_world.c -- the world of a run in the module; see host_runs.h. The clock and random numbers
- * are those of the host, files are those that it gave, and it is asked for everything else.
+/* host_world.c -- the world of a run in the module; see host_runs.h. Clock and random numbers come
+ * from the host, the only files are the ones that it gave, and it is asked for everything else.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,8 +51,8 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 
 /* --- effects that go out ---------------------------------------------------------------------- */
 
-/* Returns true when a service accepts the content of a message as it is: text, or parts of which
- * each says its type. */
+/* Returns true when a service accepts the content of a message unchanged: text, or parts that each
+ * have a type. */
 static bool is_content(pdl_vref v) {
     if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
     bool is_parts = pdl_is_list(v) && pdl_list_len(v);

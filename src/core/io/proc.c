@@ -184,7 +184,7 @@ void pdl_proc_drain_errors(pdl_proc *p) {
 
 static void on_written(uv_write_t *req, int status) {
     writing *w = (writing *)(void *)req; /* uv is the first member */
-    (void)status;                        /* a child that closed its input is no error of ours */
+    (void)status;                        /* it is not our error when a child closes its input */
     pdl_free(w->bytes);
     unref(w->proc);
     pdl_free(w);

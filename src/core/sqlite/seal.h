@@ -14,7 +14,7 @@
 
 /* Returns the text with its checksum, in out, which the caller ends; no text (p NULL) stays so. */
 pdl_str pdl_seal(pdl_str text, pdl_buf *out);
-/* Takes the checksum off. Returns false when it is another one than that of the text. */
+/* Takes the checksum off. Returns false when the seal does not fit the text. */
 PDL_MUST bool pdl_unseal(pdl_str *text);
 
 #endif

@@ -49,7 +49,7 @@ typedef struct pdl_checker {
     unsigned depth;  /* depth of includes */
     unsigned inside; /* number of programs around this one that are texts */
     unsigned n_near; /* number of names for which a suggestion was searched */
-    PDL_VEC(pdl_str) changing; /* variables that are others in each run; see unstable.c */
+    PDL_VEC(pdl_str) changing; /* variables whose values differ from run to run; see unstable.c */
     bool knows_changing;
 } pdl_checker;
 

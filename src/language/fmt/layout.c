@@ -344,8 +344,7 @@ static uint32_t text_column(const char *p, const char *end, int digit, int paren
 }
 
 /* Writes a block scalar: its lines in the column of the collection around it plus STEP. A digit in
- * the header says how much that is. When the last line end is missing, it is no part of the
- * text. */
+ * the header says how much that is. A missing last line end is not added to the text. */
 static void put_block_scalar(layout *l, const pdl_ytree_token *k, pdl_ytree_id node) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     pdl_ytree_id up = block_around(l, node);
@@ -432,8 +431,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
     return opens(a) || a->kind == PDL_YTREE_COMMA_TOKEN || closes(b);
 }
 
-/* Returns the blanks between two tokens of a line. A collection that begins after a dash is in its
- * column; where only a part of it is formatted, that is its old column. */
+/* Returns the blanks between two tokens of a line. A collection that begins after a dash keeps its
+ * column; when only a part of it is formatted, this is the old column. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =
@@ -450,14 +449,14 @@ static size_t count_lines(pdl_str s) {
     return n;
 }
 
-/* Counts the line ends at the end of a token: those of a block scalar. */
+/* Counts the line ends at the end of a token; only a block scalar has some. */
 static size_t lines_at_end(const layout *l, const pdl_ytree_token *k) {
     size_t n = 0;
     while (k->start + n < k->end && text_of(l)[k->end - 1 - n] == '\n') n++;
     return n;
 }
 
-/* Writes what is between token i and the one before it, where nothing is formatted. */
+/* Copies the text between token i and the token before it, where nothing is formatted. */
 static void put_gap_as_is(layout *l, size_t i, pdl_str gap) {
     const pdl_ytree_token *a = i ? &l->t->tokens[i - 1] : NULL;
     if (a && in_range(l, a->start, a->end)) {

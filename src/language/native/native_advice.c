@@ -37,7 +37,7 @@ static const other_word filters[] = {
     {"otherwise", "default"},
 };
 
-/* Words that are no filters, and what is written in their place. */
+/* Words that are not filters, each with its replacement. */
 static const other_word no_filters[] = {
     {"any", ANY_OF},
     {"all", ALL_OF},

@@ -429,8 +429,8 @@ static void put_member(reader *r, pdl_val v) {
     if (c == ',' || c == '\'' || c == '"') p->pos++;
 }
 
-/* Adds a value to the innermost container. An empty item that nothing separates from what follows
- * is noise, together with the next character; so are three dots. */
+/* Adds a value to the innermost container. An empty item without a separator after it is noise,
+ * together with the next character; so are three dots. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {

@@ -529,7 +529,7 @@ static pdl_val finish(token *t) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* Reads `"text"` when it is followed by what may follow it in its position. */
+/* Reads `"text"` when the text after it can follow in this position. */
 static bool read_simple(token *t, pdl_val *out) {
     pdl_rp *r = t->r;
     if (rp_peek(r) != '"') return false;

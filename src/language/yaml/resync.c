@@ -7,9 +7,9 @@
  *
  * The text is read strictly first. Only if that fails is it read again by a tolerant scanner: from
  * the place of the first error on, a flow collection or a scalar ends before a line that looks like
- * an entry of something outside of it, and a word without ':' before such a line is a key. What
- * still cannot be read is skipped up to the next line that fits. Places only move forward, except
- * for a bounded number of bytes (REREAD), so the work stays linear.
+ * an entry of something outside of it, and a word without ':' before such a line is a key. A part
+ * that still cannot be read is skipped up to the next line that fits. Places only move forward,
+ * except for a bounded number of bytes (REREAD), so the work stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

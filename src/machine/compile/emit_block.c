@@ -1,8 +1,8 @@
 /* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts
  * of (body, parser, spec, expectations), fallback, def, contribute, leave.
  *
- * A block gives its neighbours more than its value: the variables that it defined, the messages
- * that it added, its role, whether it may print. These are registers of the fiber (vm/fiber.h).
+ * A block passes more than its value to its neighbours: the variables that it defined, the messages
+ * that it added, its role, and whether it may print. These are registers of the fiber (vm/fiber.h).
  * ENTER and LEAVE save and restore those of a block, PART_BEGIN and PART_END those of a part that
  * contributes nothing itself. The compiler places them, because it can see what is not needed: a
  * plain value in a list needs neither. What must stay true: each begin has its end on every path
@@ -46,8 +46,9 @@ static void find_model(void *user, const pdl_block *b) {
     if (!*found) pdl_block_each_child(b, find_model, user);
 }
 
-/* Returns true when the block prints before it is known whether `spec` accepts it. (An output that
- * an expectation alone asks to improve was no failure: it stays, as in the conformance kit.) */
+/* Returns true when the block prints before it is known whether `spec` accepts it. (When only an
+ * expectation asks for a better output, the output is not a failure and is kept, as in the
+ * conformance kit.) */
 static bool is_refusable(const pdl_block *b) {
     bool has_model = false;
     if (b->rare->parser || !b->rare->spec.type) return false;

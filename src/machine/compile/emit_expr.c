@@ -374,7 +374,7 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
         for (uint32_t k = 0; k < x->u.list.n; k++) {
             emit_for_text(e, x->u.list.p[k]);
             pdl_emit_set_span(e, x->u.list.p[k]);
-            emit_DEFINED(e); /* fails at the place of the name, not at that of the whole text */
+            emit_DEFINED(e); /* the error is at the place of the name, not of the whole text */
         }
         n += x->u.list.n;
     }

@@ -200,8 +200,8 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* Emits a block, which sees the template's variables but not those of a loop around it, unless it
- * is `scoped`. The routines are in `self`. */
+/* Emits a block. It sees the template's variables; it sees the variables of a loop around it only
+ * when it is `scoped`. The routines are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
@@ -260,8 +260,8 @@ static void emit_required(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
-/* Emits a failure for what fails when it is executed: include, extends, unknown filters and
- * tests. */
+/* Emits a failure for parts that fail only when they are executed: include, extends, unknown
+ * filters and tests. */
 static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         pdl_emit_xnode(e, x->u.fault.value);

@@ -154,7 +154,7 @@ typedef struct redact_walk {
     pdl_str t;
     size_t at, end;
     uint32_t node;
-    bool cut, met[N_WRITINGS]; /* met: by spelling: its escape character was read */
+    bool cut, met[N_WRITINGS]; /* met[i]: the escape character of spelling i was read */
 } walk;
 
 static bool take(walk *w, char c) {
@@ -201,8 +201,8 @@ static size_t run_at(const walk *w, size_t at) {
     return n;
 }
 
-/* Returns the code point after "\u", also one of two surrogates. *n: length of the digits and of
- * what is between them. */
+/* Returns the code point after "\u", also one of two surrogates. *n: length of the digits, with the
+ * text between the two. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
     *n = 4;
@@ -232,8 +232,8 @@ static bool take_escape(walk *w) {
     return true;
 }
 
-/* Reads backslashes and what they escape. Backslashes of the secret itself are doubled once per
- * depth. */
+/* Reads backslashes and the characters that they escape. Backslashes of the secret itself are
+ * doubled once per depth. */
 static bool take_backslashes(walk *w) {
     size_t run = run_at(w, w->at), own = 0, used = 0;
     while (own < run && take(w, '\\')) own++;
@@ -586,7 +586,7 @@ static pdl_val redacted(redaction *h, pdl_vref v, bool headers) {
         return pdl_secrets_any(h->s) ? redacted_other(h, v) : pdl_absent();
     pdl_vref known;
     if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
-        return pdl_absent(); /* deeper than what is ever written, or cancelled */
+        return pdl_absent(); /* deeper than any text that is written, or cancelled */
     if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(h, v) : redacted_dict(h, v, headers);

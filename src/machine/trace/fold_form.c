@@ -34,7 +34,7 @@ typedef struct form_slot {
     unsigned depth; /* number of containers of the block around it */
 } form_slot;
 
-/* Whether an answer is there, and of which sort. */
+/* The state of an answer: missing, or its kind. */
 typedef enum { ANSWER_ABSENT, ANSWER_NULL, ANSWER_VALUE } presence;
 typedef struct form_answer {
     const char *key;

@@ -1,7 +1,8 @@
 /* fold_labels.c -- the origins of a block's values: {"result": ["model"], ...}.
  *
- * A name is that of the field whose value it is. Parts of an object or of a list that have separate
- * origins follow as result.KEY and result[INDEX]. A value of the program's text alone has no entry.
+ * The name is the name of the field that has the value. Parts of an object or of a list that have
+ * separate origins follow as result.KEY and result[INDEX]. A value of the program's text alone has
+ * no entry.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

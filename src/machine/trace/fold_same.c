@@ -85,7 +85,7 @@ static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_
     }
 }
 
-/* Returns the fiber that waits for that of n; 0: none. */
+/* Returns the fiber that waits for the fiber of n; 0: none. */
 static uint32_t fiber_around(const fold_node *n) {
     uint32_t fiber = n->fiber;
     while (n && n->fiber == fiber) n = n->parent;

@@ -2,8 +2,8 @@
  *
  * It arrives in pieces, and a secret may be spread over them: code that prints a key letter by
  * letter. So the pieces are kept until the block is written, and then joined and redacted as one
- * text. What may be the beginning of a secret is left out where the rest is not known: while the
- * block runs, and where there was too much to keep.
+ * text. A possible beginning of a secret is left out when the rest is unknown: while the block
+ * runs, and when there was too much to keep.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

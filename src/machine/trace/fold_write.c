@@ -154,7 +154,7 @@ static bool may_be_tried_again(const pdl_block *b) {
     return b->rare->retry || b->rare->fallback || b->rare->expectations.n;
 }
 
-/* Kinds that put values together and call nothing. */
+/* Returns true for kinds of blocks that only combine values and make no call. */
 static bool is_putting_together(pdl_block_kind k) {
     static const bool kinds[PDL_BLOCK_COUNT] = {
         [PDL_BLOCK_scalar] = true, [PDL_BLOCK_data] = true,  [PDL_BLOCK_message] = true,
@@ -175,7 +175,7 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     return true;
 }
 
-/* Messages that are written into a program are in `pdl__model_input` as they were sent. The
+/* Messages that the program contains are in `pdl__model_input` in the form that was sent. The
  * blocks that made them would be most of the trace of a short call: they are written as those that
  * were not executed. A text or an expression as `input` is one block, which stays. */
 static bool shows_source(const view_of *v, const fold_node *input) {
@@ -383,8 +383,8 @@ static pdl_val default_input(const view_of *v, pdl_val list) {
 
 static bool has_used(const fold_node *n) { return n->usage[0] || n->lost.counts[0]; }
 
-/* Returns the usage of a block: its calls and those of its failed attempts, which the trace shows
- * nowhere else. */
+/* Returns the usage of a block: of its calls and of its failed attempts, which are not shown
+ * anywhere else in the trace. */
 static pdl_val usage_of(const view_of *v) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
     const fold_node *n = v->node;
@@ -541,8 +541,8 @@ static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
                messages(v, NULL, FOLD_CONTEXT, resolved(v->node->context)));
 }
 
-/* Adds the labels. The facts that the trace adds, except for the result, are no values of the
- * program. */
+/* Adds the labels. The facts that the trace adds are not values of the program, except for the
+ * result. */
 static pdl_val labels(const view_of *v, pdl_val dict) {
     pdl_val out = pdl_absent();
     if (!v->fold->put_label || v->fold->whole) return dict;
@@ -698,7 +698,7 @@ static pdl_val call_value(const view_of *v) {
     return pdl_dict_putz(add_timing(v, true, d), "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Does nothing for the program of a block `lang: pdl`, which is in its block as it is. */
+/* Does nothing for the program of a block `lang: pdl`, whose text is already in the block. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
     view_of of = {f, n, (pdl_str){0}, NULL};
     pdl_buf text = PDL_BUF;

@@ -23,8 +23,8 @@ bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s);
 /* Sets the error that its owner uses it. Returns false. */
 bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 
-/* The result of taking a new file before any process reads it, so that of two processes that begin
- * at once one is refused: the error names the owner. replace: an existing file is removed. NEW: the
+/* Takes the lock of a new file before another process reads it. When two processes begin at once,
+ * one of them is refused; the error names the owner. replace: an existing file is removed. NEW: the
  * file is empty. THERE: it is not empty, or it cannot be made, which its maker will report. The
  * descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors: runtime, io. */
 typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;

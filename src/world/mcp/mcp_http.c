@@ -4,8 +4,8 @@
  * Connections break and servers restart, so a stream that ends too early is resumed with a GET that
  * names its last event, a limited number of times. Another GET stays open as long as the session
  * and brings the messages that belong to no request. A server that forgets its session (404, or
- * what many servers answer instead) is initialised again, and the call is sent once more, at most
- * once: a tool may have acted already.
+ * what many servers answer instead) is initialised again, and the call is sent again. That happens
+ * once, because a tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

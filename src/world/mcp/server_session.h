@@ -122,8 +122,8 @@ void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
 void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Fails one call; does nothing when it is not on the wire any more. Takes the content of err. */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
-/* Starts a new session, because the server does not know that of this call any more, and sends the
- * call once more. Returns false when that was done before; the call is then still on the wire. */
+/* Starts a new session and sends the call again, because the server has forgotten the session of
+ * this call. Returns false when that was done before; the call is then still on the wire. */
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* Lets the next use start a new session, because the server forgot this one while no call was
  * open. */

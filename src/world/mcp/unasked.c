@@ -1,5 +1,5 @@
-/* unasked.c -- limits what a server may send without a call of ours: its requests, and what it
- * writes while no call is open.
+/* unasked.c -- limits the messages that a server sends unasked: its requests, and its output while
+ * no call is open.
  *
  * Each request of a server costs a message, and over HTTP a connection; output while no call is
  * open costs time that no limit of a call ends. So a session has an allowance of both, which grows

@@ -5,8 +5,8 @@
  * the next sink is examined, and no sink a second time. The answer decides about what the person
  * was shown, even if the files that a rule reads have changed by then.
  *
- * The same question is asked once: an effect that asks it meanwhile waits for the same answer, a
- * later one gets it at once.
+ * The same question is asked once. An effect that needs it meanwhile waits for the same answer; a
+ * later effect gets the answer at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -57,8 +57,8 @@ static pdl_label beyond_parts(pdl_vref v) {
     return pdl_label_of(v) & ~parts & (pdl_label)PDL_LABEL_FREE;
 }
 
-/* A value that is examined with its parts: its name, the labels of the name, and the labels that it
- * has from the containers around it. */
+/* A value that is examined with its parts: its name, the labels of the name, and the labels of the
+ * containers around it. */
 typedef struct deep {
     pdl_str path;
     pdl_label named, outer;
@@ -285,7 +285,7 @@ static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl
     pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
 }
 
-/* Adds a request to the web: its address, and what goes there besides it. */
+/* Adds a request to the web: its address, and the data that is sent there. */
 static void ask_http(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     static const char *const parts[] = {"method", "headers", "body"};
     pdl_vref url = get(e, "url"), auth = get(e, "auth");

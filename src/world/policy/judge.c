@@ -178,8 +178,8 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
     return d;
 }
 
-/* Judges an argument of an action that may start any command: each rule that names a command may be
- * for it, and what says which command it is may be its argument 0. */
+/* Judges an argument of an action that may start any command. Any rule that names a command may
+ * apply to it, and a value that decides which command it is may be argument 0 of that command. */
 static pdl_decision judge_any(const policy *p, const pdl_policy_ask *ask, const pdl_argument *a,
                               bool chooses) {
     pdl_label origins = pdl_label_origins(a->label) & p->known, stopped;

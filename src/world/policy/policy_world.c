@@ -287,7 +287,7 @@ typedef struct started_labels {
     bool is_trusted;
 } started_labels;
 
-/* Adds the labels of what a command gets from another one that it starts. */
+/* Adds the labels of the input that a command gets from another command that it starts. */
 static void label_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                           size_t choosing) {
     started_labels *s = user;
@@ -301,7 +301,7 @@ static void label_started(void *user, const pdl_command_word *words, size_t n, p
     s->is_trusted = s->is_trusted && is_trusted;
 }
 
-/* Sets the labels that the reply will have besides those of its kind and request. */
+/* Sets the labels that the reply gets in addition to the labels of its kind and request. */
 static void set_labels(policy_front *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
     bool is_trusted = false;

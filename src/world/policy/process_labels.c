@@ -25,8 +25,8 @@ struct pdl_policy_memories {
 
 enum { MAX_KEPT = 16 }; /* each may have a Python process */
 
-/* Invariants: the labels that a process holds are among those of all values that any process got;
- * no process has a number that was not given yet. */
+/* Invariants: each label of a process is a label of a value that some process got; the number of
+ * each process was assigned before. */
 bool pdl_policy_memory_ok(const pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) {
         const process_memory *p = &m->processes.p[i];

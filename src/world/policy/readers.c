@@ -314,7 +314,7 @@ static bool check_name(const policy *p, const pdl_policy_ask *ask, pdl_label lab
     return true;
 }
 
-/* Checks the names in an argument. What is no text is no known name. */
+/* Checks the names in an argument. A value that is not a text is not a known name. */
 static bool check_argument(const policy *p, const pdl_policy_ask *ask, pdl_label label,
                            const pdl_argument *a, size_t *n, not_a_reader *why) {
     bool empty = pdl_is_null(a->value) || (pdl_is_list(a->value) && !pdl_list_len(a->value));

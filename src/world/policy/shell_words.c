@@ -173,9 +173,9 @@ static bool is_assignment(pdl_str s) {
     return i > 0 && i < s.n && s.p[i] == '=';
 }
 
-/* Ends a command. Words before its name are left out: reserved ones and assignments; the files of
- * redirections follow its own words, and one word for what it may read. Returns false for a form
- * that is not read. */
+/* Ends a command. Words before the name are left out: reserved words and assignments. The command's
+ * own words are followed by the files of redirections and by one word for the input that it may
+ * read. Returns false for a form that is not read. */
 static bool end_command(shell_script *s) {
     static const char *const before[] = {"if",    "then",  "elif", "else", "fi", "do",
                                          "done", "while", "until", "!",   "{",  "}"};

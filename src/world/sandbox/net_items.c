@@ -31,7 +31,7 @@ void pdl_net_split(const char *item, char *host, int *port) {
     if (n >= PDL_NET_MAX_HOST) n = PDL_NET_MAX_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
-    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot is the root of the same name */
+    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot names the same host */
     *port = has_port ? port_of(colon + 1) : 0;
 }
 

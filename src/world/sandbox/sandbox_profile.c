@@ -104,8 +104,9 @@ static bool covered(const path_list *l, const char *path) {
     return false;
 }
 
-/* Returns true when a narrowing profile may name this path. It may name for reading what every
- * program sees and what may be written; but not a hidden path, which would show it. */
+/* Returns true when a narrowing profile may name this path. It may list for reading the paths that
+ * every program sees and the paths that may be written, but no hidden path, because it would then
+ * be visible. */
 static bool is_inside(const profile_reader *r, list_kind kind, const path_list *before,
                       const char *path) {
     const pdl_profile_source *f = r->from;

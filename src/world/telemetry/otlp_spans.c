@@ -4,10 +4,10 @@
  * library only effects that leave the process have a span, and the body of a function that the
  * program has called, unless all spans are requested: an agent of the library runs a hundred blocks
  * for each call of a model. The parent of a span is the innermost span whose place (a chain of
- * shared parts) is around its own. A block may end before the answer that it has requested is
- * there, since values are awaited where they are used; its span ends with the last one inside it.
- * Effects are also found under blocks that have ended, when a queue forwards them later; only as
- * many of these are remembered as calls can wait.
+ * shared parts) is around its own. A block may end before the answer that it has requested has
+ * arrived, since values are awaited where they are used. Its span ends with the last span inside
+ * it. Effects are also found under blocks that have ended, when a queue forwards them later; only
+ * as many of these are remembered as calls can wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

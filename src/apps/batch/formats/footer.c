@@ -2,8 +2,8 @@
  *
  * The footer is a struct of Thrift's compact protocol: fields begin with a byte of their type and
  * the difference between their number and the previous one, numbers are varints. It is copied value
- * by value, and only the way to the names is known of its structure: in the list of elements (a
- * column, then its parts), and in each chunk of a column the path of the column.
+ * by value. Only the path to the names is known: the list of elements (a column, then its parts),
+ * and the path of the column in each chunk of a column.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,7 @@ enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MAX
 /* The meaning of a value, for values that lead to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
 
-/* Fields that lead from one meaning to the next; the numbers are those of parquet.thrift. */
+/* The fields on the path to the names, with their numbers in parquet.thrift. */
 static const struct {
     meaning in;
     int field;
@@ -58,7 +58,7 @@ typedef struct footer_walk {
     char *const *names;
     size_t n_names;
     PDL_VEC(size_t) leaves; /* the column of each chunk of a group */
-    size_t elements;        /* elements so far, of which the first is the whole file */
+    size_t elements;        /* elements so far; the first one is the whole file */
     size_t columns, chunks; /* columns so far; chunks of the group so far */
     /* open: elements that still belong to the column; parts: those of the current element */
     uint64_t open, parts;

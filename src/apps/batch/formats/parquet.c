@@ -5,10 +5,10 @@
  * the end that is made into the file, which appears by a rename.
  *
  * A column that came from a Parquet file is written with its old type, and with the description in
- * the Arrow schema of that file (arrow.h). The types of the others are those of their JSON values:
- * DuckDB's own guesses would turn texts that look like dates and UUIDs into those, write "2024-1-5"
- * in another form, and turn long integers into floats. Values that do not fit the types are left to
- * those guesses, so that rows that were paid for always become a file.
+ * the Arrow schema of that file (arrow.h). All other columns get the types of their JSON values:
+ * DuckDB's own guesses would turn texts that look like dates and UUIDs into dates and UUIDs, write
+ * "2024-1-5" in another form, and turn long integers into floats. Values that do not fit the types
+ * are left to those guesses, so that rows that were paid for always become a file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

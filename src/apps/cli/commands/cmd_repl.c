@@ -254,7 +254,7 @@ static int show_context(repl *r) {
     return code;
 }
 
-/* Writes the entries so far as one program that does the same. */
+/* Writes the entries so far as one program with the same effect. */
 static int save(repl *r, pdl_str file) {
     pdl_buf out = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -281,7 +281,7 @@ static void run_entry(repl *r, pdl_str program) {
     if (pdl_repl_run(r, program)) *pdl_vec_push(&r->entries) = pdl_str_dup(program);
 }
 
-/* Runs the file as the entry `include: FILE`, so that it is part of what :save writes. */
+/* Runs the file as the entry `include: FILE`, so that :save writes it, too. */
 static int load(repl *r, pdl_str file) {
     pdl_buf entry = PDL_BUF;
     if (!file.n) {
@@ -374,7 +374,7 @@ void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to) {
         fn(to, pdl_str_of(commands[i].name));
 }
 
-/* Executes a command, of which a unique beginning is enough. */
+/* Executes a command, which a unique prefix of its name selects. */
 static void obey(repl *r, pdl_str line) {
     size_t blank = pdl_str_find(line, PDL_STR(" "), 0), found = 0, n_found = 0;
     pdl_str name = pdl_str_sub(line, 1, blank),

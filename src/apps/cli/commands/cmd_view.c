@@ -423,7 +423,7 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
-/* Returns an option of runs that is given although nothing is run; NULL without one. */
+/* Returns an option that only a run can use although nothing is run; NULL when there is none. */
 static const char *idle_option(const arguments *a) {
     static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
                                      OPT_cache_marks, OPT_prefix_first,

@@ -2,8 +2,8 @@
  * its section of the manual, a field or a builtin with its row, an option with the commands that
  * have it, a kind of error.
  *
- * Sections and rows are those of pages of the manual, which the command holds; the rest comes out
- * of the tables.
+ * Sections and rows come from the pages of the manual that are inside the command; everything else
+ * comes from the tables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,8 +67,8 @@ static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
     return false;
 }
 
-/* Writes the sections of messages whose heading is the name or, without a name, that show a message
- * of this form; only their headings when they are many. */
+/* Writes the sections of messages with this heading; without a name, the sections that show a
+ * message of this form. When there are many, only their headings are written. */
 static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     manual_walk w = {0};
     pdl_buf room = PDL_BUF, texts = PDL_BUF, headings = PDL_BUF;
@@ -189,7 +189,7 @@ static bool names(pdl_str cell, pdl_str name) {
            (dot != PDL_NOT_FOUND && pdl_str_eq(pdl_str_sub(whole, dot + 1, whole.n), name));
 }
 
-/* Writes a row: the name, what it belongs to, what it is, and an example where the page has one. */
+/* Writes a row: the name, its owner, its description, and an example when the page has one. */
 static void put_row(pdl_str cell, pdl_str of, pdl_str row, pdl_buf *out) {
     if (out->len) pdl_buf_putc(out, '\n');
     pdl_buf_putf(out, "%.*s (%s", PDL_FMT(cell), pdl_str_starts(of, PDL_STR("**")) ? "block " : "");

@@ -175,7 +175,7 @@ static void put_fish(pdl_buf *out) {
         put_quoted(all[i].doc, "", out);
         PDL_PUT(out, "'\n");
     }
-    /* a command is the first word; after all other words the options are those of a run */
+    /* a command is the first word; after any other word the options of a run are offered */
     for (size_t i = 0; i < n; i++) {
         for (const opt_id *o = all[i].options; is_shown(&all[i]) && *o != OPT_COUNT; o++) {
             PDL_PUT(out, "complete -c pdl -n ");

@@ -18,7 +18,7 @@ static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_runs_check, OPT_candidates,
                                  OPT_command};
 
-/* Commands of which every operand is a program, or the first one is. */
+/* Commands whose operands are all programs, or whose first operand is one. */
 static const struct {
     int (*run)(const arguments *a);
     bool all;

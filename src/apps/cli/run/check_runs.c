@@ -1,8 +1,8 @@
 /* check_runs.c -- pdl runs --check and pdl resume --check: what resumes would do with the program
  * of today (spec know 2).
  *
- * Each run is resumed as `pdl resume` would do it, on a journal that is only read and before a
- * world that sends nothing; the verdict is made from what that resume meets.
+ * Each run is resumed as `pdl resume` would do it, but its journal is only read and nothing is
+ * sent. The verdict follows from what that resume would have to do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,8 @@
  * which has the answers that were paid for.
  *
  * A search draws the same numbers in each run, and asks in the same order, so that it comes to
- * where it was killed without asking anything that was answered. What it needs is the words of its
- * command and the folder in which that was given.
+ * where it was killed without asking anything that was answered. It needs the words of its command
+ * and the folder in which the command was given.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -435,8 +435,8 @@ static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *o
     pdl_buf_put(out, pdl_str_sub(text, to, text.n));
 }
 
-/* Returns the end of what the marker replaces: a word, with its colon when it is a key. Names of
- * files and models contain more than letters. */
+/* Returns the end of the text that the marker replaces: a word, with its colon when it is a key.
+ * Names of files and models contain more than letters. */
 static size_t token_end(pdl_str text, size_t off, bool is_value) {
     const pdl_str in_values = PDL_STR("/.-:@+");
     size_t to = off;

@@ -165,8 +165,8 @@ static void add_file_syms(lsp_completer *c, lsp_doc *d, char order) {
         if (x->syms.p[i].region == 0 && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], order);
 }
 
-/* Adds the methods of a value. Its type in words decides which ones; a value of unknown type gets
- * those of all usual types. */
+/* Adds the methods of a value. The words of its type decide which members are offered; a value of
+ * unknown type gets the members of all usual types. */
 static void add_methods(lsp_completer *c, pdl_str type) {
     bool text = pdl_str_is(type, "string"),
          list = pdl_str_starts(type, PDL_STR("[")) || pdl_str_is(type, "array"),

@@ -60,9 +60,9 @@ static size_t indent_of(pdl_str line) {
     return n;
 }
 
-/* Returns the indentation of the line after this one: two more than the key when a key has no value
- * on its line or begins a block scalar; otherwise that of the line. For `- key:` the column of the
- * key counts. */
+/* Returns the indentation of the next line: two more than the key when the key has no value on its
+ * line or begins a block scalar; otherwise the indentation of this line. For `- key:` the column of
+ * the key counts. */
 static size_t indent_after(pdl_str line) {
     size_t at = indent_of(line);
     pdl_str rest = pdl_str_trim(line);

@@ -13,7 +13,7 @@
 
 enum { MAX_FILES = 50000, MAX_DEPTH = 40, MAX_ROOTS = 1000 };
 
-/* Returns true for folders that hold generated files or those of other projects. */
+/* Returns true for folders with generated files or with files of other projects. */
 static bool is_skipped(pdl_str name) {
     static const char *const skipped[] = {"node_modules", "__pycache__", "build", "dist", "venv"};
     if (!name.n || name.p[0] == '.') return true;

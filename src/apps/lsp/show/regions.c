@@ -2,8 +2,9 @@
  *
  * `pdl/regions` is an extension of the protocol: {textDocument} -> [{language, range, indent}]. An
  * editor puts the lines of a region, without `indent` columns, into a document of that language and
- * asks its server. Languages are those of `lang` of code blocks; other block scalars are examined:
- * JSON by its first letter, Jinja by its delimiters, else Markdown, which most prompts are.
+ * asks its server. A code block has the language of its `lang`; the content of other block scalars
+ * is examined: JSON by its first letter, Jinja by its delimiters, else Markdown, which most prompts
+ * are.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

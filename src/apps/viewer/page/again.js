@@ -39,7 +39,7 @@ class Changes {
     this.save();
   }
 
-  // The changes but those of one box, as [name, function that takes it back].
+  // Returns the changes outside of one box, as [name, function that takes the change back].
   others(names, file, first, last, box) {
     const lines = Object.entries(this.of.lines).flatMap(([f, list]) => list
       .filter(([a, b]) => Number(f) !== file || b < first || a > last)
@@ -108,7 +108,7 @@ function otherChanges(list) {
   }));
 }
 
-// The form below what is known of the box of a run that may be run again. again: {file, hash, files}.
+// Makes the form below the details of a box, for a run that can be run again. again: {file, hash, files}.
 export async function againForm(run, box, again) {
   const [files, answer] = await Promise.all([filesOf(run), answerOf(box)]);
   const file = box.file ?? 0;

@@ -24,7 +24,7 @@ export function linesOf(source) {
   return source.replace(/\n$/, "").split("\n");
 }
 
-// The program of a run and what it includes or imports, as [{source_name, source, written}].
+// Returns the program of a run and the files that it includes or imports, as [{source_name, source, written}].
 export async function filesOf(run) {
   const { source_name, source, written, included = [] } = await run.source();
   return [{ source_name, source, written }, ...included];

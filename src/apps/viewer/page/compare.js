@@ -23,8 +23,8 @@ function keysOf(boxes) {
   });
 }
 
-// The children of two boxes as pairs: those of one place belong together. Order is that of the
-// second run, with what is missing there where it was.
+// Pairs the children of two boxes: children of the same place belong together. The order is that of
+// the second run; children that it lacks keep their position.
 function aligned(left, right) {
   const [leftKeys, rightKeys] = [left, right].map(keysOf);
   const byPlace = new Map(left.map((b, i) => [leftKeys[i], b]));

@@ -115,7 +115,7 @@ export class DocumentView extends Marks {
     for (const item of items) this.items.set(item.id, item);
   }
 
-  // What was printed and typed without anything between is one paper; each other item has its row.
+  // Consecutive items that were printed or typed share one paper; every other item has its own row.
   async add(items) {
     this.know(items);
     let paper = null;
@@ -255,7 +255,7 @@ export class DocumentView extends Marks {
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
   }
 
-  // What was printed on the way and is no part of the text.
+  // Shows output that the run printed on the way and that is not part of the text.
   shown(item) {
     return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
   }

@@ -27,7 +27,7 @@ export function clear(e) {
   return e;
 }
 
-// The time of a box or bar: of a model that on the network, and apart from it how long the call waited.
+// Returns the time of a box or bar. For a model it is the time on the network; the time that the call waited is shown separately.
 export function timeOf(b) {
   const time = duration(b.end - b.start - (b.waited ?? 0));
   return b.waited ? `${time}, waited ${duration(b.waited)}` : time;

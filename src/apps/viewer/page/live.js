@@ -182,8 +182,8 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // The form stays as it is while the question is open: the user may be typing, and is not disturbed by
-  // another question either.
+  // The form does not change while the question is open, not even for another question, because the
+  // user may be typing.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");
     if (form && form.dataset.asks !== String(box.asks)) form.replaceWith(leftOf(form));

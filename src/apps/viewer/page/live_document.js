@@ -54,7 +54,7 @@ export class LiveDocument extends DocumentView {
     return true;
   }
 
-  // While the boxes are shown, nothing is asked for.
+  // Nothing is requested while the boxes are shown.
   isShown() {
     return document.body.dataset.view === "document";
   }
@@ -104,7 +104,7 @@ export class LiveDocument extends DocumentView {
     return JSON.stringify([parts, parts.map((x) => (x.shape === "question" ? this.asked.get(x.place)?.asks : null))]);
   }
 
-  // Draws what changed: the groups from the first that is not as it was.
+  // Redraws the groups from the first one that has changed.
   async show() {
     const { items } = await this.run.document(0, Infinity);
     if (!this.lines.files.length || items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();

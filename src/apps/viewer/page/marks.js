@@ -35,7 +35,8 @@ export class Marks extends Rounds {
     for (const e of this.opened?.panel.querySelectorAll(".source b") ?? []) e.classList.add("lit");
   }
 
-  // Opens what is around an item, whose way is its number and those around it, innermost first. Returns its element, or that of what is around it.
+  // Opens what is around an item, whose way is its number and those around it, innermost first.
+  // Returns the element of the item, or else of the nearest item around it.
   async reveal(way) {
     const find = (id) => byId(`item-${id}`) ?? this.element.querySelector(`[data-item="${id}"]`);
     let found = null;
@@ -59,7 +60,7 @@ export class Marks extends Rounds {
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
 
-  // The item around the one that has the focus.
+  // Returns the item that contains the focused one.
   outward() {
     if (this.opened) return this.close();
     const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");

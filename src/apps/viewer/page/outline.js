@@ -44,7 +44,7 @@ export class Outline {
     this.mark();
   }
 
-  // The entry of what is at the top of the window.
+  // Returns the entry of the item at the top of the window.
   mark() {
     this.frame = null;
     const top = 120;

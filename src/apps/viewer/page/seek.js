@@ -57,7 +57,7 @@ export class Seeker {
     return null;
   }
 
-  // Marks the text in what is drawn; the rest is marked when it is.
+  // Marks the text in the items that are drawn; other items are marked when they are drawn.
   mark() {
     this.onHits(this.hits.map(([id]) => this.view.items.get(id)?.call).filter(Boolean));
     if (!globalThis.CSS?.highlights) return;

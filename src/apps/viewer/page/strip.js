@@ -1,5 +1,6 @@
-// strip.js -- the time strip: a bar for each call of a model, with its number, in lanes named by who called it; tools are lines above
-// what ran in them; of many calls how many were open. Pressed tall, it marks the calls that the end waited for, and shows the run as it was.
+// strip.js -- the time strip: a bar for each call of a model, with its number, in lanes named by
+// who called it; tools are lines above what ran in them; of many calls how many were open. When it
+// is expanded, it marks the calls that the end waited for, and shows the run as it was at a moment.
 // SPDX-License-Identifier: Apache-2.0
 import { clear, make } from "./dom.js";
 import { took } from "./margin.js";
@@ -17,7 +18,7 @@ function place(e, left, width) {
   return e;
 }
 
-// The lane of each call: those of one agent or variable share lanes, one below the other where they overlap.
+// Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are one below the other.
 function lanesOf_(calls, most) {
   const names = [...new Set(calls.map((c) => c.who ?? ""))];
   const few = names.length > 1 && names.length <= most;

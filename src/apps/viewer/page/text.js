@@ -73,7 +73,7 @@ export function markdown(text) {
 
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
-// The content of a message: a text, or parts of which some are images.
+// Shows the content of a message: a text, or parts, some of them images.
 export function content(value) {
   if (typeof value === "string") return make("div", { class: "plain" }, value);
   if (!Array.isArray(value)) return jsonTree(value);
@@ -134,7 +134,7 @@ export function listChanges(a, b) {
   return out;
 }
 
-// Two texts as lists of nodes: words that only the first has are in del, those of the second in ins.
+// Returns two texts as lists of nodes: words that only the first text has are in del, words that only the second has are in ins.
 export function wordChanges(before, after) {
   const split = (s) => s.split(/(\s+)/).filter((w) => w !== "");
   const left = [];

@@ -67,7 +67,7 @@ export class TimePane {
   }
 }
 
-// Dims a box as it was at a moment; null: at the end.
+// Dims a box according to its state at a moment; null: at the end.
 export function showMoment(element, box, moment) {
   const { start, end } = box;
   element.classList.toggle("later", moment !== null && start > moment);

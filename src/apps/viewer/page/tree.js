@@ -36,7 +36,7 @@ function title(box) {
       box.end > box.start ? timeOf(box) : ""));
 }
 
-// Of a call of a model the answer is shown also when the box is open, as it is no part of a child.
+// The answer of a model call is shown also when its box is open, because no child shows it.
 function shownText(box) {
   if (box.text === undefined) return null;
   return make("div", { class: box.json ? "result json" : "result" },

@@ -130,7 +130,7 @@ void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Appends "turn 2 of out" for what is inside of such items. */
+/* Appends "turn 2 of out" for an item inside of such items. */
 static void put_inside(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_str before = PDL_STR(", in ");
     while (r->items.p[i].depth) {

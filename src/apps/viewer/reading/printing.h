@@ -31,7 +31,7 @@ bool pdl_box_is_shown(const pdl_box *b);
 void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Returns the text that a loop or a sequence prints between two parts; may be empty. */
 pdl_str pdl_box_separator(const pdl_box *b);
-/* Appends the result of box i as it is printed. */
+/* Appends the result of box i in its printed form. */
 void pdl_box_print(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Returns true when the step of a child is this member, or inside of it. */
 bool pdl_step_is_in(const pdl_box *child, const char *member);

@@ -154,7 +154,7 @@ static void keep_setup(walk *w, uint32_t box) {
     *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
 }
 
-/* Shows what the box showed on the way, and what the boxes inside of it did. */
+/* Shows the output of the box on the way, and the actions of the boxes inside of it. */
 static void put_shown(walk *w, uint32_t box, bool with_parts) {
     PDL_VEC(uint32_t) rest = {0};
     if (!digest_of(w, box)->shown) return;

@@ -43,7 +43,7 @@ typedef struct pdl_item {
     size_t from, to; /* bytes of the text of a piece */
     uint32_t call_box; /* the model call that made the item; else its own box */
     pdl_str name;    /* the variable or tool that it is about; may be empty. Borrowed */
-    bool unused;     /* a work that no piece uses */
+    bool unused;     /* no piece uses the result of this work */
 } pdl_item;
 
 /* Here is what the calls share at their beginnings; it is found when the first call is opened. */

@@ -1,7 +1,8 @@
 /* titles.c -- what a document says around the text of its run: titles, times, counts.
  *
- * The words are those of a person who says what happened. Names of fields, ids of blocks and kinds
- * that say nothing to a reader are not among them, nor is a time that is too short to matter.
+ * The titles use the words of a person who describes what happened. Names of fields, ids of blocks
+ * and kinds that say nothing to a reader are not among them, nor is a time that is too short to
+ * matter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -36,7 +36,7 @@ enum { FEW = 48 };
 typedef struct glob {
     const glob_part *parts;
     uint32_t n;
-    bool paths; /* a slash is no character of a name */
+    bool paths; /* a name cannot contain a slash */
 } glob;
 
 /* The parts of the pattern in which a match may be; each is listed at most once. */
@@ -192,9 +192,9 @@ static bool has_only_stars(pdl_str pattern, unsigned special) {
 }
 
 /* Matches a pattern in which nothing but stars is special; it has one at least. The text begins
- * with what is before the first star and ends with what is after the last one. What is between two
- * stars is taken at its first place, which leaves most for the others. Every call of a model asks
- * for seven patterns. */
+ * with what is before the first star and ends with what is after the last one. The text between two
+ * stars is matched at its first occurrence, which leaves the most text for the rest. Every call of
+ * a model asks for seven patterns. */
 static bool follow_stars(pdl_str pattern, pdl_str text) {
     size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
            last = pdl_str_rfind(pattern, PDL_STR("*"));

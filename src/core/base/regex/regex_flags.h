@@ -16,7 +16,8 @@
 /* Returns true when c is the letter of a flag. */
 bool pdl_rx_is_flag(int32_t c);
 
-/* The letters of flags, of which the first, c, has been read, and the sign that ends them. */
+/* Reads the letters of flags and the sign that ends them. c: the first letter, which has been
+ * read. */
 typedef struct pdl_rx_flags {
     unsigned added, removed; /* PDL_RX_*, and bits of letters that change nothing else */
     bool for_all;            /* `)` ends them, so they are not for a group */

@@ -43,7 +43,7 @@ PDL_MUST bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *
 /* Sets an error with " at position N" appended, as Python does. Always false. */
 PDL_PRINTF(3, 4) bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, ...);
 
-/* Does the same, with Python's repr of name after the text before. */
+/* Works as pdl_rx_fail; the message is the text `before` followed by Python's repr of name. */
 bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str name);
 
 /* The meaning of an escape. */

@@ -1,4 +1,5 @@
-/* library_find.c -- see libraries.h. What is the same whether libraries are opened or linked in.
+/* library_find.c -- see libraries.h. Code for both kinds of builds: libraries that are opened, and
+ * libraries that are linked in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

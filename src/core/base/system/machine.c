@@ -1,4 +1,5 @@
-/* machine.c -- see machine.h. What the system says, or what a test pretends.
+/* machine.c -- see machine.h. Facts about the machine: from the system, or from a test that
+ * replaces them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -201,8 +201,9 @@ static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree
                      "nothing ends this loop: %s", why);
 }
 
-/* Checks a loop. The next iteration may read what an iteration defines, and what is known before
- * the loop holds for the first one alone, so nothing is known of what the body defines. */
+/* Checks a loop. An iteration may read the definitions of the iteration before it, and the values
+ * from before the loop are only those of the first iteration. So the variables that the body
+ * defines are unknown. */
 static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool sure = c->sure, dead = c->dead;
     const pdl_tree *max = b->max ? b->max : b->num;

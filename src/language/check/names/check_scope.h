@@ -20,7 +20,7 @@ typedef struct pdl_binding {
     bool is_local;                /* it cannot be read outside of its scope */
     bool is_assumed;              /* its type depends on that of a parameter */
     bool is_narrowed;             /* replaces another one below a condition that tests it */
-    bool is_mixed;                /* its value may be that of the binding that it replaces */
+    bool is_mixed;                /* it may have the value of the binding that it replaces */
     unsigned epoch;               /* pdl_scope_state.epoch when it was made */
     struct pdl_binding *original; /* is_narrowed: the binding that it replaces */
 } pdl_binding;

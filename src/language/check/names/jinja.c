@@ -109,8 +109,8 @@ static const pdl_ty *iterated(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t
     return &pdl_ty_any;
 }
 
-/* Infers a loop. What is known before it holds for its first round alone, unless nothing in it is
- * set. */
+/* Infers a loop. Facts from before the loop hold only for its first round, unless the loop sets no
+ * variable. */
 static void infer_for(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
     const pdl_xnode *target = x->u.loop.target;

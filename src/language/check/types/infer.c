@@ -196,8 +196,8 @@ static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pd
     return x->u.compare.n == 1 ? t : &pdl_ty_bool;
 }
 
-/* Infers the right operand of and, or. What the left one tests is unknown in it, or it is never
- * executed. */
+/* Infers the right operand of and, or. The right operand is perhaps never executed, and the names
+ * that the left operand tests are unknown in it. */
 static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_ty *left) {
     bool dead = in->c->dead;
     pdl_infer_used(in, x->u.op.a, left);

@@ -377,7 +377,7 @@ static void show_function(const pdl_ty_function *f, pdl_buf *out, unsigned depth
     show(f->result, out, depth + 1);
 }
 
-/* Writes the kinds, several of which are shown as one word. */
+/* Writes the kinds; some groups of kinds are shown as one word. */
 static void show_kinds(const pdl_ty *t, pdl_buf *out, unsigned depth) {
     static const struct {
         uint32_t kind;

@@ -36,8 +36,8 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
-/* Adds the labels of what chose the order of the items, since each item may be another one after
- * that. Takes self. */
+/* Adds the labels of the values that determined the order, because the order decides which item is
+ * at a position. Takes self. */
 static pdl_val chosen_by(pdl_val self, pdl_vref v) {
     return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
 }

@@ -230,8 +230,8 @@ static bool is_normal(pdl_vref v, pdl_val again, pdl_err *err) {
                                 "http: the request is not as pdl_http_request makes it");
 }
 
-/* Checks a request, which the program may have made itself. A policy judges its address, so that
- * this has to have one reading only, and its headers may not make another request of it. */
+/* Checks a request, which the program may have made itself. A policy judges the address, so the
+ * address must not be ambiguous, and no header may turn the request into another one. */
 static bool check_request(pdl_vref r, pdl_err *err) {
     if (!pdl_is_dict(r)) return wrong_type(err, "request", "an object", r);
     pdl_vref method = pdl_dict_getz(r, "method"), url = pdl_dict_getz(r, "url");

@@ -236,7 +236,7 @@ static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val
     a->extra = pdl_vm_background_add(a->extra, m);
 }
 
-/* Returns the incoming context of the block and what attempts added to it. */
+/* Returns the incoming context of the block together with the messages that the attempts added. */
 static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
     pdl_val in = pdl_keep(block(f)->ctx_in);
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));

@@ -204,7 +204,7 @@ static void launch(pdl_run *r, pdl_inflight *c) {
         if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     }
-    /* `headers` and `url` of a request to the web are secret as those of a model are */
+    /* `headers` and `url` of a request to the web are as secret as the ones of a model */
     if (c->kind == PDL_EFFECT_http) pdl_secrets_note_parameters(r->opt.secrets, e->request);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
@@ -506,7 +506,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
         pdl_vm_mark_code(c->block, &err);
         pdl_vm_advise_python(PDL_AS(code, c->block), &err);
     }
-    /* A host may refuse a request with any other kind of error, which stays as it is. */
+    /* A host may refuse a request with an error of any other kind, which is not changed. */
     bool raised =
         err.kind == PDL_E_code || err.kind == PDL_E_memory || err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);

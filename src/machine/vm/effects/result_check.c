@@ -179,7 +179,8 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Appends where in the value the first problems are, and what is there or was meant to be. */
+/* Appends the places of the first problems in the value, each with the value that is there or was
+ * expected. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
     enum { MAX_HELPED = 3 };
     for (size_t i = 0, n = 0; i < problems->n && n < MAX_HELPED; i++) {

@@ -44,7 +44,7 @@ static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
     if (!reads(p, s)) return true;
     bool function = pdl_is(v, PDL_V_FUNC);
-    /* Code can read everything that is known of a function. */
+    /* Code can read all attributes of a function. */
     pdl_label said = function ? pdl_label_of(pdl_func_of(v)->signature) : 0;
     p->vars = pdl_dict_puts(p->vars, s, pdl_with_label(pdl_keep(v), said));
     p->has_function |= function;

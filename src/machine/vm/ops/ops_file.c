@@ -187,8 +187,8 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* Puts the policy of a built program in force for what it does from now on; computed and included
- * text is part of the module around it. */
+/* Puts the policy of a built program in force for its later actions. Computed and included text is
+ * part of the module around it. */
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);

@@ -102,7 +102,7 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
                        "Lists inside the For block must be of the same length.");
 }
 
-/* Reports the field `for` as it was evaluated: pairs of name and list. */
+/* Reports the evaluated field `for`: pairs of name and list. */
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_val d = pdl_dict_new(n);
     for (uint32_t i = 0; i < n; i++)

@@ -284,8 +284,8 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* Returns the scope of a macro of the template's top level: the template's current variables
- * without those of loops. */
+/* Returns the scope of a macro at the template's top level: the template's current variables
+ * without the variables of loops. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {

@@ -126,7 +126,7 @@ static void copy_bufs(pdl_fiber *t, const pdl_fiber *f) {
     }
 }
 
-/* Copies a map in progress; its fibers are those of the copied run with the same ids. */
+/* Copies a map in progress; the new map has the fibers of the copied run that have the same ids. */
 static pdl_mapping *copy_mapping(const pdl_mapping *m) {
     if (!m) return NULL;
     pdl_mapping *t = PDL_NEW(pdl_mapping);

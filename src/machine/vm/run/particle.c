@@ -22,7 +22,7 @@ static pdl_step hold(pdl_fiber *f, pdl_held at) {
     return PDL_STEP_WAIT;
 }
 
-/* What is in flight belongs to no copy, so a fiber waits for its calls before it is held. */
+/* An effect in flight cannot belong to a copy, so a fiber waits for its calls before it is held. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts) {
     pdl_err none = {0};
     if (acts && pdl_inflight_is_repeatable(f)) return PDL_STEP_DONE;

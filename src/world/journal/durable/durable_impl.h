@@ -131,7 +131,7 @@ void pdl_durable_settle(pdl_durable *d);
 /* --changed fail: decides whether the run may continue, as far as that is known before anything is
  * executed. */
 void pdl_durable_decide(pdl_durable *d);
-/* Restores the file as it was before this process, if nothing was executed. */
+/* Undoes all changes of this process to the file if it executed nothing. */
 void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);

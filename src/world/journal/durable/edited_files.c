@@ -1,5 +1,5 @@
 /* edited_files.c -- files that a program includes, as the user has changed them for this run alone.
- * The file on the disk stays as it is. A version of the user counts only while the file is what the
+ * The file on the disk is not changed. A version of the user counts only while the file is what the
  * user has seen, because the change was made to that text.
  *
  * SPDX-License-Identifier: Apache-2.0

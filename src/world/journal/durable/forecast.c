@@ -1,7 +1,7 @@
 /* forecast.c -- the verdict about a run that was checked with the program of today; see forecast.h.
  *
- * A checked run gets every answer that its journal has, and the machine runs as far as these
- * reach. What it requests beyond them is written down here. At the end it is decided which of these
+ * A checked run gets every answer that its journal has, and the machine runs as far as these reach.
+ * Requests that have no recorded answer are listed here. At the end it is decided which of these
  * requests lie before the point that the recorded run had reached: one with another answer at its
  * place, one whose answer is at another place, and one after which the program has requested
  * something recorded. The others would come in any case, since the recorded run had not come to
@@ -76,8 +76,8 @@ void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool
     pdl_buf_fini(&text);
 }
 
-/* Returns true when something recorded was requested after it in its branch, in one around it or in
- * one below it. */
+/* Returns true when a recorded request came after it in the same branch, in an outer branch or in
+ * an inner one. */
 static bool was_passed(const durable_forecast *f, const unanswered_request *r) {
     pdl_str place = pdl_str_of(r->place);
     size_t at = 0;

@@ -146,7 +146,7 @@ static void stop(pending_effect *o, found_action *f, pdl_str here) {
     o->err.uncatchable = true;
 }
 
-/* Makes the row that of the effect, at its place. */
+/* Assigns the row to the effect, at the place of the effect. */
 static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                      pdl_err *err) {
     store_effect row = {.id = f->row,

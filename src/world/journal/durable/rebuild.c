@@ -21,7 +21,7 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The class of the error with which the worker refuses code that needs the earlier session
  * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* Is noted instead of a module when code failed, and what it left in the worker is unknown. */
+/* Is noted instead of a module when code failed, so that the state of its worker is unknown. */
 #define UNKNOWN "?"
 
 /* Returns true when an effect uses something that earlier blocks left in the worker. For modules

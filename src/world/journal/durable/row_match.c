@@ -2,8 +2,8 @@
  *
  * A row matches by place and request; otherwise by request alone, if it is the only one with that
  * request among the children of its parent, so that a line inserted above costs nothing below. An
- * action is reused only at its own place: a similar action elsewhere is no reason to leave this one
- * out, but a reason to ask the user (moved.c).
+ * action is reused only at its own place. A similar action at another place does not replace it;
+ * then the user is asked (moved.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,7 +68,7 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    /* files were truncated to what was acknowledged, so a write continues after that */
+    /* files were truncated to the acknowledged part, so a write continues there */
     bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     run_override *skip = acts ? pdl_durable_override(d, row->place, true) : NULL;

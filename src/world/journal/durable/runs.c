@@ -113,8 +113,8 @@ static bool has_side(const char *path) {
     return any;
 }
 
-/* Returns the journal of the run with this id, which may be gone but for the files beside it; NULL
- * when there is none. Owned. */
+/* Returns the journal of the run with this id, NULL when there is none. Perhaps only the files
+ * beside the journal are left. Owned. */
 static char *find_run(pdl_str id) {
     char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
     char *path = folder ? pdl_runs_path(folder, id) : NULL;
@@ -347,8 +347,8 @@ static pdl_str journal_of(pdl_str side) {
     return (pdl_str){0};
 }
 
-/* Lists the log or the index of a journal that is gone. They stay when a user removes the journal
- * alone, and SQLite would take them for those of a new run with this id. */
+/* Lists the log or the index of a journal that is gone. They remain when a user removes only the
+ * journal, and SQLite would then use them for a new run with the same id. */
 static void list_orphan(struct index_listing *l, const char *folder, pdl_str side) {
     pdl_str name = journal_of(side);
     if (!name.n) return;

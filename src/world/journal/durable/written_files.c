@@ -154,7 +154,7 @@ static int64_t length_for_first(const store_file *f, const struct stat *st, bool
     return same && st->st_size > f->before ? f->before : -1;
 }
 
-/* Returns the required length of a file; -1 when it is as it was left. */
+/* Returns the required length of a file; -1 when the file has not changed since. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
     if (f->size == -1) return length_for_first(f, st, open);

@@ -16,7 +16,8 @@
 
 #include "base/banned.h"
 
-/* Appends the request as it is compared. Takes request, whose paths were already moved. */
+/* Appends the request in the form that is compared. Takes request, whose paths were already
+ * moved. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));

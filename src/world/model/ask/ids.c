@@ -17,7 +17,7 @@ enum { SHORT = 9 }; /* length of an id for services that require short ones */
 typedef struct model_ids {
     bool nine;
     pdl_val open; /* list of texts, the calls of the last message that has some */
-    pdl_val used; /* dict: those of open that a result names */
+    pdl_val used; /* dict: the ids of `open` that a result names */
     size_t next;  /* index in open of the first that may lack a result */
     bool changed; /* a call got a new id */
 } ids;

@@ -11,11 +11,11 @@
  *                         -> ENDED
  *
  * A call lives through callbacks of five others (transfers, timers, the token cache, rates, the
- * sink of the effect), in an order that servers choose. A flag for each thing that was true would
- * make thousands of combinations of which a dozen can occur. So the call has one state; the table
- * below says which state may follow which and what a call may hold in each; pdl_call_enter refuses
- * the rest. What happened before, as far as it matters later, is kept beside the state: retries,
- * fallbacks, what was shown.
+ * sink of the effect), in an order that servers choose. With a flag for each fact there would be
+ * thousands of combinations, and only a dozen of them can occur. So the call has one state; the
+ * table below says which state may follow which and what a call may hold in each; pdl_call_enter
+ * refuses the rest. What happened before, as far as it matters later, is kept beside the state:
+ * retries, fallbacks, what was shown.
  *
  * Sending has four gates, each of which may let the request wait: a call that begins alike
  * (pdl_follow_waits), the token of the key (pdl_call_send), the rates (acquire_rate_slot), the

@@ -17,7 +17,7 @@ void pdl_embed_close(pdl_calls *calls);
 
 /* --- functions of dialects that calls and embeddings share ------------------------------------ */
 
-/* dialect_azure.c. Appends the path for what: "chat/completions" or "embeddings". */
+/* dialect_azure.c. Appends the path for `what`: "chat/completions" or "embeddings". */
 void pdl_azure_path(const pdl_ask *a, const char *what, pdl_buf *path);
 /* dialect_gemini.c. Appends the path of a Google model at Vertex AI, without its method. Error:
  * config. */

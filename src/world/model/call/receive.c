@@ -6,8 +6,8 @@
  * response in OpenAI's shape and go through pdl_call_finish.
  *
  * The sink of a piece is a callback into the program, which may cancel the call. While it runs
- * (in_callback) nothing is released; a cancelled call is then in the state CANCELLED, and each
- * function on the way out returns until the outermost one releases it.
+ * (in_callback) nothing is released. A call that is cancelled meanwhile is in the state CANCELLED;
+ * all functions on the stack return, and the outermost one releases the call.
  *
  * Retries in mid-stream: text that was shown cannot be taken back. With `retry_after_output` the
  * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not

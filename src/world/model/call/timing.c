@@ -1,5 +1,5 @@
-/* timing.c -- computes the time limits of a request from four layers, each of which overrides the
- * previous one; see timing.h: defaults, run (option or PDL_TIMEOUT), provider (PREFIX_TIMEOUT),
+/* timing.c -- computes the time limits of a request; see timing.h. There are four layers, and each
+ * overrides the one before: defaults, run (option or PDL_TIMEOUT), provider (PREFIX_TIMEOUT),
  * block. In a layer a bare number is a `timeout`: the limit for a whole answer that does not
  * stream, and for the wait for the first and each further event of a stream (spec providers 7).
  *

@@ -1,5 +1,5 @@
 /* dialect_openai.c -- chat completions of OpenAI and all compatible services (spec providers 4, 5,
- * 6). What a provider does differently is a quirk of its row in providers.c.
+ * 6). A difference of a provider is a quirk in its row of providers.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

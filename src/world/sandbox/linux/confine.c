@@ -74,8 +74,8 @@ static bool outside_is_gone(void) {
     return poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP;
 }
 
-/* Does the same for processes of new namespaces, which may not see their parent: when it has ended,
- * the other end of their pair of sockets is closed. */
+/* Works in the same way for processes of new namespaces, which may not see their parent. They
+ * detect its end because the other end of their pair of sockets is then closed. */
 static void end_with_outside(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (outside_is_gone()) _exit(0);
@@ -249,7 +249,7 @@ static void make_placeholders(const path_list *l) {
     }
 }
 
-/* Removes placeholders that are as empty as they were made. */
+/* Removes placeholders that are still empty. */
 static void remove_placeholders(const path_list *l) {
     struct stat st;
     for (size_t i = 0; i < l->n; i++) {
@@ -438,7 +438,7 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
         return end_as(complain("its instructions"));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* No handler of the exit may run: that of a sanitizer would report the memory of the process,
-     * without a standard error, and end it with another status than the command's. */
+    /* No exit handler may run: the one of a sanitizer would report leaks without a standard error,
+     * and would replace the exit status of the command. */
     _exit(inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1));
 }

@@ -23,7 +23,8 @@
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* The type of what is int or an enumeration; prlimit takes either. */
+/* The type of a resource, int or an enumeration, depending on the C library; prlimit takes
+ * either. */
 static bool limit(int what, int64_t n) {
     struct rlimit now;
     rlim_t want = (rlim_t)n;
