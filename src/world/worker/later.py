@@ -287,15 +287,15 @@ def _walk(tb):
         tb = tb.tb_next
 
 
-_MOST_FRAMES = 2000  # limit for one traceback; Python takes 10 us for each, and a recursion may have millions
+_MAX_FRAMES = 2000  # limit for one traceback; Python takes 10 us for each, and a recursion may have millions
 
 
 def _shortened(tb):
     """The traceback, and how many frames between its two halves are left out."""
     n = sum(1 for _ in _walk(tb))
-    if n <= _MOST_FRAMES:
+    if n <= _MAX_FRAMES:
         return tb, 0
-    half, at, kept = _MOST_FRAMES // 2, tb, []
+    half, at, kept = _MAX_FRAMES // 2, tb, []
     for i in range(n):
         if i < half or i >= n - half:
             kept.append(at)
@@ -347,7 +347,7 @@ def _traceback(e, env, code):
     try:
         tb, cut = _shortened(e.__traceback__)
         line, left_out = _own_frames(tb, env)
-        te = traceback.TracebackException(type(e), e, tb, limit=-_MOST_FRAMES)  # the limit is for causes
+        te = traceback.TracebackException(type(e), e, tb, limit=-_MAX_FRAMES)  # the limit is for causes
         _clean(te, left_out, set())
         text = _text_of(e, te)
         if not text.startswith("Traceback") and e.__cause__ is None and e.__context__ is None:

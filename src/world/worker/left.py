@@ -11,7 +11,7 @@ import builtins
 import collections
 import types
 
-_MOST_PARTS = 20000  # limit for a description; a larger value counts by its length
+_MAX_PARTS = 20000  # limit for a description; a larger value counts by its length
 _library = os.path.dirname(os.__file__) + os.sep
 _packages = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _described = {}  # name of a module -> its content when it was last examined
@@ -87,7 +87,7 @@ def _describe(o, depth, left):
 
 
 def _content(module):
-    return _members(vars(module), 6, [_MOST_PARTS])
+    return _members(vars(module), 6, [_MAX_PARTS])
 
 
 def _surroundings():
