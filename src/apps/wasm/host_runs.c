@@ -29,7 +29,7 @@
 
 enum {
     TURNS = 500, /* turns of loops between two readings of the clock: less than a millisecond */
-    MOST_RUNS = 1000,
+    MAX_RUNS = 1000,
 };
 
 typedef struct wasm_run {
@@ -167,8 +167,8 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
 
 bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_val variables = pdl_absent();
-    if (n_runs >= MOST_RUNS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MOST_RUNS);
+    if (n_runs >= MAX_RUNS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MAX_RUNS);
     bool is_shown = pdl_val_truth(pdl_dict_getz(question, "view"));
     wasm_run *r = run_new(question, is_shown, &variables, out, err);
     if (!r) return !err->kind;
