@@ -11,6 +11,7 @@
 static void test_ok(void **state) {
     (void)state;
     float scores[1] = {1};
+    opt_use uses[1] = {0};
     opt_search z = {0};
     assert_false(pdl_search_ok(&z)); /* without the program as it was */
     *pdl_vec_push(&z.candidates) = (opt_candidate){.values = pdl_absent()};
@@ -22,6 +23,8 @@ static void test_ok(void **state) {
     z.candidates.p[0].evaluated = z.evaluations = 1; /* without scores */
     assert_false(pdl_search_ok(&z));
     z.candidates.p[0].scores = scores;
+    assert_false(pdl_search_ok(&z)); /* without what a row uses */
+    z.candidates.p[0].uses = uses;
     assert_true(pdl_search_ok(&z));
     z.evaluations = 2; /* one of them is of no candidate */
     assert_false(pdl_search_ok(&z));

@@ -91,7 +91,7 @@ function valuesOf(origin) {
 
 const ORIGINS = { clock: "the time", random: "chance", row: "the row", loop: "the loop", reply: "an answer", file: "a file", counter: "a counter", order: "the order of keys", program: "the program" };
 
-// What a prompt cache can find of the request, and which value of the program is in its way.
+// Shows how much of the request a prompt cache can find, and which value of the program prevents more.
 function prefixOf(p) {
   if (!p) return null;
   const found = p.cached_tokens === null ? "" : `; the service found ${plural(p.cached_tokens, "token")}`;
