@@ -6,7 +6,7 @@ tier    the first verb that runs it: check < test < all < soak. A module or a fu
 memory  not 0: also over the sanitizer build, because it reads bytes of others or holds memory by hand. 1: all of its items. 2: one item in two, which
         are the others with the next commit, because they lead through the same code many times; all of them in `make soak`, and where a path or a name says what to run.
 needs   what must be built, relative to the build folder.
-turns   2: of the items that are rows of a table, or files of cases, `make test` takes one in two, which the commit draws, and `make test-rest` the others.
+turns   3: of the items that are rows of a table, or files of cases, `make test` takes one in three, which the commit draws, and `make test-rest` the others.
 """
 import collections
 
@@ -19,9 +19,9 @@ SUITES = [
     Suite("unit", "tests/unit", "check", 1, "tests/unit"),
     Suite("lang", "tests/lang", "check", 1),
     Suite("errors", "tests/errors", "check", 1),
-    Suite("cli", "tests/cli", "check", 1, turns=2),
+    Suite("cli", "tests/cli", "check", 1, turns=3),
     Suite("conformance", "tests/conformance", "check", 1, "pdl-value-test"),
-    Suite("model", "tests/model", "check", 2, "tests/model/model_driver", turns=2),
+    Suite("model", "tests/model", "check", 2, "tests/model/model_driver", turns=3),
     Suite("check", "tests/check", "check", 0, turns=2),
     Suite("docs", "tests/docs", "test", 0, turns=2),
     Suite("hints", "tests/hints", "test", 0, turns=2),
@@ -33,7 +33,7 @@ SUITES = [
     Suite("infer", "tests/infer", "check", 2, turns=2),
     Suite("mock", "tests/mock", "check", 1),
     Suite("examples", "tests/examples", "test", 0),
-    Suite("mcp", "tests/mcp", "test", 2, turns=2),
+    Suite("mcp", "tests/mcp", "test", 2, turns=3),
     Suite("web", "tests/web", "test", 1),
     Suite("serve", "tests/serve", "test", 2),
     Suite("vm", "tests/vm", "test", 2, turns=2),
@@ -42,9 +42,9 @@ SUITES = [
     Suite("batch", "tests/batch", "test", 2, turns=2),
     Suite("lsp", "tests/lsp", "test", 2),
     Suite("dap", "tests/dap", "test", 1),
-    Suite("sandbox", "tests/sandbox", "test", 0, turns=2),
-    Suite("policy", "tests/policy", "test", 0, turns=2),
-    Suite("robust", "tests/robust", "test", 0, turns=2),
+    Suite("sandbox", "tests/sandbox", "test", 0, turns=3),
+    Suite("policy", "tests/policy", "test", 0, turns=3),
+    Suite("robust", "tests/robust", "test", 0, turns=3),
     Suite("durable", "tests/durable", "test", 2, turns=2),
     Suite("telemetry", "tests/telemetry", "test", 1),
     Suite("fuzz", "tests/fuzz", "test", 1),
