@@ -209,7 +209,8 @@ def test_keys_have_hosts(build):
         host = s.url.split("//")[1]
         for name, hosts, goes in [("A_KEY", None, True), ("A_KEY", "127.0.0.1", True), ("A_KEY", host, True), ("A_KEY", "api.example.org, 127.0.*", True),
                                   ("A_KEY", "api.example.org", False), ("A_KEY", "127.0.0.1:1", False), ("A_KEY", "27.0.0.1", False),
-                                  ("OPENAI_API_KEY", None, False), ("OPENAI_API_KEY", "127.0.0.1", True), ("HF_TOKEN", None, False), ("HF_TOKEN", "*", True)]:
+                                  ("OPENAI_API_KEY", None, False), ("OPENAI_API_KEY", "127.0.0.1", True), ("HF_TOKEN", None, False), ("HF_TOKEN", "*", True),
+                                  ("AWS_SECRET_ACCESS_KEY", None, False), ("ANTHROPIC_AUTH_TOKEN", None, False), ("WATSONX_TOKEN", None, False)]:
             env = {name: "k-5f0e8c1b7a", **({name + "_HOSTS": hosts} if hosts else {})}
             before = len(s.asked)
             p = Place(build, **env)
@@ -217,6 +218,19 @@ def test_keys_have_hosts(build):
             same((status, len(s.asked) - before), (0, 1) if goes else (1, 0), (name, hosts, err))
             same(goes or ("the key of %s is not sent to %s" % (name, host) in err and name + "_HOSTS" in err), True, err)
             same("k-5f0e8c1b7a" in err + out, False, err)
+
+
+def test_a_file_does_not_bind_a_key_of_the_environment(build):
+    """A file .env may have come with the program: it binds the keys that are in itself."""
+    with Site(a=b"ok") as s:
+        program = "text: |-\n  ${ stdlib.http('%s/a', auth={'variable': 'OPENAI_API_KEY'}).text }\n" % s.url
+        for env, lines, status in [({"OPENAI_API_KEY": "k-5f0e8c1b7a"}, "OPENAI_API_KEY_HOSTS=127.0.0.1\n", 1),
+                                   ({}, "OPENAI_API_KEY=k-5f0e8c1b7a\nOPENAI_API_KEY_HOSTS=127.0.0.1\n", 0)]:
+            p = Place(build, **env)
+            for name in {"OPENAI_API_KEY"} - set(env):
+                p.env.pop(name, None)
+            (p.dir / ".env").write_text(lines)
+            same(p.run("--stream", "none", "p.pdl", program=program)[0], status, lines)
 
 
 def test_recorded_replayed_and_shared(build):

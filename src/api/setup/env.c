@@ -129,8 +129,20 @@ void pdl_environ_free(pdl_environ *e) {
     pdl_free(e);
 }
 
+/* Returns whether a variable says where a key of the process may go (NAME_HOSTS for NAME). Then a
+ * line of the file does not count: the file may have come with the program. */
+static bool binds_a_key_of_the_process(pdl_str name) {
+    pdl_str end = PDL_STR("_HOSTS");
+    if (!pdl_str_ends(name, end)) return false;
+    char *key = pdl_str_dup(pdl_str_sub(name, 0, name.n - end.n));
+    bool is_exported = *key && getenv(key);
+    pdl_free(key);
+    return is_exported;
+}
+
 const char *pdl_environ_get(void *env, const char *name) {
     pdl_environ *e = env;
     const char *v = getenv(name);
+    if (!v && binds_a_key_of_the_process(pdl_str_of(name))) return NULL;
     return v ? v : pdl_map_find(&e->vars, pdl_str_of(name));
 }

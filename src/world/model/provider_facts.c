@@ -52,7 +52,15 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
     }
 }
 
+/* Keys that a dialect reads beside the column of its row. */
+static const char *const other_keys[] = {
+    "ANTHROPIC_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_AD_TOKEN",
+    "GRANITE_IO_API_KEY",   "VERTEXAI_ACCESS_TOKEN", "WATSONX_TOKEN",
+};
+
 bool pdl_model_is_key(pdl_str variable) {
+    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+        if (pdl_str_is(variable, other_keys[i])) return true;
     const pdl_provider *p;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++)
         for (pdl_str rest = pdl_str_of(p->key_env); rest.n;) {

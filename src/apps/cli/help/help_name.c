@@ -213,7 +213,8 @@ static void put_rows_of(const manual_section *s, pdl_str name, pdl_buf *out) {
     pdl_buf plain = PDL_BUF;
     while (body.n) {
         pdl_str row = pdl_manual_take_line(&body);
-        if (!pdl_str_starts(row, PDL_STR("| "))) continue;
+        bool is_head = pdl_str_starts(body, PDL_STR("|---"));
+        if (is_head || !pdl_str_starts(row, PDL_STR("| "))) continue;
         row = pdl_str_sub(row, 1, row.n);
         pdl_str cell = take_cell(&row);
         pdl_buf_clear(&plain);
