@@ -85,6 +85,8 @@ pdl_code *pdl_session_code(const pdl_session *s);
 
 /* Completes the recording and the cache after the end. Error: io. */
 PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
+/* Ends the durable run of a session, which failed. why: its error. Error: io. */
+PDL_MUST bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err);
 
 /* Runs to the end. Returns DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);

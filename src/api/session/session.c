@@ -239,6 +239,10 @@ bool pdl_session_finish(pdl_session *s, pdl_err *err) {
            (!f->cache || pdl_cache_finish(f->cache, err));
 }
 
+bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err) {
+    return !s->files.durable || pdl_durable_finish(s->files.durable, why, err);
+}
+
 pdl_step pdl_session_run(pdl_session *s) {
     pdl_session_start(s);
     return pdl_session_step(s, -1);

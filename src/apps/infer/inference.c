@@ -204,6 +204,28 @@ static void detach(population *p, pdl_err *err) {
     pdl_buf_fini(&text);
 }
 
+/* Returns the error that ended the inference: when all runs failed, that of the first, whose call a
+ * resume repeats. */
+static const pdl_err *cause_of(const population *p, const pdl_err *err) {
+    uint32_t failed = 0;
+    while (failed < p->n && p->all[failed].err) failed++;
+    return failed < p->n || pdl_err_is_cancel(err) ? err : p->all[0].err;
+}
+
+/* Notes in its journal that a durable inference failed. After a signal, what is open counts as in
+ * flight, as after a kill. */
+static void end_failed(population *p, const pdl_err *err) {
+    pdl_err copy = {0}, ignored = {0};
+    bool is_killed = err->kind == PDL_E_interrupt || err->kind == PDL_E_terminated;
+    if (!p->is_attached) return;
+    if (is_killed) {
+        pdl_err_copy(&copy, err);
+        pdl_session_cancel(p->session, &copy);
+    }
+    pdl_population_end(p);
+    if (!pdl_session_fail(p->session, cause_of(p, err), &ignored)) pdl_err_fini(&ignored);
+}
+
 bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use, pdl_err *err) {
     inference f = {.o = o};
     *out = pdl_absent();
@@ -214,7 +236,10 @@ bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
         *out = pdl_session_shown(f.p.session, v);
         pdl_drop(v);
     }
-    if (ok) ok = pdl_session_finish(f.p.session, err);
+    if (ok)
+        ok = pdl_session_finish(f.p.session, err);
+    else
+        end_failed(&f.p, err);
     if (!ok) detach(&f.p, err);
     pdl_population_end(&f.p);
     if (use)

@@ -462,6 +462,7 @@ static bool open_session(population *p, pdl_err *err) {
         return !refused;
     }
     if (o->attach && !o->attach(o->user, p->session, err)) return false;
+    p->is_attached = o->attach != NULL;
     if (!pdl_session_take_policy(p->session, p->program, err)) return false;
     p->code = pdl_session_compile(p->session, p->program);
     return pdl_session_variables(o->variables, &p->variables, err);

@@ -54,6 +54,7 @@ struct population {
     pdl_run *shared;      /* held before the first effect of chance; NULL: none */
     bool is_shared_ended; /* the program has no chance: `shared` is its result */
     bool sharing;         /* the shared part runs now */
+    bool is_attached;     /* it is durable, and has its journal */
     pdl_run_pool *pool;   /* the runs of the particles */
     uint32_t *in_slot;    /* the particle in each of its n_slots slots */
     uint32_t n_slots;
