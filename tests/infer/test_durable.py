@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """pdl infer --durable: an inference that is killed continues with `pdl resume`; nothing that was answered is asked again, and the result is the same."""
 import json
+import signal
 import time
 
 from .kit import t
@@ -115,3 +116,122 @@ def test_what_is_refused():
     (t.folder / "p.pdl").unlink()
     code, out, err = t.run("r", word="resume", **env)
     t.check("one that is not there any more", code == 0 and out, code, err)
+
+
+def journal_of(name, env):
+    """All bytes of the journal of a run, with what is beside it."""
+    return b"".join(p.read_bytes() for p in (t.folder / "data").rglob("*" + name + ".journal*"))
+
+
+def stopped(words, name, env, status=401):
+    """Begins an inference whose service refuses all after two answers; then it answers again. -> what it asked with"""
+    t.service.rule = lambda prompt: rule(prompt) if sum(t.service.answered.values()) < 2 else (status, "no more of it")
+    code, out, err = t.run(*words, "--jobs", "1", "--durable", "--id", name, word="infer", **env)
+    t.check("it fails", code == 1 and "no more of it" in err, code, out, err)
+    t.service.rule = rule
+    return err
+
+
+def test_a_failed_one_goes_on():
+    """A call that failed is asked again by a resume, as in every durable run; until then the run is listed as failed."""
+    words = ["p.pdl", "-d", "who=you", "--algo", "is", "-n", "4", "--json", "--seed", "7"]
+    env = begin()
+    code, expected, err = t.run(*words, word="infer", **env)
+    for more in ([], ["--on-error", "drop"]):
+        env = begin()
+        if more:
+            t.service.rule = lambda prompt: (401, "no more of it")
+            code, out, err = t.run(*words, *more, "--durable", "--id", "f", word="infer", **env)
+            t.check("all fail", code == 1 and "all 4 runs failed" in err, code, out, err)
+            t.service.rule = rule
+        else:
+            stopped(words, "f", env)
+        code, out, err = t.run(word="runs", **env)
+        t.check("it is listed as failed", code == 0 and "failed" in out, out, err)
+        code, out, err = t.run("f", word="resume", **env)
+        t.check("a resume asks again: %s" % more, code == 0 and json.loads(out)["values"] == json.loads(expected)["values"], code, out, err)
+        code, out, err = t.run(word="runs", **env)
+        t.check("it has ended", "ended" in out, out, err)
+
+
+def test_an_interrupted_one_goes_on():
+    words = ["p.pdl", "-d", "who=you", "--algo", "is", "-n", "6", "--json", "--seed", "7", "--jobs", "2"]
+    env = begin()
+    code, expected, err = t.run(*words, word="infer", **env)
+    env = begin()
+    p = t.start(*words, "--durable", "--id", "i", word="infer", **env)
+    end = time.monotonic() + 30
+    while sum(t.service.answered.values()) < 3 and time.monotonic() < end:
+        time.sleep(0.002)
+    p.send_signal(signal.SIGINT)
+    p.communicate()
+    t.check("it stopped", p.returncode == 130, p.returncode)
+    code, out, err = t.run(word="runs", **env)
+    t.check("it is listed as killed", "killed" in out, out, err)
+    code, out, err = t.run("i", word="resume", **env)
+    t.check("it ends as the other one", code == 0 and out == expected, code, out, err)
+
+
+def test_only_a_given_seed_goes_to_models():
+    """The requests of a resume are those of an inference that nobody stopped: without --seed they have no seed, with it they have theirs."""
+    for seed in ([], ["--seed", "7"]):
+        env = begin()
+        stopped(["p.pdl", "-d", "who=you", "--algo", "is", "-n", "2", *seed], "s", env)
+        code, out, err = t.run("s", "--wire", "log", word="resume", **env)
+        log = (t.folder / "log").read_text()
+        t.check("it is asked: %s" % seed, code == 0 and "one you" in log or "two" in log, code, out, err, log)
+        t.check("with a seed only when one was given: %s" % seed, ('"seed"' in log) == bool(seed), log)
+
+
+def test_what_a_journal_does_not_keep():
+    """Addresses, which may have keys, and logs are those of the command that resumes."""
+    env = begin()
+    err = stopped(["p.pdl", "-d", "who=you", "-n", "2", "--otlp", "http://u:hidden-key@127.0.0.1:9/", "--otlp-content", "--wire", "log", "--prices", "prices.json"], "k", env) \
+        if (t.folder / "prices.json").write_text("{}") else ""
+    t.check("the journal has none of them", journal_of("k", env) and b"hidden-key" not in journal_of("k", env) and b"--wire" not in journal_of("k", env))
+    (t.folder / "log").unlink()
+    (t.folder / "prices.json").unlink()
+    code, out, err = t.run("k", word="resume", **env)
+    t.check("they are not needed, and nothing is logged", code == 0 and not (t.folder / "log").exists(), code, err)
+
+
+def test_what_a_resume_may_give():
+    """Limits, logs and prices of the resuming command hold; what cannot change is refused."""
+    words = ["p.pdl", "-d", "who=you", "--algo", "parallel-is", "-n", "6", "-w", "2", "--budget", "calls=4"]
+    env = begin()
+    code, out, err = t.run(*words, "--durable", "--id", "b", word="infer", **env)
+    t.check("the budget ends it", code == 1 and "calls" in err, code, out, err)
+    code, out, err = t.run("b", word="resume", **env)
+    t.check("its budget holds", code == 1 and "calls" in err, code, out, err)
+    for args in (["--json"], ["--trace", "x"], ["-o", "x"], ["--stream", "none"], ["--park"], ["--only-new"], ["--verbose"]):
+        code, out, err = t.run("b", *args, word="resume", **env)
+        t.check("refused: %s" % args, code == 2 and (args == ["--json"] or "is not for an inference" in err), code, err)
+    (t.folder / "sub").mkdir()
+    code, out, err = t.run("b", "--budget", "calls=100", "--jobs", "1", "--wire", "log", "--timeout", "20", "--max-rps", "1000", word="resume", **env)
+    t.check("a larger one goes on", code == 0 and out.strip() and (t.folder / "log").exists() and t.service.most_open <= 2, code, out, err)
+
+
+def test_a_journal_elsewhere():
+    """The note names what pdl resume finds."""
+    env = begin()
+    code, out, err = t.run("p.pdl", "-d", "who=you", "-n", "1", "--durable", "--record", "it.journal", word="infer", **env)
+    named = err.split("pdl resume ", 1)[-1].split("\n", 1)[0]
+    t.check("it is named by its path", code == 0 and named.endswith("it.journal"), err)
+    code, again, err = t.run(named, word="resume", **env)
+    t.check("which continues it", code == 0 and again == out, code, again, err)
+
+
+def test_it_is_not_shown_as_one_run():
+    env = begin()
+    t.run("p.pdl", "-d", "who=you", "-n", "2", "--durable", "--id", "v", word="infer", **env)
+    for word, args in (("trace", []), ("trace", ["--prefix"]), ("trace", ["--format", "html"]), ("view", ["--text", "-"]), ("view", ["--html", "x.html"])):
+        code, out, err = t.run("v", *args, word=word, **env)
+        t.check("%s %s" % (word, args), code == 2 and "v is an inference" in err and "pdl resume v" in err and not out, code, out, err)
+
+
+def test_a_name_with_a_dash():
+    env = begin()
+    (t.folder / "-one.pdl").write_text(ASK)
+    code, out, err = t.run("-d", "who=you", "-n", "1", "--durable", "--id", "d", "--", "-one.pdl", word="infer", **env)
+    code, again, err = t.run("d", word="resume", **env)
+    t.check("it is continued", code == 0 and again == out, code, again, err)

@@ -97,3 +97,31 @@ def test_what_cannot_go_on():
     t.check("a broken state", code == 2 and "not the state of a search" in err, err)
     code, out, err = t.run("nothing", word="resume")
     t.check("no such search", code == 2 and "nothing" in err, err)
+
+
+def test_what_its_state_does_not_keep():
+    """Addresses, which may have keys, and logs are those of the command that resumes, whatever the state says."""
+    words = [*WORDS, "--vary", "form=whisper,shout"]
+    more = ["--otlp", "http://u:hidden-key@127.0.0.1:9/", "--otlp-content", "--wire", "log"]
+    begin()
+    killed([*words, *more], 6)
+    path = folder() / "state.json"
+    t.check("it has none of them", not any(x in path.read_text() for x in ("hidden-key", "--otlp", "--wire")), path.read_text())
+    path.write_text(path.read_text().replace('"--json"', '"--json", "--wire=other", "--otlp=http://127.0.0.1:9/"'))
+    (t.folder / "log").unlink()
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("it logs nothing", code == 0 and not (t.folder / "log").exists() and not (t.folder / "other").exists(), code, err)
+    begin()
+    killed([*words, *more], 6)
+    (t.folder / "log").unlink()
+    code, out, err = t.run(folder().name, "--wire", "log", word="resume")
+    t.check("unless the resume says so", code == 0 and (t.folder / "log").exists(), code, err)
+
+
+def test_a_name_with_a_dash():
+    begin()
+    (t.folder / "p.pdl").rename(t.folder / "-one.pdl")
+    words = [*WORDS[1:], "--vary", "form=whisper,shout", "--", "-one.pdl"]
+    killed(words, 6)
+    code, out, err = t.run("experiments/" + folder().name, word="resume")
+    t.check("it is continued", code == 0 and json.loads(out)["winner"], code, out, err)

@@ -72,6 +72,7 @@ typedef struct durable_command {
     /* A run that is only checked: its verdict is made here, and nothing is printed. NULL: others */
     struct pdl_forecast *forecast;
     bool quiet; /* no notes, either */
+    bool has_seed; /* a resumed inference whose journal has its seed */
     uint64_t seed; /* the seed of an inference */
 } durable_command;
 struct term;

@@ -19,18 +19,27 @@ char *pdl_cli_search_folder(pdl_str name);
 /* Continues the search in a folder, which it takes. Returns the exit code. */
 int pdl_cli_search_resume(const arguments *given, char *folder);
 
-/* Returns the words of a command as a list, without the options in `except`, which OPT_COUNT ends.
- * Owned. */
-pdl_val pdl_cli_words_of(const arguments *a, const opt_id *except);
-/* Runs a command with these words. begin: changes its arguments before it runs. */
-int pdl_cli_run_words(const char *name, pdl_vref words,
+/* Returns the words of a command as a list: its operands, and of its options those in `kept`, which
+ * OPT_COUNT ends. Owned. */
+pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept);
+/* Runs a command with these words. An option that is not in `kept` has no effect, because the file
+ * may be someone else's. begin: changes its arguments before it runs. */
+int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
                       void (*begin)(void *user, arguments *a), void *user);
 
-/* infer_again.c. Returns the words of an inference with its seed, which its journal keeps. The
- * variables are left out: the journal has these itself, without keys. Owned. */
-pdl_val pdl_cli_infer_words(const arguments *a, uint64_t seed);
+/* infer_again.c. Adds to the options in a journal those of an inference and its seed. Variables are
+ * left out: the journal has these itself, without keys. Takes options. */
+pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed);
+/* Returns true when the list, which OPT_COUNT ends, has this option. */
+bool pdl_cli_is_among(const opt_id *list, opt_id id);
+/* Returns true when the command line that resumes an inference has an option that it cannot have;
+ * *which: the first one. */
+bool pdl_cli_infer_refuses(const arguments *given, opt_id *which);
 /* Returns true when the journal is that of an inference. */
 bool pdl_cli_is_inference(const pdl_durable_facts *f);
+/* Checks that an open journal can be shown as a run. That of an inference cannot: its places are
+ * those of many runs. Returns false when err is set: usage. */
+bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
 /* Continues the inference of an open journal. a: what the command line that resumes it gives. */
 int pdl_cli_infer_resume(const arguments *a, struct durable_command *l);
 /* Checks that the program is as it was. Returns false when err is set: usage. */

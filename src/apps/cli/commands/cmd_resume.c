@@ -16,12 +16,22 @@ static int fail(pdl_err *err) {
     return code;
 }
 
-/* Continues an inference, whose options are those that it has. */
-static int resume_inference(const arguments *a, durable_command *l) {
-    if (a->given[OPT_data] || a->given[OPT_data_file])
+/* Continues an inference, whose program, variables and weighing are those that it has. given: this
+ * command line; a: with the options of its journal, too. */
+static int resume_inference(const arguments *given, const arguments *a, durable_command *l) {
+    opt_id other;
+    if (given->given[OPT_data] || given->given[OPT_data_file])
         return pdl_cli_refuse(a, "an inference is continued with the variables that it has: give "
                                  "none");
-    return pdl_cli_infer_resume(a, l);
+    if (!pdl_cli_infer_refuses(given, &other)) return pdl_cli_infer_resume(a, l);
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b,
+                 "--%s is not for an inference, which is continued as it began: only limits, logs, "
+                 "prices, --cache, --again and --skip may change",
+                 pdl_cli_option_of(other)->name);
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return code;
 }
 
 /* Continues a run. The command of the run is that of its journal. */
@@ -31,9 +41,10 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     durable_command l = {0};
     pdl_err err = {0};
     bool ok = pdl_cli_durable_open(&l, &a, use, &err);
-    int code = !ok                                                   ? fail(&err)
-               : pdl_cli_is_inference(pdl_durable_get_facts(l.run)) ? resume_inference(&a, &l)
-                                                                     : pdl_cli_run_durable(&a, &l);
+    bool infers = ok && pdl_cli_is_inference(pdl_durable_get_facts(l.run));
+    int code = !ok      ? fail(&err)
+               : infers ? resume_inference(given, &a, &l)
+                        : pdl_cli_run_durable(&a, &l);
     pdl_cli_durable_fini(&l);
     given->files.p[0] = file;
     return code;

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/json_rows.h"
 #include "cli/prefix_report.h"
+#include "cli/search_again.h"
 #include "journal/journal.h"
 #include "viewer/viewer.h"
 
@@ -158,7 +159,9 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     bool ok =
         pdl_journal_is(path) || pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
-    if (ok && pdl_str_is(form, "perfetto"))
+    bool of_rows = pdl_str_is(form, "perfetto"); /* it has no tree of blocks */
+    if (ok && run && !of_rows) ok = pdl_cli_is_one_run(run, err);
+    if (ok && of_rows)
         ok = show_perfetto(run, path, err);
     else if (ok && pdl_str_is(form, "html"))
         ok = show_html(run, path, err);

@@ -18,6 +18,7 @@
 #include "cli/prefix_report.h"
 #include "cli/recorded.h"
 #include "cli/run_again.h"
+#include "cli/search_again.h"
 #include "io/children.h"
 #include "io/file.h"
 #include "journal/journal.h"
@@ -91,7 +92,8 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_view_run *view = NULL;
     bool given = s->a->given[OPT_view_run], beside = s->a->given[OPT_source];
     pdl_str file = s->a->value[given ? OPT_view_run : OPT_source];
-    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
+    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&
+              pdl_cli_is_one_run(run, err);
     if (ok && (given || beside) && !s->program.len) ok = read_file(file, &s->program, err);
     pdl_str text = given || beside ? pdl_buf_str(&s->program) : (pdl_str){0};
     if (ok && given && has_changed(run, text))

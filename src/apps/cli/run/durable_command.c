@@ -153,7 +153,7 @@ static pdl_val options_of(const arguments *a, uint64_t seed) {
         d = pdl_dict_putz(d, pdl_cli_option_of(kept[i])->name, v.p ? pdl_text(v) : pdl_bool(true));
     }
     if (a->command->run == pdl_cli_cmd_infer)
-        d = pdl_dict_putz(d, "infer", pdl_cli_infer_words(a, seed));
+        d = pdl_cli_infer_put_words(d, a, seed);
     return d;
 }
 

@@ -9,25 +9,35 @@
 
 #include "base/banned.h"
 
-/* The member of the options in the journal that has the words. */
+/* The members of the options in the journal that have the words and the seed. The seed is apart
+ * from the words, because only a given one goes to models. */
 #define WORDS "infer"
+#define SEED "infer-seed"
 
-pdl_val pdl_cli_infer_words(const arguments *a, uint64_t seed) {
-    static const opt_id except[] = {OPT_data, OPT_data_file, OPT_infer_seed, OPT_record, OPT_id,
-                                    OPT_policy, OPT_sandbox, OPT_no_sandbox, OPT_COUNT};
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "--seed=%llu", (unsigned long long)seed);
-    return pdl_list_push(pdl_cli_words_of(a, except), pdl_text_of_buf(&b));
+/* Options that are kept as words. Those that every durable run keeps are beside them; addresses,
+ * prices and logs are those of the resuming command. */
+static const opt_id kept[] = {OPT_algo,      OPT_particles, OPT_workers,        OPT_bars,
+                              OPT_by,        OPT_sure,      OPT_particle_error, OPT_ess,
+                              OPT_resample,  OPT_align,     OPT_max_score,      OPT_tries,
+                              OPT_infer_seed, OPT_json,     OPT_durable,        OPT_progress,
+                              OPT_COUNT};
+
+pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed) {
+    options = pdl_dict_putz(options, WORDS, pdl_cli_words_of(a, kept));
+    return pdl_dict_putz(options, SEED, pdl_int((int64_t)seed));
 }
 
-/* Stores the words of an inference, owned. Returns false when it is another journal. */
-static bool read_words(const pdl_durable_facts *f, pdl_val *out) {
+/* Stores the words of an inference, owned, and its seed, if it has one. Returns false when it is
+ * another journal. */
+static bool read_words(const pdl_durable_facts *f, pdl_val *out, int64_t *seed) {
     pdl_val options = pdl_absent();
     pdl_err ignored = {0};
     if (!pdl_json_read(f->options, 0, &options, NULL, &ignored)) options = pdl_absent();
     pdl_err_fini(&ignored);
     pdl_vref words = pdl_is_dict(options) ? pdl_dict_getz(options, WORDS) : pdl_absent();
+    pdl_vref kept_seed = pdl_is_dict(options) ? pdl_dict_getz(options, SEED) : pdl_absent();
     bool is = pdl_is_list(words);
+    (void)(pdl_is_int(kept_seed) && pdl_int_get(kept_seed, seed));
     if (is) *out = pdl_keep(words);
     if (!pdl_is_absent(options)) pdl_drop(options);
     return is;
@@ -35,9 +45,26 @@ static bool read_words(const pdl_durable_facts *f, pdl_val *out) {
 
 bool pdl_cli_is_inference(const pdl_durable_facts *f) {
     pdl_val words = pdl_absent();
-    bool is = read_words(f, &words);
+    int64_t ignored;
+    bool is = read_words(f, &words, &ignored);
     if (is) pdl_drop(words);
     return is;
+}
+
+bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err) {
+    const pdl_durable_facts *f = pdl_durable_get_facts(run);
+    pdl_str name = pdl_durable_path(run);
+    char *listed = NULL;
+    pdl_err ignored = {0};
+    if (!pdl_cli_is_inference(f)) return true;
+    if (pdl_cli_durable_path(f->id, &listed, &ignored) && pdl_str_eq(pdl_str_of(listed), name))
+        name = f->id;
+    pdl_err_fini(&ignored);
+    pdl_free(listed);
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "%.*s is an inference, of many runs, and is not shown as one: pdl runs show "
+                       "%.*s lists what it asked, pdl resume %.*s continues it",
+                       PDL_FMT(name), PDL_FMT(name), PDL_FMT(name));
 }
 
 bool pdl_cli_infer_is_unchanged(const durable_command *l, pdl_str text, pdl_err *err) {
@@ -53,22 +80,46 @@ typedef struct continuing {
     durable_command *l;
 } continuing;
 
-/* Adds what confines it and what the journal keeps beside the words. */
+/* Options that a resume may give or that the journal keeps for every durable run. */
+static const opt_id taken[] = {
+    OPT_cache,   OPT_cache_marks, OPT_prefix_first, OPT_jobs,         OPT_timeout,
+    OPT_budget,  OPT_max_rps,     OPT_max_tpm,      OPT_sync,         OPT_prices,
+    OPT_wire,    OPT_otlp,        OPT_otlp_content, OPT_otlp_all,     OPT_progress,
+    OPT_rebuild, OPT_changed,     OPT_sandbox,      OPT_no_sandbox,   OPT_sandbox_min,
+    OPT_COUNT};
+
+bool pdl_cli_infer_refuses(const arguments *given, opt_id *which) {
+    static const opt_id others[] = {OPT_again, OPT_skip, OPT_take_over, OPT_policy, OPT_COUNT};
+    for (int id = 0; id < OPT_COUNT; id++) {
+        *which = (opt_id)id;
+        if (given->given[id] && !pdl_cli_is_among(taken, *which) &&
+            !pdl_cli_is_among(others, *which))
+            return true;
+    }
+    return false;
+}
+
+/* Adds what the command that resumes it gives and what the journal keeps beside the words. */
 static void take(void *user, arguments *a) {
-    static const opt_id taken[] = {OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min};
     continuing *c = user;
     a->inference = c->l;
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
-        a->given[taken[i]] = c->given->given[taken[i]];
-        a->value[taken[i]] = c->given->value[taken[i]];
+    a->given[OPT_durable] = true;
+    for (const opt_id *id = taken; *id != OPT_COUNT; id++) {
+        if (!c->given->given[*id]) continue;
+        a->given[*id] = true;
+        a->value[*id] = c->given->value[*id];
     }
+    if (a->given[OPT_jobs]) a->given[OPT_workers] = false; /* --jobs replaces it */
 }
 
 int pdl_cli_infer_resume(const arguments *a, durable_command *l) {
     continuing c = {a, l};
     pdl_val words = pdl_absent();
-    if (!read_words(pdl_durable_get_facts(l->run), &words)) return 1;
-    int code = pdl_cli_run_words("infer", words, take, &c);
+    int64_t seed = -1;
+    if (!read_words(pdl_durable_get_facts(l->run), &words, &seed)) return 1;
+    l->has_seed = seed >= 0;
+    l->seed = l->has_seed ? (uint64_t)seed : 0;
+    int code = pdl_cli_run_words("infer", words, kept, take, &c);
     pdl_drop(words);
     return code;
 }

@@ -14,6 +14,7 @@
 
 #include "base/os.h"
 #include "cli/cli.h"
+#include "cli/search_again.h"
 #include "io/file.h"
 #include "journal/journal.h"
 #include "journal/runs.h"
@@ -59,7 +60,7 @@ static bool is_run_of(const newest_run *s, pdl_str path) {
     if (pdl_durable_is(path)) {
         if (pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, &ignored)) {
             const pdl_durable_facts *f = pdl_durable_get_facts(run);
-            is = is_program(s, f->folder, f->file);
+            is = !pdl_cli_is_inference(f) && is_program(s, f->folder, f->file);
         }
         pdl_durable_close(run);
     } else if (pdl_journal_is(path) && pdl_journal_read_program(path, &p, &ignored)) {

@@ -23,6 +23,20 @@
 
 #define STATE_FILE "state.json"
 
+/* Options that the state of a search keeps. Others are those of the command that resumes it: they
+ * name addresses, which may have keys, and files that it would write. */
+static const opt_id kept_options[] = {
+    OPT_config,       OPT_data_rows, OPT_expect,    OPT_judge,        OPT_metric,
+    OPT_vary,         OPT_tune,      OPT_require,   OPT_demos,        OPT_proposer,
+    OPT_proposals,    OPT_yes,       OPT_keep_rows, OPT_objective,    OPT_at_most,
+    OPT_candidates,   OPT_method,    OPT_seed,      OPT_output,       OPT_diff,
+    OPT_durable,      OPT_json,      OPT_map,       OPT_experiments,  OPT_yield_output,
+    OPT_data_file,    OPT_variable,  OPT_separator, OPT_rows_form,    OPT_no_yield_output,
+    OPT_types,        OPT_jobs,      OPT_progress,  OPT_cache,        OPT_cache_marks,
+    OPT_prefix_first, OPT_timeout,   OPT_budget,    OPT_prices,       OPT_max_rps,
+    OPT_max_tpm,      OPT_policy,    OPT_sandbox,   OPT_no_sandbox,   OPT_sandbox_min,
+    OPT_COUNT};
+
 static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "--%s", o->name);
@@ -30,26 +44,28 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
-static bool is_among(const opt_id *list, opt_id id) {
+bool pdl_cli_is_among(const opt_id *list, opt_id id) {
     while (*list != OPT_COUNT && *list != id) list++;
     return *list == id;
 }
 
-pdl_val pdl_cli_words_of(const arguments *a, const opt_id *except) {
+pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept) {
     pdl_val words = pdl_list_new(16);
     for (const opt_id *id = a->command->options; *id != OPT_COUNT; id++)
-        if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG && !is_among(except, *id))
+        if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG &&
+            pdl_cli_is_among(kept, *id))
             words = with_word(words, pdl_cli_option_of(*id), (pdl_str){0});
     for (size_t i = 0; i < a->values.n; i++)
-        if (!is_among(except, a->values.p[i].id))
+        if (pdl_cli_is_among(kept, a->values.p[i].id))
             words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
+    /* The name of a file may begin with a dash. */
+    if (a->files.n) words = pdl_list_push(words, pdl_textz("--"));
     for (size_t i = 0; i < a->files.n; i++) words = pdl_list_push(words, pdl_text(a->files.p[i]));
     return words;
 }
 
 void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
-    static const opt_id none[] = {OPT_COUNT};
-    pdl_val words = pdl_cli_words_of(a, none);
+    pdl_val words = pdl_cli_words_of(a, kept_options);
     char here[PATH_MAX];
     pdl_err ignored = {0};
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "words", words);
@@ -101,7 +117,21 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-int pdl_cli_run_words(const char *name, pdl_vref words,
+/* Removes the options that are not in the list. */
+static void keep_only(arguments *a, const opt_id *kept) {
+    size_t n = 0;
+    for (int id = 0; id < OPT_COUNT; id++) {
+        if (pdl_cli_is_among(kept, (opt_id)id)) continue;
+        a->given[id] = false;
+        a->value[id] = (pdl_str){0};
+    }
+    for (size_t i = 0; i < a->values.n; i++)
+        if (pdl_cli_is_among(kept, a->values.p[i].id)) a->values.p[n++] = a->values.p[i];
+    a->values.n = n;
+    if (!pdl_cli_is_among(kept, OPT_policy)) a->policies.n = 0;
+}
+
+int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
                       void (*begin)(void *user, arguments *a), void *user) {
     size_t n = pdl_list_len(words);
     char **argv = PDL_NEW_N(char *, n + 3), *message = NULL;
@@ -114,6 +144,7 @@ int pdl_cli_run_words(const char *name, pdl_vref words,
         argv[i + 2] = pdl_str_dup(pdl_is_str(w) ? pdl_str_get(w) : PDL_STR(""));
     }
     bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message);
+    keep_only(&a, kept);
     begin(user, &a);
     /* The program of an inference is in its journal, too. */
     ok = ok && (a.inference || pdl_cli_find_program(&a, word, &message)) &&
@@ -126,7 +157,32 @@ int pdl_cli_run_words(const char *name, pdl_vref words,
     return code;
 }
 
-static void take_folder(void *user, arguments *a) { a->continued = pdl_str_of(user); }
+/* Options of the command that resumes a search. */
+static const opt_id resuming[] = {OPT_wire, OPT_otlp, OPT_otlp_content, OPT_otlp_all, OPT_COUNT};
+
+typedef struct continued_search {
+    const arguments *given;
+    const char *folder;
+    pdl_str wire; /* where --wire writes, whatever the working folder is */
+} continued_search;
+
+static void take_folder(void *user, arguments *a) {
+    const continued_search *c = user;
+    a->continued = pdl_str_of(c->folder);
+    for (const opt_id *id = resuming; *id != OPT_COUNT; id++) {
+        a->given[*id] = c->given->given[*id];
+        a->value[*id] = *id == OPT_wire ? c->wire : c->given->value[*id];
+    }
+}
+
+/* Appends the file of --wire as a path from the root. */
+static void put_wire(const arguments *given, pdl_buf *out) {
+    char here[PATH_MAX];
+    pdl_str name = given->value[OPT_wire];
+    if (name.n && name.p[0] != '/' && !pdl_str_is(name, "-") && getcwd(here, sizeof here))
+        pdl_buf_putf(out, "%s/", here);
+    pdl_buf_put(out, name);
+}
 
 static int fail(pdl_err *err) {
     pdl_cli_print_error(err, NULL);
@@ -140,8 +196,12 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     pdl_err err = {0};
     const char *why = NULL;
     int code;
+    pdl_buf wire = PDL_BUF;
+    put_wire(given, &wire);
     for (size_t i = 0; i < OPT_COUNT; i++)
-        if (given->given[i]) why = "a search is continued with the options that it has: give none";
+        if (given->given[i] && !pdl_cli_is_among(resuming, (opt_id)i))
+            why = "a search is continued with the options that it has: give none but --wire and "
+                  "--otlp";
     bool ok = !why && read_state(folder, &state, &err);
     if (ok) {
         char *home = pdl_str_dup(pdl_str_get(pdl_dict_getz(state, "folder")));
@@ -149,15 +209,17 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
         pdl_free(home);
     }
     bool is_here = ok && from && realpath(folder, there) && strcmp(from, there) == 0;
+    continued_search c = {given, from && !is_here ? absolute : folder, pdl_buf_str(&wire)};
     if (ok)
-        code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), take_folder,
-                                 from && !is_here ? absolute : folder);
+        code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), kept_options,
+                                 take_folder, &c);
     else if (why)
         code = pdl_cli_refuse(given, why);
     else
         code = fail(&err);
     if (!pdl_is_absent(state)) pdl_drop(state);
     pdl_err_fini(&err);
+    pdl_buf_fini(&wire);
     pdl_free(folder);
     return code;
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/prefix_report.h"
+#include "cli/search_again.h"
 
 #include "io/file.h"
 #include "journal/journal.h"
@@ -125,6 +126,10 @@ static bool replay_run(const arguments *a, pdl_str path, pdl_prefix *p, pdl_val 
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
     if (!pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err)) return false;
+    if (!pdl_cli_is_one_run(run, err)) {
+        pdl_durable_close(run);
+        return false;
+    }
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session_options o = options_of(a, p, f->file);
     o.files.offline = true;

@@ -53,7 +53,8 @@ static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
         return false;
     if (!pdl_cli_durable_attach(l, n->a, s, pdl_absent(), &n->term, err)) return false;
     if (resumes) n->o.variables = l->inputs;
-    if (!resumes) pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->id);
+    if (!resumes)
+        pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->is_listed ? l->id : l->path);
     return true;
 }
 
@@ -94,6 +95,7 @@ static bool read_options(inferrer *n) {
     if (!pdl_cli_infer_options_read(n->a, OPT_algo, OPT_infer_seed, o, &is_parallel) ||
         refuse_workers(n, is_parallel))
         return false;
+    if (n->durable && n->durable->has_seed) o->seed = n->durable->seed;
     o->file = n->a->files.p[0];
     o->note = on_note;
     o->opened = on_opened;
