@@ -84,6 +84,8 @@ def test_the_newest_run(pdl, folder):
     (e.root / "other" / "a.pdl").write_text(PROGRAM, encoding="utf-8")
     e.run("-d", "x=6", "--durable", "--id", "d3", word="elsewhere\n", cwd=e.root / "other")
     check("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+    subprocess.run([pdl, "infer", "-d", "x=7", "a.pdl", "-n", "2", "--durable", "--id", "d4"], input="inferred\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
+    check("an inference, which is no single run", (e.root / "runs" / "d4.journal").exists() and "`\"newer\"`" in e.hover("word"), e.hover("word"))
     (e.root / "broken.journal").write_bytes(b"SQLite format 3\0" + b"x" * 500)
     check("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
     subprocess.run([pdl, "-d", "x=9", "a.pdl", "--trace"], input="traced\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
