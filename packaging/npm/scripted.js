@@ -4,7 +4,7 @@
 const LONGEST_MS = 0x7fffffff
 
 function wait(ms, signal) {
-  if (!(ms > 0)) return null
+  if (!(ms > 0) || signal.aborted) return null
   return new Promise(done => {
     const timer = setTimeout(done, Math.min(ms, LONGEST_MS))
     signal.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true })

@@ -26,7 +26,7 @@ struct pdl_wasm_shown {
     pdl_fold *fold;
     pdl_later *later;
     pdl_live *live;
-    bool over;
+    bool over, failed; /* failed: the whole trace cannot be shown */
     pdl_view_run *run; /* made from the trace; NULL: not yet */
     size_t events;     /* how many events it shows */
     uint64_t until;    /* before this time (ns) no other one is made of a run that continues */
@@ -93,6 +93,7 @@ static bool whole_trace(pdl_wasm_shown *v, pdl_buf *out, pdl_err *err) {
 static void make_view(pdl_wasm_shown *v) {
     enum { SHARE = 10 }; /* making it takes at most a tenth of the time of a run */
     uint64_t start = pdl_clock_ns();
+    if (v->failed) return;
     if (v->run && (v->over || v->events == pdl_live_events(v->live) || start < v->until)) return;
     pdl_buf trace = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     pdl_err ignored = {0};
@@ -104,6 +105,7 @@ static void make_view(pdl_wasm_shown *v) {
               pdl_view_run_new(v->name, pdl_buf_str(&trace), &p, &run, &ignored);
     pdl_buf_fini(&trace);
     pdl_err_fini(&ignored);
+    v->failed = !ok && v->over;
     if (!ok) return;
     pdl_view_run_free(v->run);
     v->run = run;
