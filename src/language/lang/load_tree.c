@@ -117,7 +117,7 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
 static part read_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_err err = {0};
     pdl_val v;
-    if (pdl_yaml_to_val(n, &v, &err)) return (part){NULL, v};
+    if (pdl_yaml_to_val_written(n, &v, &err)) return (part){NULL, v};
     pdl_loader_err(l, "data", loc, &err);
     return (part){NULL, pdl_null()};
 }

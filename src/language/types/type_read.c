@@ -300,7 +300,7 @@ bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_er
         return true;
     }
     pdl_val v = pdl_null();
-    if (!pdl_yaml_to_val(n, &v, err)) return false;
+    if (!pdl_yaml_to_val_written(n, &v, err)) return false;
     bool ok = read_whole(a, v, n, false, out, err);
     pdl_drop(v);
     return ok;
@@ -359,7 +359,7 @@ bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type *
     *out = read_words(a, params);
     if (*out) return true;
     pdl_val v = pdl_null();
-    if (params && !pdl_yaml_to_val(params, &v, err)) return false;
+    if (params && !pdl_yaml_to_val_written(params, &v, err)) return false;
     if (pdl_is_null(v)) v = pdl_dict_new(0);
     bool ok;
     if (!pdl_is_dict(v))

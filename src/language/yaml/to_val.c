@@ -24,6 +24,7 @@ typedef struct memo {
     } * slots;
     size_t mask, n;
     pdl_recent recent;
+    bool written; /* see pdl_yaml_to_val_written */
 } memo;
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
@@ -120,7 +121,8 @@ static bool unhashable(const pdl_node *key, pdl_err *err) {
 }
 
 static pdl_val key_value(memo *m, const pdl_node *key) {
-    return pdl_node_is_word(key) ? pdl_text(key->text) : pdl_recent_value(&m->recent, key);
+    return m->written && pdl_node_is_word(key) ? pdl_text(key->text)
+                                               : pdl_recent_value(&m->recent, key);
 }
 
 /* Makes the value of a mapping or a set. */
@@ -186,11 +188,19 @@ static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err) {
-    memo m = {0};
+static bool to_val(const pdl_node *n, bool written, pdl_val *out, pdl_err *err) {
+    memo m = {.written = written};
     bool ok = make(&m, n, out, err);
     forget(&m);
     return ok;
+}
+
+bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err) {
+    return to_val(n, false, out, err);
+}
+
+bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err) {
+    return to_val(n, true, out, err);
 }
 
 /* PyYAML counts characters of the text; the place is in the source. */

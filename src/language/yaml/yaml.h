@@ -27,9 +27,11 @@ PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node 
                             pdl_err *err);
 
 /* Makes a value of a node: strings, numbers, dates, !!binary, !!set, !!omap, !!pairs as PyYAML
- * constructs them, but a key that is a word (no, on, true) becomes the text that is written.
- * Aliased nodes share the value. */
+ * constructs them. Aliased nodes share the value. */
 PDL_MUST bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err);
+/* Works as pdl_yaml_to_val, but a key that is a word (no, on, true) becomes the text that is
+ * written. */
+PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err);
 
 /* Does both steps, for data files, --data, `parser: yaml`. When src_name is empty, the loc of an
  * error has no source, and *line and *column (1-based, 0 unknown; may be NULL) are its position in
