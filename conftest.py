@@ -37,7 +37,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     for line in ("tier(name): the first of check, test, all, soak that runs this", "sampled: a row that `test` takes in turns",
-                 "seconds(n): an item that may take longer by the clock", "builds: it compiles or installs, so it has no budget",
+                 "seconds(n): an item that may take longer by the clock", "builds: it compiles, installs or emulates, so it has no budget",
                  "roomy: its processes may use much memory (browsers)", "dies: a command is meant to die by a signal of a fault",
                  "memory(yes): whether it runs over the sanitizer build, where its suite says otherwise"):
         config.addinivalue_line("markers", line)

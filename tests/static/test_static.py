@@ -146,12 +146,12 @@ def emulated(tmp_path):
     return build
 
 
-# What an emulator of a processor cannot do: limits of memory and time, descriptors and signals of the emulator itself, other programs that the command
-# starts in a sandbox.
-NOT_EMULATED = PRELOADED
+# The clock runs on while a processor is emulated: limits of a third of a second are too short.
+NOT_EMULATED = PRELOADED + " or test_floods"
 
 
 @pytest.mark.tier("all")
+@pytest.mark.builds
 @pytest.mark.seconds(900)
 def test_arm(emulated):
     """All programs of the language, and each tenth item of the other suites."""
