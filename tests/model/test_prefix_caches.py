@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prompt caches: marks of beginnings where the provider wants them, and the order in which calls that begin alike go out (spec know 1)."""
+import itertools
 import json
 import subprocess
 import threading
@@ -76,27 +77,60 @@ def test_marks(pdl, tmp_path, caches, parameters, args, marks):
     check("the parameter is not sent", '"cache"' not in text and "no-cache" not in text, text[:300])
 
 
+def test_own_marks_are_not_compared(pdl, tmp_path):
+    """Those of a request and of the result of a tool are no difference, either."""
+    call = ("- model: anthropic/m\n  parameters: {%s}\n  input:\n    data:\n    - {role: user, content: hi}\n"
+            "    - {role: assistant, content: null, tool_calls: [{id: t, type: function, function: {name: f, arguments: '{}'}}]}\n"
+            "    - {role: tool, tool_call_id: t, content: [{type: text, text: it, %s}]}\n")
+    mark = "cache_control: {type: ephemeral}"
+    (tmp_path / "p.pdl").write_text("text:\n" + call % (mark, mark) + call.replace(", %s}]", "}]") % "")
+    p = subprocess.run([pdl, "explain", "--prefix", "--json", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    calls = json.loads(p.stdout)["calls"]
+    check("all is shared", calls[1]["shared"]["messages"] == 3 and calls[1]["differs"] is None, calls)
+
+
 def test_own_marks(pdl, tmp_path, caches):
     """Marks of the program stay and count: Anthropic takes four."""
     own = ", ".join("{type: text, text: part %d, cache_control: {type: ephemeral}}" % i for i in range(3))
     run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: auto}\ninput:\n  data:\n  - {role: system, content: be kind}\n"
         "  - {role: user, content: [%s, {type: text, text: end}]}\n" % own)
     check("four marks", caches.marks == [4], caches.marks, caches.bodies)
+    tools = "{role: assistant, content: null, tool_calls: [{id: t, type: function, function: {name: f, arguments: '{}'}}]}\n  - {role: tool, tool_call_id: t, content: [%s]}" % own
+    run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: auto}\ninput:\n  data:\n  - {role: system, content: be kind}\n"
+        "  - {role: user, content: hi}\n  - %s\n" % tools)
+    check("those in the result of a tool count", json.dumps(caches.bodies[-1]).count("cache_control") == 3 and caches.marks[-1] == 1, caches.marks, caches.bodies[-1])
+    run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: auto, cache_control: {type: ephemeral, ttl: 1h}}\n"
+        "input: {array: [{role: system, content: s}, {role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}\n")
+    body = caches.bodies[-1]
+    check("one of the request is at the end of the last message", caches.marks[-1] == 2 and body["cache_control"]["ttl"] == "1h", caches.marks, body)
     p = run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: always}\ninput: hi\n", code=1)
-    check("another word is refused", "parameters.cache is auto or off" in p.stderr and len(caches.marks) == 1, p.stderr)
+    check("another word is refused", "parameters.cache is auto or off" in p.stderr and len(caches.marks) == 3, p.stderr)
 
 
-def test_bedrock(pdl, tmp_path):
-    """A mark is a block of its own there, and tools take one with models of Anthropic alone."""
-    for model, tools in (("anthropic.m", 2), ("amazon.m", 1)):
+PROFILE = "arn:aws:bedrock:r:1:application-inference-profile/x"
+
+
+@pytest.mark.parametrize("models, told, asked, tools", [
+    (["anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-3-5-haiku-20241022-v1:0", "anthropic.claude-3-7-sonnet-20250219-v1:0",
+      "arn:aws:bedrock:r:1:inference-profile/us.anthropic.claude-3-5-sonnet-20241022-v2:0"], 3, 3, 2),
+    (["amazon.nova-lite-v1:0", "eu.amazon.nova-pro-v1:0"], 3, 3, 1),
+    ([PROFILE], 3, 0, 1),
+    (["meta.llama3-70b-instruct-v1:0", "amazon.titan-text-express-v1", "cohere.command-r-v1:0", "mistral.mistral-large-2402-v1:0", "anthropic.claude-v2:1",
+      "anthropic.claude-instant-v1", "anthropic.claude-3-sonnet-20240229-v1:0", "us.anthropic.claude-3-haiku-20240307-v1:0", "anthropic.claude-3-opus-20240229-v1:0",
+      "anthropic.claude-3-5-sonnet-20240620-v1:0", "arn:aws:bedrock:r:1:default-prompt-router/anthropic.claude:1"], 0, 0, 1)],
+    ids=["claude", "nova", "profile", "none"])
+def test_bedrock(pdl, tmp_path, models, told, asked, tools):
+    """A mark is a block of its own there. A model without a prompt cache refuses a request with marks; Nova takes none on tools."""
+    for model, (own, option, n) in itertools.product(models, (("cache: auto, ", [], told), ("", ["--cache-marks", "auto"], asked))):
         (tmp_path / "p.pdl").write_text("""model: bedrock/%s
-parameters: {cache: auto, aws_region_name: r, aws_access_key_id: a, aws_secret_access_key: b, tools: [{type: function, function: {name: f, parameters: {type: object}}}]}
+parameters: {%saws_region_name: r, aws_access_key_id: a, aws_secret_access_key: b, tools: [{type: function, function: {name: f, parameters: {type: object}}}]}
 input: {array: [{role: system, content: s}, {role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}
-""" % model)
-        p = subprocess.run([pdl, "explain", "--json", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+""" % (model, own))
+        p = subprocess.run([pdl, "explain", "--json", *option, "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
         body, mark = json.loads(p.stdout)["calls"][0]["request"]["body"], {"cachePoint": {"type": "default"}}
-        check("the ends", [m["content"][1:] for m in body["messages"]] == [[mark], [], [mark]] and body["system"] == [{"text": "s"}, mark], body)
-        check("tools", len(body["toolConfig"]["tools"]) == tools, body)
+        ends = [mark] if n else []
+        check("the ends of " + model, [m["content"][1:] for m in body["messages"]] == [ends, [], ends] and body["system"] == [{"text": "s"}, *ends], body)
+        check("tools of " + model, len(body["toolConfig"]["tools"]) == (tools if n else 1), body)
 
 
 def ordered(pdl, folder, text, seconds, *args, code=0):

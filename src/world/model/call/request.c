@@ -185,11 +185,12 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
 }
 
 /* Reads the parameter `cache`: "auto" marks the request, "off" does not, whatever the run says.
- * Other values than texts are settings of other engines. */
-static bool wants_marks(const pdl_call *c, bool *wants, pdl_err *err) {
+ * Other values than texts are settings of other engines. *own: the program itself says it. */
+static bool wants_marks(const pdl_call *c, bool *wants, bool *own, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(c->given, "cache");
     *wants = c->calls->opt.prefix.marks;
-    if (!pdl_is_str(v)) return true;
+    *own = pdl_is_str(v);
+    if (!*own) return true;
     *wants = pdl_text_is(v, "auto");
     return *wants || pdl_text_is(v, "off") ||
            pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "parameters.cache is auto or off");
@@ -198,10 +199,10 @@ static bool wants_marks(const pdl_call *c, bool *wants, pdl_err *err) {
 static bool put_marks(const pdl_call *c, pdl_val *body, pdl_err *err) {
     const pdl_mark_form *form = c->route.provider->dialect->marks;
     unsigned most = pdl_prefix_facts_of(pdl_str_of(c->route.provider->prefix))->marks;
-    bool wants;
-    if (!wants_marks(c, &wants, err)) return false;
+    bool wants, own;
+    if (!wants_marks(c, &wants, &own, err)) return false;
     if (wants && form && most && pdl_is_absent(c->ask.texts) && pdl_is_dict(*body))
-        *body = pdl_marks_put(form, most, c->ask.name, *body);
+        *body = pdl_marks_put(form, most, c->ask.name, own, *body);
     return true;
 }
 

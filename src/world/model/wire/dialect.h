@@ -83,14 +83,22 @@ enum {
     PDL_MEDIA_ANY = 31,      /* images, audio, documents */
 };
 
+/* These are the places where a model takes marks. */
+typedef enum pdl_mark_places {
+    PDL_MARKS_NOWHERE,
+    PDL_MARKS_TEXT, /* in the system prompt and in messages */
+    PDL_MARKS_ALL,  /* on tools, too */
+} pdl_mark_places;
+
 /* How a request marks the end of a beginning that later requests share, for a prompt cache that
  * wants marks (marks.c). */
 typedef struct pdl_mark_form {
     const char *tools_in; /* the member of the request that holds `tools`; NULL: the request */
     const char *key;      /* the mark is a member of this name */
     const char *type;     /* the value of the mark is {type: this} */
-    /* Only models with this word in their name take marks on tools; NULL: all do. */
-    const char *tools_of;
+    /* Returns where a model takes marks; own: the program itself asks for them in this call. NULL:
+     * all models take them everywhere. */
+    pdl_mark_places (*places)(pdl_str model, bool own);
     bool own_block; /* the mark is a separate block after what it ends */
 } pdl_mark_form;
 

@@ -451,10 +451,28 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* The address of a profile hides which model it leads to, which the program may know. */
+static pdl_mark_places mark_places(pdl_str model, bool own) {
+    static const struct {
+        const char *word;
+        pdl_mark_places places;
+    } rows[] = {
+#define M(word, places) {word, PDL_MARKS_##places},
+#include "model/wire/bedrock_marks.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (pdl_str_find(model, pdl_str_of(rows[i].word), 0) != PDL_NOT_FOUND)
+            return rows[i].places;
+    bool hidden = pdl_str_find(model, PDL_STR("arn:aws"), 0) != PDL_NOT_FOUND;
+    return own && hidden ? PDL_MARKS_TEXT : PDL_MARKS_NOWHERE;
+}
+
 static const pdl_mark_form marks = {.tools_in = "toolConfig",
                                     .key = "cachePoint",
                                     .type = "default",
-                                    .tools_of = "anthropic",
+                                    .places = mark_places,
                                     .own_block = true};
 
 const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",

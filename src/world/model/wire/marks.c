@@ -29,13 +29,31 @@ static unsigned count_in(pdl_vref blocks, const char *key) {
     return n;
 }
 
+/* Returns the name of the member of a block of a message that holds blocks itself, as the result of
+ * a tool does: "toolResult", or "" for the block. NULL when there is none. */
+static const char *holder_in(pdl_vref block) {
+    if (pdl_is_list(pdl_member(block, "content"))) return "";
+    pdl_vref result = pdl_member(block, "toolResult");
+    return pdl_is_list(pdl_member(result, "content")) ? "toolResult" : NULL;
+}
+
+static unsigned count_in_message(pdl_vref blocks, const char *key) {
+    unsigned n = count_in(blocks, key);
+    for (size_t i = 0; i < length(blocks); i++) {
+        pdl_vref block = pdl_list_at(blocks, i);
+        const char *in = holder_in(block);
+        if (in) n += count_in(pdl_member(*in ? pdl_member(block, in) : block, "content"), key);
+    }
+    return n;
+}
+
 static unsigned count(const pdl_mark_form *f, pdl_vref body) {
     pdl_vref holder = f->tools_in ? pdl_member(body, f->tools_in) : body,
              messages = pdl_member(body, "messages");
     unsigned n = count_in(pdl_member(holder, "tools"), f->key) +
-                 count_in(pdl_member(body, "system"), f->key);
+                 count_in(pdl_member(body, "system"), f->key) + is_marked(body, f->key);
     for (size_t i = 0; i < length(messages); i++)
-        n += count_in(pdl_member(pdl_list_at(messages, i), "content"), f->key);
+        n += count_in_message(pdl_member(pdl_list_at(messages, i), "content"), f->key);
     return n;
 }
 
@@ -86,7 +104,10 @@ static pdl_val mark_tools(const pdl_mark_form *f, pdl_val body, unsigned *left) 
     return pdl_dict_putz(body, f->tools_in, mark_member(f, pdl_keep(holder), "tools", left));
 }
 
-pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, pdl_val body) {
+pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own,
+                      pdl_val body) {
+    pdl_mark_places places = f->places ? f->places(model, own) : PDL_MARKS_ALL;
+    if (places == PDL_MARKS_NOWHERE) return body;
     unsigned had = count(f, body), left = most > had ? most - had : 0;
     pdl_vref messages = pdl_member(body, "messages");
     size_t n = length(messages), before = n;
@@ -94,11 +115,11 @@ pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, pdl_
     while (before > 1 &&
            !pdl_str_eq(pdl_member_str(pdl_list_at(messages, before - 2), "role"), role))
         before--;
-    if (n) body = mark_message(f, body, n - 1, &left);
+    /* A mark of the request itself is one at the end of the last message already. */
+    if (n && !is_marked(body, f->key)) body = mark_message(f, body, n - 1, &left);
     body = mark_member(f, body, "system", &left);
     if (before > 1) body = mark_message(f, body, before - 2, &left);
-    bool tools = !f->tools_of || pdl_str_find(model, pdl_str_of(f->tools_of), 0) != PDL_NOT_FOUND;
-    return tools ? mark_tools(f, body, &left) : body;
+    return places == PDL_MARKS_ALL ? mark_tools(f, body, &left) : body;
 }
 
 /* --- without marks ---------------------------------------------------------------------------- */
@@ -120,18 +141,45 @@ static pdl_val unmark_member(const pdl_mark_form *f, pdl_val d, const char *name
     return pdl_is_list(blocks) ? pdl_dict_putz(d, name, unmarked(f, blocks)) : d;
 }
 
+/* Removes the marks in the results of tools. Takes and returns the blocks of a message. */
+static pdl_val unmark_results(const pdl_mark_form *f, pdl_val blocks) {
+    for (size_t i = 0; i < pdl_list_len(blocks); i++) {
+        pdl_vref block = pdl_list_at(blocks, i);
+        const char *in = holder_in(block);
+        if (!in) continue;
+        pdl_val kept = pdl_keep(block);
+        if (*in)
+            kept = pdl_dict_putz(kept, in,
+                                 unmark_member(f, pdl_keep(pdl_member(block, in)), "content"));
+        else
+            kept = unmark_member(f, kept, "content");
+        blocks = pdl_list_set(blocks, i, kept);
+    }
+    return blocks;
+}
+
+static pdl_val unmark_message(const pdl_mark_form *f, pdl_val m) {
+    pdl_vref blocks = pdl_member(m, "content");
+    if (!pdl_is_list(blocks)) return m;
+    return pdl_dict_putz(m, "content", unmark_results(f, unmarked(f, blocks)));
+}
+
 pdl_val pdl_marks_remove(const pdl_mark_form *f, pdl_val body) {
     pdl_vref holder = f->tools_in ? pdl_member(body, f->tools_in) : pdl_absent(),
              messages = pdl_member(body, "messages");
     if (pdl_is_dict(holder))
         body = pdl_dict_putz(body, f->tools_in, unmark_member(f, pdl_keep(holder), "tools"));
     body = unmark_member(f, unmark_member(f, body, "tools"), "system");
+    pdl_val key = pdl_textz(f->key);
+    body = pdl_dict_del(body, key);
+    pdl_drop(key);
+    messages = pdl_member(body, "messages");
     if (!pdl_is_list(messages)) return body;
     pdl_val list = pdl_list_new(pdl_list_len(messages));
     for (size_t i = 0; i < pdl_list_len(messages); i++) {
         pdl_vref m = pdl_list_at(messages, i);
         pdl_val kept = pdl_keep(m);
-        list = pdl_list_push(list, pdl_is_dict(m) ? unmark_member(f, kept, "content") : kept);
+        list = pdl_list_push(list, pdl_is_dict(m) ? unmark_message(f, kept) : kept);
     }
     return pdl_dict_putz(body, "messages", list);
 }
