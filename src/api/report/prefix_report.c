@@ -27,8 +27,8 @@ typedef struct unit {
     pdl_val json;    /* the bytes that are compared */
     pdl_val content; /* the text of a message, or absent */
     bool is_message;
-    uintptr_t chain; /* hash of this and all units before it */
-    size_t before;   /* the call before this one with the same chain, from 1; 0: there is none */
+    uint64_t chain; /* hash of this and all units before it */
+    size_t before;  /* the call before this one with the same key, from 1; 0: there is none */
 } unit;
 
 typedef struct prefix_call {
@@ -44,7 +44,7 @@ typedef struct prefix_call {
 
 struct pdl_prefix {
     PDL_VEC(prefix_call) calls;
-    pdl_idmap ends; /* chain -> the last call with these first units, from 1 */
+    pdl_idmap ends; /* key of a chain -> the last call with such first units, from 1 */
     pdl_idmap by_id;
     size_t first; /* the first call of the last run */
     bool causes;
@@ -99,18 +99,24 @@ static pdl_val text_of(pdl_vref v) {
     return pdl_absent();
 }
 
+/* Mixes all bits of x into all bits of the result; different numbers stay different. */
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
 static void add_unit(prefix_call *c, pdl_vref v, bool is_message) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
     if (!pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &ignored)) pdl_err_fini(&ignored);
     uint64_t before =
         c->units.n ? c->units.p[c->units.n - 1].chain : pdl_hash_str(pdl_str_get(c->model));
-    uint64_t own = pdl_hash_str(pdl_buf_str(&b));
+    uint64_t own = (uint64_t)pdl_hash_str(pdl_buf_str(&b)) << 32 | (b.len & UINT32_MAX);
     *pdl_vec_push(&c->units) = (unit){
         .content = text_of(v),
         .is_message = is_message,
-        .chain = (uintptr_t)pdl_hash_u64(before << 32 ^ own ^ b.len << 17) << 16 |
-                 (own & 0xffff) | 1,
+        .chain = mixed(mixed(before) + own),
     };
     c->units.p[c->units.n - 1].json = pdl_text_of_buf(&b);
 }
@@ -154,8 +160,17 @@ static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     return body;
 }
 
+/* Returns the key of a chain; an address has half of its bits on small machines. Never 0. */
+static uintptr_t key_of(uint64_t chain) { return (uintptr_t)(chain ^ chain >> 32) | 1; }
+
 static uintptr_t model_key(const prefix_call *c) {
-    return (uintptr_t)pdl_hash_str(pdl_str_get(c->model)) << 1 | 1;
+    return key_of(mixed(pdl_hash_str(pdl_str_get(c->model))));
+}
+
+/* Returns true when both calls have the same first n units: two chains may have one key. */
+static bool begins_so(const prefix_call *c, const prefix_call *other, size_t n) {
+    if (!n) return pdl_str_eq(pdl_str_get(c->model), pdl_str_get(other->model));
+    return other->units.n >= n && c->units.p[n - 1].chain == other->units.p[n - 1].chain;
 }
 
 static size_t common_start(pdl_str a, pdl_str b) {
@@ -171,15 +186,17 @@ static size_t call_with(const pdl_prefix *p, uintptr_t key) {
     return (size_t)(uintptr_t)pdl_idmap_find(&p->ends, key);
 }
 
-/* Returns the call of a chain of them, which have the first n units of c, whose next unit begins
- * most like that of c; of equal ones the last. */
+/* Returns that of the calls with one key, from `at` on, which has the first n units of c and whose
+ * next unit begins most like that of c; of equal ones the last. 0: there is none. */
 static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, size_t at) {
     enum { MAX_COMPARED = 16 };
-    size_t best = at, most = 0;
-    for (size_t i = 0; at && i < MAX_COMPARED && n < c->units.n; i++) {
+    size_t best = 0, most = 0;
+    for (size_t i = 0; at && i < MAX_COMPARED; i++) {
         const prefix_call *other = &p->calls.p[at - 1];
-        size_t same = n < other->units.n ? common_start(json_of(c, n), json_of(other, n)) : 0;
-        if (same > most) {
+        if (other->units.n < n) break; /* it has the key at another place, and no next one here */
+        bool both = n < c->units.n && n < other->units.n;
+        size_t same = both ? common_start(json_of(c, n), json_of(other, n)) : 0;
+        if (begins_so(c, other, n) && (!best || same > most)) {
             most = same;
             best = at;
         }
@@ -191,8 +208,8 @@ static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, si
 /* Finds the earlier call with the longest equal beginning; from 1. */
 static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
     for (size_t n = c->units.n; n > 0; n--) {
-        size_t at = call_with(p, c->units.p[n - 1].chain);
-        if (at) return most_alike(p, c, n, at);
+        size_t at = most_alike(p, c, n, call_with(p, key_of(c->units.p[n - 1].chain)));
+        if (at) return at;
     }
     return most_alike(p, c, 0, call_with(p, model_key(c)));
 }
@@ -201,8 +218,9 @@ static void note_ends(pdl_prefix *p, size_t at) {
     prefix_call *c = &p->calls.p[at];
     void *number = (void *)(uintptr_t)(at + 1);
     for (size_t i = 0; i < c->units.n; i++) {
-        c->units.p[i].before = call_with(p, c->units.p[i].chain);
-        pdl_idmap_put(&p->ends, c->units.p[i].chain, number);
+        uintptr_t key = key_of(c->units.p[i].chain);
+        c->units.p[i].before = call_with(p, key);
+        pdl_idmap_put(&p->ends, key, number);
     }
     c->before = call_with(p, model_key(c));
     pdl_idmap_put(&p->ends, model_key(c), number);
