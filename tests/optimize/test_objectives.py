@@ -84,6 +84,29 @@ def test_limits():
         t.check(method + ": the best is above", code == 0 and r["winner"]["values"] != {"turns": 3} and r["kept"] == "before", r, err)
 
 
+def test_above_on_the_test_alone():
+    """The report says where the kept program is above, and not that no candidate was within."""
+    rows = [dict(x, split="test" if i < 40 else "validation", extra=4 if i < 40 else 0) for i, x in enumerate(ROWS[:80])]
+    program = TURNS.replace("range(turns)", "range(turns + extra)")
+    code, r, err = search("--at-most", "calls=3", program=program, rows=rows)
+    report = (t.folder / r["folder"] / "report.md").read_text() if not code else err
+    t.check("the program as it was wins", code == 0 and r["winner"]["candidate"] == 0 and r["within"] == {"before": False, "winner": False}, r, err)
+    t.check("it is above on the test", "On the rows for the test it is above --at-most." in report and "No candidate is within" not in report, report)
+    code, r, err = search("--at-most", "calls=3", program=program.replace("turns: 3", "turns: 1"), rows=rows)
+    report = (t.folder / r["folder"] / "report.md").read_text() if not code else err
+    t.check("another one wins", code == 0 and r["winner"]["values"] == {"turns": 3} and r["kept"] == "before", r, err)
+    t.check("both are above", "the winner is above --at-most: the program as it was is kept, which is above it, too." in report, report)
+
+
+def test_what_a_method_says_of_another_one():
+    """A method is certain of its winner, and not of the one within --at-most that replaces it."""
+    own = "defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 8) }\"}\n      - data: {winner: %d, certain: true}\n"
+    for winner, certain in ((1, True), (2, False)):
+        begin(TURNS.replace("turns: 3", "turns: 4"), None, {"mine.pdl": own % winner}, rule)
+        code, r, err = optimize("--vary", "turns=2,3", "--method", "mine.pdl", "--at-most", "calls=2")
+        t.check("the one within", code == 0 and r["winner"]["values"] == {"turns": 2} and r["certain"] is certain, r, err)
+
+
 def test_costs():
     """They are those of the calls, also when another candidate or another search paid for the answers."""
     args = ["--at-most", "cost=0.03", "--objective", "score,cost", "--prices", "p.json", "--cache", "c.db"]

@@ -118,15 +118,14 @@ double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, 
     return n ? sum / (double)n : NAN;
 }
 
-/* An unknown cost is above all limits: rounding of sums is not. */
-static bool is_above(double mean, double limit) { return !(mean <= limit * (1 + 1e-6)); }
+bool pdl_search_is_above(double mean, double limit) { return !(mean <= limit * (1 + 1e-6)); }
 
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n) {
     bool over = false;
     for (size_t i = 0; n && i < OPT_USES; i++)
         over = over || (z->most[i] >= 0 &&
-                        is_above(pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
-                                 z->most[i]));
+                        pdl_search_is_above(
+                            pdl_search_use(z, candidate, (opt_use_item)i, rows, n), z->most[i]));
     return over;
 }
 
@@ -140,8 +139,9 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
     bool more = false;
     for (size_t i = 0; n && i < OPT_USES; i++)
         more = more || (z->wanted_low[i] &&
-                        is_above(pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
-                                 pdl_search_use(z, than, (opt_use_item)i, rows, n)));
+                        pdl_search_is_above(
+                            pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
+                            pdl_search_use(z, than, (opt_use_item)i, rows, n)));
     return more;
 }
 

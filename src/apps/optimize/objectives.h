@@ -18,6 +18,10 @@ PDL_MUST bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e
 /* Returns true when runs have to say what their calls cost. */
 bool pdl_search_needs_costs(const opt_search *z);
 
+/* Returns true for a mean above a limit; one that rounding of sums made is not above it, and an
+ * unknown one (NaN) is. */
+bool pdl_search_is_above(double mean, double limit);
+
 /* Returns the mean use of a row over n rows, which are all known; NaN: a price is unknown. */
 double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, const size_t *rows,
                       size_t n);

@@ -215,7 +215,9 @@ static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *e
     while (out) {
         if (!pdl_search_run_method(z, winner, certain, err)) return false;
         out = false;
-        *winner = pdl_search_settle_winner(z, *winner);
+        size_t settled = pdl_search_settle_winner(z, *winner);
+        if (settled != *winner) *certain = false; /* the method said it of another candidate */
+        *winner = settled;
         if (*winner && z->part[OPT_KEPT].n && !pdl_search_check_kept(z, *winner, &out, err))
             return false;
     }

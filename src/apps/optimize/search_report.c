@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
-#include "optimize/optimize.h"
+#include "optimize/objectives.h"
 #include "value/int.h"
 #include "value/json_write.h"
 
@@ -156,6 +156,20 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     PDL_PUT(out, ".");
 }
 
+/* Returns true when the program as it was is above --at-most on the rows for validation. */
+static bool is_above_on_validation(pdl_vref r) {
+    pdl_vref limits = pdl_dict_getz(r, "at_most"),
+             use = pdl_dict_getz(pdl_dict_getz(r, "before"), "validation");
+    bool above = false;
+    for (size_t i = 0; pdl_is_dict(use) && i < pdl_dict_len(limits); i++) {
+        pdl_vref mean = pdl_dict_gets(use, pdl_str_get(pdl_dict_key_at(limits, i)));
+        bool known = !pdl_is_absent(mean) && !pdl_is_null(mean);
+        above = above || pdl_search_is_above(known ? pdl_num_to_double(mean) : NAN,
+                                             pdl_num_to_double(pdl_dict_val_at(limits, i)));
+    }
+    return above;
+}
+
 /* Appends what --at-most decided. */
 static void put_within(pdl_vref r, pdl_buf *out) {
     pdl_vref within = pdl_dict_getz(r, "within");
@@ -163,15 +177,16 @@ static void put_within(pdl_vref r, pdl_buf *out) {
     bool before = pdl_bool_of(pdl_dict_getz(within, "before")),
          winner = pdl_bool_of(pdl_dict_getz(within, "winner")),
          same = text_is(pdl_dict_getz(r, "verdict"), "is", "same");
-    if (same && !winner)
+    if (same && !winner && is_above_on_validation(r))
         PDL_PUT(out, "No candidate is within --at-most: the program as it was is above it, too.\n");
-    else if (!same && !winner)
-        PDL_PUT(out, "On the rows for the test the winner is above --at-most: the program as it "
-                     "was is kept.\n");
-    else if (!before && text_is(r, "kept", "winner"))
-        PDL_PUT(out, "The program as it was is above --at-most: the winner is kept.\n");
+    else if (same && !winner)
+        PDL_PUT(out, "On the rows for the test it is above --at-most.\n");
+    else if (!winner)
+        pdl_buf_putf(out, "On the rows for the test the winner is above --at-most: the program as "
+                          "it was is kept%s.\n",
+                     before ? "" : ", which is above it, too");
     else if (!before)
-        PDL_PUT(out, "It is above --at-most.\n");
+        PDL_PUT(out, "The program as it was is above --at-most: the winner is kept.\n");
 }
 
 static void put_verdict(pdl_vref r, pdl_buf *out) {
