@@ -176,6 +176,14 @@ def test_dialect(model, title, key):
     t.check(title + ": equal rows", code == 0 and len(t.lines("out.jsonl")) == 6 and p.asked["Say same"] == 6, "%s %s" % (p.asked, err))
 
 
+def test_prefix_first():
+    """No call of an upload waits for the answer to another one, which may take a day."""
+    p.begin()
+    t.begin({"in.jsonl": jsonl(words(5)), "p.pdl": "lastOf:\n- %s ${ word }\n- model: openai/m\n" % ("Say it loud. " * 500)})
+    code, out, err = run("--prefix-first")
+    t.check("one upload", code == 0 and len(p.batches) == 1 and len(t.lines("out.jsonl")) == 5, len(p.batches), err)
+
+
 def test_resume():
     program = "lastOf:\n- Say ${ word }\n- model: openai/m\n"
     for how in ("terminate", "kill"):

@@ -81,7 +81,8 @@ static const option options[] = {
      "auto: mark in requests where beginnings end that later calls share, for prompt caches that "
      "want marks"},
     {OPT_prefix_first, "prefix-first", 0, OPT_FLAG, NULL, NULL,
-     "of calls that begin alike, send one and the others when its answer begins"},
+     "of calls that begin alike, send one first, and the others when its answer begins to arrive "
+     "(as a whole when it is not streamed)"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,

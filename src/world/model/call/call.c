@@ -101,6 +101,7 @@ void pdl_call_enter(pdl_call *c, pdl_call_state next) {
     assert(pdl_call_is_ok(c));
     unsigned answered = TO(STREAMING) | TO(ONE_BODY) | TO(READING),
              over = TO(FAILED) | TO(CANCELLED) | TO(ENDED);
+    if (c->leader && next != PDL_CALL_AWAITS_FIRST) pdl_follow_leave(c);
     if (c->leads && (answered | over) & 1u << next)
         pdl_follow_settle(c, (answered & 1u << next) != 0);
 }
@@ -118,6 +119,7 @@ static void unlink_call(pdl_call *c) {
 
 void pdl_call_release(pdl_call *c) {
     pdl_call_enter(c, PDL_CALL_ENDED);
+    assert(!c->leader && !c->followers);
     const pdl_http_carrier *carrier = c->calls->opt.carrier;
     if (c->http_id && carrier)
         carrier->cancel(carrier->user, c->http_id);

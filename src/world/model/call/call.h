@@ -131,6 +131,8 @@ struct pdl_call {
     pdl_rate_slot rate_slot;
     uintptr_t beginning; /* hash of how the request begins; 0: no other call waits for it */
     pdl_call *leader;    /* in the state AWAITS_FIRST: the call that it waits for */
+    pdl_call *next_follower, **prev_follower; /* the others that wait for it, in their order */
+    pdl_call *followers, **followers_end;     /* the calls that wait for this one; NULL: none */
     bool has_followed;   /* it has waited for another call, which it does once */
     bool leads;          /* others that begin alike wait for it */
     pdl_buf wire_text; /* text of a stream, for the log */

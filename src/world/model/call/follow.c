@@ -2,9 +2,10 @@
  *
  * A prompt cache knows a beginning when the first answer to it begins, so calls that are sent
  * together all pay for it in full. Here the first one leads: the others wait until its answer
- * begins, it fails or it is cancelled. A call waits once at most, so this costs no more than the
- * time of one call to its first byte. Calls begin alike when the least beginning that the provider
- * keeps is the same in both.
+ * begins to arrive, it fails or it is cancelled. An answer that is not streamed arrives as a whole.
+ * A call waits once at most, so this costs no more than the time of one call to the first byte of
+ * its answer. Calls begin alike when the least beginning that the provider keeps is the same in
+ * both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,6 +50,7 @@ void pdl_follow_read(pdl_call *c, pdl_vref body) {
     size_t least = (size_t)(f->least > 1 ? f->least : MIN_TOKENS) * BYTES_OF_TOKEN;
     pdl_buf text = PDL_BUF;
     c->beginning = 0;
+    if (c->calls->opt.carrier) return; /* its calls go together, and are answered in hours */
     if (!c->calls->opt.prefix.first || c->has_followed || !pdl_is_dict(body)) return;
     put_beginning(f->order, body, least, &text);
     if (text.len >= least) {
@@ -87,6 +89,15 @@ static void lead(pdl_call *c) {
     c->leads = true;
 }
 
+/* Adds c to the calls that wait for leader, as the last one. */
+static void join(pdl_call *c, pdl_call *leader) {
+    if (!leader->followers) leader->followers_end = &leader->followers;
+    c->leader = leader;
+    c->prev_follower = leader->followers_end;
+    *leader->followers_end = c;
+    leader->followers_end = &c->next_follower;
+}
+
 bool pdl_follow_waits(pdl_call *c) {
     if (!c->beginning || c->has_followed || c->leads) return false;
     beginning *b = pdl_idmap_find(&c->calls->beginnings, c->beginning);
@@ -96,9 +107,20 @@ bool pdl_follow_waits(pdl_call *c) {
     }
     if (!b->leader) return false;
     c->has_followed = true;
-    c->leader = b->leader;
+    join(c, b->leader);
     pdl_call_enter(c, PDL_CALL_AWAITS_FIRST);
     return true;
+}
+
+void pdl_follow_leave(pdl_call *c) {
+    if (!c->leader) return;
+    *c->prev_follower = c->next_follower;
+    if (c->next_follower)
+        c->next_follower->prev_follower = c->prev_follower;
+    else
+        c->leader->followers_end = c->prev_follower;
+    c->leader = c->next_follower = NULL;
+    c->prev_follower = NULL;
 }
 
 void pdl_follow_settle(pdl_call *c, bool answered) {
@@ -113,10 +135,10 @@ void pdl_follow_settle(pdl_call *c, bool answered) {
         }
     }
     /* They go from the loop, since this runs in the midst of a step of c. */
-    for (pdl_call *other = c->calls->first; other; other = other->next) {
-        if (other->leader != c) continue;
-        other->leader = NULL;
-        if (other->state == PDL_CALL_AWAITS_FIRST) pdl_call_wait(other, 0);
+    while (c->followers) {
+        pdl_call *other = c->followers;
+        pdl_follow_leave(other);
+        pdl_call_wait(other, 0);
     }
 }
 

@@ -54,6 +54,8 @@ double pdl_call_seconds_left(const pdl_call *c);
 void pdl_follow_read(pdl_call *c, pdl_vref body);
 /* Returns true when c now waits for a call that begins alike, and is sent from its timer. */
 bool pdl_follow_waits(pdl_call *c);
+/* c does not wait for another call any more. */
+void pdl_follow_leave(pdl_call *c);
 /* Lets those go that wait for c. answered: its answer has begun. */
 void pdl_follow_settle(pdl_call *c, bool answered);
 void pdl_follow_close(pdl_calls *calls);
