@@ -8,7 +8,7 @@ import time
 
 from .venv_of import alone, cached
 
-AGAIN = 600  # seconds after which a package that could not be had is asked for again
+AGAIN = 600  # seconds after which the registry is asked again when it could not be reached, and for a package that it did not have
 
 
 def modules(build, *packages, seconds=180):
@@ -29,13 +29,14 @@ def install(place, packages, seconds):
     """-> why they cannot be had, or None"""
     os.makedirs(place, exist_ok=True)
     absent = pathlib.Path(place, "absent " + " ".join(packages).replace("/", "_"))
+    unreachable = pathlib.Path(place, "absent registry")  # items that wait for this one do not wait as long again
     why = "the packages %s cannot be installed" % ", ".join(packages)
-    if absent.exists() and time.time() - absent.stat().st_mtime < AGAIN:
+    if any(p.exists() and time.time() - p.stat().st_mtime < AGAIN for p in (absent, unreachable)):
         return why
     try:
-        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "1", "--prefix", place, *packages],
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "1", "--fetch-timeout", "20000", "--prefix", place, *packages],
                        check=True, capture_output=True, timeout=seconds, cwd=place)
         return None
     except (OSError, subprocess.SubprocessError) as e:
-        absent.touch()
+        (unreachable if isinstance(e, subprocess.TimeoutExpired) else absent).touch()
         return "%s (%s)" % (why, type(e).__name__)
