@@ -67,6 +67,7 @@ def test_in_chromium(address):
     check("people can use it", p.returncode == 0, p.stdout[-8000:], p.stderr[-2000:])
 
 
+@pytest.mark.builds
 def test_one_folder(playground):
     """Nothing in it names another place, and its parts are of a size that loads at once."""
     names = {f.name for f in playground.iterdir()}

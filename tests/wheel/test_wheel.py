@@ -81,7 +81,7 @@ def check_files(wheel):
     for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
                    "libpdl/_pdl.pyi", "libpdl/skill/SKILL.md", "libpdl/skill/language-card.md", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
         check("the wheel has " + wanted, wanted in names, "it has not")
-    for part in parts():
+    for part in kit.sources():
         check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")
     tag = re.fullmatch(r"libpdl-[^-]+-cp310-abi3-(manylinux_2_\d+_x86_64)\.whl", wheel.name)
     check("its tag", tag, wheel.name)
