@@ -32,19 +32,25 @@ def send(pdl, folder, *answers, **env):
 OK = (200, b"{}", ())
 
 
+def send_twice(pdl, folder, *answers):
+    """Works as send, until the spans came twice: the end of a run waits a second for each answer, and on a busy machine our own server can be slower."""
+    for _ in range(3):
+        err, bodies, times = send(pdl, folder, *answers)
+        if len(bodies) == 2:
+            break
+    return err, bodies, times
+
+
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_later(pdl, folder, status):
     for headers in ([("Retry-After", "0")], [("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT")], []):
-        err, bodies, _ = send(pdl, folder, (status, b"", headers), OK)
+        err, bodies, _ = send_twice(pdl, folder, (status, b"", headers), OK)
         same((err, len(bodies)), ("", 2), headers)
         same(bodies[0], bodies[1])
 
 
 def test_the_collector_says_when(pdl, folder):
-    for _ in range(3):  # the end of a run waits a second for each answer: on a busy machine our own server can be slower
-        err, bodies, times = send(pdl, folder, (503, b"", [("Retry-After", "1")]), OK)
-        if len(bodies) == 2:
-            break
+    err, bodies, times = send_twice(pdl, folder, (503, b"", [("Retry-After", "1")]), OK)
     same((err, len(bodies)), ("", 2))
     check("a second later", times[-1] - times[0] >= 0.9, times)
 
