@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_unstable.py -- the rule prefix-unstable: values that change before text of a prompt that does not, and none where nothing is lost."""
+import json
 import subprocess
 
 import pytest
@@ -20,7 +21,11 @@ RIGHT += [CODE % "result = 3" + PROMPTS[0] % "${ v } words.", CODE % MAKERS[0] +
 
 
 def found(pdl, folder, text):
-    (folder / "p.pdl").write_text("text:\n" + text)
+    return found_in(pdl, folder, "text:\n" + text)
+
+
+def found_in(pdl, folder, text):
+    (folder / "p.pdl").write_text(text, newline="")
     p = subprocess.run([pdl, "check", "p.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     return (p.stdout + p.stderr).count("[prefix-unstable]")
 
@@ -31,3 +36,53 @@ def test_rule(pdl, tmp_path, number):
         check("it is found once", found(pdl, tmp_path, text) == 1, text)
     for text in RIGHT[number::4]:
         check("nothing is found", found(pdl, tmp_path, text) == 0, text)
+
+
+NOW = CODE % MAKERS[0]
+# A system message before and after the fix; None where no fix is offered.
+FIXES = (
+    ('"It is ${ v }. You are kind, and short."', '"You are kind, and short. It is ${ v }."'),
+    ("It is ${ v }. You are kind.", "You are kind. It is ${ v }."),
+    ("'It isn''t ${ v }! You aren''t rude. Be kind.'", "'You aren''t rude. Be kind. It isn''t ${ v }!'"),
+    ('"It is ${ v }.\\nYou are kind.\\n"', '"You are kind.\\nIt is ${ v }.\\n"'),
+    ("|\n    Today is ${ v }.\n    You are kind.\n", "|\n    You are kind.\n    Today is ${ v }.\n"),
+    ("|\n    You are kind.\n    Today is ${ v }, ${ v | upper }.\n\n    Be short.\n", "|\n    You are kind.\n    Be short.\n\n    Today is ${ v }, ${ v | upper }.\n"),
+    ("|\n    Be short. Today is ${ v }. Be right.\n    Be kind.\n", "|\n    Be short. Be right.\n    Be kind. Today is ${ v }.\n"),
+    ("|\r\n    Today is ${ v }.\r\n    You are kind.\r\n", "|\r\n    You are kind.\r\n    Today is ${ v }.\r\n"),
+    ('"Be quick. ${ v } is the time. Be kind."', None),  # there are words after it at the end, too
+    ('"Today is ${ v }. Be kind. It was ${ v }. Be short."', None),
+    ('"It is ${ v } for Mr. Smith, who is kind."', None),  # one sentence
+    ('"It is ${ v } and you are kind."', None),
+    ('"The time: ${ v }, you are kind. Text:"', None),  # what follows is announced
+    ("|\n    Facts:\n    Today is ${ v }.\n    You are kind.\n", None),
+    ("|\n    - Today is ${ v }.\n    - You are kind.\n", None),
+    ("|\n    1. Today is ${ v }.\n    2. You are kind.\n", None),
+    (">\n    Today is ${ v }.\n    You are kind.\n", None),
+    ("Today is ${ v }.\n    You are kind.", None),
+)
+
+
+def edited(text, fix):
+    """The text with the edits of a fix; lines and columns count from 1."""
+    lines = text.splitlines(keepends=True)
+    for e in reversed(fix):
+        a, b = (sum(len(one) for one in lines[:e[k + "line"] - 1]) + e[k + "column"] - 1 for k in ("", "end_"))
+        text = text[:a] + (e["text"].replace("\n", "\r\n") if "\r\n" in text else e["text"]) + text[b:]
+    return text
+
+
+def test_fixes(pdl, tmp_path):
+    for before, after in FIXES:
+        whole = NOW + "- role: system\n  text: %s\n- {model: openai/m}\n"
+        (tmp_path / "p.pdl").write_text("text:\n" + whole % before, newline="")
+        p = subprocess.run([pdl, "check", "--format", "json", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        rows = [json.loads(line) for line in p.stdout.splitlines() if "prefix-unstable" in line]
+        check("it is found", len(rows) == 1, before, p.stdout)
+        fix = rows[0].get("fix")
+        check("a fix is offered where it is safe", bool(fix) == bool(after), before, fix)
+        if after:
+            moved = edited("text:\n" + whole % before, fix)
+            check("the sentence is last", moved == "text:\n" + whole % after, before, moved)
+            p = subprocess.run([pdl, "check", "--fix", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+            check("--fix leaves it", "prefix-unstable" in p.stdout + p.stderr, p.stdout)
+            check("it is mended", not found_in(pdl, tmp_path, moved), moved)

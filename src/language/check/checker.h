@@ -60,6 +60,10 @@ static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->sco
 
 /* Examines the texts of a prompt (unstable.c). */
 void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
+/* Offers to move the sentence with the parts of the text from first to last, which change, to the
+ * end (unstable_fix.c). */
+void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
+                               const pdl_xlist *parts, uint32_t first, uint32_t last);
 
 /* These handle definitions and uses (names.c). */
 void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const pdl_ty *type,

@@ -63,6 +63,8 @@ static bool is_changing(pdl_checker *c, pdl_str name) {
 struct changing_part {
     pdl_checker *c;
     const pdl_xnode *found;
+    bool changes;         /* the part of the text that is read */
+    uint32_t first, last; /* where the first and the last part begin that change */
 };
 
 static void on_node(void *user, const pdl_xnode *x) {
@@ -71,7 +73,9 @@ static void on_node(void *user, const pdl_xnode *x) {
     bool makes = x->kind == PDL_X_CALL && x->u.call.obj->kind == PDL_X_NAME &&
                  pdl_str_is(x->u.call.obj->u.name, "lipsum");
     bool names = x->kind == PDL_X_NAME && is_changing(p->c, x->u.name);
-    if (!p->found && (draws || makes || names)) p->found = x;
+    if (!draws && !makes && !names) return;
+    if (!p->found) p->found = x;
+    p->changes = true;
 }
 
 static bool has_letter(pdl_str s) {
@@ -83,31 +87,36 @@ static bool has_letter(pdl_str s) {
     return false;
 }
 
-/* Returns the first part that changes and has words of the program after it; NULL without one. */
-static const pdl_xnode *find_changing(pdl_checker *c, const pdl_xlist *parts) {
-    struct changing_part p = {c, NULL};
+/* Finds the parts that change. Returns true when words of the program follow the first one. */
+static bool find_changing(struct changing_part *p, const pdl_xlist *parts) {
+    bool followed = false;
     for (uint32_t i = 0; i < parts->n; i++) {
         const pdl_xnode *x = parts->p[i];
-        if (x->kind == PDL_X_TEXT) {
-            if (p.found && has_letter(x->u.text)) return p.found;
-        } else if (!p.found) {
-            pdl_xnode_each_plain(x, on_node, &p);
-        }
+        p->changes = false;
+        if (x->kind == PDL_X_TEXT)
+            followed = followed || (p->found && has_letter(x->u.text));
+        else
+            pdl_xnode_each_plain(x, on_node, p);
+        if (!p->changes) continue;
+        if (x->start < p->first) p->first = x->start;
+        p->last = x->start;
     }
-    return NULL;
+    return followed;
 }
 
 static void lint_text(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_EXPR) return;
     const pdl_expr *e = pdl_tree_expr(t);
     if (e->form != PDL_X_TEMPLATE || !e->root || e->root->kind != PDL_X_SEQ) return;
-    const pdl_xnode *x = find_changing(c, &e->root->u.list);
-    if (!x) return;
+    struct changing_part p = {.c = c, .first = UINT32_MAX};
+    if (!find_changing(&p, &e->root->u.list)) return;
+    const pdl_xnode *x = p.found;
     pdl_loc mark = t->node ? pdl_node_text_loc(t->node, x->start, x->end) : t->loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_prefix_unstable, t->loc, mark,
                                    "a value that changes in each run is before text that does "
                                    "not: prompt caches find nothing from here on");
     pdl_checker_hint(c, d, "move it below the text that stays the same");
+    pdl_checker_move_sentence(c, d, t->node, &e->root->u.list, p.first, p.last);
 }
 
 static void lint_texts(void *user, const pdl_block *b) {

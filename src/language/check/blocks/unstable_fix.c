@@ -1,0 +1,137 @@
+/* unstable_fix.c -- the fix of the rule prefix-unstable: moves the sentence of a prompt that changes
+ * to the end of the prompt.
+ *
+ * A prompt may depend on the order of its sentences, so the fix is offered and never sure. It is
+ * offered only where one sentence changes, stays whole, and leaves nothing for the rule to report.
+ * A sentence is a line, or what is between full stops before capital letters. The separator moves
+ * with the sentence as the source has it, with the indentation of a block or the escape of a line
+ * end.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+
+#include "base/banned.h"
+
+/* A text of the program as the parts that it was read as. */
+typedef struct prompt {
+    pdl_str text;
+    const pdl_xlist *parts;
+    uint32_t part; /* the first part that ends after the place that is read */
+} prompt;
+
+/* text[from, to) is a sentence; the next one begins at next. */
+typedef struct sentence {
+    size_t from, to, next;
+} sentence;
+
+/* Returns true for a byte of the text itself. Places are asked for in ascending order. */
+static bool is_literal(prompt *p, size_t at) {
+    while (p->part < p->parts->n && p->parts->p[p->part]->end <= at) p->part++;
+    if (p->part == p->parts->n) return false;
+    const pdl_xnode *x = p->parts->p[p->part];
+    return x->kind == PDL_X_TEXT && x->start <= at;
+}
+
+static bool is_upper(char b) { return b >= 'A' && b <= 'Z'; }
+static bool is_lower(char b) { return b >= 'a' && b <= 'z'; }
+static bool is_stop(char b) { return b == '.' || b == '!' || b == '?'; }
+
+/* Returns true when the text before to ends a sentence: a stop after an expression or after a word,
+ * which is longer than most abbreviations. */
+static bool is_ended(pdl_str s, size_t to) {
+    if (!to || !is_stop(s.p[to - 1])) return false;
+    size_t n = 0;
+    while (n + 1 < to && is_lower(s.p[to - 2 - n])) n++;
+    return n >= 3 || (to > 1 && s.p[to - 2] == '}');
+}
+
+/* Returns true when the next sentence can begin at from. */
+static bool can_begin(pdl_str s, size_t from) {
+    return from < s.n && (is_upper(s.p[from]) || pdl_str_starts(pdl_str_sub(s, from, s.n),
+                                                                PDL_STR("${")));
+}
+
+static sentence read_sentence(prompt *p, size_t from) {
+    pdl_str s = p->text;
+    for (size_t i = from; i < s.n; i++) {
+        if (!is_literal(p, i)) continue;
+        if (s.p[i] == '\n') {
+            size_t next = i;
+            while (next < s.n && s.p[next] == '\n') next++;
+            return (sentence){from, i, next};
+        }
+        if (s.p[i] == ' ' && is_ended(s, i) && can_begin(s, i + 1))
+            return (sentence){from, i, i + 1};
+    }
+    return (sentence){from, s.n, s.n};
+}
+
+static bool has_letter(pdl_str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if (is_upper(s.p[i]) || is_lower(s.p[i]) || (unsigned char)s.p[i] >= 0x80) return true;
+    return false;
+}
+
+/* Returns true when the sentence ends with what changes, and means the same elsewhere: it is not an
+ * item of a list, and what is before it does not announce it. */
+static bool can_move(prompt *p, const sentence *one) {
+    pdl_str s = p->text;
+    size_t before = one->from, last = one->to;
+    while (before && (s.p[before - 1] == '\n' || s.p[before - 1] == ' ')) before--;
+    while (last > one->from && s.p[last - 1] != '}') last--;
+    return can_begin(s, one->from) && is_ended(s, one->to) &&
+           !has_letter(pdl_str_sub(s, last, one->to)) && !(before && s.p[before - 1] == ':');
+}
+
+/* Returns where the last sentence ends; 0 when the text does not end with a whole one. */
+static size_t end_of(pdl_str s) {
+    size_t end = s.n;
+    while (end && (s.p[end - 1] == '\n' || s.p[end - 1] == ' ')) end--;
+    return is_ended(s, end) ? end : 0;
+}
+
+/* Finds the one sentence that changes and has others after it. */
+static bool find_sentence(prompt *p, size_t end, uint32_t first, uint32_t last, sentence *out) {
+    size_t at = 0;
+    do {
+        *out = read_sentence(p, at);
+        at = out->next;
+    } while (at < end && first >= out->to);
+    return last < out->to && at < end && can_move(p, out);
+}
+
+/* Returns true when bytes of the source can be moved: those of a block of lines, or of one line. */
+static bool is_movable(const pdl_node *n, const pdl_xlist *parts) {
+    if (!n || n->kind != PDL_NODE_SCALAR || n->style == PDL_STYLE_FOLDED) return false;
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (parts->p[i]->kind > PDL_X_OUTPUT) return false; /* a statement has parts elsewhere */
+    pdl_str source = pdl_str_sub(n->src->text, n->start, n->end);
+    return n->style == PDL_STYLE_LITERAL || !pdl_byte_in('\n', source);
+}
+
+static uint32_t start_in_source(const pdl_node *n, size_t at) {
+    return pdl_node_text_loc(n, at, at + 1).start;
+}
+
+static uint32_t end_in_source(const pdl_node *n, size_t at) {
+    return pdl_node_text_loc(n, at - 1, at).end;
+}
+
+void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
+                               const pdl_xlist *parts, uint32_t first, uint32_t last) {
+    sentence one;
+    if (!d || !is_movable(n, parts)) return;
+    prompt p = {n->text, parts, 0};
+    size_t end = end_of(n->text);
+    if (!end || !find_sentence(&p, end, first, last, &one)) return;
+    uint32_t from = start_in_source(n, one.from), to = end_in_source(n, one.to);
+    uint32_t next = start_in_source(n, one.next), at = end_in_source(n, end);
+    pdl_str source = n->src->text;
+    pdl_buf added = PDL_BUF;
+    pdl_buf_put(&added, pdl_str_sub(source, to, next));
+    pdl_buf_put(&added, pdl_str_sub(source, from, to));
+    pdl_program_edit(c->p, d, (pdl_loc){n->src, from, next}, PDL_STR(""));
+    pdl_program_edit(c->p, d, (pdl_loc){n->src, at, at}, pdl_buf_str(&added));
+    pdl_buf_fini(&added);
+}
