@@ -122,6 +122,27 @@ def test_calls_and_results():
     error_of(ask("text-completion-openai/m", tools=[TOOL])[0], "unsupported_params", None, "['tools']")
 
 
+NO_ARGUMENTS = ({"type": "object"}, {"type": "object", "properties": None}, {}, {"type": "string"}, {"type": "object", "properties": {}})
+
+
+def test_tools_without_arguments():
+    """Services want `properties`; Gemini wants no schema without any."""
+    empty = {"type": "object", "properties": {}}
+    for given in NO_ARGUMENTS:
+        tools = [{"type": "function", "function": {"name": "f", "parameters": given}}]
+        whole = [{"type": "function", "function": {"name": "f", "parameters": empty}}]
+        check([(model, None, {"tools": tools}, {"tools": whole}) for model in ("openai/m", "mistral/m", "azure/m", "groq/m", "ollama_chat/m", "hosted_vllm/m")])
+        check([("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": empty}]}),
+               ("bedrock/m", None, {"tools": tools}, {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": empty}}}]}}),
+               ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f"}]}]})])
+    for model, want in (("openai/m", {"tools": [{"type": "function", "function": {"name": "f"}}]}), ("gemini/m", {"tools": [{"function_declarations": [{"name": "f"}]}]})):
+        for given in ({"name": "f", "parameters": None}, {"name": "f"}):
+            check([(model, None, {"tools": [{"type": "function", "function": given}]}, want)])
+    free = {"type": "object", "additionalProperties": {"type": "integer"}}
+    check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": free}}]},
+            {"tools": [{"type": "function", "function": {"name": "f", "parameters": {**free, "properties": {}}}}]})])
+
+
 def test_media():
     hello = "SGVsbG8="
     check([

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "mcp/server_session.h"
+#include "value/tool_schema.h"
 
 #include "base/banned.h"
 
@@ -21,24 +22,6 @@ static bool is_tool(pdl_vref t) {
     return pdl_is_str(name) && pdl_str_get(name).n && !needs_task(t);
 }
 
-static bool is_object_type(pdl_vref type) {
-    if (pdl_is_list(type) && pdl_list_len(type) == 1) type = pdl_list_at(type, 0);
-    return pdl_text_is(type, "object");
-}
-
-/* Returns the schema of an object with `properties`, which services of models require. A value that
- * is not such a schema becomes one of an object without properties. */
-static pdl_val schema_of(pdl_vref schema) {
-    pdl_vref props = pdl_is_dict(schema) ? pdl_dict_getz(schema, "properties") : pdl_absent(),
-             type = pdl_is_dict(schema) ? pdl_dict_getz(schema, "type") : pdl_absent();
-    bool untyped = pdl_is_absent(type) && pdl_is_dict(props);
-    if (pdl_text_is(type, "object") && pdl_is_dict(props)) return pdl_keep(schema);
-    pdl_val out = is_object_type(type) || untyped ? pdl_keep(schema) : pdl_dict_new(2);
-    out = pdl_dict_putz(out, "type", pdl_textz("object"));
-    bool has = pdl_is_dict(pdl_dict_getz(out, "properties"));
-    return has ? out : pdl_dict_putz(out, "properties", pdl_dict_new(0));
-}
-
 bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {
     pdl_vref tools = pdl_is_dict(page) ? pdl_dict_getz(page, "tools") : pdl_absent();
     if (!pdl_is_list(tools))
@@ -48,10 +31,12 @@ bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_
         pdl_vref t = pdl_list_at(tools, i);
         if (!is_tool(t)) continue;
         pdl_vref name = pdl_dict_getz(t, "name");
-        if (pdl_mcp_config_allows(c, pdl_str_get(name)) && pdl_is_absent(pdl_dict_find(*out, name)))
-            *out = pdl_dict_put(*out, pdl_keep(name),
-                                pdl_dict_putz(pdl_keep(t), "inputSchema",
-                                              schema_of(pdl_dict_getz(t, "inputSchema"))));
+        if (!pdl_mcp_config_allows(c, pdl_str_get(name)) ||
+            !pdl_is_absent(pdl_dict_find(*out, name)))
+            continue;
+        pdl_val schema = pdl_tool_schema_whole(pdl_dict_getz(t, "inputSchema"));
+        *out = pdl_dict_put(*out, pdl_keep(name),
+                            pdl_dict_putz(pdl_keep(t), "inputSchema", schema));
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "effect/effect.h"
 #include "value/text.h"
+#include "value/tool_schema.h"
 
 #include "base/banned.h"
 
@@ -60,7 +61,9 @@ pdl_val pdl_params_clean(pdl_vref given) {
         if (!pdl_is_str(k) || pdl_is_null(v)) continue;
         pdl_str name = pdl_str_get(k);
         if (pdl_is_control_key(name) || list_has(dropped, name)) continue;
-        out = pdl_dict_put(out, pdl_keep(k), convert(pdl_param_find(name), v));
+        bool tools = pdl_str_is(name, "tools") && pdl_is_list(v);
+        out = pdl_dict_put(out, pdl_keep(k),
+                           tools ? pdl_tools_whole(v) : convert(pdl_param_find(name), v));
     }
     return out;
 }

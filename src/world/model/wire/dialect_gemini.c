@@ -10,6 +10,7 @@
 #include "model/call/embed.h"
 #include "model/wire/google.h"
 #include "model/wire/parts.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -120,6 +121,15 @@ static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
 
 /* --- tools and schema ------------------------------------------------------------------------- */
 
+/* Returns false for the schema of an object without properties, which Gemini refuses. */
+static bool takes_arguments(pdl_vref schema) {
+    static const char *const others[] = {"$ref", "allOf", "anyOf", "oneOf"};
+    pdl_vref props = pdl_member(schema, "properties");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!pdl_is_absent(pdl_member(schema, others[i]))) return true;
+    return pdl_is_dict(props) && pdl_dict_len(props) > 0;
+}
+
 static pdl_val declaration_of(pdl_vref f) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
     static const char *const kept[] = {"name", "description"};
@@ -129,7 +139,7 @@ static pdl_val declaration_of(pdl_vref f) {
         if (pdl_is_str(v)) out = pdl_dict_putz(out, kept[i], pdl_keep(v));
     }
     pdl_vref schema = pdl_dict_getz(f, "parameters");
-    return pdl_is_dict(schema)
+    return takes_arguments(schema)
                ? pdl_dict_putz(out, "parameters", pdl_structured_without(schema, refused))
                : out;
 }

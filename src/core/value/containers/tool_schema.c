@@ -1,0 +1,54 @@
+/* tool_schema.c -- completes the schemas of tools; see tool_schema.h.
+ *
+ * Tool servers and programs give tools without arguments in many forms: no `properties`, null, {}
+ * or a schema of another type. Services of models refuse most of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "value/tool_schema.h"
+
+#include "value/member.h"
+
+#include "base/banned.h"
+
+static bool is_object_type(pdl_vref type) {
+    if (pdl_is_list(type) && pdl_list_len(type) == 1) type = pdl_list_at(type, 0);
+    return pdl_text_is(type, "object");
+}
+
+static bool is_whole(pdl_vref schema) {
+    return pdl_text_is(pdl_member(schema, "type"), "object") &&
+           pdl_is_dict(pdl_member(schema, "properties"));
+}
+
+pdl_val pdl_tool_schema_whole(pdl_vref schema) {
+    pdl_vref type = pdl_member(schema, "type");
+    bool untyped = pdl_is_absent(type) && pdl_is_dict(pdl_member(schema, "properties"));
+    if (is_whole(schema)) return pdl_keep(schema);
+    pdl_val out = is_object_type(type) || untyped ? pdl_keep(schema) : pdl_dict_new(2);
+    out = pdl_dict_putz(out, "type", pdl_textz("object"));
+    bool has = pdl_is_dict(pdl_dict_getz(out, "properties"));
+    return has ? out : pdl_dict_putz(out, "properties", pdl_dict_new(0));
+}
+
+static pdl_val without_parameters(pdl_vref function) {
+    pdl_val key = pdl_textz("parameters"), out = pdl_dict_del(pdl_keep(function), key);
+    pdl_drop(key);
+    return out;
+}
+
+static pdl_val whole_tool(pdl_vref tool) {
+    pdl_vref f = pdl_member(tool, "function"), schema = pdl_member(f, "parameters");
+    if (pdl_is_absent(schema) || is_whole(schema)) return pdl_keep(tool);
+    pdl_val whole = pdl_is_null(schema) ? without_parameters(f)
+                                        : pdl_dict_putz(pdl_keep(f), "parameters",
+                                                        pdl_tool_schema_whole(schema));
+    return pdl_dict_putz(pdl_keep(tool), "function", whole);
+}
+
+pdl_val pdl_tools_whole(pdl_vref tools) {
+    pdl_val out = pdl_list_new(pdl_list_len(tools));
+    for (size_t i = 0; i < pdl_list_len(tools); i++)
+        out = pdl_list_push(out, whole_tool(pdl_list_at(tools, i)));
+    return out;
+}

@@ -1,0 +1,17 @@
+/* tool_schema.h -- the schema of a tool's arguments, as services of models accept it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VALUE_TOOL_SCHEMA_H
+#define PDL_VALUE_TOOL_SCHEMA_H
+
+#include "value/val.h"
+
+/* Returns the schema as one of an object with `properties`, which most services require. A value
+ * that is not a schema of an object becomes one without properties. */
+pdl_val pdl_tool_schema_whole(pdl_vref schema);
+
+/* Returns the list of tools of a request with whole schemas; null as `parameters` is left out. */
+pdl_val pdl_tools_whole(pdl_vref tools);
+
+#endif
