@@ -84,9 +84,13 @@ def test_lists_end(folder, way):
     for name, given, words in [("the same", pages("a", "a"), "cursor"), ("in a circle", pages("a", "b", "a"), "cursor"), ("very many", pages(*map(str, range(250))), "pages")]:
         status, out, err, _ = way(folder, LIST, script(pages=given))
         check("%s: %s" % (way.__name__, name), status == 1 and words in err and "tool server s" in err, status, err)
-    for given in (pages("a", "b", None), pages("a", "b", "")):
+    for given in (pages("a", "b", None), pages("a", "b", ""), pages("a", "b", False), pages(0, 1.5, None), pages("1", 2, "")):
         status, out, err, _ = way(folder, LIST, script(pages=given))
-        same((status, [t["function"]["name"] for t in json.loads(out)]), (0, ["add", "t1", "t2"]))
+        same((status, [t["function"]["name"] for t in json.loads(out)]), (0, ["add", "t1", "t2"]), err)
+    for name, given, words in (("the same number", pages(7, 7), "same cursor twice"), ("true", pages(True, None), "not a text"), ("a list", pages(["a"], None), "not a text"),
+                               ("an object", pages({"a": 1}, None), "not a text")):
+        status, out, err, _ = way(folder, LIST, script(pages=given))
+        check("%s: %s" % (way.__name__, name), status == 1 and words in err, status, err)
 
 
 def test_one_limit_for_all_pages(folder):

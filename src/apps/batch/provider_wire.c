@@ -139,7 +139,8 @@ static bool ask_json(pdl_batch_provider *p, const char *method, const char *url,
                      pdl_str body, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     bool ok = ask(p, method, url, type, body, &text, err);
-    if (ok && (!pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, out, NULL, err))) {
+    pdl_str json = pdl_utf8_unmarked(pdl_buf_str(&text));
+    if (ok && !pdl_json_read(json, PDL_JSON_PYTHON, out, NULL, err)) {
         pdl_err_fini(err);
         ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is not JSON", method,
                          url);
@@ -351,6 +352,7 @@ bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, 
 
 /* Reads lines of answers; a line that cannot be read counts as missing. */
 static void read_lines(pdl_batch_provider *p, bool openai, pdl_str text) {
+    text = pdl_utf8_unmarked(text);
     while (text.n) {
         size_t nl = pdl_str_find(text, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? text.n : nl;
         pdl_str line = pdl_str_trim(pdl_str_sub(text, 0, n));

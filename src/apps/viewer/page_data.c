@@ -6,6 +6,7 @@
 #include "viewer/page_data.h"
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "viewer/box_json.h"
@@ -204,7 +205,7 @@ static bool put_details(const page_question *q, pdl_buf *out, pdl_err *err) {
 
 static bool put_found_boxes(const page_question *q, pdl_buf *out, pdl_err *err) {
     pdl_val query;
-    if (!pdl_json_read(q->request->body, 0, &query, NULL, err)) return false;
+    if (!pdl_json_read(pdl_utf8_unmarked(q->request->body), 0, &query, NULL, err)) return false;
     bool ok = pdl_doc_find(q->run->doc, query, out, err);
     pdl_drop(query);
     return ok;

@@ -274,7 +274,7 @@ static void request(session *s, call_kind kind, const char *method, pdl_val para
 
 static void ask_list(session *s, pdl_vref cursor) {
     pdl_val p = pdl_dict_new(1);
-    if (pdl_is_str(cursor)) p = pdl_dict_putz(p, "cursor", pdl_keep(cursor));
+    if (!pdl_is_absent(cursor)) p = pdl_dict_putz(p, "cursor", pdl_keep(cursor));
     if (pdl_is_absent(s->pages)) {
         s->pages = pdl_dict_new(8);
         s->n_pages = s->list_bytes = 0;
@@ -547,7 +547,7 @@ static void end_list(session *s) {
 static void listed(call *c, pdl_vref result) {
     session *s = c->s;
     pdl_err err = {0};
-    pdl_vref next = pdl_is_dict(result) ? pdl_dict_getz(result, "nextCursor") : pdl_absent();
+    pdl_vref next;
     s->list_bytes += s->text_bytes;
     if (s->list_bytes > PDL_MAX_TOOL_LIST_BYTES) {
         pdl_mcp_server_error(s, &err, "its list of tools is longer than %d bytes",
@@ -560,7 +560,10 @@ static void listed(call *c, pdl_vref result) {
         pdl_mcp_server_error(s, &err, "its list has more than %d tools", PDL_MAX_TOOLS);
         err.kind = PDL_E_limit;
         call_failed(c, &err);
-    } else if (!pdl_is_str(next) || pdl_str_get(next).n == 0) {
+    } else if (!pdl_mcp_next_cursor(result, &next)) {
+        pdl_mcp_server_error(s, &err, "the cursor of its list of tools is not a text");
+        call_failed(c, &err);
+    } else if (pdl_is_absent(next)) {
         end_call(c);
         end_list(s);
     } else if (!pdl_is_absent(pdl_dict_find(s->cursors, next))) {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "mcp/server_session.h"
+#include "value/member.h"
 #include "value/tool_schema.h"
 
 #include "base/banned.h"
@@ -39,6 +40,14 @@ bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_
                             pdl_dict_putz(pdl_keep(t), "inputSchema", schema));
     }
     return true;
+}
+
+bool pdl_mcp_next_cursor(pdl_vref page, pdl_vref *next) {
+    pdl_vref v = pdl_member(page, "nextCursor");
+    bool is_text = pdl_is_str(v), is_no = pdl_is_bool(v) && !pdl_bool_of(v);
+    bool last = pdl_is_absent(v) || pdl_is_null(v) || is_no || (is_text && !pdl_str_get(v).n);
+    *next = last ? pdl_absent() : v;
+    return last || is_text || pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT);
 }
 
 pdl_val pdl_mcp_tools_list(pdl_vref tools) {

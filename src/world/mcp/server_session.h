@@ -146,6 +146,9 @@ PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 /* result.c. Adds the allowed tools of a page to the dict from name to tool. */
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);
+/* Finds the cursor of the next page, borrowed; absent after the last page. A cursor is a text by
+ * the protocol; numbers are sent back as they are. Returns false for any other value. */
+PDL_MUST bool pdl_mcp_next_cursor(pdl_vref page, pdl_vref *next);
 pdl_val pdl_mcp_tools_list(pdl_vref tools);
 PDL_MUST bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err);
 

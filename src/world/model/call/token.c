@@ -14,6 +14,7 @@
 #include "model/call/token.h"
 
 #include "base/os.h"
+#include "base/utf8.h"
 #include "io/clock.h"
 #include "value/json_read.h"
 
@@ -71,7 +72,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
 static bool take_token(pdl_access_token *k, pdl_str body) {
     pdl_val json;
     pdl_err err = {0};
-    if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
+    if (!pdl_json_read(pdl_utf8_unmarked(body), PDL_JSON_PYTHON, &json, NULL, &err)) {
         pdl_err_fini(&err);
         return false;
     }
