@@ -12,7 +12,9 @@ class Anthropic(Quiet):
     """Finds what an earlier request has marked: the longest beginning that ends at a mark of this one, or up to 20 blocks before it."""
 
     def do_POST(self):
-        body, s = json.loads(self.body()), self.server
+        s, text = self.server, self.body()
+        body = json.loads(text)
+        s.raw.append(text)
         s.bodies.append(body)
         blocks = [("tools", x) for x in body.get("tools", [])] + [("system", x) for x in body.get("system", [])]
         blocks += [(m["role"], x) for m in body["messages"] for x in m["content"]]
@@ -41,7 +43,7 @@ class OpenAI(Quiet):
 def start(kind):
     """-> a service; its list `bodies` has what was asked."""
     server = serve(kind)
-    server.bodies, server.kept, server.marks = [], set(), []
+    server.bodies, server.raw, server.kept, server.marks = [], [], set(), []
     return server
 
 

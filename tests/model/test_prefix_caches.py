@@ -102,9 +102,40 @@ def test_own_marks(pdl, tmp_path, caches):
     run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: auto, cache_control: {type: ephemeral, ttl: 1h}}\n"
         "input: {array: [{role: system, content: s}, {role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}\n")
     body = caches.bodies[-1]
+    check("one before it is kept as long", body["system"][-1].get("type") == "text" and kept(caches.raw[-1]) == ["1h", "1h", "1h"], caches.raw[-1])
     check("one of the request is at the end of the last message", caches.marks[-1] == 2 and body["cache_control"]["ttl"] == "1h", caches.marks, body)
     p = run(pdl, tmp_path, caches, "model: anthropic/m\nparameters: {cache: always}\ninput: hi\n", code=1)
     check("another word is refused", "parameters.cache is auto or off" in p.stderr and len(caches.marks) == 3, p.stderr)
+
+
+def kept(text):
+    """How long the marks of a request are kept, in the order in which they count; "" is the usual time."""
+    body = json.loads(text)
+    blocks = body.get("tools", []) + body.get("system", []) + [x for m in body["messages"] for x in m["content"]] + [body]
+    return [x["cache_control"].get("ttl", "") for x in blocks if "cache_control" in x]
+
+
+@pytest.mark.parametrize("own, times", [("5m", ["", "", "", "5m"]), ("1h", ["1h", "1h", "1h", "1h"])])
+def test_own_times(pdl, tmp_path, caches, own, times):
+    """A mark for an hour has none for minutes before it, or the service refuses the request."""
+    run(pdl, tmp_path, caches, """model: anthropic/m
+parameters: {cache: auto, tools: [{type: function, function: {name: f, parameters: {type: object}}}]}
+input:
+  data:
+  - {role: system, content: s}
+  - {role: user, content: a}
+  - {role: assistant, content: b}
+  - {role: user, content: [{type: text, text: c, cache_control: {type: ephemeral, ttl: %s}}]}
+""" % own)
+    check("their times", kept(caches.raw[-1]) == times, caches.raw[-1])
+    run(pdl, tmp_path, caches, """model: anthropic/m
+parameters: {cache: auto, tools: [{type: function, function: {name: f, parameters: {type: object}}}]}
+input:
+  data:
+  - {role: system, content: [{type: text, text: s, cache_control: {type: ephemeral, ttl: %s}}]}
+  - {role: user, content: a}
+""" % own)
+    check("later ones are as they are", kept(caches.raw[-1]) == [times[0], own, ""], caches.raw[-1])
 
 
 PROFILE = "arn:aws:bedrock:r:1:application-inference-profile/x"

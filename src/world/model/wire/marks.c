@@ -4,7 +4,8 @@
  * shares the whole of this one, another conversation its system prompt and tools, so these are the
  * places. The last message but one of the same role is where the call before had its mark; it is
  * found there even when many blocks have been added since. Marks that the program sets itself stay,
- * and count.
+ * and count. Services refuse a mark that is kept for an hour after one that is kept for the usual
+ * minutes, so a mark before such a one of the program is kept as long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,6 +58,36 @@ static unsigned count(const pdl_mark_form *f, pdl_vref body) {
     return n;
 }
 
+/* --- how long marks are kept ------------------------------------------------------------------ */
+
+/* Returns true for a mark that is kept longer than one without a time. */
+static bool is_long(pdl_vref mark) {
+    pdl_str ttl = pdl_member_str(mark, "ttl");
+    return ttl.n && !pdl_str_is(ttl, "5m");
+}
+
+/* Returns a mark of these blocks that is kept longer, else what was found before. */
+static pdl_vref long_in(pdl_vref blocks, const char *key, pdl_vref found) {
+    for (size_t i = 0; i < length(blocks); i++) {
+        pdl_vref block = pdl_list_at(blocks, i), mark = pdl_member(block, key);
+        const char *in = holder_in(block);
+        pdl_vref inside = in && *in ? pdl_member(block, in) : block;
+        if (in) found = long_in(pdl_member(inside, "content"), key, found);
+        if (is_long(mark)) found = mark;
+    }
+    return found;
+}
+
+/* Returns such a mark in the messages from `first` on, or of the request itself; absent without
+ * one. */
+static pdl_vref long_from(const pdl_mark_form *f, pdl_vref body, size_t first) {
+    pdl_vref found = pdl_absent(), messages = pdl_member(body, "messages");
+    if (is_long(pdl_member(body, f->key))) return pdl_member(body, f->key);
+    for (size_t i = first; i < length(messages); i++)
+        found = long_in(pdl_member(pdl_list_at(messages, i), "content"), f->key, found);
+    return found;
+}
+
 /* --- one mark --------------------------------------------------------------------------------- */
 
 /* Returns true for a block that may end a marked beginning: services refuse a mark on a thought. */
@@ -67,16 +98,25 @@ static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
     return !pdl_str_is(type, "thinking") && !pdl_str_is(type, "redacted_thinking");
 }
 
+/* How marks are set: how many are left, and a mark of the program that comes later and is kept
+ * longer, or absent. */
+typedef struct marking {
+    unsigned left;
+    pdl_val later;
+} marking;
+
 /* Marks the last block that takes a mark, as long as marks are left. Takes and returns blocks. */
-static pdl_val mark_end(const pdl_mark_form *f, pdl_val blocks, unsigned *left) {
+static pdl_val mark_end(const pdl_mark_form *f, pdl_val blocks, marking *m) {
     size_t n = pdl_list_len(blocks);
-    if (!*left) return blocks;
+    if (!m->left) return blocks;
     while (n && !takes_mark(f, pdl_list_at(blocks, n - 1)) &&
            !is_marked(pdl_list_at(blocks, n - 1), f->key))
         n--;
     if (!n || is_marked(pdl_list_at(blocks, n - 1), f->key)) return blocks;
-    pdl_val kind = pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(f->type));
-    --*left;
+    pdl_val kind = pdl_is_absent(m->later)
+                       ? pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(f->type))
+                       : pdl_keep(m->later);
+    m->left--;
     if (f->own_block)
         return pdl_list_insert(blocks, n, pdl_dict_putz(pdl_dict_new(1), f->key, kind));
     pdl_val block = pdl_keep(pdl_list_at(blocks, n - 1));
@@ -84,31 +124,48 @@ static pdl_val mark_end(const pdl_mark_form *f, pdl_val blocks, unsigned *left) 
 }
 
 /* Marks the end of the list of blocks that is the member `name` of d. Takes and returns d. */
-static pdl_val mark_member(const pdl_mark_form *f, pdl_val d, const char *name, unsigned *left) {
+static pdl_val mark_member(const pdl_mark_form *f, pdl_val d, const char *name, marking *m) {
     pdl_vref blocks = pdl_member(d, name);
     if (!pdl_is_list(blocks)) return d;
-    return pdl_dict_putz(d, name, mark_end(f, pdl_keep(blocks), left));
+    return pdl_dict_putz(d, name, mark_end(f, pdl_keep(blocks), m));
+}
+
+static void expect_later(marking *m, pdl_vref later) {
+    pdl_val before = m->later;
+    m->later = pdl_keep(later);
+    pdl_drop(before);
 }
 
 /* Marks the end of message i, from 0. */
-static pdl_val mark_message(const pdl_mark_form *f, pdl_val body, size_t i, unsigned *left) {
+static pdl_val mark_message(const pdl_mark_form *f, pdl_val body, size_t i, marking *m) {
+    expect_later(m, long_from(f, body, i + 1));
     pdl_val list = pdl_keep(pdl_member(body, "messages"));
-    pdl_val m = mark_member(f, pdl_keep(pdl_list_at(list, i)), "content", left);
-    return pdl_dict_putz(body, "messages", pdl_list_set(list, i, m));
+    pdl_val message = mark_member(f, pdl_keep(pdl_list_at(list, i)), "content", m);
+    return pdl_dict_putz(body, "messages", pdl_list_set(list, i, message));
 }
 
-static pdl_val mark_tools(const pdl_mark_form *f, pdl_val body, unsigned *left) {
-    if (!f->tools_in) return mark_member(f, body, "tools", left);
+static pdl_val mark_system(const pdl_mark_form *f, pdl_val body, marking *m) {
+    expect_later(m, long_from(f, body, 0));
+    return mark_member(f, body, "system", m);
+}
+
+static pdl_val mark_tools(const pdl_mark_form *f, pdl_val body, marking *m) {
+    pdl_vref later = long_from(f, body, 0);
+    expect_later(m, pdl_is_absent(later)
+                        ? long_in(pdl_member(body, "system"), f->key, pdl_absent())
+                        : later);
+    if (!f->tools_in) return mark_member(f, body, "tools", m);
     pdl_vref holder = pdl_member(body, f->tools_in);
     if (!pdl_is_dict(holder)) return body;
-    return pdl_dict_putz(body, f->tools_in, mark_member(f, pdl_keep(holder), "tools", left));
+    return pdl_dict_putz(body, f->tools_in, mark_member(f, pdl_keep(holder), "tools", m));
 }
 
 pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own,
                       pdl_val body) {
     pdl_mark_places places = f->places ? f->places(model, own) : PDL_MARKS_ALL;
     if (places == PDL_MARKS_NOWHERE) return body;
-    unsigned had = count(f, body), left = most > had ? most - had : 0;
+    unsigned had = count(f, body);
+    marking m = {most > had ? most - had : 0, pdl_absent()};
     pdl_vref messages = pdl_member(body, "messages");
     size_t n = length(messages), before = n;
     pdl_str role = n ? pdl_member_str(pdl_list_at(messages, n - 1), "role") : (pdl_str){0};
@@ -116,10 +173,12 @@ pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool
            !pdl_str_eq(pdl_member_str(pdl_list_at(messages, before - 2), "role"), role))
         before--;
     /* A mark of the request itself is one at the end of the last message already. */
-    if (n && !is_marked(body, f->key)) body = mark_message(f, body, n - 1, &left);
-    body = mark_member(f, body, "system", &left);
-    if (before > 1) body = mark_message(f, body, before - 2, &left);
-    return places == PDL_MARKS_ALL ? mark_tools(f, body, &left) : body;
+    if (n && !is_marked(body, f->key)) body = mark_message(f, body, n - 1, &m);
+    body = mark_system(f, body, &m);
+    if (before > 1) body = mark_message(f, body, before - 2, &m);
+    if (places == PDL_MARKS_ALL) body = mark_tools(f, body, &m);
+    expect_later(&m, pdl_absent());
+    return body;
 }
 
 /* --- without marks ---------------------------------------------------------------------------- */
