@@ -664,6 +664,47 @@ def test_functions(folder):
     v.end()
 
 
+HELD = """\
+defs:
+  held:
+    defs:
+      one: {function: {}, return: {data: 1}}
+    data: ["${ one }"]
+  other:
+    defs:
+      one: {function: {}, return: {data: 2}}
+    data: ["${ one }"]
+text:
+- ${ other[0]() }
+"""
+
+
+def test_calls_in_expressions(folder):
+    """The trace names the place of the body, which the name in an expression does not; a false place leads nowhere."""
+    trace = trace_of(folder, "held", HELD)
+    for false in (None, "/etc/passwd", 7):
+        whole = json.loads(trace.read_text())
+        for call in calls_in(whole):
+            check("the trace has a place", call["pdl__location"]["table"] == {"": 8}, call)
+            call["pdl__location"]["file"] = false or call["pdl__location"]["file"]
+        trace.write_text(json.dumps(whole))
+        v = View(trace, "--source", folder / "held.pdl")
+        v.open()
+        lines = [b.get("line") for b in all_boxes(v) if b["kind"] == "data"]
+        check("lines of what it ran, %s" % false, (8 in lines) is (false is None), lines)
+        check("no other file is read", "root:" not in json.dumps(v.json("0/source")))
+        v.end()
+
+
+def calls_in(block):
+    """The calls in expressions that a trace has, in order."""
+    if isinstance(block, list):
+        return [c for x in block for c in calls_in(x)]
+    if not isinstance(block, dict):
+        return []
+    return block.get("pdl__calls", []) + [c for x in block.values() for c in calls_in(x)]
+
+
 def test_host(folder):
     """Another address than loopback's usual one: it is printed, and requests have to name it."""
     trace = trace_of(folder, "h", PROGRAM)

@@ -4,8 +4,11 @@
  */
 #include "viewer/functions.h"
 
+#include <inttypes.h>
+
 #include "base/buf.h"
 #include "base/idmap.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -19,6 +22,11 @@ typedef struct naming {
 } naming;
 
 static char several; /* Its address marks a name that several functions have. */
+
+static void put_place(pdl_str file, int64_t line, pdl_buf *out) {
+    pdl_buf_put(out, file);
+    pdl_buf_putf(out, ":%" PRId64, line);
+}
 
 static const pdl_node *body_of(const pdl_node *n) {
     bool is_function = n->kind == PDL_NODE_MAP && pdl_node_find(n, PDL_STR("function"), NULL);
@@ -36,13 +44,25 @@ static pdl_str full_name(const naming *w, pdl_str name) {
     return name;
 }
 
+/* Adds a body under a key, or marks the key when another body has it. */
+static void put_body(pdl_map *m, pdl_str key, const pdl_node *body) {
+    void *known = pdl_map_find(m, key);
+    bool other = known && known != (const void *)body;
+    pdl_map_put(m, key, other ? (void *)&several : (void *)(uintptr_t)body);
+}
+
+static void add_place(const naming *w, const pdl_node *body) {
+    pdl_buf b = PDL_BUF;
+    put_place(body->src->name, pdl_source_line(body->src, body->start), &b);
+    put_body(&w->f->places, pdl_arena_str(w->f->arena, pdl_buf_str(&b)), body);
+    pdl_buf_fini(&b);
+}
+
 static void add_function(const naming *w, const pdl_node *name, const pdl_node *function) {
     const pdl_node *body = body_of(function);
     if (!body || name->kind != PDL_NODE_SCALAR) return;
-    pdl_str key = full_name(w, name->text);
-    void *known = pdl_map_find(&w->f->bodies, key);
-    bool other = known && known != (const void *)body;
-    pdl_map_put(&w->f->bodies, key, other ? (void *)&several : (void *)(uintptr_t)body);
+    put_body(&w->f->bodies, full_name(w, name->text), body);
+    add_place(w, body);
 }
 
 static void look_at(naming *w, const pdl_node *n) {
@@ -96,4 +116,21 @@ const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, u
     return NULL;
 }
 
-void pdl_functions_fini(pdl_functions *f) { pdl_map_fini(&f->bodies); }
+const pdl_node *pdl_functions_placed(const pdl_functions *f, const pdl_box *call) {
+    pdl_vref at = pdl_box_get(call, "pdl__location");
+    pdl_vref file = pdl_is_dict(at) ? pdl_dict_getz(at, "file") : pdl_absent();
+    pdl_vref table = pdl_is_dict(at) ? pdl_dict_getz(at, "table") : pdl_absent();
+    pdl_vref line = pdl_is_dict(table) ? pdl_dict_getz(table, "") : pdl_absent();
+    int64_t n;
+    if (!pdl_is_str(file) || !pdl_is_int(line) || !pdl_int_get(line, &n)) return NULL;
+    pdl_buf b = PDL_BUF;
+    put_place(pdl_str_get(file), n, &b);
+    void *found = pdl_map_find(&f->places, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return found == &several ? NULL : found;
+}
+
+void pdl_functions_fini(pdl_functions *f) {
+    pdl_map_fini(&f->bodies);
+    pdl_map_fini(&f->places);
+}

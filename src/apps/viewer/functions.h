@@ -2,7 +2,8 @@
  *
  * A call runs the body of a function, which is elsewhere in the program. A function is found by its
  * name; one of an imported file by the variable of the import and its name. Among several functions
- * of a name, that in the nearest `defs` around the call is found.
+ * of a name, that in the nearest `defs` around the call is found. A call in an expression has the
+ * place of the body in the trace, since its name may be a variable that holds the function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,6 +17,7 @@
 typedef struct pdl_functions {
     pdl_arena *arena; /* arena of the names; borrowed */
     pdl_map bodies;   /* by name */
+    pdl_map places;   /* by "FILE:LINE" */
 } pdl_functions;
 
 /* Adds the functions of a file. module: the variable that the file is imported as; may be empty. */
@@ -24,6 +26,9 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module);
  * the boxes, at least up to this one. */
 const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, uint32_t call,
                                      const pdl_node *const *nodes);
+/* Returns the body that a call in an expression ran, by the place in the trace; NULL when the trace
+ * has none, or when its file is not known. */
+const pdl_node *pdl_functions_placed(const pdl_functions *f, const pdl_box *call);
 void pdl_functions_fini(pdl_functions *f);
 
 #endif

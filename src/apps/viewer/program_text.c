@@ -20,6 +20,7 @@ typedef struct placing {
     const pdl_view_program *program;
     const pdl_node **nodes; /* node of each box; NULL when unknown */
     pdl_functions functions;
+    bool missed; /* the body of a call is in a file that was not known at the call */
     /* numbers of files, from 1; key: the number of the file that names it, `include` or `import`,
      * and the path */
     pdl_map known;
@@ -45,6 +46,7 @@ static uint32_t add_file(placing *r, pdl_str name, pdl_str text, bool written) {
     pdl_source *src;
     pdl_err err = {0};
     file.text = PDL_STR("");
+    file.shown = pdl_file_name(file.name);
     if (pdl_yaml_source(s->arena, file.name, text, &src, &err)) {
         file.text = shown_text(r, src->text);
         pdl_idmap_put(&r->numbers, (uintptr_t)src, (void *)(uintptr_t)(number + 1));
@@ -73,6 +75,16 @@ static pdl_str named_file(const pdl_node *n, bool *import) {
     return path && path->kind == PDL_NODE_SCALAR ? path->text : (pdl_str){0};
 }
 
+/* Returns the name that a reader knows a module of the library by; in the arena. */
+static pdl_str library_name(placing *r, pdl_str path) {
+    pdl_buf name = PDL_BUF;
+    pdl_buf_put(&name, path);
+    if (!pdl_str_ends(path, PDL_STR(".pdl"))) pdl_buf_put(&name, PDL_STR(".pdl"));
+    pdl_str kept = pdl_arena_str(r->s->arena, pdl_buf_str(&name));
+    pdl_buf_fini(&name);
+    return kept;
+}
+
 /* Opens the file whose root is this block. Returns its number. */
 static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
     const pdl_view_program *p = r->program;
@@ -87,6 +99,8 @@ static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, 
         pdl_view_source_write(block, &text);
     }
     uint32_t file = add_file(r, pdl_buf_str(&name), pdl_buf_str(&text), !found);
+    if (import && pdl_str_starts(path, PDL_STR("lib/")))
+        r->s->files.p[file].shown = library_name(r, path);
     pdl_err_fini(&err);
     pdl_buf_fini(&name);
     pdl_buf_fini(&text);
@@ -180,29 +194,40 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
 static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     if (!i || !pdl_str_is(b->step, "trace")) return NULL;
-    if (pdl_str_is(up->kind, "call"))
-        return pdl_functions_called(&r->functions, r->d, b->parent, r->nodes);
+    if (pdl_str_is(up->kind, "call")) {
+        const pdl_node *body = pdl_functions_placed(&r->functions, up);
+        r->missed |= !body && !pdl_is_absent(pdl_box_get(up, "pdl__location"));
+        return body ? body : pdl_functions_called(&r->functions, r->d, b->parent, r->nodes);
+    }
     return included(r, i);
 }
 
-static void find_lines(placing *r) {
+/* Finds the node and the lines of each box, the outer ones first. */
+static void place_boxes(placing *r) {
     const pdl_doc *d = r->d;
-    const pdl_node *root = r->s->files.p[0].root;
-    if (!root) return;
-    r->nodes = PDL_NEW_N(const pdl_node *, d->boxes.n);
-    pdl_functions_add(&r->functions, root, (pdl_str){0});
     for (uint32_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
         const pdl_node *other = elsewhere(r, i);
         const pdl_node *n = r->nodes[i] = other ? other
                                           : i   ? node_of(r->nodes[b->parent], b->step)
-                                                : root;
+                                                : r->s->files.p[0].root;
         if (!n) continue;
         r->s->lines[i] = (pdl_view_lines){.file = number_of(r, n),
                                           .first = pdl_source_line(n->src, n->start),
                                           .last = last_line(n)};
         if (b->state == PDL_BOX_FAILED) find_column(&r->s->lines[i], n);
     }
+}
+
+/* An import may be deeper in the tree than a call of a function of its file: then the boxes are
+ * placed once more, with all files known. */
+static void find_lines(placing *r) {
+    const pdl_node *root = r->s->files.p[0].root;
+    if (!root) return;
+    r->nodes = PDL_NEW_N(const pdl_node *, r->d->boxes.n);
+    pdl_functions_add(&r->functions, root, (pdl_str){0});
+    place_boxes(r);
+    if (r->missed && r->s->files.n > 1) place_boxes(r);
     pdl_free(r->nodes);
 }
 

@@ -19,6 +19,9 @@
 
 typedef struct pdl_view_file {
     pdl_str name;         /* empty for the program that is made from the trace */
+    /* A module of the library is shown as programs import it, with its suffix. Of any other file
+     * the base name is shown. */
+    pdl_str shown;
     pdl_str text;         /* lives in the arena */
     const pdl_node *root; /* NULL when it cannot be read */
     bool written;         /* made from the blocks of the trace */

@@ -673,16 +673,28 @@ static bool put_node(pdl_fold *f, fold_node *n) {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* Adds the place of the body of the called function: a name in an expression does not identify
+ * the function, as in `tool.run(x)`. */
+static pdl_val put_location(const view_of *v, pdl_val d) {
+    const pdl_node *body = v->node->block->node;
+    if (v->fold->whole || !body || !body->src) return d;
+    pdl_val table =
+        pdl_dict_putz(pdl_dict_new(1), "", pdl_int(pdl_source_line(body->src, body->start)));
+    pdl_val place = pdl_dict_putz(pdl_dict_new(3), "path", pdl_list_new(0));
+    place = pdl_dict_putz(place, "file", pdl_text(body->src->name));
+    return pdl_dict_putz(d, "pdl__location", pdl_dict_putz(place, "table", table));
+}
+
 /* Makes a `call` block around the body, as in a program that calls the function by a block. */
 static pdl_val call_value(const view_of *v) {
     const fold_node *n = v->node;
     pdl_vref name = fact_of(n, FOLD_CALL_NAME, 0);
     pdl_val func = pdl_is_str(name) && pdl_str_get(name).n ? pdl_keep(name) : pdl_textz("function");
     pdl_path *place = place_of(n);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(10), "kind", pdl_textz("call"));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(11), "kind", pdl_textz("call"));
     d = pdl_dict_putz(d, "pdl__id", id_of(NULL, place ? place->up : NULL));
     d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
-    d = pdl_dict_putz(d, "call", func);
+    d = put_location(v, pdl_dict_putz(d, "call", func));
     pdl_vref tool = fact_of(n, FOLD_TOOL, 0);
     if (!pdl_is_absent(tool)) d = pdl_dict_putz(d, FOLD_TOOL, pdl_keep(tool));
     pdl_val args = settled(v->fold, fact_of(n, FOLD_CALL_ARGS, 0));

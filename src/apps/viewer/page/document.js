@@ -190,14 +190,24 @@ export class DocumentView extends Marks {
     const body = make("div", { class: "work-body", hidden: !isOpen });
     if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
     const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2], "data-took": took(item.took) || null }, make("h2", {}, head), body);
-    this.row(section, this.lines.of([item]));
     const fill = async () => body.childElementCount || body.append(...(await this.inside(item)));
     if (isOpen) await fill();
+    this.row(section, this.lines.of([item, ...(isOpen ? await this.toolsIn(item) : [])]));
     head.addEventListener("click", async () => {
       await fill();
       this.setOpen(head, body.hidden);
       this.fillOutline();
     });
+  }
+
+  // The user's own functions that were tools in a work and called something themselves, as the set-up has them.
+  async toolsIn(item) {
+    const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
+    const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));
+    const setup = names.size ? [...this.items.values()].find((x) => x.shape === "set-up" && x.inside) : null;
+    if (!setup) return [];
+    const { items } = await this.run.inside(setup.id, 0, AT_ONCE);
+    return items.filter((x) => names.has(x.name) && x.source).map((x) => ({ ...x, source: this.lines.withKey(x.source, x.name) }));
   }
 
   async inside(item, from = 0, count = AT_ONCE) {

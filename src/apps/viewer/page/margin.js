@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 
 const MAX_LINES = 14; // beside one row
+const WHOLE = 34; // characters of an expression that is not broken at the end of a line
 
 // 670000 microseconds: 0.67 s. Nothing below a millisecond.
 export function took(micros) {
@@ -16,7 +17,7 @@ export function took(micros) {
 // A line of the program: keys and expressions are marked.
 export function lineOf(text) {
   const [, before, key, rest] = /^(\s*(?:- )?)([\w-]+:(?=\s|$))?(.*)$/s.exec(text);
-  const parts = rest.split(/(\$\{.*?\})/s).map((p) => (p.startsWith("${") ? make("b", {}, p) : p));
+  const parts = rest.split(/(\$\{.*?\})/s).map((p) => (p.startsWith("${") ? make("b", { class: p.length <= WHOLE ? "whole" : null }, p) : p));
   return [before, key ? make("i", {}, key) : null, ...parts].filter((p) => p !== null && p !== "");
 }
 
@@ -36,7 +37,13 @@ export class Lines {
     const lines = this.files[file]?.lines.slice(from - 1, to) ?? [];
     const indent = Math.min(...lines.filter((l) => l.trim()).map((l) => /^ */.exec(l)[0].length), 99);
     const cut = lines.length > MAX_LINES;
-    return make("pre", {}, ...lines.slice(0, MAX_LINES).flatMap((l, i) => [i ? "\n" : "", ...lineOf(l.slice(indent))]), cut ? "\n…" : "");
+    return make("pre", {}, ...lines.slice(0, MAX_LINES).map((l) => make("span", { class: "code-line" }, ...lineOf(l.slice(indent)), "\n")), cut ? "…" : "");
+  }
+
+  // The lines of a definition and the line above them when it holds nothing but the key.
+  withKey(source, name) {
+    const above = this.files[source.file]?.lines[source.line - 2]?.trim();
+    return above === `${name}:` ? { ...source, line: source.line - 1 } : source;
   }
 
   // Returns the content of the margin: the lines of these items, each once.

@@ -175,7 +175,7 @@ static void put_place(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     if (!l->first) return;
     if (l->file && !s->files.p[l->file].written) {
         PDL_PUT(out, " in ");
-        pdl_put_unescaped(pdl_file_name(s->files.p[l->file].name), out);
+        pdl_put_unescaped(s->files.p[l->file].shown, out);
         pdl_buf_putc(out, ',');
     } else {
         PDL_PUT(out, " at");

@@ -92,7 +92,7 @@ static void put_source(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     pdl_json_put_key(out, "source");
     pdl_json_open(out, '{');
     pdl_json_put_int(out, "file", l->file);
-    pdl_json_put_text(out, "name", pdl_file_name(s->files.p[l->file].name));
+    pdl_json_put_text(out, "name", s->files.p[l->file].shown);
     pdl_json_put_int(out, "line", l->first);
     pdl_json_put_int(out, "to", l->last);
     if (l->width) pdl_json_put_int(out, "column", l->column);

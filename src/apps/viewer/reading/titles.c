@@ -469,7 +469,7 @@ void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, 
     const pdl_view_lines *l = &s->lines[r->items.p[i].box];
     const pdl_view_file *f = &s->files.p[l->file];
     if (!l->first || f->written) return;
-    pdl_put_unescaped(pdl_file_name(f->name), out);
+    pdl_put_unescaped(f->shown, out);
     pdl_buf_putf(out, ", line %u", l->first);
 }
 
