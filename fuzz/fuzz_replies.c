@@ -129,7 +129,7 @@ static void make_good(void) {
     pdl_err err = {0};
     pdl_world_ops ops = *pdl_null_world()->ops;
     ops.start = start;
-    pdl_world behind = {&ops};
+    pdl_world behind = {.ops = &ops};
     pdl_str path = file_of(name, sizeof name, "good-replies");
     unlink(name);
     FUZZ_MUST(pdl_journal_record(

@@ -124,8 +124,10 @@ static inline bool fuzz_world_poll(pdl_world *base, int timeout_ms) {
 
 static inline void fuzz_world_close(pdl_world *base) { (void)base; }
 
-static const pdl_world_ops fuzz_world_ops = {fuzz_world_start, fuzz_world_cancel, fuzz_world_poll,
-                                             fuzz_world_close};
+static const pdl_world_ops fuzz_world_ops = {.start = fuzz_world_start,
+                                             .cancel = fuzz_world_cancel,
+                                             .poll = fuzz_world_poll,
+                                             .close = fuzz_world_close};
 
 static inline int fuzz_by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -51,7 +51,16 @@ PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_er
  * of the session (bound.h). Owned. */
 pdl_val pdl_session_bound(const pdl_session *s);
 
-/* Makes the run durable, before the start. The session fills in dir, debug, secrets and owner.
+/* Output of a durable run that waits until everything on which it depends is in the file. */
+typedef struct pdl_held_output {
+    void *user;
+    bool (*waits)(void *user);     /* returns true when there is any */
+    uint64_t (*write)(void *user); /* returns the bytes that were written in all */
+} pdl_held_output;
+/* Called before pdl_session_attach, when output of the run is held. */
+void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
+
+/* Makes the run durable, before the start. The session fills in dir, debug and secrets.
  * variables replace those of the options, unless they are absent. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);

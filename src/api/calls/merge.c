@@ -37,7 +37,6 @@ typedef struct call_group {
 struct merge_world {
     pdl_world world;
     pdl_merge_options o;
-    pdl_world *behind;
     PDL_VEC(pdl_effect *) waiting;
     call_group *first;
     pdl_map refused;       /* models whose servers did not give several choices */
@@ -123,7 +122,7 @@ static void send(merge_world *w, pdl_effect *const *calls, size_t n) {
     if (is_seeded && !has_parameter(e, "seed"))
         e->request = with_parameter(e->request, "seed", seed_of(w, e));
     if (n > 1) e->request = with_parameter(e->request, "n", (int64_t)n);
-    w->behind->ops->start(w->behind, e);
+    w->world.next->ops->start(w->world.next, e);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -321,7 +320,7 @@ bool pdl_merge_send(pdl_world *world) {
 static void start(pdl_world *world, pdl_effect *e) {
     merge_world *w = (merge_world *)(void *)world;
     if (e->kind != PDL_EFFECT_model) {
-        w->behind->ops->start(w->behind, e);
+        w->world.next->ops->start(w->world.next, e);
         return;
     }
     pdl_vref stream = pdl_dict_getz(e->request, "stream");
@@ -337,7 +336,7 @@ static void cancel_in(call_group *g, size_t i) {
     merge_world *w = g->world;
     pdl_effect_free(take(g, i));
     if (g->live || g->is_delivering) return;
-    w->behind->ops->cancel(w->behind, g->id);
+    w->world.next->ops->cancel(w->world.next, g->id);
     forget(g);
 }
 
@@ -355,12 +354,12 @@ static void cancel(pdl_world *world, uint32_t id) {
                 cancel_in(g, i);
                 return;
             }
-    w->behind->ops->cancel(w->behind, id);
+    w->world.next->ops->cancel(w->world.next, id);
 }
 
 static bool poll(pdl_world *world, int timeout_ms) {
     merge_world *w = (merge_world *)(void *)world;
-    return w->behind->ops->poll(w->behind, timeout_ms);
+    return w->world.next->ops->poll(w->world.next, timeout_ms);
 }
 
 /* Requests that are open belong to the next worlds, which are closed after it and may not answer
@@ -371,7 +370,7 @@ static void close_world(pdl_world *world) {
     pdl_vec_fini(&w->waiting);
     while (w->first) {
         call_group *g = w->first;
-        w->behind->ops->cancel(w->behind, g->id);
+        w->world.next->ops->cancel(w->world.next, g->id);
         forget(g);
     }
     pdl_map_fini(&w->refused);
@@ -380,10 +379,11 @@ static void close_world(pdl_world *world) {
     pdl_free(w);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
-pdl_world *pdl_merge_world_new(const pdl_merge_options *o, pdl_world *behind) {
+pdl_world *pdl_merge_world_new(const pdl_merge_options *o, pdl_world *next) {
     merge_world *w = PDL_NEW(merge_world);
-    *w = (merge_world){.world = {&ops}, .o = *o, .behind = behind};
+    *w = (merge_world){.world = {&ops, next}, .o = *o};
     return &w->world;
 }

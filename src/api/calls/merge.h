@@ -22,8 +22,8 @@ typedef struct pdl_merge_options {
     const uint64_t *seed;
 } pdl_merge_options;
 
-/* Makes a world that merges the calls for the one behind it, which it borrows. */
-pdl_world *pdl_merge_world_new(const pdl_merge_options *o, pdl_world *behind);
+/* Makes a world that merges the calls for the next world, which it borrows. */
+pdl_world *pdl_merge_world_new(const pdl_merge_options *o, pdl_world *next);
 /* Sends the calls that wait, in the order of their places. Returns false when none did. */
 bool pdl_merge_send(pdl_world *w);
 

@@ -127,14 +127,12 @@ bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_dur
     pdl_vref given = t->opt.inputs ? t->opt.inputs->v : pdl_absent();
     t->inputs = pdl_absent();
     if (!(o->resume ? resume(t, o, text, given, err) : begin(t, o, text, given, err))) return false;
+    pdl_session_hold_output(t->session, &(pdl_held_output){t, has_output, put_output});
     pdl_session_attach(t->session, t->durable,
                        &(pdl_durable_options){.provisional = o->provisional,
                                               .park = o->park,
                                               .changed_fails = o->changed_fails,
-                                              .rebuild = o->rebuild,
-                                              .user = t,
-                                              .has_output = has_output,
-                                              .put_output = put_output},
+                                              .rebuild = o->rebuild},
                        t->inputs);
     bool replaces = o->resume && !pdl_is_absent(given);
     return pdl_durable_prepare(t->durable, err) &&

@@ -418,7 +418,8 @@ void pdl_request_decline(pdl_request *request) {
     h->other(h->user, e);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_answers, close_hooks};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_answers, .close = close_hooks};
 
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user) {

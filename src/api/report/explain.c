@@ -191,7 +191,8 @@ static void close_world(pdl_world *w) {
     pdl_free(x);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
                                  pdl_explain_preview_fn *preview) {

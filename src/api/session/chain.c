@@ -52,6 +52,11 @@ static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *
                             : pdl_durable_server_world(s->files.server, next);
 }
 
+static pdl_world *open_output(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)run;
+    return pdl_session_output_world(s, next);
+}
+
 static pdl_world *open_record(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
     return pdl_journal_world(s->files.journal, next);
@@ -161,8 +166,13 @@ void pdl_chain_open_policy(pdl_session *s) {
 }
 
 void pdl_chain_close(pdl_chain *c) {
-    for (size_t i = 0; i < PDL_CHAIN_COUNT; i++)
-        if (c->rows[i] && rows[i].is_owned) c->rows[i]->ops->close(c->rows[i]);
+    for (size_t i = 0; i < PDL_CHAIN_COUNT; i++) {
+        if (!c->rows[i]) continue;
+        if (rows[i].is_owned)
+            c->rows[i]->ops->close(c->rows[i]);
+        else
+            c->rows[i]->next = NULL; /* its file outlives the next one */
+    }
     *c = (pdl_chain){0};
 }
 

@@ -528,7 +528,24 @@ static void close_all(pdl_world *w) {
     pdl_free(r);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_loop, close_all};
+/* Returns true for code and commands in a sandbox without network and without folders to write. */
+static bool may_repeat(pdl_world *w, const pdl_effect *e) {
+    const router *r = (const router *)(void *)w;
+    const pdl_sandbox *box = NULL;
+    pdl_err ignored = {0};
+    if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
+        return false;
+    if (!r->opt.confined || !pdl_confined_find(r->opt.confined, e->sandbox, &box, &ignored))
+        box = NULL;
+    pdl_err_fini(&ignored);
+    return box && pdl_sandbox_is_closed(box);
+}
+
+static const pdl_world_ops ops = {.start = start,
+                                  .cancel = cancel,
+                                  .poll = poll_loop,
+                                  .close = close_all,
+                                  .may_repeat = may_repeat};
 
 pdl_world *pdl_compose(const pdl_compose_options *options) {
     router *r = PDL_NEW(router);

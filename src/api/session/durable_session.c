@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/session/confined.h"
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
 #include "api/setup/keys.h"
@@ -18,41 +17,6 @@ static void name_key(void *user, pdl_str name, pdl_str value) {
 
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
     pdl_environ_each_key(s->around.env, name_key, d);
-}
-
-static bool is_read_only_tool(const pdl_session *s, const pdl_effect *e) {
-    pdl_vref op = pdl_dict_getz(e->request, "op"), server = pdl_dict_getz(e->request, "server"),
-             name = pdl_dict_getz(e->request, "name");
-    pdl_buf tool = PDL_BUF;
-    if (pdl_text_is(op, "list")) return true;
-    if (!pdl_text_is(op, "call") || !pdl_is_str(server) || !pdl_is_str(name)) return false;
-    pdl_buf_putf(&tool, "%.*s/%.*s", PDL_FMT(pdl_str_get(server)), PDL_FMT(pdl_str_get(name)));
-    const pdl_policies *p = s->rules.policies;
-    bool looks = p && pdl_policy_is_read_only(p, pdl_buf_str(&tool));
-    pdl_buf_fini(&tool);
-    return looks;
-}
-
-static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
-    const pdl_session *s = user;
-    pdl_world *budget = s->chain.rows[PDL_CHAIN_budget];
-    if (budget) pdl_budget_world_spent(budget, e, reply);
-}
-
-/* Returns true for effects that may be repeated: code and commands in a sandbox without folders
- * to write and without network; tools that the user declares read-only; the list of a server's
- * tools. */
-static bool may_repeat(void *user, const pdl_effect *e) {
-    const pdl_session *s = user;
-    const pdl_sandbox *box = NULL;
-    pdl_err ignored = {0};
-    if (e->kind == PDL_EFFECT_tool) return is_read_only_tool(s, e);
-    if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
-        return false;
-    pdl_confined *c = pdl_session_confined(s);
-    if (!c || !pdl_confined_find(c, e->sandbox, &box, &ignored)) box = NULL;
-    pdl_err_fini(&ignored);
-    return box && pdl_sandbox_is_closed(box);
 }
 
 bool pdl_session_end_parked(pdl_session *s) {
@@ -101,14 +65,52 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.debug = s->opt.reports.debug;
     full.secrets = s->around.secrets;
     pdl_durable_note_secrets(d, s->around.secrets);
-    full.spent = on_spent;
-    full.may_repeat = may_repeat;
     full.approvals_park = true;
-    full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
     s->files.durable = d;
     pdl_durable_attach(d, &full);
     if (s->running.budget) pdl_budget_set_earlier(s->running.budget, pdl_durable_earlier_ns(d));
+}
+
+/* --- output that waits ------------------------------------------------------------------------ */
+
+/* The world of the row `output`. The journal, a row before it, writes what is due, then it asks the
+ * later worlds to write what they hold. So it needs to know nothing about terminals and host
+ * programs. */
+typedef struct output_world {
+    pdl_world world;
+    pdl_held_output held;
+} output_world;
+
+static output_world *of(pdl_world *w) { return (output_world *)(void *)w; }
+
+static void start(pdl_world *w, pdl_effect *e) { w->next->ops->start(w->next, e); }
+
+static void cancel(pdl_world *w, uint32_t id) { w->next->ops->cancel(w->next, id); }
+
+static bool poll(pdl_world *w, int timeout_ms) { return w->next->ops->poll(w->next, timeout_ms); }
+
+static bool has_output(pdl_world *w) { return of(w)->held.waits(of(w)->held.user); }
+
+static uint64_t put_output(pdl_world *w) { return of(w)->held.write(of(w)->held.user); }
+
+static void close_world(pdl_world *w) { pdl_free(of(w)); }
+
+static const pdl_world_ops output_ops = {.start = start,
+                                         .cancel = cancel,
+                                         .poll = poll,
+                                         .close = close_world,
+                                         .has_output = has_output,
+                                         .put_output = put_output};
+
+pdl_world *pdl_session_output_world(const pdl_session *s, pdl_world *next) {
+    output_world *o = PDL_NEW(output_world);
+    *o = (output_world){.world = {&output_ops, next}, .held = s->reports.held};
+    return &o->world;
+}
+
+void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held) {
+    s->reports.held = *held;
 }
 
 /* --- runs of a server ------------------------------------------------------------------------- */
@@ -132,10 +134,7 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     pdl_durable_options o = {.dir = spawn->dir,
                              .debug = s->opt.reports.debug,
                              .secrets = s->around.secrets,
-                             .provisional = spawn->provisional,
-                             .spent = on_spent,
-                             .may_repeat = may_repeat,
-                             .owner = s};
+                             .provisional = spawn->provisional};
     pdl_durable_attach(spawn->durable, &o);
     pdl_beside *beside = &s->running.beside;
     if (!beside->chains) beside->chains = PDL_NEW_N(pdl_chain *, PDL_SPAWN_SLOTS);

@@ -30,7 +30,6 @@ struct pdl_jobs {
 struct jobs_world {
     pdl_world world;
     pdl_jobs *jobs;
-    pdl_world *behind;
     held_call *first;
 };
 
@@ -93,14 +92,14 @@ static void open_job(held_call *j, pdl_effect *e) {
     e->sink =
         (pdl_effect_sink){j, on_piece, on_reply, on_decided, j->asker.extra ? on_extra : NULL};
     j->world->jobs->open++;
-    j->world->behind->ops->start(j->world->behind, e);
+    j->world->world.next->ops->start(j->world->world.next, e);
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
     jobs_world *jw = (jobs_world *)(void *)w;
     pdl_jobs *all = jw->jobs;
     if (e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) {
-        jw->behind->ops->start(jw->behind, e);
+        jw->world.next->ops->start(jw->world.next, e);
         return;
     }
     held_call *j = PDL_NEW(held_call);
@@ -127,12 +126,12 @@ static void cancel(pdl_world *w, uint32_t id) {
         jw->jobs->open--;
         forget(j);
     }
-    jw->behind->ops->cancel(jw->behind, id);
+    jw->world.next->ops->cancel(jw->world.next, id);
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
     jobs_world *jw = (jobs_world *)(void *)w;
-    return jw->behind->ops->poll(jw->behind, timeout_ms);
+    return jw->world.next->ops->poll(jw->world.next, timeout_ms);
 }
 
 /* Cancels the calls that wait. Open ones belong to the next worlds. */
@@ -150,11 +149,12 @@ static void close_world(pdl_world *w) {
     pdl_free(jw);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
-pdl_world *pdl_jobs_world_new(pdl_jobs *j, pdl_world *behind) {
+pdl_world *pdl_jobs_world_new(pdl_jobs *j, pdl_world *next) {
     jobs_world *jw = PDL_NEW(jobs_world);
-    *jw = (jobs_world){.world = {&ops}, .jobs = j, .behind = behind};
+    *jw = (jobs_world){.world = {&ops, next}, .jobs = j};
     return &jw->world;
 }
 

@@ -17,8 +17,8 @@ typedef struct pdl_jobs pdl_jobs;
 pdl_jobs *pdl_jobs_new(uint32_t most); /* 0: 64 */
 void pdl_jobs_free(pdl_jobs *j);       /* called after all of its worlds; j may be NULL */
 
-/* Makes a world that counts the model calls of a task; it borrows j and the world behind it. */
-pdl_world *pdl_jobs_world_new(pdl_jobs *j, pdl_world *behind);
+/* Makes a world that counts the model calls of a task; it borrows j and the next world. */
+pdl_world *pdl_jobs_world_new(pdl_jobs *j, pdl_world *next);
 
 /* Starts calls for which there is a place now. */
 void pdl_jobs_launch(pdl_jobs *j);

@@ -23,7 +23,6 @@
 
 typedef struct precheck {
     pdl_world world;
-    pdl_world *next;
     pdl_session *s;
     bool done;
     PDL_VEC(pdl_effect *) held; /* effects of a run that was ended: they get no answer */
@@ -158,7 +157,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     bool first = !p->done && goes_out(e);
     p->done = p->done || first;
     if (!first || !p->s->running.run || !p->s->loaded.program || passes(p->s, e, &err)) {
-        p->next->ops->start(p->next, e);
+        p->world.next->ops->start(p->world.next, e);
         return;
     }
     *pdl_vec_push(&p->held) = e;
@@ -173,12 +172,12 @@ static void cancel(pdl_world *w, uint32_t id) {
         p->held.p[i] = p->held.p[--p->held.n];
         return;
     }
-    p->next->ops->cancel(p->next, id);
+    p->world.next->ops->cancel(p->world.next, id);
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
     precheck *p = (precheck *)(void *)w;
-    return p->next->ops->poll(p->next, timeout_ms);
+    return p->world.next->ops->poll(p->world.next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) {
@@ -188,12 +187,13 @@ static void close_world(pdl_world *w) {
     pdl_free(p);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next) {
     precheck *p = PDL_NEW(precheck);
     p->world.ops = &ops;
-    p->next = next;
+    p->world.next = next;
     p->s = s;
     return &p->world;
 }

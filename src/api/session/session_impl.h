@@ -39,6 +39,8 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 bool pdl_session_end_parked(pdl_session *s);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
+/* Opens the row `output`. */
+pdl_world *pdl_session_output_world(const pdl_session *s, pdl_world *next);
 
 /* telemetry.c. Opens the exporter of a session that has a separate environment. Error: usage. */
 PDL_MUST bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err);

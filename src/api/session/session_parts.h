@@ -119,6 +119,7 @@ typedef struct pdl_reports {
     pdl_reached *reached;       /* NULL when nothing is explained */
     pdl_world *previews;        /* writes requests for a comparison of prefixes, or NULL */
     unsigned allowed;           /* PDL_ALLOW_...: explain really executes these */
+    pdl_held_output held;       /* all NULL: no output waits for a file */
 } pdl_reports;
 void pdl_reports_end(pdl_reports *r);
 bool pdl_reports_ok(const pdl_reports *r);

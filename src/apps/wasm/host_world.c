@@ -177,11 +177,12 @@ static bool poll_nothing(pdl_world *world, int timeout_ms) {
 
 static void stay_open(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll_nothing, stay_open};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_nothing, .close = stay_open};
 
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files) {
     *w = (pdl_wasm_world){
-        .world = {&ops}, .files = {files}, .asked = PDL_BUF, .cancelled = PDL_BUF};
+        .world = {.ops = &ops}, .files = {files}, .asked = PDL_BUF, .cancelled = PDL_BUF};
 }
 
 void pdl_wasm_world_close(pdl_wasm_world *w) {

@@ -95,3 +95,23 @@ void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds) {
 }
 
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err) { pdl_effect_refuse_after(e, err, 0); }
+
+bool pdl_world_may_repeat(pdl_world *w, const pdl_effect *e) {
+    while (w && !(w->ops->may_repeat && w->ops->may_repeat(w, e))) w = w->next;
+    return w;
+}
+
+void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
+    for (; w; w = w->next)
+        if (w->ops->charge) w->ops->charge(w, e, reply);
+}
+
+bool pdl_world_has_output(pdl_world *w) {
+    while (w && !(w->ops->has_output && w->ops->has_output(w))) w = w->next;
+    return w;
+}
+
+uint64_t pdl_world_put_output(pdl_world *w) {
+    while (w && !w->ops->put_output) w = w->next;
+    return w ? w->ops->put_output(w) : 0;
+}

@@ -116,7 +116,8 @@ struct pdl_effect {
      * policies give them, because they know which data went in; 0: the profile alone decides. */
     uint32_t process, session;
     bool by_code;    /* code in a worker requested it: it may do what that code may, and no more */
-    bool repeatable; /* the block says that doing it twice has the effect of doing it once */
+    /* The block or a policy says that doing it twice has the effect of doing it once. */
+    bool repeatable;
     bool continues;  /* write: an earlier process began the file, whose content stays */
 };
 
@@ -227,6 +228,15 @@ bool pdl_is_control_key(pdl_str name);
  *          not wait). Returns false when nothing is open in this world, because waiting would never
  *          end. A front world forwards to the next one.
  *   close   Releases the world and what it owns. A front world does not close the next one.
+ *
+ * A world may leave out the others, which an earlier world of its chain uses through the functions
+ * below:
+ *
+ *   may_repeat  Returns true when e changes nothing outside where this world lets it happen. Then
+ *               it may be executed a second time.
+ *   charge      Counts the costs of e, which an earlier world has answered from a file.
+ *   has_output  Returns true when this world holds output of the run that is not written.
+ *   put_output  Writes it, and returns the bytes of the output that were written in all.
  */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
@@ -234,10 +244,22 @@ typedef struct pdl_world_ops {
     void (*cancel)(pdl_world *w, uint32_t id);
     bool (*poll)(pdl_world *w, int timeout_ms);
     void (*close)(pdl_world *w);
+    bool (*may_repeat)(pdl_world *w, const pdl_effect *e);
+    void (*charge)(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
+    bool (*has_output)(pdl_world *w);
+    uint64_t (*put_output)(pdl_world *w);
 } pdl_world_ops;
 struct pdl_world {
     const pdl_world_ops *ops;
+    pdl_world *next; /* the world to which a front world forwards; borrowed; else NULL */
 };
+
+/* These use the member of that name of each world from w on (NULL: of none) that has it.
+ * pdl_world_put_output: at most one world of a chain holds output; returns 0 without one. */
+bool pdl_world_may_repeat(pdl_world *w, const pdl_effect *e);
+void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
+bool pdl_world_has_output(pdl_world *w);
+uint64_t pdl_world_put_output(pdl_world *w);
 
 /* Delivers the reply of e and releases both. Takes value. For worlds. */
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);

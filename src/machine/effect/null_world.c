@@ -29,7 +29,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
-static const pdl_world world = {&ops};
+static const pdl_world_ops ops = {.start = start, .cancel = cancel, .poll = poll, .close = close};
+static const pdl_world world = {.ops = &ops};
 
 pdl_world *pdl_null_world(void) { return (pdl_world *)(uintptr_t)(const void *)&world; }

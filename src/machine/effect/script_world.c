@@ -134,7 +134,7 @@ static void close(pdl_world *w) {
     pdl_free(s);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
+static const pdl_world_ops ops = {.start = start, .cancel = cancel, .poll = poll, .close = close};
 
 pdl_world *pdl_script_world_new(pdl_val lines, int order) {
     script *s = PDL_NEW(script);

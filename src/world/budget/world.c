@@ -47,7 +47,6 @@ typedef struct budget_list {
 
 typedef struct budget_world {
     pdl_world world;
-    pdl_world *behind;
     pdl_budget_world_options opt;
     list waiting, going;
     list *passing;        /* the list that is being walked; NULL when none is */
@@ -325,7 +324,7 @@ static void on_deadline(void *user) {
     take_out(c->e ? &r->waiting : &r->going, c);
     if (!c->e) {
         leave_way(c);
-        r->behind->ops->cancel(r->behind, c->id);
+        r->world.next->ops->cancel(r->world.next, c->id);
     }
     release(c);
     pdl_effect_refuse(e, &err);
@@ -342,7 +341,7 @@ static void go(charge *c, pdl_effect *e) {
     c->asker = e->sink;
     e->sink = (pdl_effect_sink){
         .user = c, .piece = on_piece, .reply = on_reply, .extra = c->asker.extra ? on_extra : NULL};
-    r->behind->ops->start(r->behind, e);
+    r->world.next->ops->start(r->world.next, e);
 }
 
 /* Refuses. Takes c, which is in no list, and e. */
@@ -395,7 +394,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     budget_world *r = (budget_world *)(void *)w;
     double left = 0;
     if (!e->budget || !pdl_effect_has(e->kind, PDL_EFFECT_WAITS)) {
-        r->behind->ops->start(r->behind, e);
+        r->world.next->ops->start(r->world.next, e);
         return;
     }
     pdl_err err = {0};
@@ -422,7 +421,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (!c && r->passing) c = find(l = r->passing, id);
     if (!c) c = find(l = &r->going, id);
     if (!c) {
-        r->behind->ops->cancel(r->behind, id);
+        r->world.next->ops->cancel(r->world.next, id);
         return;
     }
     take_out(l, c);
@@ -430,7 +429,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         pdl_effect_free(c->e);
     } else {
         leave_way(c);
-        r->behind->ops->cancel(r->behind, id);
+        r->world.next->ops->cancel(r->world.next, id);
         pdl_effect_free(c->twin);
     }
     release(c);
@@ -438,7 +437,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     budget_world *r = (budget_world *)(void *)w;
-    return r->behind->ops->poll(r->behind, timeout_ms);
+    return r->world.next->ops->poll(r->world.next, timeout_ms);
 }
 
 static void close(pdl_world *w) {
@@ -455,11 +454,9 @@ static void close(pdl_world *w) {
     pdl_free(r);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
-
 /* Charges an effect that was answered elsewhere, with the sums of an effect in flight. A reply that
  * a budget refused costs nothing. */
-void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
+static void charge_answered(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};
     if (!e->budget || reply->err.kind == PDL_E_budget || !estimate(&c, e, &ignored)) {
@@ -473,10 +470,13 @@ void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *
     settle(&c, reply);
 }
 
-pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind) {
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close, .charge = charge_answered};
+
+pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *next) {
     budget_world *r = PDL_NEW(budget_world);
     r->world.ops = &ops;
-    r->behind = behind;
+    r->world.next = next;
     r->opt = *opt;
     return &r->world;
 }

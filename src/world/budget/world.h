@@ -19,11 +19,7 @@ typedef struct pdl_budget_world_options {
     const pdl_prices *prices; /* borrowed; NULL: only prices in parameters are known */
 } pdl_budget_world_options;
 
-/* Borrows the world behind it. Effects without a budget are forwarded unchanged. */
-pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind);
-
-/* Charges an effect that was answered without this world (a resumed run has its reply) to its
- * budgets. */
-void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
+/* Borrows the next world. Effects without a budget are forwarded unchanged. */
+pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *next);
 
 #endif

@@ -52,7 +52,6 @@ struct pdl_cache {
     pdl_cache_view own;
     pdl_cache_view_fn *split; /* returns the view of an effect; NULL: all effects belong to `own` */
     void *split_user;
-    pdl_world *behind;
     cachefile *file;
     pdl_err problem;            /* the reason why something was not written */
     const pdl_secrets *secrets; /* removed from what is stored */
@@ -209,7 +208,7 @@ static void forward(pdl_cache *c, pdl_effect *e, repeats *a, int64_t number, pdl
     c->open = m;
     e->sink = (pdl_effect_sink){
         .user = m, .piece = on_piece, .reply = on_reply, .extra = m->asker.extra ? on_extra : NULL};
-    c->behind->ops->start(c->behind, e);
+    c->world.next->ops->start(c->world.next, e);
 }
 
 static bool damaged(const pdl_cache *c, pdl_err *err) {
@@ -253,7 +252,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_err err = {0};
     bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed || is_get(e);
     if (!kept || is_mock(e) || pdl_redaction_covers(c->redaction, pdl_effect_label(e))) {
-        c->behind->ops->start(c->behind, e);
+        c->world.next->ops->start(c->world.next, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
         look_up(view_of(c, e->id), e, request);
         return;
@@ -276,7 +275,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         h->e = NULL;
         return;
     }
-    c->behind->ops->cancel(c->behind, id);
+    c->world.next->ops->cancel(c->world.next, id);
     for (miss *m = c->open; m; m = m->next) {
         if (m->id != id) continue;
         *pdl_vec_push(&m->repeats->failed) = m->number;
@@ -337,7 +336,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     if (!pdl_cachefile_commit(c->file, &err)) note_problem(c, &err);
     while (c->head < c->hits.n) deliver(c, c->hits.p[c->head++]);
     c->head = c->hits.n = 0;
-    return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
+    return c->world.next->ops->poll(c->world.next, any ? 0 : timeout_ms) || any;
 }
 
 static void forget_keys(pdl_cache_view *view) {
@@ -352,7 +351,8 @@ static void forget_keys(pdl_cache_view *view) {
 
 static void close_own(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_own};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_own};
 
 /* --- cache.h ---------------------------------------------------------------------------------- */
 
@@ -377,10 +377,10 @@ bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err) {
     return true;
 }
 
-pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
+pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next) {
     assert(cache_ok(c));
-    assert(behind);
-    c->behind = behind;
+    assert(next);
+    c->world.next = next;
     return &c->world;
 }
 

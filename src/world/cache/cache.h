@@ -36,7 +36,7 @@ PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *er
 /* Returns the world that answers models and embeddings from the file and forwards everything else
  * to the world behind it (borrowed). It belongs to the cache, and closing it does nothing. Call
  * once per cache. */
-pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
+pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next);
 
 /* The requests of one of several runs, or groups of runs, that share the cache: repetitions are
  * counted in each. draw names its replies (copied; empty: they are found by their request alone).

@@ -327,7 +327,8 @@ static void close_world(pdl_world *w) {
     pdl_free(h);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_world, .close = close_world};
 
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt) {
     host *h = PDL_NEW(host);

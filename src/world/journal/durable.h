@@ -117,21 +117,12 @@ typedef struct pdl_durable_options {
     /* Files of the program whose text is replaced while they are still as they were; borrowed. */
     const pdl_durable_edit *edits;
     size_t n_edits;
-    void *user;
-    /* Return true when output was not written; write it, since everything that is due is in the
-     * file, and return the bytes of the output that were written in all. */
-    bool (*has_output)(void *user);
-    uint64_t (*put_output)(void *user);
-    void *owner; /* first argument of the callbacks below */
-    /* Called when an effect was answered from the file, so that budgets are charged. */
-    void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
-    /* Returns true when this action changes nothing outside, so it may be repeated. NULL: no action
-     * may be repeated. */
-    bool (*may_repeat)(void *user, const pdl_effect *e);
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
 /* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
- * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). */
+ * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). It charges
+ * what was answered from the file, knows which actions may be repeated, and writes the output that
+ * waits for the file. */
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */

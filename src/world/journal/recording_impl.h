@@ -15,7 +15,6 @@
 
 struct pdl_journal {
     pdl_world world; /* the world for the run */
-    pdl_world *next; /* the world whose answers are recorded; borrowed */
     db *db;
     const pdl_debug *debug;         /* category journal; may be NULL */
     const pdl_secrets *secrets;     /* removed from what is stored; may be NULL */

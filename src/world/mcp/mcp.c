@@ -122,7 +122,8 @@ static void close_world(pdl_world *w) {
     pdl_free(r);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_world, .close = close_world};
 
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt) {
     mcp_world *r = PDL_NEW(mcp_world);

@@ -74,7 +74,7 @@ static void close(pdl_world *w) {
     pdl_free(calls);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
+static const pdl_world_ops ops = {.start = start, .cancel = cancel, .poll = poll, .close = close};
 
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     pdl_calls *calls = PDL_NEW(pdl_calls);

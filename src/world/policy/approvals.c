@@ -98,7 +98,7 @@ static void put_question(policy_front *r, pending *p) {
         pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
     pdl_path_drop(place);
-    r->next->ops->start(r->next, question);
+    r->world.next->ops->start(r->world.next, question);
 }
 
 /* Lets the effect wait. Takes what j holds, and key. */
@@ -148,7 +148,7 @@ static void cancel_pending(policy_front *r, pending *p) {
     pdl_effect_free(j.e);
     pending *heir = id ? find_same(r, key) : NULL;
     pdl_drop(key);
-    if (id) r->next->ops->cancel(r->next, id);
+    if (id) r->world.next->ops->cancel(r->world.next, id);
     if (heir) put_question(r, heir);
 }
 
@@ -163,7 +163,7 @@ void pdl_approvals_close(policy_front *r) {
     while (r->pending) {
         uint32_t id = r->pending->id;
         judging j = take_out(r->pending);
-        if (id) r->next->ops->cancel(r->next, id);
+        if (id) r->world.next->ops->cancel(r->world.next, id);
         pdl_asks_fini(&j.asks);
         pdl_effect_free(j.e);
     }

@@ -206,7 +206,6 @@ typedef struct flight {
 
 struct policy_front {
     pdl_world world;
-    pdl_world *next;
     pdl_policy_options opt;
     source_log sources;
     reader_sets readers;

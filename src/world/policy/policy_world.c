@@ -362,11 +362,25 @@ static void watch_tool(policy_front *r, pdl_effect *e) {
     watch(r, e, tool_reply);
 }
 
+/* Returns true for the call of a tool that the user declares read-only. */
+static bool is_read_only(const policy_front *r, const pdl_effect *e) {
+    pdl_vref server = pdl_dict_getz(e->request, "server"), name = pdl_dict_getz(e->request, "name");
+    pdl_buf tool = PDL_BUF;
+    if (!pdl_text_is(pdl_dict_getz(e->request, "op"), "call") || !pdl_is_str(server) ||
+        !pdl_is_str(name))
+        return false;
+    pdl_buf_putf(&tool, "%.*s/%.*s", PDL_FMT(pdl_str_get(server)), PDL_FMT(pdl_str_get(name)));
+    bool is = pdl_policy_is_read_only(r->opt.policies, pdl_buf_str(&tool));
+    pdl_buf_fini(&tool);
+    return is;
+}
+
 void pdl_policy_forward(policy_front *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_tool) e->repeatable |= is_read_only(r, e);
     if (e->kind == PDL_EFFECT_tool) watch_tool(r, e);
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
     if (e->kind == PDL_EFFECT_source) watch_program(r, e);
-    r->next->ops->start(r->next, e);
+    r->world.next->ops->start(r->world.next, e);
 }
 
 /* Refuses values that a durable journal must not hold. */
@@ -452,7 +466,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void cancel(pdl_world *w, uint32_t id) {
     policy_front *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
-    r->next->ops->cancel(r->next, id);
+    r->world.next->ops->cancel(r->world.next, id);
     for (flight *f = r->flights, *next; f; f = next) {
         next = f->link;
         if (f->id == id) forget_flight(f);
@@ -461,7 +475,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     policy_front *r = of(w);
-    return r->next->ops->poll(r->next, timeout_ms);
+    return r->world.next->ops->poll(r->world.next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) {
@@ -479,12 +493,13 @@ static void close_world(pdl_world *w) {
     pdl_free(r);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) {
     policy_front *r = PDL_NEW(policy_front);
     r->world.ops = &ops;
-    r->next = next;
+    r->world.next = next;
     r->opt = *opt;
     r->sources.folder = opt->folder;
     r->answers = pdl_dict_new(0);

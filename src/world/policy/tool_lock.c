@@ -235,7 +235,7 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     pdl_path_drop(place);
     pdl_path_drop(at);
     r->n_questions++;
-    r->next->ops->start(r->next, question);
+    r->world.next->ops->start(r->world.next, question);
 }
 
 /* Leaves out a tool, with a message about the reason and the remedy for whoever wants to use it. */
@@ -372,7 +372,7 @@ static void begin(policy_front *r, pdl_effect *e) {
         pdl_effect_new(PDL_EFFECT_tool, l->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_list});
     pdl_path_drop(place);
-    r->next->ops->start(r->next, list);
+    r->world.next->ops->start(r->world.next, list);
 }
 
 /* Refuses a call. known: the reason, as finish writes it; absent: the server has not named such a
@@ -411,7 +411,7 @@ bool pdl_lock_cancel(policy_front *r, uint32_t id) {
     pdl_val server = pdl_keep(l->server);
     pdl_effect_free(l->e);
     drop_listing(l);
-    if (inner) r->next->ops->cancel(r->next, inner);
+    if (inner) r->world.next->ops->cancel(r->world.next, inner);
     if (inner)
         wake_others(r, server);
     else
@@ -422,7 +422,7 @@ bool pdl_lock_cancel(policy_front *r, uint32_t id) {
 void pdl_lock_close(policy_front *r) {
     while (r->listings) {
         listing *l = r->listings;
-        if (l->id) r->next->ops->cancel(r->next, l->id);
+        if (l->id) r->world.next->ops->cancel(r->world.next, l->id);
         pdl_effect_free(l->e);
         drop_listing(l);
     }

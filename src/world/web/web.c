@@ -431,7 +431,7 @@ static void close(pdl_world *world) {
     pdl_free(w);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
+static const pdl_world_ops ops = {.start = start, .cancel = cancel, .poll = poll, .close = close};
 
 pdl_world *pdl_web_world_new(pdl_loop *loop, const pdl_web_options *opt) {
     web_world *w = PDL_NEW(web_world);

@@ -150,7 +150,8 @@ static void close_world(pdl_world *base) {
     pdl_free(w);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_world, .close = close_world};
 
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt) {
     worker *w = PDL_NEW(worker);

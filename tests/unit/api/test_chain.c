@@ -22,7 +22,8 @@ enum {
     EXPLAIN = 32,
     UNCHECKED = 64,
     MEMBER = 128,
-    FILLED = 256 /* the cache is a file already */
+    FILLED = 256, /* the cache is a file already */
+    HELD = 512    /* output waits for the file of the durable run */
 };
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
     {POLICY | CACHE, "policy cache budget precheck answer"},
     {RECORD | CACHE | UNCHECKED, "record cache budget answer"},
     {POLICY | DURABLE, "policy durable budget precheck answer"},
+    {DURABLE | HELD, "durable output budget precheck answer"},
     {DURABLE | CACHE | RECORD, "durable record cache budget precheck answer"},
     {POLICY | DURABLE | RECORD | CACHE | MEMBER,
      "policy durable record cache budget precheck jobs answer"},
@@ -80,6 +82,16 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+static bool waits(void *user) {
+    (void)user;
+    return true;
+}
+
+static uint64_t write_held(void *user) {
+    (void)user;
+    return 7;
+}
+
 /* The order is that of the table, whatever is asked for. */
 static void rows_of_the_table(void **state) {
     (void)state;
@@ -109,6 +121,8 @@ static void rows_of_the_table(void **state) {
         pdl_session *s = session_of(&o);
         if (asked & DURABLE) {
             d = durable_of(path_of("run", i, run_file));
+            if (asked & HELD)
+                pdl_session_hold_output(s, &(pdl_held_output){NULL, waits, write_held});
             pdl_session_attach(s, d, &(pdl_durable_options){0}, pdl_absent());
         }
         assert_null(s->chain.first); /* not before the policies of the program are known */
@@ -137,8 +151,55 @@ static void neighbours(void **state) {
     pdl_session_free(s);
 }
 
+static bool always(pdl_world *w, const pdl_effect *e) {
+    (void)w;
+    (void)e;
+    return true;
+}
+
+static uint64_t some(pdl_world *w) {
+    (void)w;
+    return 7;
+}
+
+static bool holds(pdl_world *w) {
+    (void)w;
+    return true;
+}
+
+static unsigned n_charged;
+static void charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
+    (void)w;
+    (void)e;
+    (void)reply;
+    n_charged++;
+}
+
+/* What a world may leave out is found at any later world of the chain, and nowhere without one. */
+static void members_that_may_be_left_out(void **state) {
+    (void)state;
+    const pdl_effect *e = NULL; /* no world here looks at it */
+    static const pdl_world_ops none = {0};
+    static const pdl_world_ops all = {
+        .may_repeat = always, .charge = charge, .has_output = holds, .put_output = some};
+    pdl_world last = {&all, NULL}, middle = {&none, &last}, first = {&none, &middle};
+    pdl_world alone = {&none, NULL};
+    t_assert(pdl_world_may_repeat(&first, e));
+    t_assert(pdl_world_has_output(&first));
+    t_assert(pdl_world_put_output(&first) == 7);
+    pdl_world_charge(&first, e, NULL);
+    t_assert(n_charged == 1);
+    t_assert(!pdl_world_may_repeat(&alone, e));
+    t_assert(!pdl_world_may_repeat(NULL, e));
+    t_assert(!pdl_world_has_output(&alone));
+    t_assert(pdl_world_put_output(&alone) == 0);
+    pdl_world_charge(&alone, e, NULL);
+    t_assert(n_charged == 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_the_table),
-                                       cmocka_unit_test(neighbours)};
+                                       cmocka_unit_test(neighbours),
+                                       cmocka_unit_test(members_that_may_be_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

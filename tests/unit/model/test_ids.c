@@ -51,7 +51,8 @@ static bool poll_one(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll_one, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll_one, .close = close_world};
 
 /* calls: how many the program makes. */
 static const struct {
@@ -77,7 +78,7 @@ static void ids_come_again(void **state) {
         pdl_program_load(p, PDL_STR("t.pdl"), t_str(rows[i].program), &ok);
         t_assert(ok);
         pdl_interner *names = pdl_interner_new();
-        slow_world w = {.base = {&ops}};
+        slow_world w = {.base = {.ops = &ops}};
         pdl_run *r = pdl_run_new(
             &(pdl_run_options){.names = names, .world = &w.base, .first_id = FIRST, .n_ids = IDS});
         pdl_code *code = pdl_compile_program(p, names, false);

@@ -50,7 +50,8 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 static void answer(person *p, bool yes) {
     pdl_effect *e = p->question;

@@ -70,7 +70,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 static pdl_world world_of_answers(pdl_world_ops *ops) {
     *ops = *pdl_null_world()->ops;
     ops->start = start;
-    return (pdl_world){ops};
+    return (pdl_world){.ops = ops};
 }
 
 /* --- running ---------------------------------------------------------------------------------- */

@@ -435,10 +435,8 @@ bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session 
         .park = a->given[OPT_park],
         .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
         .rebuild = a->given[OPT_rebuild],
-        .user = t,
-        .has_output = a->given[OPT_dry_run] ? NULL : pdl_cli_term_has_held,
-        .put_output = pdl_cli_term_write,
     };
+    const pdl_held_output held = {t, pdl_cli_term_has_held, pdl_cli_term_write};
     if (l->resumes) {
         pdl_session_name_keys(s, l->run);
         if (!pdl_durable_resume_inputs(l->run, given, &l->inputs, err)) return false;
@@ -451,6 +449,7 @@ bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session 
     t->release_user = s;
     if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output] && !l->fresh_output))
         t->skip = pdl_durable_printed(l->run);
+    if (!a->given[OPT_dry_run]) pdl_session_hold_output(s, &held);
     pdl_session_attach(s, l->run, &o, l->inputs);
     bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_dry_run];
     return pdl_durable_prepare(l->run, err) &&

@@ -193,7 +193,7 @@ void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     d->pending.n_open++;
     if (e->kind == PDL_EFFECT_input) d->pending.n_inputs++;
     pdl_idmap_put(&d->pending.open, e->id, o);
-    d->next->ops->start(d->next, forwarded);
+    d->world.next->ops->start(d->world.next, forwarded);
 }
 
 bool pdl_durable_is_of_worker(pdl_effect_kind k) {
@@ -202,9 +202,8 @@ bool pdl_durable_is_of_worker(pdl_effect_kind k) {
 
 /* Writes output and forwards the held effects, since everything due is on the disk. */
 void pdl_durable_release(pdl_durable *d) {
-    if (d->setup.opt.has_output && !d->file.problem.kind &&
-        d->setup.opt.has_output(d->setup.opt.user)) {
-        uint64_t n = d->setup.opt.put_output(d->setup.opt.user);
+    if (!d->file.problem.kind && pdl_world_has_output(d->world.next)) {
+        uint64_t n = pdl_world_put_output(d->world.next);
         if (n != d->progress.output.printed && !d->progress.output.n_shown) {
             pdl_err err = {0};
             char text[24];
@@ -231,8 +230,7 @@ void pdl_durable_flush(pdl_durable *d) {
         pdl_durable_flush_group(d->group.server);
         return;
     }
-    bool due = d->pending.queued.n ||
-               (d->setup.opt.has_output && d->setup.opt.has_output(d->setup.opt.user));
+    bool due = d->pending.queued.n || pdl_world_has_output(d->world.next);
     if (!due || d->progress.flushing || d->match.undecided) return;
     assert(pdl_durable_ok(d));
     d->progress.flushing = true;
@@ -327,7 +325,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     pdl_err_fini(&err);
-    if (d->setup.use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->next) {
+    if (d->setup.use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->world.next) {
         ask_at_once(d, o, id);
         return;
     }
@@ -362,12 +360,12 @@ static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     struct reading x = {pdl_absent()};
-    if (!d->next || d->setup.use == PDL_DURABLE_REPLAY || d->setup.use == PDL_DURABLE_SHOW)
+    if (!d->world.next || d->setup.use == PDL_DURABLE_REPLAY || d->setup.use == PDL_DURABLE_SHOW)
         return x.now;
     pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
     pdl_effect *again = pdl_effect_forward(e, sink);
     again->id = 0;
-    d->next->ops->start(d->next, again);
+    d->world.next->ops->start(d->world.next, again);
     pdl_durable_edit_source(d, e, &x.now);
     return x.now;
 }
@@ -404,7 +402,7 @@ void pdl_durable_reuse(pdl_durable *d, pending_effect *o) {
     pdl_durable_remember_code(d, o);
     compare_files(d, o);
     r.value = o->value;
-    if (d->setup.opt.spent) d->setup.opt.spent(d->setup.opt.owner, o->e, &r);
+    pdl_world_charge(d->world.next, o->e, &r);
     if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
         pdl_durable_enqueue(d, o);
     else
@@ -601,7 +599,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         d->pending.n_open--;
         if (o->e->kind == PDL_EFFECT_input) d->pending.n_inputs--;
         d->progress.output.n_shown -= o->shown;
-        d->next->ops->cancel(d->next, id);
+        d->world.next->ops->cancel(d->world.next, id);
     }
     if (o && !d->progress.parked && !d->progress.ends) write_cancelled(d, o);
     if (o) {
@@ -646,9 +644,9 @@ static bool park(pdl_durable *d) {
 bool pdl_durable_is_parked(const pdl_durable *d) { return d->progress.parked; }
 
 static bool poll_next(pdl_durable *d, int timeout_ms) {
-    if (!d->next) return false;
+    if (!d->world.next) return false;
     if (writes(d)) pdl_store_expect(d->file.store, false);
-    bool open = d->next->ops->poll(d->next, timeout_ms);
+    bool open = d->world.next->ops->poll(d->world.next, timeout_ms);
     if (writes(d)) {
         pdl_durable_commit(d, false);
         pdl_store_expect(d->file.store, true);
@@ -680,7 +678,8 @@ bool pdl_durable_park(pdl_durable *d) {
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 void pdl_durable_ends(pdl_durable *d) { d->progress.ends = true; }
 
@@ -758,7 +757,7 @@ void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o) {
 }
 
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next) {
-    d->next = next;
+    d->world.next = next;
     d->world.ops = &ops;
     return &d->world;
 }

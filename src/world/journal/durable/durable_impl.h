@@ -54,7 +54,6 @@ typedef struct pending_effect {
 
 struct pdl_durable {
     pdl_world world;
-    pdl_world *next; /* the world that answers what the file cannot; or NULL */
     durable_setup setup;
     durable_file file;
     durable_group group;

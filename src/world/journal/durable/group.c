@@ -25,12 +25,12 @@ static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
 /* Forwards effects of runs without a key, which need no journal. */
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_world *next = of(w)->next;
+    pdl_world *next = w->next;
     next->ops->start(next, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    pdl_world *next = of(w)->next;
+    pdl_world *next = w->next;
     next->ops->cancel(next, id);
 }
 
@@ -88,7 +88,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable_flush_group(s);
     if (deliver_all(s)) return true;
     pdl_store_expect(s->file.store, false);
-    bool open = s->next->ops->poll(s->next, timeout_ms);
+    bool open = s->world.next->ops->poll(s->world.next, timeout_ms);
     commit(s, false);
     pdl_store_expect(s->file.store, true);
     return deliver_all(s) || open;
@@ -96,10 +96,11 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_durable_server_world(pdl_durable *s, pdl_world *next) {
-    s->next = next;
+    s->world.next = next;
     s->world.ops = &ops;
     return &s->world;
 }

@@ -59,9 +59,13 @@ bool pdl_durable_acts_outside(pdl_effect_kind k) {
     return pdl_effect_has(k, PDL_EFFECT_ACTS) && k != PDL_EFFECT_input;
 }
 
+/* Returns true for a request for the list of a server's tools. */
+static bool only_lists(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_tool && pdl_text_is(pdl_dict_getz(e->request, "op"), "list");
+}
+
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
-    return e->repeatable ||
-           (d->setup.opt.may_repeat && d->setup.opt.may_repeat(d->setup.opt.owner, e));
+    return e->repeatable || only_lists(e) || pdl_world_may_repeat(d->world.next, e);
 }
 
 /* Decides about an action that began and has no end, as the user said before the run. */

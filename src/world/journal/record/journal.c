@@ -173,7 +173,7 @@ void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
 /* --- public ----------------------------------------------------------------------------------- */
 
 pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next) {
-    j->next = next;
+    j->world.next = next;
     return &j->world;
 }
 

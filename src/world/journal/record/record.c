@@ -208,7 +208,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     recorder *r = of(w);
     pdl_err err = {0};
     if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
-        r->base.next->ops->start(r->base.next, e);
+        r->base.world.next->ops->start(r->base.world.next, e);
         return;
     }
     open_effect *o = PDL_NEW(open_effect);
@@ -232,12 +232,12 @@ static void start(pdl_world *w, pdl_effect *e) {
         return;
     }
     e->sink = (pdl_effect_sink){.user = o, .piece = on_piece, .reply = on_reply};
-    r->base.next->ops->start(r->base.next, e);
+    r->base.world.next->ops->start(r->base.world.next, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
     recorder *r = of(w);
-    r->base.next->ops->cancel(r->base.next, id);
+    r->base.world.next->ops->cancel(r->base.world.next, id);
     for (open_effect *o = r->open; o; o = o->next) {
         if (o->id != id) continue;
         forget(o);
@@ -255,12 +255,13 @@ static bool poll(pdl_world *w, int timeout_ms) {
         else if (timeout_ms < 0 || timeout_ms > COMMIT_MS)
             timeout_ms = COMMIT_MS;
     }
-    return r->base.next->ops->poll(r->base.next, timeout_ms);
+    return r->base.world.next->ops->poll(r->base.world.next, timeout_ms);
 }
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 

@@ -233,7 +233,8 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) { (void)w; }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static const pdl_world_ops ops = {
+    .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 static void fini(pdl_journal *j) {
     replayer *r = (replayer *)(void *)j;
