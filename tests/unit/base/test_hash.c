@@ -5,6 +5,8 @@
 #include "t.h"
 
 #include "base/hash.h"
+#include "base/rand.h"
+#include "base/tables/sha.h"
 
 #include "base/banned.h"
 
@@ -35,6 +37,25 @@ static void sha256(void **state) {
     t_assert(sum[0] == 0xcd && sum[1] == 0xc7 && sum[30] == 0x2c && sum[31] == 0xd0);
 }
 
+/* A block by the instructions of the processor, beside the same in C. */
+static void sha_x86(void **state) {
+    (void)state;
+    pdl_rand r;
+    unsigned char block[64];
+    uint32_t mine[8], its[8];
+    if (!pdl_sha_x86_works()) skip();
+    pdl_rand_seed(&r, 7);
+    memset(mine, 0, sizeof mine);
+    for (int n = 0; n < 1000; n++) {
+        for (size_t i = 0; i < sizeof block; i++) block[i] = (unsigned char)pdl_rand_u64(&r);
+        memcpy(its, mine, sizeof its);
+        pdl_sha_block(mine, block);
+        pdl_sha_x86_block(its, block);
+        T_ROW((size_t)n);
+        t_assert(memcmp(mine, its, sizeof its) == 0);
+    }
+}
+
 static void table_hash(void **state) {
     (void)state;
     static char text[100];
@@ -49,6 +70,7 @@ static void table_hash(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sha256), cmocka_unit_test(table_hash)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sha256), cmocka_unit_test(sha_x86),
+                                       cmocka_unit_test(table_hash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

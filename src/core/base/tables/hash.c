@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/os.h"
+#include "base/tables/sha.h"
 
 #include "base/banned.h"
 
@@ -82,7 +83,7 @@ uint32_t pdl_hash_str(pdl_str s) {
 
 uint32_t pdl_hash_u64(uint64_t x) { return finish(fold(fold(x ^ MIX_A, seed() ^ MIX_B), MIX_C)); }
 
-static const uint32_t round_constants[64] = {
+const uint32_t pdl_sha_rounds[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -113,14 +114,14 @@ static void schedule(const unsigned char block[64], uint32_t w[64]) {
 
 /* The eight numbers change their names instead of their places: moving them took half of the
  * time. */
-static void compress(uint32_t state[8], const unsigned char block[64]) {
+void pdl_sha_block(uint32_t state[8], const unsigned char block[64]) {
     uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
                     f = state[5], g = state[6], h = state[7];
     schedule(block, w);
 #define ROUND(a, b, c, d, e, f, g, h, i)                                                           \
     do {                                                                                           \
         uint32_t t = (h) + (rotr((e), 6) ^ rotr((e), 11) ^ rotr((e), 25)) +                        \
-                     choose((e), (f), (g)) + round_constants[i] + w[i];                            \
+                     choose((e), (f), (g)) + pdl_sha_rounds[i] + w[i];                             \
         (d) += t;                                                                                  \
         (h) = t + (rotr((a), 2) ^ rotr((a), 13) ^ rotr((a), 22)) + most_of((a), (b), (c));         \
     } while (0)
@@ -148,6 +149,8 @@ void pdl_sha256_init(pdl_sha256 *h) {
 
 void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes) {
     size_t have = h->len % 64;
+    void (*add_block)(uint32_t *, const unsigned char *) =
+        pdl_sha_x86_works() ? pdl_sha_x86_block : pdl_sha_block;
     h->len += bytes.n;
     while (bytes.n) {
         size_t take = 64 - have < bytes.n ? 64 - have : bytes.n;
@@ -155,7 +158,7 @@ void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes) {
         bytes = pdl_str_sub(bytes, take, bytes.n);
         have += take;
         if (have < 64) return;
-        compress(h->state, h->block);
+        add_block(h->state, h->block);
         have = 0;
     }
 }

@@ -1,0 +1,21 @@
+/* sha.h -- SHA-256 of one block: in C, and by the instructions that many x86 processors have.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BASE_SHA_H
+#define PDL_BASE_SHA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The constants of the 64 rounds. */
+extern const uint32_t pdl_sha_rounds[64];
+
+/* True where pdl_sha_x86_block may be called. */
+bool pdl_sha_x86_works(void);
+
+/* Both change the state by a block and give the same. */
+void pdl_sha_block(uint32_t state[8], const unsigned char block[64]);
+void pdl_sha_x86_block(uint32_t state[8], const unsigned char block[64]);
+
+#endif
