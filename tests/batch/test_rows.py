@@ -294,6 +294,8 @@ def test_sqlite():
     rows = t.lines("bad.jsonl")
     t.check("sqlite: bytes are a broken row", code == 3 and [r["result"] for r in rows] == ["SAY A", None, "SAY B"]
             and rows[1]["place"] == "bad.db:x, row 2", rows)
+    modes = {name: (t.folder / name).stat().st_mode for name in ("b.db", "out.jsonl")}
+    t.check("sqlite: a new file has the permissions of every output", len(set(modes.values())) == 1, modes)
     for source, text in (("a.db:none", "has no table 'none'"), ("a.db:", "expected FILE.db:TABLE"), ("none.db:x", "none.db"),
                          ("a.db:SELECT nix FROM words", "no such column"), ("p.db:x", "p.db")):
         (t.folder / "p.db").write_text("no database, but long enough to be looked at" * 30)

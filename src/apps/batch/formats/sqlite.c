@@ -8,8 +8,10 @@
  */
 #include "batch/formats/sqlite.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
@@ -425,6 +427,18 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
+/* Makes a file that is not there, with the permissions of every other output: it is the user's, not
+ * a journal, which is private. */
+static bool make_file(pdl_str path, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    if (pdl_file_kind_of(name) == PDL_FILE_NONE) {
+        int fd = pdl_file_open(name, O_WRONLY | O_CREAT, 0666, err);
+        if (fd >= 0) close(fd);
+    }
+    pdl_free(name);
+    return !err->kind;
+}
+
 /* Begins a new table. A table of the same name, which the user has abandoned, may have other
  * columns, so it is dropped. */
 bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
@@ -437,7 +451,7 @@ bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_er
     }
     put_statements(w, &create);
     w->put = base->size = keep;
-    bool ok = pdl_sql_make(base->table.path, NULL, err) &&
+    bool ok = make_file(base->table.path, err) && pdl_sql_make(base->table.path, NULL, err) &&
               pdl_sql_open(base->table.path, &w->use, &w->q, err) &&
               pdl_sql_exec(w->q, pdl_buf_z(&create), err) &&
               pdl_sql_run(w->q, ST_CUT, (sql_arg[]){SQL_I((int64_t)keep)}, 1, NULL, NULL, err);
