@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "effect/reply_usage.h"
 #include "value/label.h"
 #include "value/text.h"
 
@@ -289,12 +290,14 @@ bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *e
     assert(err->kind == PDL_E_NONE);
     pdl_val v;
     if (!pdl_effect_decode(json, &v, err)) return false;
-    if (pdl_effect_check(e, v, err)) {
-        *out = v;
-        return true;
+    if (!pdl_effect_check(e, v, err)) {
+        pdl_drop(v);
+        return false;
     }
-    pdl_drop(v);
-    return false;
+    pdl_vref usage = pdl_is_dict(v) ? pdl_dict_getz(v, "usage") : pdl_absent();
+    bool counts = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
+    *out = counts && pdl_is_dict(usage) ? pdl_dict_putz(v, "usage", pdl_usage_checked(usage)) : v;
+    return true;
 }
 
 bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err) {

@@ -257,8 +257,8 @@ static bool estimate(charge *c, const pdl_effect *e, pdl_err *err) {
 
 /* --- effects in flight ------------------------------------------------------------------------ */
 
-static double number(pdl_vref v) {
-    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+static double number_or(pdl_vref v, double missing) {
+    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : missing;
 }
 
 /* Charges what a reply really used; missing numbers are estimated. */
@@ -270,13 +270,13 @@ static void settle(const charge *c, const pdl_reply *r) {
     pdl_vref said = pdl_absent();
     if (r->err.kind || !c->is_call) return;
     if (pdl_is_dict(usage)) {
-        prompt = number(pdl_dict_getz(usage, "prompt_tokens"));
-        answer = number(pdl_dict_getz(usage, "completion_tokens"));
+        prompt = number_or(pdl_dict_getz(usage, "prompt_tokens"), prompt);
+        answer = number_or(pdl_dict_getz(usage, "completion_tokens"), answer);
         said = pdl_dict_getz(usage, "cost");
     }
     bool priced = c->priced && pdl_price_of(&c->price, usage, &cost);
     if (pdl_is_int(said) || pdl_is(said, PDL_V_FLOAT))
-        cost = number(said);
+        cost = number_or(said, 0);
     else if (c->priced && !priced)
         cost = prompt * c->price.input + answer * c->price.output;
     for (pdl_budget *b = c->budget; b; b = b->up) {

@@ -5,6 +5,8 @@
  */
 #include "model/prices.h"
 
+#include <math.h>
+
 #include "base/glob.h"
 #include "base/utf8.h"
 #include "value/int.h"
@@ -21,24 +23,32 @@ struct pdl_prices {
 static bool amount(pdl_vref v, double *out) {
     if (!pdl_is_int(v) && !pdl_is(v, PDL_V_FLOAT)) return false;
     *out = pdl_num_to_double(v);
-    return *out >= 0;
+    return *out >= 0 && isfinite(*out);
+}
+
+/* A price above this is a mistake, and costs that are computed from it might not be finite. */
+static const double MAX_PRICE = 1e9;
+
+static bool price_of_token(pdl_vref v, double *out) {
+    return amount(v, out) && *out <= MAX_PRICE;
 }
 
 /* Reads {"input": $, "output": $, "cached_input": $}; the first two are required. */
 static bool read_row(pdl_vref row, pdl_price *out) {
     if (!pdl_is_dict(row)) return false;
     pdl_vref cached = pdl_dict_getz(row, "cached_input");
-    if (!amount(pdl_dict_getz(row, "input"), &out->input) ||
-        !amount(pdl_dict_getz(row, "output"), &out->output))
+    if (!price_of_token(pdl_dict_getz(row, "input"), &out->input) ||
+        !price_of_token(pdl_dict_getz(row, "output"), &out->output))
         return false;
     out->cached_input = out->input;
-    return pdl_is_absent(cached) || amount(cached, &out->cached_input);
+    return pdl_is_absent(cached) || price_of_token(cached, &out->cached_input);
 }
 
-/* Returns true for a row of LiteLLM's table: it names the service of the model, which no row of
- * ours does. */
+/* Returns true for a row of LiteLLM's table: it names the service of the model, or has LiteLLM's
+ * name of a price, which no row of ours does. */
 static bool is_litellm(pdl_vref row) {
-    return pdl_is_dict(row) && pdl_is_str(pdl_dict_getz(row, "litellm_provider"));
+    return pdl_is_dict(row) && (pdl_is_str(pdl_dict_getz(row, "litellm_provider")) ||
+                                !pdl_is_absent(pdl_dict_getz(row, "input_cost_per_token")));
 }
 
 /* Reads a row of LiteLLM's table. Returns false when it has no price per token (image models
@@ -48,10 +58,10 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
     pdl_vref output = pdl_dict_getz(row, "output_cost_per_token");
     bool vectors = pdl_is_absent(output) && pdl_text_is(mode, "embedding");
     *out = (pdl_price){0};
-    if (!amount(pdl_dict_getz(row, "input_cost_per_token"), &out->input) ||
-        (!vectors && !amount(output, &out->output)))
+    if (!price_of_token(pdl_dict_getz(row, "input_cost_per_token"), &out->input) ||
+        (!vectors && !price_of_token(output, &out->output)))
         return false;
-    if (!amount(pdl_dict_getz(row, "cache_read_input_token_cost"), &out->cached_input))
+    if (!price_of_token(pdl_dict_getz(row, "cache_read_input_token_cost"), &out->cached_input))
         out->cached_input = out->input;
     return true;
 }
@@ -62,8 +72,9 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
 static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
     if (pdl_str_eq(key, model)) return true;
     size_t slash = pdl_str_find(model, PDL_STR("/"), 0);
-    if (slash == PDL_NOT_FOUND || !slash) return false;
-    pdl_str provider = pdl_str_get(pdl_dict_getz(row, "litellm_provider"));
+    pdl_vref service = pdl_dict_getz(row, "litellm_provider");
+    if (slash == PDL_NOT_FOUND || !slash || !pdl_is_str(service)) return false;
+    pdl_str provider = pdl_str_get(service);
     return pdl_str_eq(key, pdl_str_sub(model, slash + 1, model.n)) &&
            pdl_str_starts(provider, pdl_str_sub(model, 0, slash)) &&
            (provider.n == slash || provider.p[slash] == '_' || provider.p[slash] == '-');
@@ -111,8 +122,8 @@ void pdl_prices_free(pdl_prices *p) {
 
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out) {
     if (pdl_is_dict(parameters) &&
-        amount(pdl_dict_getz(parameters, "input_cost_per_token"), &out->input) &&
-        amount(pdl_dict_getz(parameters, "output_cost_per_token"), &out->output)) {
+        price_of_token(pdl_dict_getz(parameters, "input_cost_per_token"), &out->input) &&
+        price_of_token(pdl_dict_getz(parameters, "output_cost_per_token"), &out->output)) {
         out->cached_input = out->input;
         return true;
     }
@@ -137,7 +148,7 @@ bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out) {
     if (cached > prompt) cached = prompt;
     *out = (prompt - cached) * price->input + cached * price->cached_input +
            completion * price->output;
-    return true;
+    return isfinite(*out);
 }
 
 pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_val raw) {

@@ -5,6 +5,7 @@
  */
 #include "model/wire/reply_builder.h"
 
+#include "effect/reply_usage.h"
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
 #include "model/wire/parts.h"
@@ -391,7 +392,8 @@ bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, 
     pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");
     pdl_val reply = pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(content));
     reply = pdl_dict_putz(reply, "message", message);
-    reply = pdl_dict_putz(reply, "usage", pdl_is_dict(usage) ? pdl_keep(usage) : pdl_null());
+    reply = pdl_dict_putz(reply, "usage",
+                          pdl_is_dict(usage) ? pdl_usage_checked(usage) : pdl_null());
     *out = pdl_dict_putz(reply, "raw", pdl_dict_putz(raw, "choices", choices));
     return true;
 }

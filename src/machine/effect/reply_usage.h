@@ -1,0 +1,14 @@
+/* reply_usage.h -- what a service says that a call used.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EFFECT_REPLY_USAGE_H
+#define PDL_EFFECT_REPLY_USAGE_H
+
+#include "value/val.h"
+
+/* Returns the usage without numbers that no call can have used: negative ones, infinite ones, and
+ * those above 10^12. So sums of the rest are finite. Borrows usage. */
+pdl_val pdl_usage_checked(pdl_vref usage);
+
+#endif
