@@ -19,9 +19,16 @@ ASKED = {
     "a fallback": (model(fallbacks=["openai/${ w }"]), "name of sink model"), "a fallback, an object": (model(fallbacks=[{"model": "openai/${ w }"}]), "name of sink model"),
     "the service": (model("m", custom_llm_provider="${ w }"), "name of sink model"), "a header": (model(extra_headers={"x": "${ w }"}), "headers of sink model"),
     "the name of a header": (model(extra_headers={"${ w }": "a"}), "headers of sink model"), "headers": (model(headers={"x": "${ w }"}), "headers of sink model"),
+    "a longer model": (model(context_window_fallback_dict={"openai/m": "openai/${ w }"}), "name of sink model"),
+    "a name in the body": (model(extra_body={"model": "${ w }"}), "name of sink model"), "a name in the body of a fallback": (
+        model(fallbacks=[{"model": "openai/n", "extra_body": {"model": "${ w }"}}]), "name of sink model"),
     "headers of a fallback": (model(fallbacks=[{"model": "openai/n", "extra_headers": {"x": "${ w }"}}]), "headers of sink model"),
     "a model of embeddings": ({"data": "${ stdlib.embed('openai/' ~ w, ['a']) }"}, "name of sink embed"),
     "headers of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'extra_headers': {'x': w}}) }"}, "headers of sink embed"),
+    **{"the account, " + key: (model(**{key: "${ w }"}), "headers of sink model") for key in (
+        "organization", "api_key", "token", "project_id", "space_id", "aws_region_name", "aws_access_key_id", "vertex_project", "vertex_location", "vertex_credentials")},
+    "the account of a fallback": (model(fallbacks=[{"model": "openai/n", "api_key": "${ w }"}]), "headers of sink model"),
+    "the account of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'organization': w}) }"}, "headers of sink embed"),
     "a file outside": ({"read": "../${ w }"}, "path of sink read"), "an absolute path": ({"read": "/etc/${ w }"}, "path of sink read"), "a link that leads out": ({"read": "out/${ w }"}, "path of sink read"),
     "a path that is up and down": ({"read": "./${ '../' * 9 }etc/${ w }"}, "path of sink read"), "a whole path": ({"read": "${ '/etc/' ~ w }"}, "path of sink read"),
 }
@@ -29,7 +36,7 @@ FREE = {
     "a name by the author": model(), "a name by the user": model("openai/${ u }"), "a header of the user": model(extra_headers={"x": "${ u }"}), "the text of a message": {**model(), "input": "${ w }"},
     "a bounded name": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model("${ {'hosts': 'openai/m'}[k] }")},
     "a file beside": {"text": ["RAN ", {"read": "./${ w }"}]}, "a file below": {"text": ["RAN ", {"read": "sub/${ w }"}]}, "a file outside by the user": {"text": ["RAN ", {"read": "../${ u }"}]},
-    "a file outside by the author": {"text": ["RAN ", {"read": "../hosts"}]}, "a parameter": model(temperature="${ w | length }"),
+    "a file outside by the author": {"text": ["RAN ", {"read": "../hosts"}]}, "a parameter": model(temperature="${ w | length }"), "the account by the user": model(organization="${ u }", api_key="${ u }"), "the body": model(extra_body={"note": "${ w }"}),
 }
 
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from .. import serve_of
-from ..checks import check
+from ..checks import check, same
 
 WAYS = {"output": ("w/out.txt", ("-o", "w/out.txt")), "trace": ("w/t.json", ("--trace=w/t.json",))}
 CODE = """lang: python
@@ -46,7 +46,7 @@ def test_own_files(pdl, folder, strength):
 
 
 # The files of a run while it works, with what SQLite has beside them.
-KEPT = {"recording": ("--record", "w/rec"), "cache": ("--cache", "w/cache"), "journal": ("--durable", "--record", "w/j"), "runs": ("--durable",)}
+KEPT = {"recording": ("--record", "w/rec"), "cache": ("--cache", "w/cache"), "journal": ("--durable", "--record", "w/j"), "runs": ("--durable",), "wire": ("--wire", "w/wire"), "debug": ()}
 CALL = "- {lang: command, code: cat a.pdl, contribute: []}\n"
 
 
@@ -57,9 +57,34 @@ def test_own_databases(pdl, folder, strength):
         (home / "a.pdl").write_text("text:\n- before\n" + CALL + "- " + CODE.replace("\n", "\n  "))
         (home / "box.yaml").write_text("write: [w]\n")
         env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
+        if name == "debug":
+            env |= {"PDL_DEBUG": "effect", "PDL_DEBUG_FILE": "w/log"}
         p = subprocess.run([pdl, *strength.more, "--sandbox=box.yaml", *args, "a.pdl"], cwd=home, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
         told = [x for x in p.stdout.split() if x.startswith("w/") or x in ("READ", "CHANGED")]
         check(f"{name}: {strength.name}", p.returncode == 0 and p.stdout.endswith("ok\n") and not told, p.stdout, p.stderr)
+
+
+# Commands that run the program themselves: their arguments before and after it.
+COMMANDS = {"batch": (("batch",), ("-i", "one.jsonl", "-o", "w/table.jsonl", "--wire", "w/wire", "--cache", "w/cache", "--report", "w/report.json")),
+            "eval": (("eval",), ("-i", "one.jsonl", "--expect", "want", "-o", "w/table.json", "--wire", "w/wire", "--cache", "w/cache")),
+            "infer": (("infer",), ("-n", "1", "--record", "w/j", "--wire", "w/wire"))}
+
+
+def test_own_of_commands(pdl, folder, strength):
+    for name, (before, after) in COMMANDS.items():
+        home = folder / ("of-" + name)
+        (home / "w/free").mkdir(parents=True)
+        told = CODE.replace("result = ", "open('w/free/told', 'w').write(' '.join(told))\n  result = ")
+        (home / "a.pdl").write_text("text:\n- " + told.replace("\n", "\n  "))
+        (home / "one.jsonl").write_text('{"want": "x"}\n')
+        (home / "box.yaml").write_text("write: [w]\n")
+        env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
+        p = subprocess.run([pdl, *before, *strength.more, "--sandbox=box.yaml", "a.pdl", *after], cwd=home, env=env, capture_output=True, text=True, timeout=120,
+                           stdin=subprocess.DEVNULL)
+        seen = (home / "w/free/told").read_text() if (home / "w/free/told").exists() else "it did not run"
+        check(f"{name}: {strength.name}", p.returncode == 0 and not seen, p.returncode, seen, p.stderr)
+        evil = [str(f) for f in (home / "w").rglob("*") if f.is_file() and f.name in ("wire", "table.jsonl", "table.json", "report.json") and b"EVIL" in f.read_bytes()]
+        same(evil, [])
 
 
 def test_own_of_server(pdl, folder, strength):

@@ -79,7 +79,7 @@ struct pdl_confined {
 
 enum {
     MAX_ROWS = 64, /* each may have a Python process */
-    MAX_OWN_FILES = 48
+    MAX_OWN_FILES = 96
 };
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,

@@ -83,6 +83,9 @@ bool pdl_cli_find_program(arguments *a, const char *word, char **message);
 bool pdl_cli_finds_files(const arguments *a, char **message);
 /* overwrites.c. Checks that no file is both read and written. Returns as pdl_cli_arguments_read. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
+enum { PDL_CLI_MAX_WRITTEN = 16 };
+/* Stores the names of the files that options let the command write, owned; returns how many. */
+size_t pdl_cli_written_files(const arguments *a, char *out[PDL_CLI_MAX_WRITTEN]);
 void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word as messages show it: an empty one as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }

@@ -299,6 +299,10 @@ static void ask_http(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     if (pdl_is_dict(auth)) add(a, PDL_STR("headers"), auth, outer | pdl_label_of(auth));
 }
 
+static pdl_vref member(pdl_vref v, const char *key) {
+    return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
+}
+
 /* Returns the labels of all parameters but the tools. */
 static pdl_label label_beside_tools(pdl_vref parameters) {
     pdl_label label = pdl_label_of_part(parameters);
@@ -310,14 +314,36 @@ static pdl_label label_beside_tools(pdl_vref parameters) {
     return label;
 }
 
+/* Returns true for a parameter of a model that becomes a header, or that says whose account and
+ * which region answer: whoever owns the account can read what was asked. */
+static bool is_of_headers(pdl_str name) {
+    static const char *const names[] = {
+        "extra_headers",   "headers",         "organization",   "project_id",
+        "watsonx_project", "space_id",        "vertex_project", "vertex_location",
+        "aws_region_name", "aws_access_key_id"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_is(name, names[i])) return true;
+    return pdl_is_secret_key(name);
+}
+
 /* Adds the headers of a request, wherever the program gives them. */
 static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
-    static const char *const names[] = {"extra_headers", "headers"};
-    for (size_t i = 0; pdl_is_dict(holder) && i < sizeof names / sizeof names[0]; i++) {
-        pdl_vref v = pdl_dict_getz(holder, names[i]);
-        if (pdl_is_absent(v)) continue;
-        add(a, PDL_STR("headers"), v, outer | pdl_label_of_part(holder) | pdl_label_of(v));
+    outer |= pdl_label_of_part(holder);
+    for (size_t i = 0, n = pdl_is_dict(holder) ? pdl_dict_len(holder) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(holder, i), v = pdl_dict_val_at(holder, i);
+        if (!is_of_headers(text_of(key))) continue;
+        /* a question shows the name of a key only */
+        bool is_secret = pdl_is_secret_key(text_of(key));
+        add(a, PDL_STR("headers"), is_secret ? key : v,
+            outer | pdl_label_of(key) | pdl_label_of(v));
     }
+}
+
+/* Adds the name of a model in `extra_body`, which takes precedence. */
+static void ask_body(ask_list *a, pdl_vref holder, pdl_label outer) {
+    pdl_vref body = member(holder, "extra_body"), name = member(body, "model");
+    outer |= pdl_label_of_part(holder) | pdl_label_of_part(body);
+    if (!pdl_is_absent(name)) add(a, PDL_STR("name"), name, outer | pdl_label_of(name));
 }
 
 /* Adds the address and the headers of a model call. own: see ask_one_model; named: labels of the
@@ -326,10 +352,12 @@ static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_
     pdl_vref parameters = get(e, "parameters");
     pdl_label outer = e->control | pdl_label_of_part(e->request);
     add(a, PDL_STR("name"), pdl_is_absent(own) ? get(e, "model") : own, named);
-    ask_headers(a, parameters, outer);
-    ask_headers(a, own, outer);
-    if (pdl_is_dict(parameters))
-        ask_headers(a, pdl_dict_getz(parameters, "generate_inputs"), outer);
+    pdl_vref inner = member(parameters, "generate_inputs");
+    const pdl_vref holders[] = {parameters, own, inner};
+    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
+        ask_headers(a, holders[i], outer);
+        ask_body(a, holders[i], outer);
+    }
 }
 
 /* Adds what one model would get. `tools` asks about the context of a call with tools; the
@@ -360,10 +388,6 @@ static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
  * The request goes to another model when the first one fails, and to another service when
  * `custom_llm_provider` names it. A rule for a name applies to the model and service that would be
  * used. */
-
-static pdl_vref member(pdl_vref v, const char *key) {
-    return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
-}
 
 /* Adds one model of a call. own: the entry of a fallback, whose parameters take precedence; absent
  * for the first model. */

@@ -90,7 +90,7 @@ typedef struct runner {
     progress progress;
     durable_command *durable; /* NULL when the run is not durable */
     pdl_vref inputs;
-    char *own_files[5]; /* owned: files of -o, --trace, a durable run; NULL-terminated */
+    char *own_files[3]; /* owned: files of --trace and a durable run; NULL-terminated */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -419,7 +419,6 @@ int pdl_cli_cmd_run(const arguments *a) {
 
 static void name_own_files(runner *r) {
     size_t n = 0;
-    if (r->a->given[OPT_output]) r->own_files[n++] = pdl_str_dup(r->a->value[OPT_output]);
     if (r->a->given[OPT_trace]) r->own_files[n++] = trace_name(r->a);
     if (!r->durable) return;
     r->own_files[n] =

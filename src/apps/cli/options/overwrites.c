@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
+
 #include "cli/options.h"
 #include "io/file.h"
 
@@ -16,6 +18,8 @@
 static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
                                  OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
                                  OPT_report};
+static_assert(sizeof written / sizeof *written + 3 <= PDL_CLI_MAX_WRITTEN,
+              "they fit, and the three that are not of options alone");
 
 /* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
 static bool is_table(const arguments *a, opt_id id) {
@@ -45,6 +49,14 @@ static bool is_read_too(const arguments *a, opt_id id, const char *path) {
             is_same(path, a->values.p[i].value))
             return true;
     return false;
+}
+
+size_t pdl_cli_written_files(const arguments *a, char *out[PDL_CLI_MAX_WRITTEN]) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (a->value[written[i]].n && !pdl_str_is(a->value[written[i]], "-"))
+            out[n++] = pdl_str_dup(a->value[written[i]]);
+    return n;
 }
 
 bool pdl_cli_spares_files(const arguments *a, char **message) {

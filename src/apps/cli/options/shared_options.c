@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -144,6 +145,20 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
     return ok;
 }
 
+/* Adds the files that options name to those that confined code must not see. */
+static void mask_written(const arguments *a, shared_options *l, pdl_session_options *o) {
+    size_t n = 0, m = pdl_cli_written_files(a, l->written);
+    const size_t most = PDL_CLI_MAX_OWN - PDL_CLI_MAX_WRITTEN;
+    for (const char *const *f = o->files.own; f && *f && n < most; f++) l->own[n++] = *f;
+    if (a->given[OPT_durable]) l->written[m++] = pdl_cli_journal_hidden(a);
+    if (a->given[OPT_experiments]) l->written[m++] = pdl_str_dup(a->value[OPT_experiments]);
+    const char *debug = getenv("PDL_DEBUG_FILE");
+    if (debug && *debug) l->written[m++] = pdl_str_dup(pdl_str_of(debug));
+    for (size_t i = 0; i < m; i++)
+        if (l->written[i]) l->own[n++] = l->written[i];
+    o->files.own = l->own;
+}
+
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
@@ -163,6 +178,7 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
     }
     if (open_wire(a, l) != 0) return 1;
     take_options(a, o);
+    mask_written(a, l, o);
     o->run.budget = a->given[OPT_budget] ? l->budget : NULL;
     o->models.prices = a->value[OPT_prices];
     o->models.wire = l->wire ? write_wire : NULL;
@@ -173,4 +189,8 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
 void pdl_cli_shared_options_fini(shared_options *l) {
     if (l->wire && l->wire != stderr) fclose(l->wire);
     l->wire = NULL;
+    for (size_t i = 0; i < PDL_CLI_MAX_WRITTEN; i++) {
+        pdl_free(l->written[i]);
+        l->written[i] = NULL;
+    }
 }

@@ -388,14 +388,6 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
-/* Stores the files that confined code must not see. NULL ends the list. */
-static void name_own_files(const arguments *a, char *own[3]) {
-    size_t n = 0;
-    own[0] = own[1] = own[2] = NULL;
-    if (a->given[OPT_log]) own[n++] = pdl_str_dup(a->value[OPT_log]);
-    if (a->given[OPT_durable]) own[n] = pdl_cli_journal_hidden(a);
-}
-
 int pdl_cli_cmd_serve(const arguments *a) {
     static const opt_id own[] = {OPT_id,    OPT_record,    OPT_sync, OPT_provisional,
                                  OPT_again, OPT_take_over, OPT_COUNT};
@@ -412,18 +404,12 @@ int pdl_cli_cmd_serve(const arguments *a) {
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))
         return pdl_cli_refuse(a, why);
-    char *own_files[3]; /* owned */
-    name_own_files(a, own_files);
     pdl_session_options o = {
         .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
-        .files.own = (const char *const *)own_files,
         .reports.debug = &debug,
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
-    if (code) {
-        for (size_t i = 0; own_files[i]; i++) pdl_free(own_files[i]);
-        return code;
-    }
+    if (code) return code;
     v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
@@ -437,7 +423,6 @@ int pdl_cli_cmd_serve(const arguments *a) {
         code = failed(&v, &err);
     }
     release(&v);
-    for (size_t i = 0; own_files[i]; i++) pdl_free(own_files[i]);
     pdl_config_fini(&config);
     pdl_cli_shared_options_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
