@@ -50,7 +50,8 @@ void *pdl_realloc_n(void *p, size_t n, size_t size);
 enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; smaller requests skip the question */
 bool pdl_alloc_has_room(size_t n);
 
-/* This thread took n bytes from the system. */
+/* Notes that this thread took n bytes from the system. Now and then the thread then checks how much
+ * memory the machine has left. */
 void pdl_alloc_note(size_t n);
 /* True when the machine had hardly any memory left at the last check of this thread. The work of
  * the thread then ends with an error (base/cancel.h); the code that raises the error sets this to
@@ -71,7 +72,8 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn);
 /* The watch of this thread is called after the handler above. With all members NULL there is no
  * watch. */
 typedef struct pdl_alloc_watch {
-    bool (*give)(void *user, size_t size); /* true: it released some memory, try again */
+    /* true: some memory was released, so the allocation is tried again */
+    bool (*give)(void *user, size_t size);
     void (*last_words)(
         void *user,
         size_t size); /* replaces the line on standard error; the process ends afterwards */
@@ -80,18 +82,19 @@ typedef struct pdl_alloc_watch {
 /* Returns the previous watch, which the caller sets again at the end. */
 pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
-/* All n bytes at p will be written soon: the system may give their pages at once. */
+/* Asks the system to provide the pages of the n bytes at p at once, because all of them will be
+ * written soon. */
 void pdl_alloc_touch(void *p, size_t n);
 
-/* The n bytes at p will be read soon, so the processor begins to fetch them into its second cache
- * and leaves the first one as it is. p need not be valid. */
+/* The n bytes at p will be read soon, so the processor begins to fetch them into its second-level
+ * cache; the first-level cache does not change. p need not be valid. */
 static inline void pdl_prefetch(const void *p, size_t n) {
     enum { LINE = 64 };
     for (size_t i = 0; i < n; i += LINE) __builtin_prefetch((const void *)((uintptr_t)p + i), 0, 2);
 }
 
-/* Returns n bytes, or NULL when there are none. Memory that is kept in reserve is allocated with
- * it. */
+/* Returns n bytes, or NULL when the system has no more memory. A run allocates its reserve with
+ * this function. */
 void *pdl_alloc_try(size_t n);
 
 /* Ends the process because memory ran out; for libraries that allocate by themselves. */

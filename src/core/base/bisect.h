@@ -1,4 +1,4 @@
-/* bisect.h -- binary search in anything that an index reaches.
+/* bisect.h -- binary search in arrays and in everything else that has an index.
  *
  * bsearch of the C library finds an element that is equal to a key. Here the first element that is
  * not before a position is wanted most of the time, in arrays, in numbered rows and in functions of

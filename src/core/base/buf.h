@@ -78,7 +78,7 @@ static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : "";
  * NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
-/* Empty, keeping memory. */
+/* Empties the buffer, which keeps its memory. */
 static inline void pdl_buf_clear(pdl_buf *b) {
     b->len = 0;
     if (b->p) b->p[0] = 0;
@@ -90,10 +90,10 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
     }
 }
 
-/* For writers that have no error channel for each piece. unlimit removes the ceiling and returns
- * it; relimit sets it again at the end. relimit returns false with PDL_E_limit when the text has
- * passed the ceiling. When it has, or when the writing failed (ok is false), relimit cuts
- * everything after start. */
+/* These two serve a writer whose single pieces have no error channel. pdl_buf_unlimit removes the
+ * ceiling and returns it; relimit sets it again at the end. relimit returns false with PDL_E_limit
+ * when the text has passed the ceiling. When it has, or when the writing failed (ok is false),
+ * relimit cuts everything after start. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

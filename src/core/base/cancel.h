@@ -62,7 +62,7 @@ PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err)
 /* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
  * value may have 2^40 leaves. Between enter and leave, a cancellation of the outer scope takes
  * effect PDL_GRACE_MS after it was first seen. All-zero before the first enter; a report that is
- * written in parts enters the same one again, so that all its parts together have this time. */
+ * written in parts enters the same struct again, so that all its parts together have this time. */
 enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;

@@ -45,7 +45,7 @@ typedef struct pdl_debug {
     bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */
     long drop_after;     /* PDL_STRESS=drop:N, -1: off */
-    uint32_t slots;      /* PDL_STRESS=slots:N: ceiling of waiting and of open effects, 0: off */
+    uint32_t slots;      /* PDL_STRESS=slots:N: at most N effects wait and N are open; 0: off */
     long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
 

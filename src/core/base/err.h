@@ -14,8 +14,9 @@
 #include "base/alloc.h"
 #include "base/source.h"
 
-/* X(id, exit code, doc). Programs react to kinds: in retry.exceptions, in fallback, by exit codes.
- * Kinds from auth on are those of a model call (spec providers 9). */
+/* X(id, exit code, doc). A program names kinds in retry.exceptions and tests them in a fallback; a
+ * shell sees the exit code. The kinds from auth on are the failures of a model call (spec providers
+ * 9). */
 #define PDL_ERR_KINDS(X)                                                                           \
     X(syntax, 1, "a program, data file or expression cannot be read")                              \
     X(schema, 1, "a program does not respect the language")                                        \
@@ -70,18 +71,21 @@ typedef enum {
 typedef struct pdl_err_frame {
     char *what; /* owned: "call to f", "import of x.pdl" */
     pdl_loc loc;
-    bool is_tool;   /* a call by a library, with its arguments: printed above the message */
+    /* a library made the call (a tool of an agent); it is printed above the message */
+    bool is_tool;
     uint64_t label; /* origins of the arguments (value/label.h) */
 } pdl_err_frame;
 
-/* Facts about an error besides its message, for the program that catches it (pdl_error), the
- * machine and the server. Zero: unknown. */
+/* The facts that are known of an error besides its message. A program that catches the error sees
+ * these facts in pdl_error; the machine and the server read them here. A fact that is unknown is
+ * zero. */
 typedef struct pdl_err_facts {
-    uint32_t line1;        /* kind code: line of the block's text that raised it */
+    uint32_t line1;        /* kind code: the line of the block's text that failed */
     double retry_after;    /* seconds that the service of a model call asked to wait */
     bool has_budget;       /* kind budget: the three fields below are set */
     uint8_t budget_item;   /* pdl_budget_item */
-    uint32_t budget_depth; /* number of budgets around it; 0: the run's budget */
+    /* number of budgets that enclose the spent one; 0: the run's budget is spent */
+    uint32_t budget_depth;
 } pdl_err_facts;
 
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
@@ -96,9 +100,9 @@ typedef struct pdl_err {
     /* owned or NULL: JSON {provider, model, retry_after_seconds, attempts} of a failed model call.
      * The program sees it as pdl_error and the trace shows it; nothing in the machine reads it. */
     char *detail;
-    uint64_t label; /* origins of the message's text (value/label.h); 0: the program's own */
-    /* Origins of the words that may be a secret when the message is shown. Used when has_words is
-     * set; otherwise label is, which also has what led to the error. */
+    uint64_t label; /* origins of the message's text (value/label.h); 0: the program wrote it */
+    /* Origins by which a reader decides whether the message may be a secret. Valid when has_words
+     * is set; otherwise label decides, which also has the origins of what led to the error. */
     uint64_t words;
     bool has_words;
     int status; /* HTTP status, exit status of a command or of sys.exit; 0 when none */
@@ -128,7 +132,7 @@ bool pdl_err_memory(pdl_err *err, size_t n);
 /* Sets the error for signal sig, which no handler of the program catches. Always false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
-/* Returns true when a signal or a budget ended the work, false when what was tried failed. */
+/* Returns true when a signal or a budget ended the work, false when the work itself failed. */
 static inline bool pdl_err_is_cancel(const pdl_err *err) {
     return err->kind == PDL_E_interrupt || err->kind == PDL_E_terminated ||
            err->kind == PDL_E_budget;
@@ -154,9 +158,8 @@ PDL_PRINTF(2, 3) void pdl_err_hint(pdl_err *err, const char *fmt, ...);
 /* Adds a frame of the PDL call stack; outer frames are added later. */
 PDL_PRINTF(3, 4) void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
-/* Works as pdl_err_frame_add for a function of the program that a library called (a tool of an
- * agent), which is where the failure is. Only the first call counts, because it is the
- * innermost. */
+/* Works as pdl_err_frame_add when a library called a function of the program, such as a tool of an
+ * agent, and this function failed. Only the first call counts, because it is the innermost. */
 PDL_PRINTF(4, 5)
 void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt, ...);
 bool pdl_err_has_tool(const pdl_err *err);

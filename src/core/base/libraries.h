@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-/* A function of a library, and the place for its address in a struct of such addresses. */
+/* Names a function of a library, and says where in a struct of addresses its address is written. */
 typedef struct pdl_library_symbol {
     const char *name;
     size_t at;
@@ -70,7 +70,7 @@ extern const size_t pdl_n_modules_inside;
 #define PDL_INSIDE_NAME "the command itself"
 #ifdef PDL_BUNDLED
 #define PDL_CURL_NAMES   "libpdl-http.so"
-#define PDL_CRYPTO_NAMES "libpdl-http.so" /* libcurl and OpenSSL are in it */
+#define PDL_CRYPTO_NAMES "libpdl-http.so" /* this file contains libcurl and OpenSSL */
 #define PDL_SQLITE_NAMES "libpdl-sqlite.so"
 #elif defined PDL_INSIDE
 #define PDL_CURL_NAMES   PDL_INSIDE_NAME
@@ -81,7 +81,7 @@ extern const size_t pdl_n_modules_inside;
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif
-/* No package contains it; PDL_DUCKDB names another file. */
+/* No package of libpdl contains DuckDB. PDL_DUCKDB names a file that is none of these. */
 #define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
 
 #endif

@@ -8,8 +8,9 @@
  * largest integer is one whose slowest operation takes less than that. A peer chooses the size of
  * what we keep, open or send for it, so each of these sizes has a ceiling for each session. A
  * command and a code block are such peers, because a model may have written what they execute:
- * their output ends where a pipe ends, and a message of a code worker may hold values twice as
- * long. A collector of traces has nothing to say but a few words.
+ * their output has the ceiling of a pipe, and a message of a code worker may be twice as long,
+ * since it may hold such an output in escapes. The answers of a trace collector are short, so their
+ * ceiling is low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

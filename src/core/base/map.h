@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-/* Both borrowed. */
+/* The map borrows key and value. */
 typedef struct pdl_map_entry {
     pdl_str key;
     void *value;

@@ -2,9 +2,9 @@
  *
  * Everything else is written once, with POSIX and libuv. A platform is one file that implements
  * this header (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in
- * world/sandbox; the build takes those of its host by their names. system/os_wasi.c has what the
- * module of WebAssembly needs of it (apps/wasm). Nothing outside of them asks
- * which platform it is: tools/check-platforms refuses such a question.
+ * world/sandbox; the build chooses both by the name of its platform. system/os_wasi.c has the
+ * functions that the WebAssembly module needs (apps/wasm). No other code asks on which platform it
+ * runs: tools/check-platforms refuses such a question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@
 
 #include "base/alloc.h"
 
-/* Fills out with random bytes that cannot be guessed. may_wait: until the system has collected
- * enough, early after its start; otherwise that is a failure. */
+/* Fills out with random bytes that cannot be guessed. With may_wait it waits until the system has
+ * collected enough, which matters early after its start; without it that is a failure. */
 PDL_MUST bool pdl_os_random(void *out, size_t n, bool may_wait);
 /* Clears memory that held a secret; a compiler may not leave this out. */
 void pdl_os_wipe(void *p, size_t n);
@@ -33,7 +33,7 @@ void pdl_os_wipe(void *p, size_t n);
  * no memory. */
 void *pdl_os_map(size_t n);
 void pdl_os_unmap(void *p, size_t n);
-/* Such memory may be in pages that are larger than usual. */
+/* Lets the system use pages that are larger than usual for memory of pdl_os_map. */
 void pdl_os_use_large_pages(void *p, size_t n);
 
 /* Returns the bytes that all processes together may still take; UINT64_MAX: unknown. */
@@ -56,7 +56,7 @@ size_t pdl_os_self(char *out, size_t size);
 /* The times of the last change of a file's content, and of its entry, in nanoseconds. */
 int64_t pdl_os_modified_ns(const struct stat *st);
 int64_t pdl_os_changed_ns(const struct stat *st);
-/* Returns the time as the clock shows it that stamps files. */
+/* Returns the time of the clock by which the system stamps files. */
 int64_t pdl_os_file_clock_ns(void);
 /* Writes the content of a file to the disk. Returns false with errno. */
 PDL_MUST bool pdl_os_sync(int fd);
@@ -64,7 +64,7 @@ PDL_MUST bool pdl_os_sync(int fd);
  * without a name, or when pdl_os_name could not give it one later. */
 int pdl_os_open_nameless(const char *folder, mode_t mode);
 PDL_MUST bool pdl_os_name(int fd, const char *path);
-/* The flag of open() for a file that is only to be found, without a right to read it. */
+/* The flag of open() for a file that is only located: no right to read it is needed. */
 extern const int pdl_os_only_found;
 /* Opens a path that has no links. Returns -1 with errno. */
 int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
@@ -77,7 +77,8 @@ pid_t pdl_os_lock_holder(uint64_t inode);
 
 /* --- streams, pipes, sockets --- */
 
-/* Bytes that wait in the buffer of a stream, the size of that buffer; discarding them. */
+/* These return the number of bytes that wait in the buffer of a stream, return the size of that
+ * buffer, and discard the bytes. */
 size_t pdl_os_pending(FILE *f);
 size_t pdl_os_buffer_size(FILE *f);
 void pdl_os_purge(FILE *f);
@@ -99,9 +100,10 @@ typedef struct pdl_os_ready {
     void *what;
     unsigned events;
 } pdl_os_ready;
-/* Returns -1 with errno. It is closed with close(). */
+/* Makes the descriptor, which is closed with close(). Returns -1 with errno. */
 int pdl_os_poller(void);
-/* Waits for other events of a socket than before (0: for none). Returns false with errno. */
+/* Changes which events of a socket the poller reports, from `before` to `events`; 0: none. Returns
+ * false with errno. */
 bool pdl_os_poller_set(int poller, int fd, unsigned before, unsigned events, void *what);
 /* Takes sockets that are ready now. Returns their number. */
 int pdl_os_poller_take(int poller, pdl_os_ready *out, int most);

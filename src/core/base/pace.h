@@ -2,8 +2,8 @@
  *
  * It waits before it retries a busy service, between two polls of a job, between two drawings of a
  * line. No specification prescribes these waits, and tests would spend their time in them. Each
- * goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. Time limits, which end
- * something that takes too long, and pauses of a few milliseconds do not.
+ * goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. It does not change time
+ * limits, which end something that takes too long, and pauses of a few milliseconds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -17,7 +17,7 @@ void pdl_packed_add(char *path, pdl_str bytes);
 /* Returns true when there is such a file. bytes may be NULL. */
 bool pdl_packed_find(const char *path, pdl_str *bytes);
 
-/* Lets fn know each file that is read from now on; fn NULL: not any more. */
+/* Calls fn for each file that is read from now on; NULL ends that. */
 typedef void pdl_packed_seen_fn(void *user, const char *path, pdl_str bytes);
 void pdl_packed_watch(pdl_packed_seen_fn *fn, void *user);
 void pdl_packed_seen(const char *path, pdl_str bytes);

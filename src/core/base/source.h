@@ -15,7 +15,7 @@
 #include "base/str.h"
 
 typedef struct pdl_source {
-    pdl_str name;          /* the user's words for it; empty: a program without a file */
+    pdl_str name;          /* the path as the user wrote it; empty: a program without a file */
     pdl_str text;          /* valid UTF-8, LF line ends */
     uint32_t *line_starts; /* byte offset of each line, made on demand */
     uint32_t n_lines;

@@ -90,7 +90,8 @@ char *pdl_str_dup(pdl_str s);
  * b, or limit + 1 when it is larger than limit. "Did you mean" is made of it. */
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit);
 
-/* Returns the candidate next to name, or an empty slice when none is close enough to be meant. */
+/* Returns the candidate that is most like name, or an empty slice when none is close enough to be
+ * meant. */
 pdl_str pdl_str_nearest(pdl_str name, const pdl_str *candidates, size_t n);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct pdl_utf8_fault {
     uint32_t line, column;
     unsigned char byte;
 } pdl_utf8_fault;
-/* Finds the first such place. Returns false when all is valid. */
+/* Finds the first place where bytes are not UTF-8. Returns false when all is valid. */
 bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
 
 /* Returns at most the first n bytes of s, which is valid UTF-8, cut between characters. */
@@ -64,11 +64,12 @@ bool pdl_cp_is_decimal(uint32_t cp);
 bool pdl_cp_is_digit(uint32_t cp);
 bool pdl_cp_is_numeric(uint32_t cp);
 bool pdl_cp_is_alnum(uint32_t cp);
-bool pdl_cp_is_space(uint32_t cp); /* str.isspace() and what strip() and split() remove */
+/* str.isspace() accepts these characters, and strip() and split() remove them */
+bool pdl_cp_is_space(uint32_t cp);
 bool pdl_cp_is_lower(uint32_t cp);
 bool pdl_cp_is_upper(uint32_t cp);
 bool pdl_cp_is_title(uint32_t cp);
-bool pdl_cp_is_printable(uint32_t cp); /* repr() escapes the others */
+bool pdl_cp_is_printable(uint32_t cp); /* repr() escapes the characters that are not printable */
 bool pdl_cp_is_id_start(uint32_t cp);  /* Python identifiers (XID) */
 bool pdl_cp_is_id_continue(uint32_t cp);
 int pdl_cp_digit_value(uint32_t cp); /* 0..9 of a decimal digit of any script, else -1 */

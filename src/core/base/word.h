@@ -15,10 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A word with this byte in each place: PDL_EACH_BYTE(' '). */
+/* A word that has the given byte in each of its eight places. */
 #define PDL_EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (c))
 
-/* Loads from any address; memcpy of a constant size becomes one instruction. */
+/* Loads a word from any address; memcpy of a constant size becomes one instruction. */
 static inline uint32_t pdl_word32(const char *p) {
     uint32_t w;
     memcpy(&w, p, sizeof w);

@@ -36,7 +36,7 @@ int pdl_err_exit_code(const pdl_err *err) {
 
 /* A message may repeat a value of the program, which may be a gigabyte of text. */
 PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
-    enum { SHORT = 512 }; /* bytes: most messages are formatted once */
+    enum { SHORT = 512 }; /* bytes: most messages are shorter and are formatted once */
     char first[SHORT];
     va_list again;
     va_copy(again, ap);
@@ -122,7 +122,7 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     err->status = cause->status;
     err->has_status = cause->has_status;
     err->uncatchable = cause->uncatchable;
-    err->frames = cause->frames; /* the outermost error is printed */
+    err->frames = cause->frames; /* only the outermost error is printed, so it takes the frames */
     err->n_frames = cause->n_frames;
     cause->frames = NULL;
     cause->n_frames = 0;

@@ -16,8 +16,8 @@ enum {
     LEAD_COLUMNS = 30,   /* columns before the mark, when the line is cut on the left */
     TAB = 4,
     GUTTER = 5,        /* width of the line number */
-    LONGEST_CYCLE = 4, /* most frames that repeat together */
-    REPEATS = 3,       /* repeats from which on they are shown once */
+    LONGEST_CYCLE = 4, /* frames of the longest group whose repetition is recognised */
+    REPEATS = 3,       /* a group that repeats at least so often is shown once */
     MAX_LINES = 30,   /* a longer message shows its beginning and its end */
     FIRST_LINES = 4,
     LAST_LINES = 10,   /* Python's tracebacks have the cause at their end */
@@ -113,12 +113,13 @@ static pdl_str end_of(pdl_str s, size_t n) {
     return pdl_str_sub(s, from, s.n);
 }
 
-/* Names invisible characters and those that change the order of others: \u202e. Joiners stay, since
- * scripts and emoji need them, and so do control characters of ASCII, which termsafe.h replaces. */
+/* Writes s with escapes such as \u202e for invisible characters and for those that change the order
+ * of text. Joiners stay, since scripts and emoji need them, and so do control characters of ASCII,
+ * which termsafe.h replaces. */
 static void put_named(pdl_str s, pdl_buf *out) {
     enum { NON_JOINER = 0x200c, JOINER = 0x200d };
     if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
-        pdl_buf_put(out, s); /* a path */
+        pdl_buf_put(out, s); /* s is a path */
         return;
     }
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
@@ -261,8 +262,8 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
     if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
-/* The tool is above the message, because a failure that a library passes on has nothing below
- * it. */
+/* Writes the call of the tool that failed. It is above the message, because the message of a
+ * library's failure is printed without source line and call stack. */
 static void put_tool(const pdl_err *err, pdl_buf *out) {
     for (size_t i = 0; i < err->n_frames; i++) {
         if (!err->frames[i].is_tool) continue;

@@ -169,7 +169,7 @@ static void *failing_alloc(size_t n) { return fails() ? NULL : malloc(n); }
 static void *failing_resize(void *p, size_t n) { return fails() ? NULL : realloc(p, n); }
 
 void pdl_alloc_fail_at(long n) {
-    (void)pdl_pool_enter(NULL); /* every request is to be counted */
+    (void)pdl_pool_enter(NULL); /* a pool would serve requests that are not counted here */
     atomic_store(&until_failure, n);
     pdl_alloc_from(&(pdl_allocator){failing_alloc, failing_resize, free});
 }

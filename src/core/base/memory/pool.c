@@ -29,7 +29,7 @@
 #include "base/banned.h"
 
 enum {
-    GRAIN = 16, /* small block sizes are its multiples */
+    GRAIN = 16, /* small block sizes are multiples of this */
     FINE = 512, /* largest of the small sizes */
     STEP = 256, /* distance between larger sizes, of which a run or a model call needs a few each */
     CLASSES = FINE / GRAIN + 1 + (PDL_POOL_MAX - FINE) / STEP,
@@ -42,7 +42,7 @@ enum {
         /* A pool with more regions asks for huge pages, because a page fault for each 4 KB is
          * slow. */
     4,
-    SPARES = 4, /* vacant regions that are kept, for the same reason */
+    SPARES = 4, /* vacant regions that are kept, because mapping a new one is slow */
     WARM = 128, /* blocks of a small size that a warm list holds */
     WARM_LARGE = 16,
 };
@@ -338,7 +338,7 @@ size_t pdl_pool_block_size(void *p) { return block_size(slab_of(p)->class); }
 
 pdl_pool *pdl_pool_new(void) {
     if (!PDL_POOLS || pdl_alloc_is_custom()) return NULL;
-    /* a pool may outlive the one that is current while it is made */
+    /* the new pool is not allocated in the current pool, which may be closed first */
     pdl_pool *before = pdl_pool_enter(NULL);
     pdl_pool *pool = PDL_NEW(pdl_pool);
     pdl_pool_enter(before);

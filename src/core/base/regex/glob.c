@@ -46,7 +46,7 @@ typedef struct places {
     uint32_t *mark; /* number (from 1) of the step in which a place was added */
 } places;
 
-/* Adds a place, and those that are reached from it without a character. */
+/* Adds a place, and the places that are reached from it without reading a character. */
 static void add_place(places *to, const glob *g, uint32_t at, uint32_t step) {
     while (to->mark[at] != step) {
         to->mark[at] = step;
@@ -108,7 +108,7 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
         if (!slash) add_place(to, g, at, step);
         return;
     case PART_DEEP: add_place(to, g, at, step); return;
-    case PART_FOLDERS: return; /* the INSIDE of the same ** is a place as well */
+    case PART_FOLDERS: return; /* the PART_INSIDE of the same ** is added as well */
     case PART_INSIDE:
         if (slash) add_place(to, g, at + 1, step);
         add_place(to, g, at, step);
@@ -160,8 +160,8 @@ static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     return n;
 }
 
-/* Returns true when text matches. all: zeros, n + 1 for each of the places before and after a
- * character and their marks. */
+/* Returns true when text matches. all: zeros, for four arrays of n + 1 numbers: places and marks,
+ * before and after a character. */
 static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     uint32_t step = 1, n = g->n;
     places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};

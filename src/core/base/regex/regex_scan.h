@@ -55,7 +55,7 @@ typedef struct {
     uint32_t value;
 } pdl_rx_escape;
 
-/* Reads the rest of the escape esc, the token read last. */
+/* Reads the rest of the escape esc, which is the token that was read last. */
 PDL_MUST bool pdl_rx_read_escape(pdl_rx_scan *s, pdl_rx_token esc, bool in_set, pdl_rx_escape *out);
 
 static inline bool pdl_rx_is_digit(int32_t c) { return c >= '0' && c <= '9'; }

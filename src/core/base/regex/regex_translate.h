@@ -22,7 +22,8 @@ typedef struct pdl_regex_text {
     pdl_buf text;   /* for PCRE2, with UTF and UCP */
     unsigned flags; /* PDL_RX_* that hold from the start of the pattern */
     size_t groups;  /* without group 0 */
-    /* Use PCRE2's interpreter: its machine code keeps captures of possessive groups that failed. */
+    /* The pattern needs PCRE2's interpreter, because PCRE2's machine code keeps captures of
+     * possessive groups that failed. */
     bool plain;
     pdl_map names; /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;

@@ -1,7 +1,7 @@
 /* libraries_inside.c -- see libraries.h. The libraries are linked into the static command, and
- * nothing is opened. It takes the place of libraries.c there; tools/inside-libraries writes the
- * list of the functions, from the tables of those who ask for them. The modules of the language are
- * inside as well, since the command has no folder beside it.
+ * nothing is opened. There this file takes the place of libraries.c. tools/inside-libraries writes
+ * the list of the functions, from the tables of the files that need them. The modules of the
+ * language are inside as well, since the command has no folder beside it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

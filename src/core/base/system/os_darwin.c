@@ -65,7 +65,7 @@ uint64_t pdl_os_memory_left(void) {
     return pages * (uint64_t)getpagesize();
 }
 
-void pdl_os_keep_large_blocks(void) {} /* the allocator keeps them anyway */
+void pdl_os_keep_large_blocks(void) {} /* the allocator of macOS keeps large blocks anyway */
 
 bool pdl_os_limit_memory(pid_t child, uint64_t bytes) {
     (void)child;
@@ -139,7 +139,7 @@ static bool climbs(const char *path) {
     return false;
 }
 
-/* No link at all may be on the way, also none that stays below: stricter than Linux. */
+/* Refuses every link on the way, even one that stays below dir. Linux is less strict. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode) {
     if (path[0] == '/' || climbs(path)) {
         errno = EXDEV;
@@ -195,7 +195,8 @@ bool pdl_os_pipe(int ends[2], bool nonblocking) {
 }
 
 int pdl_os_pipe_size(int fd) {
-    enum { MIN_PIPE = 16384 }; /* pipes grow from it when the kernel has memory */
+    /* a pipe begins with this size and grows when the kernel has memory */
+    enum { MIN_PIPE = 16384 };
     (void)fd;
     return MIN_PIPE;
 }

@@ -137,7 +137,7 @@ void pdl_os_boot_name(char *out, size_t size) {
  * PATH ended at a relative one and the folder was changed since. */
 size_t pdl_os_self(char *out, size_t size) {
     ssize_t n = readlink("/proc/self/exe", out, size);
-    if (n > 0) return (size_t)n < size ? (size_t)n : 0; /* otherwise it may be cut */
+    if (n > 0) return (size_t)n < size ? (size_t)n : 0; /* otherwise the path may be cut */
     const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     char real[PATH_MAX];
     if (!started || !realpath(started, real) || strlen(real) >= size) return 0;

@@ -1,7 +1,7 @@
 /* os_wasi.c -- see os.h. WebAssembly: a module that has no processes, sockets and files.
  *
- * Only what the rooms of the module use is here (apps/wasm/parts.txt): a function that is missing
- * is an error of the linker, so that nothing gets in that cannot work.
+ * Only what the rooms of the module use is here (apps/wasm/parts.txt): code that needs more cannot
+ * work in the module, and the missing function is an error of the linker.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -125,7 +125,8 @@ static uint64_t scaled(double v, int digits) {
     memcpy(&bits, &v, sizeof bits);
     int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* at least 23, because v is below 2^30 */
     if (shift > 100)
-        return 0; /* far below half a unit; so are subnormals, which have no hidden bit */
+        /* v is far below half a unit; subnormals, which have no hidden bit, are as well */
+        return 0;
     wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
     wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
     return (uint64_t)(whole + (rest > half || (rest == half && (whole & 1))));
@@ -229,7 +230,7 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
 
 typedef struct {
     bool neg;
-    uint64_t digits; /* first 19 significant ones */
+    uint64_t digits; /* the first 19 significant digits */
     long exp10;      /* value = digits * 10^exp10, unless cut */
     bool cut;        /* significant digits were left out */
     bool any;        /* at least one digit was there */

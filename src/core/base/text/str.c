@@ -50,7 +50,7 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     if (from > s.n) return PDL_NOT_FOUND;
     if (needle.n == 0) return from;
     if (needle.n > s.n - from) return PDL_NOT_FOUND;
-    s.n -= needle.n - 1; /* the bytes where it may begin */
+    s.n -= needle.n - 1; /* the bytes where the needle may begin */
     const char *hit = needle.n <= SHORT_NEEDLE
                           ? find_short(s.p + from, s.p + s.n, needle)
                           : memmem(s.p + from, s.n - from + needle.n - 1, needle.p, needle.n);
@@ -59,7 +59,8 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
 
 size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from) {
     size_t piece = PDL_CANCEL_BYTES / 2;
-    if (piece < needle.n * 2) piece = needle.n * 2; /* each search prepares the needle */
+    /* a search prepares the needle, so short pieces would waste time */
+    if (piece < needle.n * 2) piece = needle.n * 2;
     size_t hit = PDL_NOT_FOUND;
     for (; hit == PDL_NOT_FOUND && from <= s.n; from += piece) {
         if (from + piece >= s.n) return pdl_str_find(s, needle, from);

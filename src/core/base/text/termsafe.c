@@ -34,7 +34,7 @@ void pdl_buf_put_shown(pdl_buf *out, pdl_str s) {
         if (!n) continue;
         unsigned char c = (unsigned char)s.p[i];
         char picture[] = {'\xe2', '\x90', (char)(c == 0x7f ? 0xa1 : 0x80 + c),
-                          0}; /* U+2400 and what follows */
+                          0}; /* U+2400 and the characters after it */
         pdl_buf_put(out, pdl_str_sub(s, from, i));
         pdl_buf_put(out, n > 1 ? PDL_STR("\xef\xbf\xbd") : pdl_str_of(picture));
         from = i + n;

@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_BYTES = 8192, /* servers accept no longer ones */
+    MAX_BYTES = 8192, /* bytes of an address; servers accept no longer ones */
     MAX_HOST = 253,
     MAX_SHOWN = 80,
 };
@@ -67,7 +67,7 @@ static bool ends_in_number(pdl_str host) {
 /* Appends the host. ipv6: it is in brackets. */
 static bool put_host(pdl_str whole, pdl_str host, pdl_buf *out, pdl_err *err) {
     bool ipv6 = host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
-    /* With a dot at its end it is the same host, which rules would not know. */
+    /* A dot at the end does not change the host, but rules of a policy would not recognise it. */
     if (host.n && host.p[host.n - 1] == '.') host.n--;
     if (!host.n || host.n > MAX_HOST) return wrong(err, whole, "has no valid host");
     for (size_t i = 0; i < host.n; i++) {
