@@ -16,7 +16,8 @@
 static const char *const files[] = {
     "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Ubuntu, Alpine, Arch */
     "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, Red Hat, Amazon */
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* newer releases of these */
+    /* newer releases of Fedora, Red Hat and Amazon */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/ssl/ca-bundle.pem",                            /* SUSE */
     "/etc/ssl/cert.pem",                                 /* BSD, Void */
 };

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "io/curl_names.h"
 
-/* The certificates that are trusted: those of libcurl when both members are empty. */
+/* The certificates that are trusted. When both members are empty, libcurl uses its default. */
 typedef struct pdl_certificates {
     const char *file; /* borrowed; NULL: none */
     pdl_str inside;   /* the list that this command brings along */
@@ -21,7 +21,7 @@ const char *pdl_certificates_find(const char *fallback);
  * the system, fallback (may be NULL), the list inside. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out);
-/* Sets them for one request. */
+/* Sets the trusted certificates for one request. */
 void pdl_certificates_use(const pdl_certificates *x, const pdl_curl *c, CURL *e, bool tls);
 
 #endif

@@ -38,8 +38,8 @@ void pdl_children_kill(void) {
     pdl_children_unlock(&old);
 }
 
-/* Kills the children at exit. Another thread may still wait for one of them; libuv has ended by
- * then, so it gets no signal. */
+/* Kills the children at exit. Another thread may still wait for one of them, but libuv has ended
+ * and must not get its SIGCHLD. */
 static void end(void) {
     signal(SIGCHLD, SIG_DFL);
     pdl_children_kill();

@@ -10,9 +10,8 @@
  * The loop watches one poller that contains the sockets, and takes a few ready ones from it at a
  * time. libuv would report a thousand in one turn: each answer is read, reaches its run, and makes
  * the run send the next request. When each of these steps passed over all calls, the memory of a
- * call had left the processor's cache before its next step. The memory of a waiting call leaves the
- * processor's cache, so the memory of all ready sockets is fetched before the first socket is
- * reported.
+ * call had left the processor's cache before its next step. For the same reason the memory of all
+ * ready sockets is fetched into the cache before the first socket is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +26,7 @@
 #include "base/banned.h"
 
 enum {
-    AT_ONCE = 16, /* sockets in a turn; half as many and twice as many were slower */
+    AT_ONCE = 16, /* sockets reported in a turn; half as many and twice as many were slower */
     MANY = 200,   /* calls whose memory stays in the processor's cache */
 };
 

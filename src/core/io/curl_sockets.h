@@ -17,7 +17,8 @@ typedef struct pdl_curl_sockets {
     int poller;                   /* an epoll of all sockets, made together with watch */
     pdl_watch *watch;             /* watch of the poller; NULL: none yet */
     struct pdl_curl_batch *batch; /* the batch that is being reported; NULL: none */
-    size_t n_watched;             /* the watch keeps the loop open while this is not 0 */
+    /* number of watched sockets; while it is not 0, the watch keeps the loop open */
+    size_t n_watched;
     /* Called when a socket is ready, with the user of its watch and libcurl's mask. */
     void (*ready)(void *user, curl_socket_t fd, int mask);
     PDL_VEC(pdl_curl_socket *) by_fd;

@@ -183,7 +183,7 @@ static bool drain_any(int fd, const char *path, const struct stat *st, pdl_buf *
 
 bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
     struct stat st = {0};
-    /* what was read before is not read again, so its size is not known */
+    /* a part of the file may have been read before, so its size does not say how much follows */
     if (fstat(fd, &st) == 0) st.st_size = 0;
     return drain_any(fd, NULL, &st, out, err);
 }
@@ -193,7 +193,7 @@ bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     (void)fstat(fd, &st);
     if (S_ISDIR(st.st_mode)) return pdl_file_errno(err, EISDIR, path);
     if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len)
-        /* fails before gigabytes of it are in memory */
+        /* fails before gigabytes of the file are in memory */
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
                            out->limit);
     return drain_any(fd, path, &st, out, err);
@@ -303,7 +303,7 @@ struct pdl_file_out {
     int fd;
     bool nameless; /* tmp gets its name at the end: a process that ends before leaves no file */
     pdl_buf rest;  /* not written yet */
-    bool there;    /* it replaces a file that has this mode */
+    bool there;    /* bytes that are not written yet */
     mode_t mode;
     mode_t fresh; /* the mode of a new file, before the umask */
 };
@@ -376,7 +376,7 @@ static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
     if (real && (!f->there ||
-                 S_ISREG(st.st_mode))) { /* opening a link to nothing makes the file */
+                 S_ISREG(st.st_mode))) { /* opening a link without a target makes the file */
         pdl_buf tmp = PDL_BUF;
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
@@ -404,7 +404,7 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     return begin_out(path, PRIVATE, out, err);
 }
 
-/* Names a file that has no name with its temporary one. */
+/* Gives a file that has no name its temporary name. */
 static bool name_it(pdl_file_out *f, pdl_err *err) {
     unlink(f->tmp);
     return pdl_os_name(f->fd, f->tmp) || pdl_file_errno(err, errno, f->tmp);

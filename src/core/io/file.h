@@ -23,8 +23,8 @@ PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err
  * /dev/null is refused, since a pipe may never end and a device may never answer. A FIFO is read
  * when its writer closes it within fifo_ms (0: refused). */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-/* Reads a file without which nothing can begin: as pdl_file_read, but a FIFO as
- * pdl_file_read_found. */
+/* Reads a file that is needed before anything can begin. Works as pdl_file_read, but reads a FIFO
+ * as pdl_file_read_found does. */
 PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
 enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to confirm that a program gets its keys */
 
@@ -43,8 +43,8 @@ bool pdl_file_endless(pdl_err *err, int fd, const char *path);
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);
 
 typedef enum {
-    /* Writes a temporary file beside it and renames it, so that readers see the old or the new
-     * content. A link is followed. Only the owner can read a new file (0600). */
+    /* Writes a temporary file beside the path and renames it, so that readers see the old or the
+     * new content. A link is followed. Only the owner can read a new file (0600). */
     PDL_FILE_ATOMIC,
     /* PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that a person
      * makes. Build servers and colleagues read such files. */
@@ -72,8 +72,8 @@ PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_
 typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
-/* Ends it and takes ownership of f. With ok false, nothing is changed at path. Returns true when
- * all is written. */
+/* Ends the writing and takes ownership of f. With ok false, nothing is changed at path. Returns
+ * true when all is written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
 /* Makes a file without a name in a folder (NULL: /tmp), which this process can read and write.

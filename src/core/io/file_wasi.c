@@ -1,5 +1,5 @@
-/* file_wasi.c -- see file.h. A module of WebAssembly has no files: nothing is there, and nothing
- * can be written. Paths are still put together as elsewhere.
+/* file_wasi.c -- see file.h. A module of WebAssembly has no files: no path exists, and nothing can
+ * be written. Functions that only compute paths work as elsewhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, 
     (void)folder, (void)fn, (void)user;
 }
 
-/* A trace keeps what it would put into a file in memory. */
+/* The caller, a trace, then keeps in memory what it would write to the file. */
 int pdl_file_scratch(const char *folder) {
     (void)folder;
     return -1;

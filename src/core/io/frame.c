@@ -88,7 +88,8 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
         pos += h.header + h.message;
         ok = fn(user, pdl_str_sub(rest, h.header, h.header + h.message), err);
     }
-    pdl_buf_shift(&f->in, pos); /* once per feed, so that many small messages cost linear time */
+    /* bytes are moved once per feed, so that many small messages cost linear time */
+    pdl_buf_shift(&f->in, pos);
     return ok;
 }
 

@@ -29,14 +29,15 @@
 #include "base/banned.h"
 
 enum {
-    LANE_TRANSFERS = 16, /* libcurl searches all connections of a multi handle for a free one */
-    /* more with TLS: transfers share a connection, and making one is slow */
+    /* transfers in a lane; libcurl searches all connections of a multi handle for a free one */
+    LANE_TRANSFERS = 16,
+    /* with TLS a lane has more: transfers share a connection, which is slow to make */
     LANE_SHARED = 128,
     SPARE_TRANSFERS = 1000, /* spare transfers that are kept, as many may end in one turn */
     SPARE_LOOKED_AT = 8,    /* spare transfers that are compared with a wanted setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
     HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */
-    /* size of the object of a transfer's user; it need not be exact either */
+    /* size of the object that the user of a transfer keeps for it; it need not be exact either */
     USER_BYTES = 1536,
     RECEIVE_BUFFER = 4000, /* small, because thousands may be open and most answers are short */
 };
@@ -49,7 +50,7 @@ typedef struct lane {
     CURLM *multi;
     pdl_timer *timer;
     bool tls;
-    size_t n; /* transfers in it, at most lane_room */
+    size_t n; /* number of transfers in the lane, at most lane_room */
 } lane;
 
 /* Invariants: lane is not NULL while libcurl knows easy. A queued transfer is in http->queue. No
@@ -57,10 +58,10 @@ typedef struct lane {
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
-    CURL *easy; /* kept by a spare transfer, with all options of its setup */
+    CURL *easy; /* a spare transfer keeps its handle with all options of its setup */
     lane *lane;
     struct curl_slist *headers;
-    pdl_buf setup; /* the setup of easy (put_setup); empty: nothing */
+    pdl_buf setup; /* the setup of easy (put_setup); empty: easy has no options */
     pdl_http_request req;
     pdl_buf head, body;
     size_t got;                 /* bytes of body that have arrived */
@@ -89,7 +90,7 @@ struct pdl_http {
     pdl_buf setup; /* the setup of the request that is being started */
     char *address; /* owned: the last URL, and its parts as libcurl read them; NULL: none */
     CURLU *parts;
-    PDL_VEC(transfer *) slots; /* id = number of use << 32 | slot + 1 */
+    PDL_VEC(transfer *) slots; /* id of a transfer = number of uses of its slot << 32 | slot + 1 */
     PDL_VEC(uint32_t) vacant;
     uint32_t uses;
     size_t open;
@@ -167,8 +168,8 @@ static void keep_buffer(pdl_buf *b) {
     if (b->cap > KEPT_BYTES) pdl_buf_fini(b);
 }
 
-/* Keeps the transfer for the next request, which is mostly like this one: setting all options again
- * takes as long as writing the request. A handle whose transfer failed is not used again. */
+/* Keeps the transfer for the next request, which is usually of the same kind: setting all options
+ * again takes as long as writing the request. A handle whose transfer failed is not used again. */
 static void release(transfer *t) {
     pdl_http *h = t->http;
     if (!t->easy || t->end != PDL_HTTP_OK || !t->ended || h->spare.n >= SPARE_TRANSFERS) {
@@ -223,8 +224,8 @@ static size_t max_reply(const pdl_http *h) {
     return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
 }
 
-/* Returns true when enough of a refusal was read. Its status is known and its text is shown only in
- * part, so the rest of a long or slow one is not waited for. */
+/* Returns true when enough of a refusal was read. The status is known, and a message shows only the
+ * beginning of the text, so the transfer does not wait for the rest of a long or slow text. */
 static bool is_enough(const transfer *t) {
     uint64_t ms = t->req.first_ms;
     return t->status >= 400 && (t->body.len > (size_t)PDL_MAX_MESSAGE_BYTES ||
@@ -238,7 +239,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
     bool first = t->got == 0;
     t->got += n;
     t->last_ns = pdl_clock_ns();
-    if (first && n) watch_silence(t, 0); /* another limit holds from here on */
+    /* from the first byte on, idle_ms limits the silence instead of first_ms */
+    if (first && n) watch_silence(t, 0);
     if (d && d->drop_after >= 0 && t->got > (size_t)d->drop_after) {
         end_with(t, PDL_HTTP_BROKEN, "dropped by PDL_STRESS");
         return 0;
@@ -387,7 +389,7 @@ static void give_end(transfer *t) {
               (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
     pdl_http_reply r = {
         t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
-    t->dead = true; /* a cancel from inside must not find it */
+    t->dead = true; /* a cancel in the callback must not find the transfer */
     t->req.done(t->req.user, &r);
 }
 
@@ -517,7 +519,7 @@ static void put_setup(const pdl_http_request *r, pdl_buf *out) {
 
 static void set_method(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, r->body.p ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
-    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L); /* none comes */
+    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L); /* no body comes */
     if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
         c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
@@ -532,7 +534,7 @@ static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
     if (strpbrk(line, "\r\n"))
-        return; /* callers have refused such a header, which is two lines, before */
+        return; /* callers have already refused a header that is two lines */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -551,8 +553,8 @@ static bool is_given(const pdl_http_request *r, pdl_str name) {
 }
 
 /* Without TLS the server is on this machine or near it. A compressed answer is decoded, but none is
- * requested: libcurl writes headers letter by letter, and the names of its encodings are a third of
- * them. */
+ * requested: libcurl writes headers letter by letter, and the names of the encodings would be a
+ * third of the letters. */
 static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
     const pdl_curl *c = &t->http->curl;
     t->headers = c->slist_append(NULL, "Expect:");
@@ -583,10 +585,10 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     }
 }
 
-/* Returns the parts of a URL. Most requests go to one URL, and libcurl spends a sixth of its time
- * on reading it. The flags are those with which libcurl itself reads URLs. NULL: libcurl has to
- * read it, or to say what is wrong with it. While transfers to another URL are open they refer to
- * the parts, which therefore stay. */
+/* Returns the parts of a URL, or NULL when libcurl has to read it, for instance because it is
+ * malformed. The parts of the last URL are kept, since most requests go to one URL and libcurl
+ * spends a sixth of its time on reading it. They are not replaced while transfers are open, which
+ * refer to them. The flags are those with which libcurl itself reads URLs. */
 static CURLU *read_address(pdl_http *h, const char *url) {
     if (h->address && strcmp(h->address, url) == 0) return h->parts;
     if (h->open > 1) return NULL;
@@ -625,7 +627,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
     c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
-                   /* checks the announced length; on_body counts what arrives */
+                   /* libcurl checks the announced length; on_body counts the bytes that arrive */
                    (curl_off_t)max_reply(h));
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -663,7 +665,7 @@ static uint32_t take_slot(pdl_http *h) {
     return (uint32_t)(h->slots.n - 1);
 }
 
-/* Returns host and path, without the user name before them and the query after them. */
+/* Returns host and path of a URL, without the user name and the query. */
 static pdl_str shown_address(const char *url) {
     pdl_str s = pdl_str_of(url);
     size_t host = pdl_str_find(s, PDL_STR("://"), 0);

@@ -33,8 +33,8 @@ typedef struct pdl_http_options {
  * process where no other code uses libcurl, because the setting is the process's. */
 void pdl_http_use_alloc(void);
 
-/* Borrows loop, which must outlive it. Cheap, because nothing is loaded before the first
- * request. */
+/* Makes a client on loop, which it borrows and which must outlive it. Cheap, because nothing is
+ * loaded before the first request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
 /* Cancels open transfers. NULL is fine. */
 void pdl_http_free(pdl_http *h);
@@ -63,9 +63,10 @@ typedef struct pdl_http_reply {
     pdl_http_end end;
     pdl_http_limit limit; /* for a TIMEOUT */
     int status;           /* 0: no answer arrived */
-    pdl_str body;         /* bytes that data did not get; not necessarily valid UTF-8 */
+    /* the bytes that the data callback did not get; not necessarily valid UTF-8 */
+    pdl_str body;
     pdl_str header_text;  /* header lines as received */
-    const char *why;      /* one phrase for every result but OK */
+    const char *why;      /* one phrase that explains every result but OK */
 } pdl_http_reply;
 
 /* Returns the value of the last header with this name (case is ignored); an empty slice with p ==
@@ -87,7 +88,8 @@ typedef struct pdl_http_request {
     uint64_t idle_ms;    /* between bytes of the body; 0: no limit */
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
-    bool once;           /* on a new connection, since libcurl may send again on a used one */
+    /* uses a new connection, since libcurl may send a request twice on a used one */
+    bool once;
     void *user;
     /* NULL: done gets the whole body. Otherwise called with pieces of the body of a 2xx answer as
      * they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */

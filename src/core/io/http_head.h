@@ -53,7 +53,7 @@ pdl_str pdl_http_head_field(const pdl_http_head *h, const char *name);
 /* Appends the decoded value of a parameter of the query. Returns false without it. */
 bool pdl_http_head_parameter(const pdl_http_head *h, const char *name, pdl_buf *out);
 
-/* A chunked body. All-zero is its beginning. */
+/* The state of reading a chunked body. All-zero is the beginning of a body. */
 typedef struct pdl_chunks {
     enum {
         CHUNK_SIZE,

@@ -38,7 +38,7 @@
 
 enum {
     BACKLOG = 1024,
-    ACCEPTS = 64,    /* accepted in a turn of the loop */
+    ACCEPTS = 64,    /* connections accepted in a turn of the loop */
     SCRATCH = 65536, /* bytes read in a turn of a connection */
     /* a smaller body is discarded before a refusal, and stored regardless of other bodies */
     SMALL_BODY = 65536,
@@ -66,9 +66,9 @@ typedef struct client {
     size_t out_at;
     pdl_exchange *x;
     uint64_t end_ms;  /* time at which a late connection is closed; 0: never */
-    uint64_t last_ms; /* end of the whole phase LINGER */
+    uint64_t last_ms; /* time at which the phase LINGER ends */
     bool in_turn;     /* the running turn will send the output */
-    bool closes;      /* it closes after the answer was sent */
+    bool closes;      /* the connection closes after the answer was sent */
     bool no_more;     /* the client will send nothing more */
     bool wants_head;  /* the request that is being read is a HEAD */
 } client;
@@ -347,7 +347,7 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
 void pdl_exchange_end(pdl_exchange *x) {
     if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
     x->ended = true;
-    if (!x->client->in_turn) /* wakes the connection, even when nothing is left to send */
+    if (!x->client->in_turn) /* this wakes the connection, even when nothing is left to send */
         pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE);
 }
 
@@ -383,8 +383,8 @@ static void report_refusal(const client *c, int status, const char *why) {
     c->h->opt.refused(c->h->opt.user, peer, status, why);
 }
 
-/* Refuses bytes that are no request, or a request that did not arrive, before the user has seen it,
- * and closes the connection. */
+/* Refuses bytes that are not a request, or a request that did not arrive in time, and closes the
+ * connection. The user has not seen the request. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
     report_refusal(c, status, why);
@@ -522,7 +522,7 @@ static turn read_body(client *c) {
     }
     pdl_buf_shift(&c->in, c->in.len - in.n);
     if (c->phase == READ_BODY && still_arrives(x)) return WAIT;
-    if (c->phase == ANSWER) return GO; /* the request was refused in the middle */
+    if (c->phase == ANSWER) return GO; /* the request was refused while its body arrived */
     c->phase = ANSWER;
     c->end_ms = 0;
     move(c, &c->h->busy);
@@ -546,7 +546,8 @@ static void await_request(client *c) {
 static turn give(client *c) {
     if (!flush(c)) return end(c);
     bool done = !c->out.len && (!c->x || c->x->ended);
-    if (!c->out.len && c->x && !done) c->end_ms = 0; /* now the user's answer is waited for */
+    /* from here on the connection waits for the user's answer */
+    if (!c->out.len && c->x && !done) c->end_ms = 0;
     if (!done) return WAIT;
     if (c->closes) return linger(c);
     free_exchange(c);
@@ -639,7 +640,7 @@ static void add_client(pdl_httpd *h, int fd) {
 static int accept_one(pdl_httpd *h) {
     int fd = pdl_os_accept(h->fd);
     bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
-                make_room(h); /* no descriptor is free: this frees one */
+                make_room(h); /* no descriptor is free: closing a connection frees one */
     return none ? pdl_os_accept(h->fd) : fd;
 }
 
@@ -693,7 +694,8 @@ static bool has_gone(const client *c) {
 
 static void sweep_list(clients *l, uint64_t now) {
     for (client *c = l->first, *next; c; c = next) {
-        next = c->next; /* only c ends, or moves to another list or to the end of this one */
+        /* a step ends only c, or moves it to another list or to the end of this one */
+        next = c->next;
         bool late = (c->end_ms && now >= c->end_ms) || (c->phase == LINGER && now >= c->last_ms);
         if (has_gone(c) && (!c->x || !c->x->ended))
             (void)end(c);

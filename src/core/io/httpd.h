@@ -47,7 +47,7 @@ typedef struct pdl_httpd_options {
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
-unsigned pdl_httpd_connections(const pdl_httpd *h); /* number of open ones */
+unsigned pdl_httpd_connections(const pdl_httpd *h); /* number of open connections */
 /* Ends all exchanges. NULL is fine. */
 void pdl_httpd_free(pdl_httpd *h);
 

@@ -81,12 +81,12 @@ struct pdl_line_edit {
     size_t n_bytes;     /* bytes read since libedit was called */
     size_t n_ahead;     /* unread bytes that were typed while the terminal was in line mode */
     bool is_first;      /* nothing was read since the terminal entered single-key mode */
-    bool in_loop;       /* between start and the end of its line */
+    bool in_loop;       /* pdl_line_edit_start was called, and its line has not ended */
     bool is_answer;     /* the typed text is the answer to a program */
     bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
 };
 
-/* The only object: libedit's functions get no pointer of ours, and it has one terminal. */
+/* The only object. libedit calls our functions without a pointer to it, and it has one terminal. */
 static pdl_line_edit *the_one;
 
 static bool load(edit_api *api) {
@@ -118,7 +118,8 @@ static void add_word(void *to, pdl_str word) {
     pdl_buf_putf(&w->all, "%s%.*s", w->n > 1 ? "  " : "", PDL_FMT(word));
 }
 
-/* Types for the user what all words have in common; when that is nothing new, shows the words. */
+/* Completes the word to the common beginning of all candidates. Shows the candidates when there is
+ * nothing to add. */
 static unsigned char complete(void *el, int key) {
     (void)key;
     const pdl_line_edit *e = the_one;
@@ -144,7 +145,7 @@ static unsigned char complete(void *el, int key) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Returns false when the line is to be dropped, or no byte was typed in time. */
+/* Returns false when the current line must be dropped, or when no byte was typed in time. */
 static bool wait_for_byte(const pdl_line_edit *e) {
     struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {e->opt.wake, POLLIN, 0}};
     int limit_ms = !e->in_loop ? -1 : e->n_bytes ? SEQUENCE_MS : 0, n;

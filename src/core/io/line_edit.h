@@ -27,10 +27,10 @@ typedef struct pdl_line_edit_options {
     int wake; /* becomes readable when the current line is to be dropped (INTERRUPTED) */
 } pdl_line_edit_options;
 
-/* Borrows the strings. A process has at most one, which uses its terminal. */
+/* Makes a line editor; borrows the strings. A process has at most one, which uses its terminal. */
 pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options);
 void pdl_line_edit_free(pdl_line_edit *e); /* writes the history; NULL is fine */
-bool pdl_line_edit_is_open(void);          /* returns true when there is one */
+bool pdl_line_edit_is_open(void);          /* returns true when the process has a line editor */
 
 /* MORE means that the line is not complete yet. */
 typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED, PDL_LINE_MORE } pdl_line_result;
@@ -51,12 +51,12 @@ bool pdl_line_edit_start(pdl_line_edit *e, const char *prompt);
 pdl_line_result pdl_line_edit_take(pdl_line_edit *e, pdl_buf *out);
 void pdl_line_edit_stop(pdl_line_edit *e);
 
-/* The terminal of a command, for readers of lines while others print on it. */
+/* The terminal of a command that prints while lines are read from it. */
 typedef struct pdl_line_terminal {
     void *user;
-    void (*flush)(void *user); /* shows what was printed, before a person is asked */
-    /* Appends what is printed to the left of the cursor. Returns false when that is unknown, or
-     * more than a row. */
+    void (*flush)(void *user); /* prints the output that is buffered, before a question */
+    /* Appends the text that is printed to the left of the cursor. Returns false when this text is
+     * unknown, or longer than a row. */
     bool (*row)(void *user, pdl_buf *out);
     /* The row has ended. is_shown: a key ended it, so the terminal has moved on. */
     void (*row_ended)(void *user, bool is_shown);

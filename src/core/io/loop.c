@@ -33,7 +33,8 @@ struct pdl_watch {
     pdl_loop *loop;
     bool background; /* does not keep the loop open */
     int events;
-    int polled; /* events that the kernel polls; more than events while the watch rests */
+    /* events that the kernel polls; they are more than `events` while the watch rests */
+    int polled;
     void (*fn)(void *user, int events);
     void *user;
 };
@@ -132,8 +133,9 @@ static void timer_fired(uv_timer_t *h) {
 }
 
 /* Returns when a timer of so many ms ends, relative to libuv's clock. libuv fires timers until none
- * is due. Inside of a callback its clock is therefore not updated, and a timer ends after it at the
- * earliest: otherwise one that restarts itself would keep the loop from everything else. */
+ * is due, so a timer that restarts itself in its callback could keep the loop from everything else.
+ * Inside of a callback the clock is therefore not updated, and a new timer ends later than the
+ * clock. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* the clock was not updated while the program computed */

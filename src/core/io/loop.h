@@ -42,8 +42,9 @@ bool pdl_loop_is_open(const pdl_loop *l);
  * call. */
 void pdl_loop_wake(pdl_loop *l);
 
-/* These are for embedders with another loop. The descriptor is readable when there is something to
- * do; the other function returns how long to wait at most (-1: no limit). */
+/* An embedder with its own event loop uses these two. The descriptor is readable when there is
+ * something to do; pdl_loop_deadline_ms returns how many milliseconds to wait at most (-1: no
+ * limit). */
 int pdl_loop_fd(const pdl_loop *l);
 int pdl_loop_deadline_ms(const pdl_loop *l);
 
@@ -75,8 +76,8 @@ pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int 
                                 void *user);
 /* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
-/* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again. The kernel keeps it until
- * it is ready, so that watching it again for reading costs no system call. */
+/* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again. The kernel still polls
+ * the descriptor until it is ready, so that watching it again for reading costs no system call. */
 void pdl_watch_rest(pdl_watch *w);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */
 

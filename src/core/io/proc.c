@@ -54,7 +54,7 @@ struct pdl_proc {
     size_t max_bytes;
     size_t n_reading; /* outputs that have not ended */
     int status, sig, pid;
-    pdl_child child; /* listed while it runs */
+    pdl_child child; /* in the list of children while the process runs */
     int refs;
     bool running, ended, timed_out, too_large, holds, ends_group;
     char *chunk; /* shared by the outputs: libuv fills and reports it at once */
@@ -122,7 +122,7 @@ static void maybe_end(pdl_proc *p) {
         .out = pdl_buf_str(&p->pipes[1].data),
         .err = pdl_buf_str(&p->pipes[2].data),
     };
-    p->refs++; /* done may free it */
+    p->refs++; /* `done` may free p */
     p->done(p->user, &r);
     unref(p);
 }
@@ -170,7 +170,7 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
 }
 
 void pdl_proc_drain_errors(pdl_proc *p) {
-    char bytes[4096]; /* the caller may still be reading the chunk */
+    char bytes[4096]; /* chunk is not used here, because the caller may still be reading it */
     stream *s = &p->pipes[2];
     uv_os_fd_t fd;
     ssize_t n;
@@ -184,7 +184,7 @@ void pdl_proc_drain_errors(pdl_proc *p) {
 
 static void on_written(uv_write_t *req, int status) {
     writing *w = (writing *)(void *)req; /* uv is the first member */
-    (void)status;                        /* it is not our error when a child closes its input */
+    (void)status;                        /* a child that closes its input is no error */
     pdl_free(w->bytes);
     unref(w->proc);
     pdl_free(w);
@@ -364,7 +364,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
         .args = (char **)(void *)opt->argv,
         .env = (char **)(void *)opt->env,
         .cwd = opt->cwd,
-        .flags = UV_PROCESS_DETACHED, /* its own session and group */
+        .flags = UV_PROCESS_DETACHED, /* the child gets a session and a process group of itself */
         .stdio_count = opt->extra_fds ? 5 : 3,
         .stdio = io,
     };

@@ -18,10 +18,10 @@ typedef struct pdl_proc pdl_proc;
 /* The result of a child. Borrowed during the call. */
 typedef struct pdl_proc_result {
     int status;       /* exit status; -1 when killed by a signal */
-    int signal;       /* the signal that killed it, or 0 */
+    int signal;       /* the signal that killed the child, or 0 */
     bool timed_out;   /* killed by us because timeout_ms passed */
     bool too_large;   /* killed by us because its output passed max_bytes */
-    pdl_str out, err; /* its output as bytes (empty where a callback took it) */
+    pdl_str out, err; /* output of the child; empty where a callback received it */
 } pdl_proc_result;
 
 /* argv and done are required; all other members may be zero. */
@@ -32,12 +32,13 @@ typedef struct pdl_proc_options {
     /* copied; standard input is closed after it unless keep_stdin is set */
     pdl_str input;
     bool keep_stdin;     /* pdl_proc_write will send more input */
-    bool inherit_stdin;  /* standard input is ours; input is then empty */
+    bool inherit_stdin;  /* the child shares our standard input; input is then empty */
     bool inherit_stderr; /* standard error is ours */
     /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), which
      * pdl_proc_write and on_msg then use instead of stdin and stdout */
     int extra_fds;
-    bool end_group;      /* processes that the child started end with it, as with extra_fds */
+    /* processes that the child started end with the child, as they do with extra_fds */
+    bool end_group;
     uint64_t timeout_ms; /* 0: no limit */
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
@@ -48,10 +49,10 @@ typedef struct pdl_proc_options {
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);
     void (*on_msg)(void *user, pdl_str bytes);
-    /* Called when the child closed its standard output and was not seen to end yet; may be NULL. */
+    /* Called when the child closed its standard output but has not ended yet, as far as is known.
+     * NULL: no call is needed. */
     void (*on_out_end)(void *user);
-    /* Called when the child ended and its outputs were drained. Afterwards p is valid until
-     * pdl_proc_free. */
+    /* Called when the child ended and its outputs were drained. p is valid until pdl_proc_free. */
     void (*done)(void *user, const pdl_proc_result *r);
 } pdl_proc_options;
 

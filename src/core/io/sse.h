@@ -38,7 +38,7 @@ void pdl_lines_fini(pdl_lines *r);
 typedef struct pdl_sse {
     pdl_lines lines;
     pdl_buf data; /* data lines of the event being read, joined by LF */
-    pdl_buf name; /* its event field */
+    pdl_buf name; /* the event field of the event being read */
     /* Id of the last complete event; empty: none. At most PDL_MAX_SSE_ID bytes, no control
      * characters. */
     pdl_buf id;

@@ -18,8 +18,8 @@
 
 #include "base/banned.h"
 
-/* The process has one terminal, and the thread that draws is the one that asks; a library's threads
- * may ask at the same time. */
+/* The process has one terminal. A command draws and asks in one thread. The threads of an embedder
+ * may ask at the same time, so the count of questions is atomic. */
 static struct {
     void (*clear)(void *user);
     void *user;
@@ -87,7 +87,7 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
     return s;
 }
 
-/* State of the handler, which is set before it is installed. */
+/* State of the signal handler. It is set before the handler is installed. */
 static struct {
     volatile sig_atomic_t *flag;
     void (*next)(int sig); /* libuv's */
@@ -121,9 +121,9 @@ static void quit_at_once(int sig) {
     raise(sig);
 }
 
-/* Ends writes that block. A signal makes one end with EINTR, but one that begins after the only
- * signal would block for ever, when the reader of logs and messages has stopped reading. So from
- * the first signal on SIGALRM is sent every few milliseconds. */
+/* Ends writes that block because the reader of logs or messages has stopped reading. A signal ends
+ * a blocking write with EINTR, but a write that begins after the signal would block for ever. So
+ * from the first signal on SIGALRM is sent every few milliseconds. */
 enum { UNBLOCK_MS = 50 };
 
 static void unblock(int sig) { (void)sig; }
@@ -144,7 +144,8 @@ static void note_signal(int sig) {
 static void handle(int sig, void (*handler)(int sig)) {
     struct sigaction a = {.sa_handler =
                               handler}; /* without SA_RESTART: a blocking read or write ends */
-    sigfillset(&a.sa_mask);             /* so that reading and setting the flag is atomic */
+    /* no other signal may come between reading and setting the flag */
+    sigfillset(&a.sa_mask);
     (void)sigaction(sig, &a, NULL);
 }
 

@@ -29,10 +29,10 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env);
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
-/* A question that waits for its answer on the terminal of the process. A line of progress, which is
- * drawn again and again, would be drawn over it: who draws one says how it is removed before the
- * question is written (clear; one for the process; NULL: nothing is drawn), and draws none while a
- * question is open. */
+/* These keep a progress line, which is drawn again and again, from overwriting a question on the
+ * terminal of the process. The code that draws the line sets `clear`, which removes it before the
+ * question is written, and draws nothing while a question is open. There is one `clear` for the
+ * process; NULL: nothing is drawn. */
 void pdl_tty_before_question(void (*clear)(void *user), void *user);
 void pdl_tty_question_begin(void);
 void pdl_tty_question_end(void);
