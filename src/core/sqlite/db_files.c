@@ -1,4 +1,5 @@
-/* db_files.c -- the endings of SQLite's files, and what is done with all of them; see db_files.h.
+/* db_files.c -- see db_files.h. The endings of SQLite's file names, and the functions that handle
+ * all files of a database.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

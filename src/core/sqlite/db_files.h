@@ -11,7 +11,7 @@
 #include "base/err.h"
 
 /* In WAL mode the newest writes are in a log, which has an index that processes share. In the other
- * mode a rollback journal has what an open transaction replaces. */
+ * mode a rollback journal keeps the old content of the pages that an open transaction changes. */
 typedef enum {
     PDL_DB_LOG,
     PDL_DB_INDEX,
@@ -20,14 +20,15 @@ typedef enum {
     PDL_DB_FILES
 } pdl_db_file;
 
-/* Returns what is appended to the name of the database for this file; empty for itself. */
+/* Returns what is appended to the name of the database to get the name of this file; empty for the
+ * database itself. */
 const char *pdl_db_ending(pdl_db_file which);
 /* Appends the name of a file of the database. */
 void pdl_db_put_name(pdl_str database, pdl_db_file which, pdl_buf *out);
 /* Returns true when there is such a file. */
 bool pdl_db_has(pdl_str database, pdl_db_file which);
 /* Removes all files, those beside it first, and counts them. Files that are not there are no error.
- * Error: io, with the first file that could not be removed; the others are. */
+ * Error: io, with the first file that could not be removed; the other files are removed. */
 PDL_MUST bool pdl_db_remove(pdl_str database, size_t *n, pdl_err *err);
 
 #endif

@@ -12,9 +12,10 @@
 
 #include "base/buf.h"
 
-/* Returns the text with its checksum, in out, which the caller ends; no text (p NULL) stays so. */
+/* Writes the text with its checksum to out, which the caller releases, and returns it. A text whose
+ * p is NULL is returned as it is. */
 pdl_str pdl_seal(pdl_str text, pdl_buf *out);
-/* Takes the checksum off. Returns false when the seal does not fit the text. */
+/* Removes the checksum from the text. Returns false when it is not the checksum of the text. */
 PDL_MUST bool pdl_unseal(pdl_str *text);
 
 #endif

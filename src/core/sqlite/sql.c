@@ -69,14 +69,15 @@ struct sql {
     void *library;
     sqlite3 *handle;
     const sql_use *use;
-    /* owned array with one statement for each of the use, NULL until it is needed */
+    /* owned array with one prepared statement for each statement of the use; NULL until it is
+     * needed */
     sqlite3_stmt **st;
     size_t n_st;
     char *path;       /* owned */
     pdl_err stopped;  /* why the current statement was stopped */
     bool bad_text;    /* a column was not UTF-8 */
     bool busy;        /* the last failure was a lock of another process */
-    int64_t until_ms; /* when waiting for it ends */
+    int64_t until_ms; /* time at which waiting for the lock ends */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -119,7 +120,7 @@ static bool failed(sql *q, pdl_err *err) {
 }
 
 /* Returns true when the process that made the file was killed before its first transaction was
- * complete: the file is empty, or will be once its log is rolled back. */
+ * complete. The file is then empty, or becomes empty when its log is rolled back. */
 static bool is_unfinished(const char *name) {
     struct stat st, log;
     pdl_buf log_name = PDL_BUF;
@@ -175,9 +176,8 @@ int64_t pdl_sql_now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Waits for another process that writes, for ten seconds at most. Once this thread is cancelled,
- * which SQLite's own waiting would not notice, it waits only as long as a short write of the other
- * takes. */
+/* Waits at most ten seconds for another process that writes. SQLite's own waiting would not notice
+ * that this thread is cancelled; this function then waits only as long as a short write takes. */
 static int on_busy(void *user, int n) {
     enum { WAIT_MS = 10000, LAST_MS = 50, PAUSE_MS = 2 };
     sql *q = user;

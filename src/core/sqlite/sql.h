@@ -16,8 +16,8 @@ bool pdl_sql_library(pdl_buf *out);
 typedef struct sql sql;
 typedef struct sqlite3_stmt sql_row; /* a statement positioned at a row */
 
-/* The purpose of a file: its statements, and how the error of a failure is worded, "BEFORE PATH
- * AFTER: REASON". Static. */
+/* The purpose of a file: the statements that run on it, and the words of its errors, which read
+ * "BEFORE PATH AFTER: REASON". Static. */
 typedef struct sql_use {
     pdl_err_kind kind;
     const char *before, *after;
@@ -36,13 +36,14 @@ PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err 
 /* With leave set, the log of a file that was only read stays beside it, so that the file does not
  * change. */
 void pdl_sql_leave_log(sql *q, bool leave);
-/* Changes to another use that has the same statements. It words the errors that follow. */
+/* Replaces the use of the file by one that has the same statements and words the later errors in
+ * another way. */
 void pdl_sql_use(sql *q, const sql_use *use);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
 /* Returns true when the last statement failed because another process locked the file, and resets
- * that. Statements wait ten seconds for their locks, or until this thread is cancelled, but the
- * change to WAL mode does not. */
+ * that. Statements wait for their locks ten seconds, or until this thread is cancelled. The change
+ * to WAL mode does not wait. */
 bool pdl_sql_was_busy(sql *q);
 int64_t pdl_sql_now_ms(void); /* by a monotonic clock */
 
@@ -50,8 +51,8 @@ int64_t pdl_sql_now_ms(void); /* by a monotonic clock */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
 /* Reads the first column of the first row as a number; 0 when there is no row. */
 PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
-/* An object that a file of a use may hold: the text of its CREATE statement, and the name of what
- * that creates. */
+/* An object of the schema that a file may hold: the text of its CREATE statement, and the name of
+ * the object. */
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
