@@ -22,7 +22,7 @@ typedef struct pdl_message {
     pdl_vref content; /* any value */
     /* Dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent. */
     pdl_vref extra;
-    pdl_path *defsite; /* id of the block that made it, or NULL */
+    pdl_path *defsite; /* id of the block that made the message, or NULL */
     pdl_vref source;   /* promise of a model's text that the message was made from, or absent */
 } pdl_message;
 
@@ -65,7 +65,8 @@ pdl_val pdl_context_to_list(pdl_vref c);
  * without ids of blocks. The dicts are made once and shared, so repeating this after one more
  * message costs a reference for each message. */
 pdl_val pdl_context_messages(pdl_vref c);
-/* Returns true when v is a non-empty list of such dicts. */
+/* Returns true when v is a non-empty list of dicts of the form that pdl_context_messages
+ * returns. */
 bool pdl_messages_are_plain(pdl_vref v);
 /* Calls fn for each message in order until it returns false. Iterative. A cancelled run does not
  * end it, because a search for promises has to see all messages. */
@@ -93,9 +94,9 @@ bool pdl_context_eq(pdl_vref a, pdl_vref b);
 typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
 bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 
-/* Replaces parts of messages that may hold promises by the result of fn (which becomes the
- * context's), in place: programs cannot distinguish a filled promise from its value. out: the
- * context without PDL_F_PROMISE, with the labels of the results. */
+/* Replaces parts of messages that may hold promises by the result of fn, which the context then
+ * owns. The parts are replaced in place: programs cannot distinguish a filled promise from its
+ * value. out: the context without PDL_F_PROMISE, with the labels of the results. */
 typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out,
                                   pdl_err *err);

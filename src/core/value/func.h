@@ -17,12 +17,12 @@ typedef struct pdl_func {
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
     pdl_val spec;      /* type of results as written, or null */
-    const void *block; /* the function block that made it; NULL: none did */
+    const void *block; /* the function block that made the function; NULL: it was not made by one */
     void (*describe)(struct pdl_func *f); /* sets the absent members; NULL: there are none */
 } pdl_func;
 
-/* Returns the function without the members that pdl_func_about makes. Its signature has a label
- * only where a tool server declared it, and then it is there. */
+/* Returns the function without the members that pdl_func_about makes. Only a signature that a tool
+ * server declared has a label, and such a signature is never missing. */
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
 
 /* Returns the function with signature and params. They are made on demand: most functions are only

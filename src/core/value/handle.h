@@ -19,22 +19,22 @@ typedef struct pdl_handle pdl_handle;
 typedef struct pdl_handle_ops {
     bool (*text)(const pdl_handle *h, bool repr, pdl_buf *out, pdl_err *err);
     bool (*truth)(const pdl_handle *h, bool *out, pdl_err *err);
-    bool (*len)(const pdl_handle *h, size_t *out); /* false: it has no length */
+    bool (*len)(const pdl_handle *h, size_t *out); /* false: the object has no length */
     bool (*eq)(const pdl_handle *a, const pdl_handle *b);
 } pdl_handle_ops;
 
 struct pdl_handle {
     pdl_ext ext;
-    uint64_t id;                  /* in the worker */
+    uint64_t id;                  /* number of the object in the worker */
     pdl_val type_name, str, repr; /* strings */
     bool truth;
     bool callable, number, iterable, sequence, mapping; /* answers to the tests of templates */
-    int64_t len;                                        /* -1: it has no length */
-    /* Labels that the object came with. A label that a value of it has beyond these is from what
-     * chose the value. */
+    int64_t len;                                        /* -1: the object has no length */
+    /* Labels with which the object arrived. Further labels of a handle come from the conditions
+     * that chose this object among others. */
     pdl_label made;
-    pdl_val json; /* JSON form when it has one, else absent */
-    /* Promises of its attributes by name, while a filter reads it; else absent. */
+    pdl_val json; /* the object's JSON form when it has one, else absent */
+    /* While a filter reads the object: promises of its attributes by name. Else absent. */
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
@@ -50,8 +50,8 @@ static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void
 void pdl_handles_made(pdl_vref v, pdl_label label);
 /* Returns the labels that the objects in v came with. */
 pdl_label pdl_handles_making(pdl_vref v);
-/* Returns the labels of what chose this value among others. They count as unbounded, since the
- * number of choices is unknown. */
+/* Returns the labels of the conditions that chose this value among others. They count as unbounded,
+ * since the number of choices is unknown. */
 static inline pdl_label pdl_handle_choice(pdl_vref v) {
     return pdl_label_built(pdl_label_of(v) & ~pdl_handle_of(v)->made);
 }
@@ -60,7 +60,7 @@ static inline pdl_label pdl_handle_choice(pdl_vref v) {
  * the host program. */
 PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err);
-bool pdl_handle_len(pdl_vref v, size_t *out); /* false: it has no length */
+bool pdl_handle_len(pdl_vref v, size_t *out); /* false: the object has no length */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b);
 
 #endif

@@ -34,17 +34,18 @@ PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pd
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
 
-/* Writes the first n bytes of that at most, for a preview, which may end inside a character.
- * Returns false when it was cut, or on an error; out then has what was written so far. */
+/* Writes at most the first n bytes of the text of pdl_json_write, for a preview; they may end
+ * inside a character. Returns false when the text was cut, or on an error; out then has the
+ * beginning. */
 PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out,
                                    pdl_err *err);
 
-/* Writes v in one line, as a part of JSON inside of `depth` containers. For a value that has no
- * form in JSON, other is called first: it either writes the value, which is inside of that many
- * containers, and returns true, or returns false. */
+/* Writes v in one line, as a part of JSON inside of `depth` containers. `other` is called first for
+ * a value that has no form in JSON; its depth is the number of containers around this value. It
+ * writes the value and returns true, or returns false. */
 typedef struct pdl_json_part {
     int flags;
-    unsigned depth; /* containers around it */
+    unsigned depth; /* containers around v */
     bool (*other)(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
     /* Called after each PDL_BUF_CHECK_EVERY bytes; may take text from the end of out. May be
      * NULL. */

@@ -24,7 +24,7 @@ const char *pdl_label_name(size_t bit) {
  * shares them as before. */
 typedef struct label_walk {
     pdl_label origins;    /* origins that values lose or get */
-    const pdl_redaction *redaction; /* used instead by a walk that hides them */
+    const pdl_redaction *redaction; /* a walk that redacts uses this and no origins */
     pdl_steps steps;
     pdl_memo memo;
 } label_walk;
@@ -160,8 +160,8 @@ static pdl_val redacted_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Hides parts. A part that is nested deeper than values may be is hidden as a whole, and so is a
- * part that a cancelled walk has not reached. */
+/* Redacts parts. A part that is nested deeper than values may be is redacted as a whole, and so is
+ * a part that a cancelled walk has not reached. */
 static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_redaction_covers(w->redaction, label)) return pdl_keep(v);

@@ -67,7 +67,8 @@ enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
     PDL_LABEL_SEVERAL = 1 << (PDL_LABEL_ORIGIN_BITS + 2),
-    /* a source of another run gave it a name of a policy: the bits of sources do not show which */
+    /* the value has the name of a policy from a source of another run, which no bit of a source
+     * shows */
     PDL_LABEL_ELSEWHERE = 1 << (PDL_LABEL_ORIGIN_BITS + 3),
     PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED | PDL_LABEL_SEVERAL,
     PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1
@@ -96,8 +97,8 @@ static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
 }
 static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
 
-/* Returns the label of a value that leaves its run: without its sources, whose bits mean others
- * elsewhere. */
+/* Returns the label of a value that leaves its run. It has no bits of sources, because they mean
+ * other sources in another run. */
 static inline pdl_label pdl_label_elsewhere(pdl_label l) {
     pdl_label named = pdl_label_origins(l) >> PDL_LABEL_NAMED_BIT;
     pdl_label kept = l & (((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1);
@@ -109,11 +110,11 @@ static inline pdl_label pdl_label_elsewhere(pdl_label l) {
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
 /* Labels a value of a host program or of an earlier run: a part without an origin gets this one;
- * one that has origins keeps them, without the sources, which are those of another run. Takes v. */
+ * another part keeps its origins and loses its sources, which belong to another run. Takes v. */
 pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
 
-/* A redaction covers values with one of these labels from a place outside of the run. name:
- * appends the names of labels. */
+/* A redaction replaces the parts of values that have one of these labels when they leave the run.
+ * name: appends the names of labels. */
 typedef struct pdl_redaction {
     pdl_label labels; /* 0: everything is shown */
     const void *user; /* borrowed */
@@ -126,10 +127,10 @@ static inline bool pdl_redaction_covers(const pdl_redaction *m, pdl_label l) {
 }
 /* Appends "[secret]", for a label that the redaction covers. */
 void pdl_redaction_put(const pdl_redaction *m, pdl_label l, pdl_buf *out);
-/* Replaces every hidden part of v by such a text. Takes v. */
+/* Replaces every part of v that m covers by the text of pdl_redaction_put. Takes v. */
 pdl_val pdl_redact_labelled(const pdl_redaction *m, pdl_val v);
-/* Replaces every text in v by such a text, and keeps numbers: for a hidden value whose form still
- * counts (a reply in a recording). Takes v. */
+/* Replaces every text in v by the text of pdl_redaction_put and keeps numbers. Used for a covered
+ * value whose structure is still needed, such as a reply in a recording. Takes v. */
 pdl_val pdl_redact_leaves(const pdl_redaction *m, pdl_label l, pdl_val v);
 
 /* Returns the label of the i-th source of a run. */

@@ -101,7 +101,7 @@ size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t ne
 /* Starts a dict with these keys. The caller adds values, vals[n++], none of them labelled or with
  * flags; it is a valid value when it has as many as shape has keys. Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
-/* Releases such a dict; its values remain the caller's. */
+/* Releases a dict of pdl_dict_begin that is not finished; its values remain the caller's. */
 void pdl_dict_abandon(pdl_dictobj *d);
 /* Makes a list of n items. Takes the items. */
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n);

@@ -7,8 +7,8 @@
 
 #include "value/val.h"
 
-/* Appends the text, or those of the parts in a row; parts without a text are left out. Returns
- * false when there is none. */
+/* Appends the text, or the texts of the parts one after another; parts without a text are left out.
+ * Returns false when there is none. */
 bool pdl_put_parts_text(pdl_vref content, pdl_buf *out);
 
 #endif

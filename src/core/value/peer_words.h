@@ -1,5 +1,5 @@
-/* peer_words.h -- a peer's words about its failure: those in the body of a model server, a tool
- * server or a collector, whose forms differ.
+/* peer_words.h -- finds the text with which a model server, a tool server or a trace collector
+ * explains its failure. The bodies of their answers have different forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +9,11 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Appends the words in a body (spec providers 9). Returns false, and appends nothing, when it has
- * none. */
+/* Appends the explanation in a body (spec providers 9). Returns false, and appends nothing, when
+ * there is none. */
 bool pdl_peer_words(pdl_vref body, pdl_buf *out);
-/* Appends the words in the bytes of a body: those of its JSON when it has some, else the beginning
- * of the text as valid UTF-8, at most `most` bytes. Returns false when that is empty. */
+/* Appends the explanation in the bytes of a body: the one in its JSON, or else the beginning of the
+ * text, as valid UTF-8 of at most `most` bytes. Returns false when this is empty. */
 bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some

@@ -17,12 +17,12 @@ typedef enum { PDL_PROMISE_PENDING, PDL_PROMISE_FILLED, PDL_PROMISE_FAILED } pdl
 typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
-    uint32_t id;    /* effect whose reply fills it; 0: a join */
-    pdl_val value;  /* value of a FILLED one; else absent */
-    pdl_err err;    /* error of a FAILED one */
+    uint32_t id;    /* effect whose reply fills the promise; 0: the promise is a join */
+    pdl_val value;  /* FILLED: the value; else absent */
+    pdl_err err;    /* FAILED: the error */
     pdl_val pieces; /* list of a join's pieces (text or promises) in order; else absent */
-    /* The choice of the model's reply when FILLED with its text and the run keeps it; else
-     * absent. */
+    /* The entry of the reply's `choices` whose text fills the promise, when the run keeps these
+     * entries; else absent. */
     pdl_val answer;
 } pdl_promise;
 

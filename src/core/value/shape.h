@@ -1,5 +1,5 @@
-/* shape.h -- for value and for code that makes dicts of the same keys many times: which keys a dict
- * has, in which order. Dicts with the same keys share one.
+/* shape.h -- the keys that a dict has, in their order. Dicts with the same keys share one shape.
+ * This room uses shapes, and so does code that makes many dicts of the same keys.
  *
  * Rows of a table have the same keys: with a shared shape each row holds its values and one
  * pointer, and comparing keys is comparing pointers. A shape with one owner is changed in place; a
@@ -53,9 +53,9 @@ pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
 /* Removes the i-th key. Takes s, which has a sole owner. */
 void pdl_shape_remove(pdl_shape *s, uint32_t i);
 
-/* Makes a dict of n pairs (key, value), as pdl_dict_put does; takes both of each. *shape: the keys
- * of the dict that the same code made before (NULL: none), which the new dict shares when it has
- * the same ones. The caller owns it, and it is replaced by the keys of this dict. */
+/* Makes a dict of n pairs (key, value), as pdl_dict_put does; takes keys and values. *shape: the
+ * keys of the dict that the same code made before (NULL: none), which the new dict shares when it
+ * has the same ones. The caller owns it, and it is replaced by the keys of this dict. */
 pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape);
 
 #endif

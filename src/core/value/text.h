@@ -15,7 +15,7 @@
  * (", " ": " separators, ASCII escapes, NaN and Infinity), else Python's str of it. Error:
  * limit. */
 PDL_MUST bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err);
-/* Makes the same as a value; a string is returned unchanged (kept). */
+/* Makes the text of pdl_stringify as a value. A string is returned unchanged (kept). */
 PDL_MUST bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Appends Python's str() or repr(). */

@@ -70,8 +70,8 @@ typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
 typedef struct pdl_obj {
     uint32_t refs;
     uint8_t tag;
-    uint8_t bits; /* used by this kind of object only */
-    uint16_t aux; /* used by this kind of object only */
+    uint8_t bits; /* each kind of object may use these bits in its own way */
+    uint16_t aux; /* each kind of object may use this number in its own way */
 } pdl_obj;
 
 #ifdef PDL_CHECK_OWNERSHIP /* compiled with -fsyntax-only, never linked */
@@ -161,8 +161,8 @@ static inline pdl_val pdl_with_part_label(pdl_val v, pdl_label l) {
     v.label_high |= (uint16_t)(l >> 32);
     return v;
 }
-/* Replaces the labels of v. Takes v. Labels are removed only by a check of its form (bounded
- * values) and by `endorse`. */
+/* Replaces the labels of v. Takes v. Labels are removed only when the form of v was checked, which
+ * bounds it, and by `endorse`. */
 static inline pdl_val pdl_relabelled(pdl_val v, pdl_label l) {
     v.label_low = (uint32_t)l;
     v.label_high = (uint16_t)(l >> 32);
@@ -186,8 +186,8 @@ static inline pdl_val pdl_keep(pdl_vref v) {
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
     return v;
 }
-/* Puts a borrowed value where the type says owned: into a member or an argument that is only read,
- * and that is never dropped. The one way around make check-own. */
+/* Returns a borrowed value as an owned one, for a member or an argument that is only read and never
+ * dropped. No other function bypasses the types that make check-own compares. */
 static inline pdl_val pdl_lent(pdl_vref v) { return v; }
 /* Releases one ownership. */
 static inline void pdl_drop(pdl_val v) {
@@ -198,7 +198,7 @@ static inline void pdl_drop(pdl_val v) {
 
 static inline bool pdl_is(pdl_vref v, pdl_tag t) { return pdl_tag_of(v) == t; }
 /* Returns the labels that a part gets from its container, besides its own: none when the container
- * is made of labelled parts, else all, since it arrived as a whole (JSON of a model). */
+ * is made of labelled parts, else all, since the container arrived as a whole (JSON of a model). */
 static inline pdl_label pdl_label_of_part(pdl_vref container) {
     return pdl_flags_of(container) & PDL_F_PARTS ? 0 : pdl_label_of(container);
 }
@@ -290,11 +290,11 @@ pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
 typedef struct pdl_listobj {
     pdl_obj head;
     uint32_t n, cap;
-    pdl_val *items; /* few, or separately allocated */
+    pdl_val *items; /* points to few, or to separate memory */
     pdl_val few[];  /* used by a list that was made for few items */
 } pdl_listobj;
 
-pdl_val pdl_list_new(size_t cap);                      /* empty list */
+pdl_val pdl_list_new(size_t cap);                      /* makes an empty list */
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n); /* takes each item */
 /* Checks that there is memory for one more item of a list that a program grows. */
 PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
@@ -335,7 +335,8 @@ pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
     return pdl_dict_puts(d, pdl_str_of(key), x); /* inline: lengths of literals are constants */
 }
-pdl_val pdl_dict_del(pdl_val d, pdl_vref key); /* takes d; absent key: unchanged. O(n) */
+/* takes d; d is unchanged when it lacks the key; O(n) */
+pdl_val pdl_dict_del(pdl_val d, pdl_vref key);
 /* Returns a borrowed value, or absent. 1, 1.0 and true are the same key. */
 pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
 pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
@@ -351,8 +352,9 @@ pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 size_t pdl_dict_first_shown(pdl_vref d);
 /* Returns the i-th value with the labels that the dict adds to it; owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
-/* Returns a value by its key with these labels; absent when there is none. A value that the program
- * gets is read this way: pdl_dict_find leaves out the labels of the whole. */
+/* Returns the value of a key with the labels that the dict adds to it; absent when there is none.
+ * Values for the program are read this way, because pdl_dict_find leaves out the labels of the
+ * dict. */
 pdl_val pdl_dict_part_at(pdl_vref d, pdl_vref key);
 pdl_val pdl_dict_part_named(pdl_vref d, pdl_str key);
 /* Makes the right-biased union: b's entries over a. Takes a. */

@@ -63,9 +63,9 @@ static pdl_val next_char(pdl_iter *it) {
     return pdl_with_label(pdl_text((pdl_str){from, (size_t)(p - from)}), pdl_label_of(it->over));
 }
 
-/* Returns the value at an index. A function gets the labels of its key, because the author of the
- * keys decides which function is at an index; a reader who uses a name decides that himself
- * (vm/run/run_globals.c). */
+/* Returns the value at an index. A function also gets the labels of its key, because the author of
+ * the keys decides which function is at an index. A program that reads by a name makes this choice
+ * itself (vm/run/run_globals.c). */
 static pdl_val value_by_place(pdl_vref d, size_t i) {
     pdl_vref v = pdl_dict_val_at(d, i);
     pdl_label of_key = pdl_is(v, PDL_V_FUNC) ? pdl_label_of(pdl_dict_key_at(d, i)) : 0;

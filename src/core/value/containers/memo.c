@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-enum { WAYS = 4 }; /* fewer than the alignment of objects */
+/* ways are added to addresses of objects, so they are fewer than the alignment of one */
+enum { WAYS = 4 };
 
 static uintptr_t key_of(pdl_vref v, unsigned way) {
     assert(way < WAYS && (uintptr_t)pdl_obj_of(v) % WAYS == 0);

@@ -15,8 +15,8 @@ typedef struct pdl_shapes {
     struct pdl_shape *slot[PDL_SHAPES];
 } pdl_shapes;
 
-/* Returns the same dict. If an earlier one had the same keys in the same order, it now shares their
- * shape; so do values of it that are dicts. Takes dict. */
+/* Returns the same dict, which now shares its shape with an earlier dict that had the same keys in
+ * the same order. Dicts among its values are treated in the same way. Takes dict. */
 pdl_val pdl_shapes_share(pdl_shapes *met, pdl_val dict);
 void pdl_shapes_fini(pdl_shapes *met);
 

@@ -1,10 +1,10 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
  * Allocation is most of the work of reading JSON, hence two measures. An object is guessed to have
- * the keys of the last one that began with the same key. It is made at once; as long as the text
- * agrees, keys are compared instead of read, and values are read into their place. Values of other
- * open containers are kept on one stack until their container closes, which is then made in its
- * exact size.
+ * the keys of the last one that began with the same key. The object is made at once; as long as the
+ * text agrees, keys are compared instead of read, and values are read into their place. Values of
+ * other open containers are kept on one stack until their container closes, which is then made in
+ * its exact size.
  *
  * Functions that read take the cursor and return it after what they read, or NULL on failure,
  * because a register is much cheaper than a member of the reader. Messages and positions are those
@@ -482,7 +482,7 @@ PDL_COLD static void drop_values(reader *r) {
 
 bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
                         pdl_err *err) {
-    reader r; /* its inline stacks need no clearing */
+    reader r; /* the inline stacks need no clearing */
     r.start = text.p ? text.p : "";
     r.end = r.start + text.n;
     set_check(&r, r.start);

@@ -30,9 +30,9 @@ typedef struct {
     const pdl_str *unit; /* indentation of a level; NULL: one line */
     unsigned depth;
     size_t check_at;           /* check for cancellation and memory once out is longer */
-    size_t away;               /* bytes that part->room removed from out */
+    size_t away;               /* bytes of this value that part->room removed from out */
     const pdl_json_part *part; /* NULL: none */
-    size_t most;               /* bytes that are wanted; 0: all */
+    size_t most;               /* at most so many bytes are written; 0: all */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
@@ -47,9 +47,10 @@ static const char escapes[0x60] = {
 /* Returns true when PDL_JSON_ASCII writes c unchanged. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-/* The search ends at quotes and controls only, so it examines one window after the other. Each is
- * as long as the plain text before it, which keeps the time linear when a letter outside of ASCII
- * comes every few bytes. */
+/* Returns the end of the text from p that PDL_JSON_ASCII leaves unchanged. The search for quotes
+ * and control characters runs past letters outside of ASCII, which end this text. So it is done in
+ * windows, each as long as the text before it: the time stays linear when such a letter comes every
+ * few bytes. */
 static const char *skip_ascii(const char *p, const char *end) {
     /* Texts of SHORT bytes, such as most keys and names, are examined byte by byte at once. */
     enum { FIRST = 64, SHORT = 24 };

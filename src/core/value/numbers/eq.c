@@ -128,7 +128,7 @@ bool pdl_val_truth(pdl_vref v) {
     if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
     if (t == PDL_V_HANDLE) {
         pdl_err ignored = {0};
-        bool truth = true; /* for an object that does not answer */
+        bool truth = true; /* the result for an object that does not answer */
         if (!pdl_handle_truth(v, &truth, &ignored)) pdl_err_fini(&ignored);
         return truth;
     }

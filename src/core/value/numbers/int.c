@@ -178,7 +178,7 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         int64_t x = small(a), y = small(b), top = (int64_t)1 << EXACT;
         if (-top <= x && x <= top && -top <= y && y <= top) {
             *out =
-                /* both are exact, so this rounds once; 0 / -5 is -0.0 */
+                /* both are exact, so the division rounds once; 0 / -5 is -0.0 */
                 pdl_float((double)x / (double)y);
             return true;
         }
@@ -625,7 +625,8 @@ static uint32_t float_hash(double d) {
     }
     int e;
     uint64_t m = (uint64_t)ldexp(frexp(fabs(d), &e), 53);
-    unsigned turn = (unsigned)(e - 53) % 61; /* 2^61 is 1 modulo 2^61 - 1: shifting is turning */
+    /* 2^61 is 1 modulo 2^61 - 1, so a shift is a rotation */
+    unsigned turn = (unsigned)(e - 53) % 61;
     if (turn) m = ((m << turn) & MERSENNE) | (m >> (61 - turn));
     return pdl_hash_u64((m % MERSENNE) ^ (d < 0 ? UINT64_MAX : 0));
 }

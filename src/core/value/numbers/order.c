@@ -146,7 +146,7 @@ static bool in_bytes(pdl_vref x, pdl_str s, bool *out, pdl_err *err) {
 static bool in_range(pdl_vref x, pdl_vref range) {
     int64_t i, start, stop, step;
     pdl_val whole;
-    if (pdl_is(x, PDL_V_FLOAT)) { /* 2.0 in range(3) */
+    if (pdl_is(x, PDL_V_FLOAT)) { /* 2.0 in range(3) is true */
         if (!pdl_int_from_double(pdl_float_of(x), &whole)) return false;
         bool same = pdl_val_eq(whole, x) && pdl_int_get(whole, &i);
         pdl_drop(whole);

@@ -38,7 +38,8 @@ struct ctx {
     /* parts of a group; right is absent for one part, both for none */
     pdl_val left, right;
     pdl_val role, content, extra; /* ONE: parts of the message */
-    pdl_val wire;                 /* ONE: its form for models, once that was requested; or absent */
+    /* ONE: the message's form for models, once that was requested; or absent */
+    pdl_val wire;
     pdl_val source;               /* ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
     flat_list *flat; /* NULL: not made yet */
@@ -203,7 +204,7 @@ typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
 
 typedef struct {
     ctx *c;
-    ctx_kind inside; /* kind of the group it is part of; ONE: not part of one */
+    ctx_kind inside; /* kind of the group around the node; ONE: no group is around it */
     bool close;      /* this event is the end of c */
 } step;
 
@@ -253,8 +254,8 @@ static void append_messages(flat_list *f, ctx *c) {
     walk_fini(&w);
 }
 
-/* Returns the array of base, ready to be extended after base's own messages, or a new one with
- * them. */
+/* Returns an array that begins with the messages of base and can be extended: the array of base, or
+ * a new one. */
 static flat_list *flat_from(ctx *base) {
     assert(ctx_ok(base));
     flat_list *f = base->flat;

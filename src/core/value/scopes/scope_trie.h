@@ -8,7 +8,7 @@
 #include "base/intern.h"
 #include "value/val.h"
 
-/* All-zero is empty. Copying the struct does not copy the map; share does. */
+/* All-zero is empty. Copying the struct does not copy the map; pdl_scope_trie_share does. */
 typedef struct pdl_scope_trie {
     uint32_t count;             /* bindings */
     uint32_t next_seq;          /* the next binding's number in the order of definition */

@@ -43,8 +43,8 @@ typedef struct {
     size_t i;
 } sort_key;
 
-/* Compares in Python's order; values of different kinds by the name of the class, else in the
- * written order. */
+/* Compares two keys in Python's order. Keys of different kinds are in the order of the names of
+ * their classes; others stay in the written order. */
 static int compare(const void *a, const void *b) {
     const sort_key *x = a, *y = b;
     pdl_err err = {0};
@@ -251,7 +251,8 @@ static bool put_str(printer *p, pdl_str s, int indent, int allowance, bool top) 
     return ok;
 }
 
-static size_t put_bytes_repr(pdl_str s, pdl_buf *out) { /* returns its columns */
+/* returns the columns that the repr takes */
+static size_t put_bytes_repr(pdl_str s, pdl_buf *out) {
     size_t start = out->len;
     pdl_val v = pdl_bytes(s);
     pdl_err err = {0};
