@@ -2,10 +2,11 @@
  * every run before its first request.
  *
  * A check adds diagnostics to a loaded program. Each belongs to a rule of rules.def, whose name,
- * severity and title they share with docs/manual/rules.md. An error is what fails whenever it is
- * executed; it is `certain` when every path through the program meets it, and then a run is stopped
- * before its first request. What may have several causes, or depends on variables from outside, is
- * a warning. Unknown stays unknown: a false alarm costs more than a problem that is not found.
+ * severity and title they share with docs/manual/rules.md. An error is a place that fails whenever
+ * it is executed. The error is `certain` when every path through the program comes to this place; a
+ * run is then stopped before its first request. A problem that may have several causes, or that
+ * depends on variables from outside, is a warning. Unknown stays unknown: a false alarm costs more
+ * than a problem that is not found.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,16 +57,16 @@ typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool imp
 /* --- what the checker knows at each place, for editors ---------------------------------------- */
 
 typedef enum {
-    PDL_DEF_PREDEFINED, /* stdlib, pdl_context, ... */
-    PDL_DEF_OUTSIDE,    /* -d, -f, the host program */
-    PDL_DEF_VARIABLE,   /* def */
-    PDL_DEF_DEFS,       /* an entry of defs */
+    PDL_DEF_PREDEFINED, /* a name that is always defined: stdlib, pdl_context, ... */
+    PDL_DEF_OUTSIDE,    /* a variable from -d, -f or the host program */
+    PDL_DEF_VARIABLE,   /* the field `def` of a block */
+    PDL_DEF_DEFS,       /* an entry of the field `defs` */
     PDL_DEF_FOR,        /* variable of a loop */
     PDL_DEF_INDEX,
     PDL_DEF_PARAMETER,
-    PDL_DEF_PATTERN,  /* `def` of a pattern */
-    PDL_DEF_RESPONSE, /* modelResponse */
-    PDL_DEF_INCLUDED, /* defined by an included file */
+    PDL_DEF_PATTERN,  /* the field `def` of a pattern */
+    PDL_DEF_RESPONSE, /* the field `modelResponse` */
+    PDL_DEF_INCLUDED, /* a definition of an included file */
 } pdl_def_kind;
 
 /* A definition of a name. loc is the place of its name in the text, without a source when it is
@@ -97,7 +98,7 @@ typedef struct pdl_check_watch {
     void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
 } pdl_check_watch;
 
-/* Questions about providers of models, whose room is above this one. */
+/* Answers of the room for models, which this room cannot include because it is above. */
 typedef struct pdl_check_models {
     void *user;
     /* Returns false when no provider is known for the model. The reason is appended to text, and
@@ -118,11 +119,11 @@ typedef struct pdl_check_models {
 /* Python's report on a text. The checker releases it. */
 typedef struct pdl_python_report {
     size_t start, end; /* bytes of the text that does not compile */
-    pdl_buf message;   /* the reason; empty: it compiles */
-    /* The names that it reads and never sets: lists [name, start, end] of bytes; absent:
+    pdl_buf message;   /* the reason why the text does not compile; empty: it compiles */
+    /* The names that the text reads and never sets: lists [name, start, end] of bytes; absent:
      * unknown. */
     pdl_val names;
-    bool no_result; /* it cannot set `result` */
+    bool no_result; /* the text cannot set `result` */
 } pdl_python_report;
 
 /* Knowledge of the standard library, kept from one check to the next. All-zero at the
@@ -143,9 +144,10 @@ typedef struct pdl_check_options {
     void *user;
     const pdl_str *names; /* variables defined outside: -d, -f */
     size_t n_names;
-    /* the kinds that they may have: sets of PDL_TY_..., 0 unknown; NULL: all are */
+    /* for each name the kinds that its value may have, a set of PDL_TY_...; 0: unknown. NULL: all
+     * are unknown */
     const uint32_t *kinds;
-    bool closed;   /* these are all variables from outside: undefined names are errors */
+    bool closed;   /* `names` has all variables from outside, so an undefined name is an error */
     bool no_names; /* do not report undefined names */
     bool no_lint;  /* report errors and undefined names only */
     /* A pdl_rule_level for each rule, or NULL: as in rules.def. */
@@ -165,16 +167,18 @@ typedef struct pdl_check_options {
     void *input_user;
 } pdl_check_options;
 
-/* Adds diagnostics to a loaded program and sorts them. Those of files that it includes or imports
- * are at the place of the include, with places in those files. Levels and `# pdl: ignore` comments
- * are applied. A program that did not load keeps the loader's diagnostics. */
+/* Adds diagnostics to a loaded program and sorts them. A problem in an included or imported file is
+ * reported at the place of the include, and has the place in the file as a related one. Levels and
+ * `# pdl: ignore` comments are applied. A program that did not load keeps the loader's
+ * diagnostics. */
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 
 /* Applies levels and comments to diagnostics that were added after the check. */
 void pdl_program_settle(pdl_program *p, const uint8_t *levels);
 
-/* Makes a program of the blocks of p, which is kept and not written: a check writes what it finds
- * into the copy, so that a program is checked that runs, or is shared, without loading it again. */
+/* Makes a second program with the blocks of p. A check writes its results into the copy, and p does
+ * not change, so a program that runs or is shared can be checked without loading it again. The copy
+ * keeps p alive. */
 pdl_program *pdl_program_copy(pdl_program *p);
 
 /* Returns the program of a module that a check of p has loaded, with this name and text; NULL when

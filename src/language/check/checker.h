@@ -11,32 +11,32 @@
 /* A file that was included or imported, which is checked once. */
 typedef struct pdl_module {
     pdl_str name;          /* owned by program's arena */
-    pdl_program *program;  /* the checked program owns it in the end */
-    pdl_name_def *defines; /* names in scope after it has run; in the arena of the check */
+    pdl_program *program;  /* owned by the checked program in the end */
+    pdl_name_def *defines; /* names in scope after the file has run; in the arena of the check */
     size_t n_defines;
     const pdl_ty *result;
-    bool busy;       /* it is being walked: meeting it again is a cycle */
-    bool open_ended; /* not all of its definitions are known */
+    bool busy;       /* the file is being walked: meeting it again is a cycle */
+    bool open_ended; /* not all definitions of the file are known */
 } pdl_module;
 
 typedef struct pdl_modules {
     PDL_VEC(pdl_module *) all;
     pdl_map by_name;
-    pdl_check_library library; /* used when the options have none */
-    bool names_library;        /* the checked program keeps it alive */
+    pdl_check_library library; /* used when the caller's options have no library */
+    bool names_library;        /* the checked program keeps the library alive */
 } pdl_modules;
 
 typedef struct pdl_checker {
     pdl_program *p;
     const pdl_check_options *opt;
     pdl_modules *modules;
-    pdl_scope_state scope;            /* its arena is shared by the modules of a check */
+    pdl_scope_state scope;            /* the modules of a check share its arena */
     PDL_VEC(const pdl_xnode *) spine; /* operators whose left operand is being examined */
     bool quiet;                       /* nothing is reported: this is a second pass */
     bool open_ended;                  /* any name may have been defined */
-    bool outer_unknown; /* it is included, so names from outside the file are unknown */
-    bool sure;          /* every path through the program comes here */
-    bool dead;          /* no path comes here */
+    bool outer_unknown; /* the file is included by another one, whose names are unknown */
+    bool sure;          /* every path through the program comes to the current block */
+    bool dead;          /* no path comes to the current block */
     /* The examined part depends on the type of a parameter. Calls from expressions do not
      * check their arguments, so an error that follows from it is a warning. */
     bool assumed;
@@ -44,10 +44,11 @@ typedef struct pdl_checker {
     bool local;      /* definitions end with the function or iteration around them */
     bool in_code;    /* inside of the source text of a code block */
     bool in_jinja;   /* inside of a code block whose language is Jinja */
-    bool reads_all;  /* names are read that cannot be seen: by pdl_scope, code, a file */
-    unsigned caught; /* number of blocks around this one whose fallback catches errors */
+    /* unknown names are read, by pdl_scope, code or a file, so any definition may be used */
+    bool reads_all;
+    unsigned caught; /* number of blocks around the current one whose fallback catches errors */
     unsigned depth;  /* depth of includes */
-    unsigned inside; /* number of programs around this one that are texts */
+    unsigned inside; /* number of programs around the current one that are texts in code blocks */
     unsigned n_near; /* number of names for which a suggestion was searched */
     PDL_VEC(pdl_str) changing; /* variables whose values differ from run to run; see unstable.c */
     bool knows_changing;
@@ -77,25 +78,25 @@ void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
  * undefined name prints as nothing. */
 void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc,
                             bool lenient);
-/* Adds to d (may be NULL), at mark, the name in scope that is most like one that nothing
- * defines. */
+/* Adds a suggestion to d (may be NULL), at mark: the name in scope that is most like the undefined
+ * name. */
 void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name);
 /* Defines the names that a condition tests (`x is defined`, `x`). Nothing is known of their values
- * below it. */
+ * in the branch. */
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t);
 void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x);
 /* Reports local names from mark on that nothing read, and leaves their scope. */
 void pdl_checker_leave(pdl_checker *c, size_t mark);
 
 /* These infer types of expressions (infer.c). pdl_checker_expr reports what is wrong and returns
- * the type; the other is for data with expressions inside. */
+ * the type; pdl_checker_tree does so for data with expressions inside. */
 const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
                                pdl_loc loc);
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
 
-/* Reports a function that becomes text; of a method it says that it is not called, and how to read
- * a field that it hides (uncalled.c). Finding the mark takes time linear in the length of the
- * expression, so a caller with many parts calls is_function first. */
+/* Reports a function whose text would be printed. The message about a method says that it is not
+ * called, and how to read a field that the method hides (uncalled.c). Finding the mark takes time
+ * linear in the length of the expression, so a caller with many parts calls is_function first. */
 bool pdl_checker_is_function(const pdl_ty *t);
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
@@ -114,8 +115,8 @@ void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked);
 /* Drops the diagnostics that levels and comments switch off (ignore.c). */
 void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt);
 
-/* Returns the type of the block's variable (def). Without `result` in contribute, the block around
- * it gets another value (check_walk.c). */
+/* Returns the type of the block's variable (def). The block around b gets another value when
+ * `contribute` of b lacks `result` (check_walk.c). */
 const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
 
 /* Checks the part of a block that its kind has. Returns the type of its result (kinds.c). */
@@ -158,7 +159,7 @@ bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const 
 
 /* These check calls of functions of the program (calls.c). */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
-/* values: the number of folded values; less than 2: there may be none or one. */
+/* values: the number of values that are folded; when it is less than 2, f may never be called. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* These are in lint.c. */
@@ -187,7 +188,7 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 /* Returns false when so many names were compared with others that more would take too long. */
 bool pdl_checker_may_suggest(pdl_checker *c);
-/* Adds an edit to the fix, which is the one right answer. */
+/* Adds an edit to the fix of d, which has one right answer. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
 void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);
 /* Makes a warning of d, although its rule says that it is an error. */

@@ -11,7 +11,7 @@
 typedef struct pdl_infer {
     pdl_checker *c;
     const pdl_expr *e;
-    const pdl_node *node; /* the scalar that contains it, or NULL */
+    const pdl_node *node; /* the scalar that contains the expression, or NULL */
     pdl_loc loc;
     bool lenient; /* a Jinja block: undefined values print as nothing */
 } pdl_infer;

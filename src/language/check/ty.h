@@ -42,12 +42,12 @@ typedef struct pdl_ty pdl_ty;
 typedef struct pdl_ty_field {
     pdl_str name;
     const pdl_ty *type;
-    bool optional; /* it may be absent */
+    bool optional; /* the field may be absent */
 } pdl_ty_field;
 
 /* Why a value is undefined. */
 typedef struct pdl_ty_missing {
-    pdl_str why;  /* Python's words for it; empty: nothing is known */
+    pdl_str why;  /* Python's message for the value; empty: nothing is known */
     pdl_str hint; /* the name that may be meant */
 } pdl_ty_missing;
 
@@ -57,11 +57,12 @@ typedef struct pdl_ty_missing {
 struct pdl_ty {
     uint32_t kinds;    /* never empty */
     bool has_value;    /* the value is known; borrowed from the program */
-    bool closed;       /* DICT: it has no other fields */
-    bool sized;        /* LIST: it has `least` items, not more */
+    bool closed;       /* DICT: the object has no other fields */
+    bool sized;        /* LIST: the list has exactly `least` items */
     bool is_choice;    /* null, or one of the values of the list `choices`: an enum */
     uint32_t n_fields; /* used by DICT */
-    uint32_t least;    /* LIST: it has so many items, or more; unset for a value */
+    /* LIST: the list has so many items, or more; unset when the value is known */
+    uint32_t least;
     pdl_vref value;
     pdl_vref choices;   /* borrowed from the program */
     const pdl_ty *item; /* LIST, TUPLE: type of items; NULL: unknown */

@@ -2,8 +2,8 @@
  * functions of templates, of filters and tests.
  *
  * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
- * one is an error. A call from an expression does not: there a wrong argument is a warning, and
- * only a wrong number of them is an error.
+ * one is an error. A call from an expression does not check them: there a wrong argument is a
+ * warning, and only a wrong number of arguments is an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -163,22 +163,23 @@ static pdl_str name_of(const pdl_ty_function *f) {
     return f->name.n ? f->name : PDL_STR("the function");
 }
 
-/* Suggests near, the parameter that is most like name, unless it has its value already; empty:
- * there is none. */
+/* Suggests `near`, the parameter whose name is most like `name`, unless the call gives it a value
+ * already. There is no suggestion when near is empty. */
 static void suggest_param(pdl_checker *c, pdl_diag *d, pdl_str near, pdl_loc at, pdl_str name) {
     if (!d || !near.n || !pdl_checker_may_suggest(c)) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (at.src && at.end - at.start == name.n) pdl_program_edit(c->p, d, at, near);
 }
 
-/* Checks the value for a parameter. What is wrong with it is appended to problem. */
+/* Checks the value for a parameter. When the value does not fit, the reason is appended to
+ * problem. */
 static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, const pdl_ty *t,
                        pdl_buf *problem) {
     return pdl_ty_may_fit(pdl_checker_arena(c), t, f->block->params.types[i], problem);
 }
 
-/* Returns the span of a keyword, whose name is a part of the expression's source; else that of the
- * call. */
+/* Returns the span of a keyword, whose name is a part of the expression's source; else the span of
+ * the call. */
 static pdl_xnode keyword_node(const pdl_infer *in, const pdl_xnode *call, pdl_str name) {
     const pdl_str source = in->e->source;
     if (name.p < source.p || name.p + name.n > source.p + source.n)
@@ -257,12 +258,13 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
         result = call_from_expression(in, x, function, &args);
     else if (!(callee->kinds & CALLABLE))
         not_callable(in, x, callee);
-    in->c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
+    /* set after the checks, because a call that cannot be made does not end the program */
+    in->c->may_exit = true;
     return result;
 }
 
-/* Checks `join: {reduce: f}`, which calls f with two values each time; with one value it does
- * not. */
+/* Checks `join: {reduce: f}`, which calls f with two values each time, and not at all when there is
+ * one value. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
     const pdl_tree *t = join->reduce;
     const pdl_ty *f = pdl_checker_tree(c, t);
@@ -408,6 +410,7 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
         check_args(c, b, function, args);
     else if (!(f->kinds & CALLABLE) || f->kinds == PDL_TY_NATIVE)
         not_a_function(c, b, f);
-    c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
+    /* set after the checks, because a call that cannot be made does not end the program */
+    c->may_exit = true;
     return function && function->result ? function->result : &pdl_ty_any;
 }

@@ -184,7 +184,9 @@ static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block 
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_error"), &pdl_ty_any, (pdl_loc){0});
     const pdl_ty *other = pdl_checker_block(c, b->rare->fallback, (pdl_str){0});
     if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
-        c->caught++; /* a fallback rarely runs, and its value is often meant to fail: no error */
+        /* a fallback rarely runs, and its value often does not fit on purpose, so problems are no
+         * errors */
+        c->caught++;
         other = pdl_checker_fitted(c, b, other);
         c->caught--;
     }
@@ -272,8 +274,8 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     return b->contribute.given && !b->contribute.result ? &pdl_ty_str : t;
 }
 
-/* Removes consequences in a program that did not load: a missing field whose key is misspelt is one
- * problem. */
+/* Removes problems that follow from another one, in a program that did not load: a missing field
+ * whose key is misspelt is one problem. */
 static void leave_causes(pdl_program *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

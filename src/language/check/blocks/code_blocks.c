@@ -96,7 +96,7 @@ static bool read_options(pdl_checker *c, const pdl_b_code *b, pdl_xoptions *out)
     return ok;
 }
 
-/* Reads the literal text of a Jinja block whose options are known as the run will. */
+/* Reads the literal text of a Jinja block as the run will. Its options are known. */
 static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     pdl_xoptions options = {0};
     if (!read_options(c, b, &options) || !t) {
@@ -201,7 +201,8 @@ static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
     return type->has_value && pdl_is_str(type->value) ? pdl_str_get(type->value) : (pdl_str){0};
 }
 
-/* Returns true for fields of blocks, for which no service has a parameter, whatever it accepts. */
+/* Returns true for the name of a field of blocks. No service has a parameter of this name, whatever
+ * else the service accepts. */
 static bool is_block_field(pdl_str key) {
     static const char *const fields[] = {"fallback", "retry", "parser", "spec",
                                          "def",      "defs",  "budget", "contribute"};

@@ -63,7 +63,8 @@ static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *
 static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
     truth holds = truth_of(b->cond, pdl_checker_tree(c, b->cond));
-    c->assumed = false; /* the results of the branches do not follow from what is tested */
+    /* the branches compute nothing from the value that the condition tests */
+    c->assumed = false;
     pdl_checker_guards(c, b->cond);
     if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");
     if (holds == ALWAYS && b->else_)
@@ -87,8 +88,8 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
-/* Reports `for: {i: range(3)}`, which takes the characters of the text although its value is
- * meant. */
+/* Reports `for: {i: range(3)}`, which loops over the characters of the text, although the value of
+ * the expression is meant. */
 static void look_at_text(pdl_checker *c, const pdl_tree *list) {
     if (c->quiet || c->opt->no_lint || list->kind != PDL_TREE_CONST || !pdl_is_str(list->value))
         return;
@@ -439,7 +440,7 @@ static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b
     return t;
 }
 
-/* Returns what is written below `data`, or NULL. */
+/* Returns the node below the key `data`, or NULL. */
 static const pdl_node *data_of(const pdl_block *b) {
     const pdl_tree *t = b && b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data : NULL;
     return t ? t->node : NULL;
@@ -454,7 +455,8 @@ static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model 
     if (b->response.s.p)
         pdl_checker_define(c, PDL_DEF_RESPONSE, b->response.s, &pdl_ty_any,
                            pdl_checker_value_loc(&b->head, "modelResponse"));
-    return &pdl_ty_any; /* text, mostly; an object when scores or tools were requested */
+    /* the result is usually a text; it is an object when scores or tools were requested */
+    return &pdl_ty_any;
 }
 
 static PDL_NOINLINE const pdl_ty *check_code(pdl_checker *c, const pdl_block *b) {
@@ -486,8 +488,8 @@ static const pdl_ty *check_factor(pdl_checker *c, const pdl_b_factor *b) {
     return &pdl_ty_str;
 }
 
-/* Checks a block by a flat switch over the kinds. For others the fields are checked in the order of
- * the table. */
+/* Checks a block by a flat switch over the kinds. The fields of a kind without a case are checked
+ * in the order of the table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
     switch ((int)b->kind) {

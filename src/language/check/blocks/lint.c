@@ -87,7 +87,7 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
 typedef struct old_types {
     pdl_checker *c;
     pdl_loc loc;
-    const pdl_node *spec; /* NULL: the text does not have it */
+    const pdl_node *spec; /* NULL: the text of the program does not have the spec */
     const pdl_node *found;
     const char *looks_for;
     size_t n_before, n_seen; /* number of uses of the same name: before this one, and in the text */
@@ -120,7 +120,7 @@ static void count_name(void *user, const char *old, const char *now) {
 typedef struct old_use {
     old_types *o;
     const pdl_type *type;
-    PDL_VEC(const char *) before; /* names that were reported, the first MAX_FIXES */
+    PDL_VEC(const char *) before; /* names that were reported, at most MAX_FIXES */
 } old_use;
 
 /* Reports an old name. Adds a fix if every scalar with this text is a type; otherwise one may be a

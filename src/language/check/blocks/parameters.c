@@ -1,8 +1,8 @@
 /* parameters.c -- values of parameters of models that no service accepts.
  *
- * A service decides itself, and a mock accepts everything, so it is a warning, and only a value
- * that is wrong for all services is reported. The table of parameters (model/ask/params.def) says
- * what they accept.
+ * A service decides itself what it accepts, and a mock accepts everything. So a problem is a
+ * warning, and it is reported only when the value is wrong for all services. The table of
+ * parameters (model/ask/params.def) says what services accept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -114,7 +114,8 @@ void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model,
     if (takes.n && !bounds) type = takes;
     pdl_val v = t->has_value ? converted(t->value) : pdl_absent();
     const pdl_ty *meant = pdl_is_absent(v) ? t : pdl_ty_of_value(pdl_checker_arena(c), v);
-    bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR; /* an unknown text may be a number */
+    /* a text whose value is not known may be a number */
+    bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR;
     if (type.n && !text && !(meant->kinds & kinds_of_words(type)))
         refuse(c, value, name, t, type.p, takes);
     else if (bounds && !pdl_is_absent(v) && meant->kinds & PDL_TY_NUMBER &&

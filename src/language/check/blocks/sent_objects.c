@@ -1,11 +1,12 @@
 /* sent_objects.c -- objects that are sent to services as they are: messages, tools, forms of
  * answers.
  *
- * A service decides itself what it accepts, and many have special tools and forms. So only what all
- * of them refuse is reported, as a warning: a key that is nearly one of the known ones while that
- * one is absent, a missing part that every form needs, a value of the wrong kind. An object is
- * checked when it is written in the program, in the block or in a variable. A problem is reported
- * at the value that the block names, or inside of the object when it is written there.
+ * A service decides itself what it accepts, and many have special tools and forms. So a problem is
+ * a warning, and it is reported only when every service would refuse the object: it lacks a known
+ * key and has one with nearly the same name, it lacks a part that every form needs, or a value is
+ * of the wrong kind. An object is checked when it is written in the program, in the block or in a
+ * variable. A problem is reported at the value that the block names, or inside of the object when
+ * it is written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +22,7 @@ enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL, MAX_ITEMS = 64 };
 /* A value, and where it is written. */
 typedef struct outgoing {
     const pdl_ty *t;
-    const pdl_node *n; /* NULL: not in the block */
+    const pdl_node *n; /* the node in the block; NULL: the value is not written in the block */
     pdl_loc loc;
 } outgoing;
 
@@ -129,7 +130,7 @@ static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
 
 static void check_message(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"role", "content", "tool_calls", "tool_call_id"};
-    /* The content of a message is one of these. */
+    /* A message needs one of these keys, which hold its content. */
     static const char *const says[] = {"content", "tool_calls", "function_call", "images", "parts",
                                        "audio",   "thinking",   "reasoning",     "refusal"};
     static const keys all = {PDL_RULE_message, "a message", names, 4};

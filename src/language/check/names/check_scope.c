@@ -58,7 +58,7 @@ PDL_APART static uint32_t find_along(const pdl_scope_state *s, pdl_str name, uin
     return 0;
 }
 
-/* Finds a name, mostly the newest of its chain. */
+/* Finds a name, which is usually the newest of its chain. */
 static inline uint32_t find_name(const pdl_scope_state *s, pdl_str name, size_t chain) {
     uint32_t k = s->chains[chain];
     if (!k) return 0;

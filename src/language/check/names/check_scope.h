@@ -17,23 +17,25 @@
 typedef struct pdl_binding {
     pdl_name_def def;
     bool is_used;
-    bool is_local;                /* it cannot be read outside of its scope */
-    bool is_assumed;              /* its type depends on that of a parameter */
-    bool is_narrowed;             /* replaces another one below a condition that tests it */
-    bool is_mixed;                /* it may have the value of the binding that it replaces */
-    unsigned epoch;               /* pdl_scope_state.epoch when it was made */
-    struct pdl_binding *original; /* is_narrowed: the binding that it replaces */
+    bool is_local;                /* the name cannot be read outside of its scope */
+    bool is_assumed;              /* the type depends on the type of a parameter */
+    /* the binding replaces another one inside of a condition that tests the name */
+    bool is_narrowed;
+    /* the value may still be that of the binding that this one replaces */
+    bool is_mixed;
+    unsigned epoch;               /* pdl_scope_state.epoch when the binding was made */
+    struct pdl_binding *original; /* is_narrowed: the binding that this one replaces */
 } pdl_binding;
 
 typedef struct pdl_scope_entry {
     size_t at;           /* the name: index in names */
-    pdl_binding *before; /* NULL: it was undefined */
+    pdl_binding *before; /* the name's binding before; NULL: the name was undefined */
 } pdl_scope_entry;
 
 typedef struct pdl_scope_name {
     pdl_str name;
-    pdl_binding *now; /* NULL: it is undefined now */
-    uint32_t next;    /* 1 + index of the next name with these bytes, or 0 */
+    pdl_binding *now; /* the name's binding now; NULL: the name is undefined */
+    uint32_t next;    /* 1 + index of the next name of the same chain, or 0 */
 } pdl_scope_name;
 
 enum { PDL_SCOPE_CHAINS = 256 };
@@ -43,7 +45,8 @@ typedef struct pdl_scope_state {
     PDL_VEC(pdl_scope_name) names; /* in the order of their first definition */
     /* 1 + index of the newest name of each chain, or 0. */
     uint32_t chains[PDL_SCOPE_CHAINS];
-    pdl_map many; /* maps to 1 + index; empty, or of all names: see check_scope.c */
+    /* maps a name to 1 + its index; it is empty, or has all names (see check_scope.c) */
+    pdl_map many;
     PDL_VEC(pdl_scope_entry) log;
     unsigned epoch; /* incremented after code ran that may change lists and objects in place */
 } pdl_scope_state;
@@ -58,7 +61,8 @@ pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str nam
                               const pdl_ty *type, pdl_loc loc);
 /* Returns the binding of a name, NULL when it is undefined. */
 pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name);
-/* Returns what is known of a value now: less after code that may have changed it. */
+/* Returns the type that a binding's value is known to have now. Less is known after code that may
+ * have changed the value. */
 const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
 /* Forgets what is known of the value of a name. */
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
@@ -77,8 +81,8 @@ void pdl_scope_back(pdl_scope_state *s, size_t mark);
 typedef struct pdl_branch_name {
     pdl_name_def def;
     size_t at;      /* index of the name in pdl_scope_state.names */
-    unsigned count; /* number of branches that changed it */
-    unsigned last;  /* branch that was counted last */
+    unsigned count; /* number of branches that changed the name */
+    unsigned last;  /* the branch that was counted last */
     bool is_used;
 } pdl_branch_name;
 typedef struct pdl_branches {

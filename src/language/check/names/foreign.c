@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-enum { MAX_FORMS = 3 }; /* reports for one text */
+enum { MAX_FORMS = 3 }; /* forms that are reported for one text */
 
 typedef struct foreign_form {
-    size_t end;   /* offset after it; 0: there is none here */
+    size_t end;   /* offset after the form; 0: no form begins here */
     pdl_str name; /* the variable */
-    pdl_str expr; /* the content of a ${ } that replaces it; empty for a statement */
+    pdl_str expr; /* the content of a ${ } that replaces the form; empty for a statement */
 } foreign_form;
 
 static bool is_name_start(char ch) {
@@ -154,7 +154,7 @@ static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t) {
     if (!t || c->quiet || c->opt->no_lint || c->in_code) return;
     if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) find_forms(c, t, pdl_str_get(t->value));
-    /* A text that is one ${ } has nothing around it. */
+    /* A text that is one ${ } as a whole has no text around it. */
     if (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->form != PDL_X_NATIVE)
         find_forms(c, t, t->text->source);
 }

@@ -66,7 +66,7 @@ void pdl_checker_leave(pdl_checker *c, size_t mark) {
         pdl_binding *b = pdl_scope_logged(&c->scope, i);
         if (!b || b->is_used || !b->is_local || !b->def.loc.src) continue;
         if (b->def.name.n && b->def.name.p[0] == '_') continue;
-        b->is_used = true; /* it is reported once */
+        b->is_used = true; /* another branch does not report it again */
         pdl_checker_diag(c, PDL_RULE_name_unused, b->def.loc, b->def.loc,
                          "nothing reads '%.*s', which ends with the function or iteration",
                          PDL_FMT(b->def.name));
@@ -228,7 +228,8 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
     pdl_vec_fini(&names);
     if (!near.n) return;
-    pdl_scope_binding(&c->scope, near)->is_used = true; /* one mistake is one problem */
+    /* near is probably meant here, so it is not reported as unused */
+    pdl_scope_binding(&c->scope, near)->is_used = true;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }

@@ -27,8 +27,8 @@ static int by_place(const void *a, const void *b) {
 typedef struct cursor {
     pdl_str bytes;
     size_t at;    /* offset in the bytes */
-    uint32_t off; /* offset of the same place in the source */
-    bool crlf;    /* the last line end before it was CR LF */
+    uint32_t off; /* offset of `at` in the source */
+    bool crlf;    /* the last line end before `at` was CR LF */
 } cursor;
 
 /* Moves to a place of the source. Returns the bytes that were passed. */

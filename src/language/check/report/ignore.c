@@ -20,7 +20,7 @@
 typedef struct ignored {
     const pdl_source *src;
     uint32_t line;
-    pdl_str names; /* the written text; blank: all */
+    pdl_str names; /* the names as written; only blanks: all rules */
 } ignored;
 
 /* The comments of a source are all.p[from..to), in the order of their lines. */
@@ -79,7 +79,7 @@ static const searched *search(ignores *g, const pdl_source *src) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), at);
         pdl_str names =
             pdl_str_sub(text, at + sizeof WORDS - 1, end == PDL_NOT_FOUND ? text.n : end);
-        if (names.n && is_name(names.p[0])) continue; /* another word */
+        if (names.n && is_name(names.p[0])) continue; /* the word is longer */
         *pdl_vec_push(&g->all) = (ignored){src, line_of(g, src, hash), names};
     }
     s.to = g->all.n;

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The page of rules by its name, because its URL is unknown. */
+/* The page of rules is named, because its URL is unknown. */
 #define PAGE "docs/manual/rules.md#"
 
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out) {
@@ -97,8 +97,7 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Appends the text. The name of the rule is that of its section in the manual, and of `# pdl:
- * ignore NAME`. */
+/* Appends a diagnostic as text. It names the rule as the manual and `# pdl: ignore NAME` do. */
 static void put_text(const pdl_diag *d, pdl_buf *out) {
     pdl_buf after = PDL_BUF;
     pdl_buf_putf(&after, " [%s]", d->code);

@@ -26,7 +26,7 @@ enum {
 
 typedef struct weight {
     size_t parts, bytes;
-    bool counts; /* integers are limited as well */
+    bool counts; /* integers are small only below MAX_COUNT */
 } weight;
 
 static bool is_small_int(pdl_vref v) {

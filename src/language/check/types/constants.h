@@ -1,5 +1,5 @@
-/* constants.h -- operators and calls whose operands are known are computed, by the code of a run.
- * Private to check.
+/* constants.h -- computes operators and calls whose operands are known, with the code that a run
+ * uses. Private to check.
  *
  * What the tables of types cannot express (`"%d" % "a"`, `[1, "a"] | sort`, `range(1, 5, 0)`) fails
  * in the check as it would fail in the run, with the same words, and its results are known for what
@@ -13,8 +13,8 @@
 #include "check/sig.h"
 #include "expr/expr.h"
 
-/* Each returns the type of the result, with its value; NULL when it is unknown, and when it fails:
- * then err is set. */
+/* Each returns the type of the result with its value. NULL: the result is unknown, or the operation
+ * fails and err is set. */
 const pdl_ty *pdl_fold_unary(pdl_arena *a, pdl_xop op, const pdl_ty *x, pdl_err *err);
 const pdl_ty *pdl_fold_binary(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y,
                               bool lenient, pdl_err *err);

@@ -1,6 +1,6 @@
 /* infer.c -- types of expressions. The type of an expression follows from its parts: a name has the
  * type of its binding, an operator has one for each pair of kinds that it accepts, a filter or
- * method has that of its row. A problem is reported when no kind of an operand works.
+ * method has the type that its row names. A problem is reported when no kind of an operand works.
  *
  * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep: `spine` has the operators
  * whose left operand is being examined, so that C recursion follows nesting alone, which the reader
@@ -37,7 +37,7 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
     return d;
 }
 
-/* Requires a value, also in a template. Returns t, or any after an error. */
+/* Checks that x has a value, also in a template. Returns t, or any after an error. */
 static const pdl_ty *needed(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds != PDL_TY_UNDEFINED) return t;
     pdl_ty_missing m = pdl_ty_missing_of(t);

@@ -1,7 +1,7 @@
 /* operators.c -- the types of operators, attributes and items for each kind of operand.
  *
- * The table of `pair` has for two kinds the result of an operator, or nothing when it must fail. An
- * operator works on a set of kinds as soon as one pair works.
+ * For two kinds `pair` returns the kind of an operator's result, or nothing when the operator must
+ * fail. An operator works on two sets of kinds when one pair of kinds works.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -315,8 +315,9 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
     return near;
 }
 
-/* Suggests a field for one that an object does not have, or a method, which may be misspelt or of
- * another language. The first kind of t decides: its other kinds are mostly null. */
+/* Suggests a field or a method in place of a field that an object does not have. The name may be
+ * misspelt, or that of a method in another language. The first kind of t decides: its other kinds
+ * are mostly null. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
                                    pdl_str name, bool method) {
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))

@@ -90,7 +90,7 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        /* the spec chooses one of several values */
+        /* with such a spec the parser chooses one of several values */
         bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
                        pdl_json_is_several(pdl_str_get(text));
         return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);
@@ -158,7 +158,7 @@ static bool is_valid(pdl_checker *c, const pdl_block *b) {
 }
 
 /* Checks the types of parameters. Problems are warnings: only calls by `call` check arguments, and
- * there may be none. */
+ * the program may have no such call. */
 void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         bool pair = p->node && p->node->kind == PDL_NODE_MAP && i < p->node->n;

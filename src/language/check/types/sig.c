@@ -79,7 +79,7 @@ typedef struct signature {
     uint32_t takes[MAX_POS]; /* accepted kinds of each parameter */
     struct {
         uint16_t at, n;
-    } names[MAX_POS]; /* these are parts of row->params */
+    } names[MAX_POS]; /* the names are parts of row->params */
     uint8_t n_params, n_results;
     result_part results[MAX_RESULTS];
 } signature;
