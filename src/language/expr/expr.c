@@ -167,7 +167,7 @@ static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt,
     reader_fini(&r);
 }
 
-/* Returns the only piece of a template, or NULL. */
+/* Returns the only part of a template, or NULL. */
 static const pdl_xnode *only_piece(const pdl_expr *e) {
     if (e->form != PDL_X_TEMPLATE || e->root->u.list.n != 1) return NULL;
     const pdl_xnode *n = e->root->u.list.p[0];
@@ -256,7 +256,8 @@ const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *nam
 }
 
 void pdl_expr_read_now(const pdl_expr *unread) {
-    pdl_expr *e = (pdl_expr *)(uintptr_t)unread; /* an engine, and its programs, have one thread */
+    /* no lock is needed: an engine and its programs are used by one thread */
+    pdl_expr *e = (pdl_expr *)(uintptr_t)unread;
     pdl_arena *a = e->arena;
     const pdl_xnames *names = e->known;
     *e = (pdl_expr){.source = e->source};

@@ -216,7 +216,7 @@ struct pdl_xnode {
             const pdl_xnode **targets, **values;
             const pdl_xnode *body;
         } with;
-        /* RAISE; u.text is its text */
+        /* used by RAISE; u.text is the message */
         struct {
             pdl_str text;
             const char *cls;

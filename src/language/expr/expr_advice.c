@@ -18,7 +18,7 @@ typedef struct spot {
     const pdl_reader *r;
     pdl_str at; /* the text from here on */
     pdl_token two_before, prev, here;
-    char due; /* the closing bracket of the innermost open one, or 0 */
+    char due; /* the bracket that must close the innermost open one, or 0 */
     pdl_lx_state state;
 } spot;
 
@@ -308,7 +308,8 @@ static const struct {
     {"NOT", "write `not`"},
 };
 
-/* The hints in a template of Jinja, where blocks of PDL are unknown. An empty one: no hint. */
+/* The hints in a Jinja template, where blocks of PDL are unknown. An empty text means that there is
+ * no hint. */
 static const struct {
     const char *hint, *instead;
 } in_jinja[] = {
@@ -366,7 +367,7 @@ static pdl_str for_jinja(pdl_str hint) {
 
 static char opening_of(char due) { return due == ')' ? '(' : due == ']' ? '[' : '{'; }
 
-/* Returns the help for something that is missing, or one too many. */
+/* Returns the help for a sign that is missing, or that is one too many. */
 static pdl_str by_gap(const spot *s) {
     pdl_buf b = PDL_BUF;
     bool is_name = s->prev.kind == PDL_TK_NAME; /* a keyword: is, not, and */

@@ -164,7 +164,7 @@ static bool sets_loop(const pdl_xnode *target) {
     return target->kind == PDL_X_NAME && pdl_str_is(target->u.name, "loop");
 }
 
-/* Returns true when something inside this loop sets `loop`. */
+/* Returns true when a statement inside this loop sets the variable `loop`. */
 static bool loop_is_set(const pdl_xnode *loop) {
     walk w = {0};
     bool found = false;

@@ -26,7 +26,7 @@ enum {
     C_CLOSE,
     C_OPER,
     C_HIGH,
-    C_WORD = 16, /* bit of the bytes that a name may contain after its first */
+    C_WORD = 16, /* bit of the bytes that may follow the first byte of a name */
     C_DIGIT = C_WORD,
     C_NAME
 };

@@ -47,8 +47,8 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
 
 /* --- finding an opening ----------------------------------------------------------------------- */
 
-/* A found opening: the text ends at `at`, the opening (with its sign and the text it removes) at
- * `end`.
+/* An opening that was found. The text before it ends at `at`. The opening ends at `end`, after its
+ * sign and the text that the sign removes.
  */
 typedef struct {
     pdl_lx_state state;
@@ -223,7 +223,7 @@ static bool lex_root(pdl_lexer *x, pdl_token *t) {
 
 static bool missing_end(pdl_lexer *x, pdl_token *t, const char *msg) {
     *t = (pdl_token){.kind = PDL_TK_EOF, .start = x->pos, .end = x->pos};
-    /* Like the reference, ends the text silently at an opening at its very end. */
+    /* an opening that ends the text opens nothing, as in the reference */
     if (x->pos == x->src.n) return true;
     pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pending_at, x->pos, "%s", msg);
     t->kind = PDL_TK_ERROR;

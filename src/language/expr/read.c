@@ -525,8 +525,9 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
 
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
 
-/* Reads the right side of an operator. Eight levels of operators fit between two parentheses: the
- * number of open ones is limited so that the worst text fits in a stack of 256 KB. */
+/* Reads the right side of an operator. Operators of eight levels may be open inside of each pair of
+ * parentheses, so their number is limited as well: the worst text needs a stack of less than 256
+ * KB. */
 static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
     if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
         r->depth = PDL_MAX_EXPR_DEPTH;

@@ -17,7 +17,7 @@
  * that is being read. */
 typedef struct pdl_symbol {
     pdl_str name;
-    uint32_t set_in; /* number of the block (0: none) whose scopes set it now */
+    uint32_t set_in; /* number of the block whose scopes set the name now; 0: none */
     bool set_at_top;
     bool is_free;
     struct pdl_symbol *next_free;
@@ -31,8 +31,8 @@ typedef struct pdl_undo {
 /* Names that the body of a macro reads in addition to its parameters. */
 typedef struct pdl_macro_use {
     struct pdl_macro_use *outer;
-    /* Bits of PDL_USES_*: names that it reads, and names that it set first (which are then
-     * ordinary). */
+    /* Bits PDL_USES_*: `reads` has the names that the macro reads, `stops` those that it set
+     * before, which are ordinary variables. */
     unsigned reads, stops;
 } pdl_macro_use;
 enum { PDL_USES_CALLER = 1, PDL_USES_VARARGS = 2, PDL_USES_KWARGS = 4 };
@@ -41,7 +41,7 @@ enum { PDL_FEW_SYMBOLS = 12 };
 
 typedef struct pdl_names {
     pdl_arena *arena;
-    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; once there are more, many holds all */
+    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; when there are more, `many` holds all */
     uint32_t n;
     uint32_t depth; /* number of open scopes */
     uint32_t block; /* number of the current block, from 1 */
@@ -54,7 +54,9 @@ typedef struct pdl_names {
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
-    uint32_t n_sets; /* when this grows while a loop is read, the loop is open, see PDL_X_FOR */
+    /* counts statements that set names; when it grows in a loop, the loop is not closed (PDL_X_FOR)
+     *  */
+    uint32_t n_sets;
 } pdl_names;
 
 void pdl_names_init(pdl_names *ns, pdl_arena *a);
@@ -112,14 +114,15 @@ typedef struct pdl_reader {
     const pdl_open_tag *tags;
     const pdl_open_ends *ends;
     pdl_names names;
-    uint32_t n_blocks;    /* `block` statements so far */
+    uint32_t n_blocks;    /* number of `block` statements so far */
     const uint32_t *cuts; /* offsets in the normalised source after which a CR was left out */
     size_t n_cuts;
     uint32_t base; /* where the normalised source begins in the whole text */
     pdl_lexer lexer;
 } pdl_reader;
 
-uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at); /* CRs left out before it */
+/* returns how many CRs were left out before `at` */
+uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at);
 /* Returns the offset in the text as written. */
 static inline uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
     return at + r->base + (r->n_cuts ? pdl_read_cuts(r, at) : 0);
@@ -200,7 +203,7 @@ static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
 
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node);
 pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* pops the nodes from mark on */
-/* Copies them and leaves them on the stack. */
+/* Returns a copy of the nodes from mark on, which stay on the stack. */
 const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark);
 
 /* These read expressions (read.c). */

@@ -33,7 +33,7 @@ static const struct {
     {"autoescape", O_FLAG, offsetof(pdl_xoptions, autoescape)},
     {"optimized", O_IGNORED, 0},
     {"enable_async", O_NONE, 0},
-    {"extensions", O_NONE, 0}, /* LIMIT: there are no extensions */
+    {"extensions", O_NONE, 0}, /* LIMIT: this interpreter has no extensions */
     {"finalize", O_NONE, 0},
 };
 

@@ -56,7 +56,7 @@ typedef struct pdl_token {
     pdl_kw kw;           /* set for a NAME */
     uint32_t start, end; /* bytes in the normalised source */
     pdl_str text;        /* NAME: the name; STRING: its value; DATA: the text to print */
-    pdl_val value;       /* INT, FLOAT; the arena owns a big one */
+    pdl_val value;       /* value of an INT or FLOAT; a large integer is owned by the arena */
 } pdl_token;
 
 /* Values that constants own. They are dropped with the arena. */
@@ -101,7 +101,7 @@ typedef enum {
     PDL_LX_LINE_COMMENT
 } pdl_lx_state;
 
-/* One way in which text can end. Rules are tried in order at each position. */
+/* One kind of opening, which ends the text before it. Rules are tried in order at each position. */
 typedef struct pdl_lx_rule {
     pdl_lx_state state;
     pdl_str open;
@@ -127,7 +127,7 @@ typedef struct pdl_lexer {
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
     uint32_t firsts[8];      /* bit set of the first bytes of the rules */
-    const pdl_xoptions *opt; /* has all its delimiters */
+    const pdl_xoptions *opt; /* options in which all delimiters are set */
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
@@ -150,8 +150,8 @@ bool pdl_lex_may_assign(const pdl_lexer *x);
 /* Returns true when no name of src continues after its end. */
 bool pdl_lex_has_end(pdl_str src);
 
-/* Makes the next token; ERROR after an error of the lexer. At the end it is EOF, at every further
- * call as well. */
+/* Makes the next token; ERROR after an error of the lexer. At the end of the text, and at every
+ * later call, it makes EOF. */
 static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
     if (PDL_LIKELY(x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF))
         pdl_lex_tag(x, t);
