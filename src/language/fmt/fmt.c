@@ -44,7 +44,7 @@ static bool broken(const char *step, pdl_err *err) {
                        "%s would change what the program means: it is left as it is", step);
 }
 
-/* Takes the next text of s, if it means the same. */
+/* Makes `text` the text of s, if it means the same. */
 typedef bool same_fn(const pdl_ytree *a, const pdl_ytree *b, const void *user);
 static bool same_loose(const pdl_ytree *a, const pdl_ytree *b, const void *loose) {
     return pdl_fmt_same(a, b, loose);

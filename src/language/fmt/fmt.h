@@ -1,9 +1,9 @@
-/* fmt.h -- the formatter: a program in the one layout of the project, for `pdl fmt` and editors.
+/* fmt.h -- the formatter: writes a program in the one layout of PDL, for `pdl fmt` and editors.
  *
- * The meaning of a program does not change, and what a person decided stays: comments, the order of
- * keys, quotes, block scalars, where lines end. The formatter decides about blanks alone:
- * indentation by two, lists in the column of the key they belong to, one blank after `:`, `-` and
- * `,`, `${ x }`, at most one empty line, no blanks at ends of lines. It also breaks flow
+ * The meaning of a program does not change, and the decisions of its author stay: comments, the
+ * order of keys, quotes, block scalars, the ends of lines. The formatter decides about blanks
+ * alone: indentation by two, lists in the column of the key they belong to, one blank after `:`,
+ * `-` and `,`, `${ x }`, at most one empty line, no blanks at ends of lines. It also breaks flow
  * collections that do not fit into PDL_FORMAT_WIDTH columns. At each call the result is read again
  * and compared with the text before it is returned. Formatting twice changes nothing more.
  *

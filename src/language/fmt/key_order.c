@@ -1,8 +1,8 @@
 /* key_order.c -- see layout.h: the keys of a block in the order of the documentation.
  *
- * An entry is its lines, with the comments directly above it. Only mappings that are blocks are
- * sorted, in block style, whose entries each begin a line; the order of other mappings may mean
- * something to their author.
+ * An entry is its lines, with the comments directly above it. Only mappings that are blocks of PDL,
+ * are in block style and have one entry on each line are sorted. The order of other mappings may
+ * mean something to their author.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,8 @@ typedef struct key_entry {
 
 typedef struct key_sorter {
     const pdl_ytree *t;
-    PDL_VEC(sortable) maps; /* in the order of the text; inner ones follow */
+    /* in the order of the text; an inner mapping follows the one around it */
+    PDL_VEC(sortable) maps;
     pdl_buf *out;
 } key_sorter;
 

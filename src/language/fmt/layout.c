@@ -21,7 +21,7 @@ enum { STEP = 2 }; /* columns of a level */
 
 /* An open bracket. */
 typedef struct bracket {
-    uint32_t indent; /* column of the first token of its line */
+    uint32_t indent; /* column of the first token of the bracket's line */
     bool broken;     /* each item gets a line */
 } bracket;
 
@@ -30,14 +30,14 @@ typedef struct layout {
     const pdl_format_options *o;
     pdl_buf *out;
     uint32_t *columns; /* indexed by node: columns of block collections */
-    uint32_t *was;     /* indexed by node: their columns in the source */
+    uint32_t *was;     /* indexed by node: columns of block collections in the source */
     PDL_VEC(bracket) open;
     uint32_t indent;       /* indentation of the current line */
     bool line_has_content; /* the line has more than dashes */
     size_t counted;        /* bytes of out up to which the column is known */
     uint32_t column;       /* column at `counted` */
-    size_t written;        /* number of the last token that was no comment, from 1 */
-    size_t next;           /* the next one after the comments that are being written, or less */
+    size_t written;        /* number of the last written token that is not a comment, from 1 */
+    size_t next; /* where the search for the next token that is not a comment continues */
 } layout;
 
 static const char *text_of(const layout *l) { return l->t->src->text.p; }
@@ -155,8 +155,9 @@ static bool closes(const pdl_ytree_token *k) {
 
 static uint32_t token_column(layout *l, size_t i);
 
-/* Returns the column of a comment: that of the text after it, or of the entries that end before it,
- * as in the source. After a block scalar the comment must not become its text. */
+/* Returns the column of a comment. The comment gets the column of the text after it, or of the
+ * entries that end before it: the one with which it was aligned in the source. After a block scalar
+ * the comment must not become a part of its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;
@@ -247,7 +248,8 @@ static bool fits(const layout *l, size_t i, uint32_t column) {
     return false;
 }
 
-/* Returns true when it is on one line and not a part of a key, which must be on one. */
+/* Returns true when the flow collection that opens at token i is on one line and is not a part of a
+ * key, which must be on one line. */
 static bool may_break(const layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, id = node_from(l, k->start, &before);
@@ -344,7 +346,8 @@ static uint32_t text_column(const char *p, const char *end, int digit, int paren
 }
 
 /* Writes a block scalar: its lines in the column of the collection around it plus STEP. A digit in
- * the header says how much that is. A missing last line end is not added to the text. */
+ * the header is replaced by this number of columns. A missing last line end is not added to the
+ * text. */
 static void put_block_scalar(layout *l, const pdl_ytree_token *k, pdl_ytree_id node) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     pdl_ytree_id up = block_around(l, node);
@@ -490,7 +493,7 @@ static void put_gap(layout *l, size_t i) {
         bool ended = l->out->len && l->out->p[l->out->len - 1] == '\n';
         if (written) {
             empty = count_lines(gap);
-            l->out->len--; /* the line ends of the block scalar are written already */
+            l->out->len--; /* the line end of the block scalar is already written */
         } else {
             empty -= empty && ended;
         }
@@ -505,7 +508,8 @@ static void put_gap(layout *l, size_t i) {
     }
 }
 
-/* Writes the last line end. A block scalar at the end of a text without one has none to keep. */
+/* Writes the last line end. A text that ends in a block scalar without a line end gets none, which
+ * would become a part of the scalar. */
 static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
     pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);

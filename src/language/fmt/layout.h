@@ -13,7 +13,8 @@
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out);
 
 /* Puts one blank inside of each `${ }` of the texts that p evaluates (spacing.c). The tree is that
- * of the same text. loose has a place for each of its nodes, which is set for those that change. */
+ * of the same text. `loose` has a place for each node of the tree; it is set for the nodes that
+ * change. */
 void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_options *o,
                      bool *loose, pdl_buf *out);
 

@@ -8,7 +8,8 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns the next byte that counts, from *i on: blanks after `${` and before `}` do not. */
+/* Returns the next byte from *i on that is compared: blanks after `${` and before `}` are
+ * skipped. */
 static int next_byte(pdl_str s, size_t *i) {
     size_t to = *i;
     while (to < s.n && is_blank(s.p[to])) to++;
