@@ -31,9 +31,9 @@ typedef enum {
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* These are the columns of that table that are used outside of the loader, the walk and the dump. A
- * kind of block whose fields are all trees and blocks is compiled and checked by them alone: the
- * form says what its parts are, and a second kind of the same shape needs no code there. */
+/* These columns of the table are used outside of the loader, the walk and the dump. A kind of block
+ * whose fields are all trees and blocks is compiled and checked by the forms of its fields alone,
+ * so a new kind with fields of these forms needs no code there. */
 
 /* The content of a field, for code that follows trees and blocks and needs to know no more of its
  * form: nothing that is evaluated; one tree; one block, or a list or mapping of blocks; cases,
@@ -65,8 +65,8 @@ typedef struct pdl_field_form {
 extern const pdl_field_form pdl_field_forms[PDL_FT_COUNT];
 
 /* A field is loaded, walked and dumped by its form and its offset alone, so a second field of a
- * form needs no code. The type of its member is therefore that of the form, as pdl_in_FORM, and
- * nothing else in the tables names a C type. */
+ * form needs no code. The type of its member is therefore the type of the form, which is named
+ * pdl_in_FORM, and nothing else in the tables names a C type. */
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) typedef type pdl_in_##name;
 #include "lang/field_types.def"
 #define PDL_MEMBER(type, member) pdl_in_##type member;
@@ -81,7 +81,7 @@ typedef struct pdl_block_rare {
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
 
-extern const pdl_block_rare pdl_block_no_rare; /* all its members are empty */
+extern const pdl_block_rare pdl_block_no_rare; /* the part whose members are all empty */
 
 /* The common part of every block, and the first member `head` of each kind's struct. The rows HEAD
  * of common.def follow the kind, because the first of them fill the gap after it. */
@@ -152,8 +152,8 @@ const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);
 bool pdl_block_is_structured(pdl_block_kind k);
-/* Returns true when a block of the kind sees the background only where its expressions and blocks
- * do. */
+/* Returns true when a block of the kind reads the background messages only through its expressions
+ * and inner blocks. */
 bool pdl_block_is_neutral(pdl_block_kind k);
 /* Returns true when the parts of the block print nothing, because its result is not their text. */
 bool pdl_block_silences_parts(const pdl_block *b);

@@ -19,8 +19,8 @@ typedef struct dumper {
     bool trace;                /* spell defaults out */
 } dumper;
 
-/* Returns what a trace spells out for an absent field: its row, except for two kinds that have two
- * forms. */
+/* Returns the default that a trace writes for an absent field. It is in the row of the field,
+ * except for two kinds that have two forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
     if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor && strcmp(key, "platform") == 0)
@@ -37,7 +37,8 @@ static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
     return pdl_text(n->text);
 }
 
-/* Returns the source value of an expression; for a recorded one, without its record. */
+/* Returns the value from which an expression was read. The value that a trace recorded beside an
+ * expression is left out. */
 static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
     if (t->kind == PDL_TREE_EXPR) return pdl_text(t->text->source);
@@ -112,7 +113,7 @@ static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-/* Makes words whose case does not matter. */
+/* Returns a word in lower case, for fields in which the case does not matter. */
 static pdl_val lowered(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_lower(&b, s);

@@ -20,9 +20,9 @@ typedef enum {
 /* The facts about one execution of the block that is dumped. Every function may be NULL. */
 typedef struct pdl_dump_view {
     void *user;
-    /* Returns the dump (owned) of a sub-block as it was executed; absent when it was not: it is
-     * then dumped as written. key: the field ("text", "then", "with", "defs", ...), index: its
-     * place in the list, mapping or cases. */
+    /* Returns the dump (owned) of a sub-block as it was executed; absent when it was not executed:
+     * it is then dumped as written. key: the field ("text", "then", "with", "defs", ...), index:
+     * its place in the list, mapping or cases. */
     pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                      uint32_t index);
     /* Returns the value (owned) of an evaluated field; absent when it was not evaluated. Cases:
@@ -32,9 +32,9 @@ typedef struct pdl_dump_view {
     pdl_val (*add_entries)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
-/* Returns a block as an owned value. view NULL: as written, without defaults; loading it again
- * gives an equal program. Otherwise in the form of traces: plain values become data blocks, and
- * defaults are written out. */
+/* Returns a block as an owned value. With view NULL the block is dumped as written, without
+ * defaults; loading the dump gives an equal program. Otherwise the dump has the form of traces:
+ * plain values become data blocks, and defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
 /* Dumps a block inside of a trace that was not executed: as in traces, but plain values stay

@@ -114,7 +114,7 @@ static bool is_kind_name(pdl_str name) {
 }
 
 bool pdl_exception_is_known(pdl_str name) {
-    /* not a builtin of Python, only known as a class of errors */
+    /* this class is not a builtin of Python; only the table of errors knows it */
     if (pdl_str_is(name, "JSONDecodeError")) return false;
     return pdl_exception_base(name) != NULL || is_kind_name(name);
 }

@@ -16,7 +16,7 @@ const char *pdl_exception_base(pdl_str name);
 bool pdl_exception_is_known(pdl_str name);
 /* Returns the i-th name, for completion; NULL after the last one. */
 const char *pdl_exception_at(size_t i);
-/* Returns the name that is most like it, or empty. */
+/* Returns the known name that is most like this name, or empty. */
 pdl_str pdl_exception_near(pdl_str name);
 
 #endif

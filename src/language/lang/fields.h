@@ -1,4 +1,5 @@
-/* fields.h -- further rows of the field tables. Private to lang.
+/* fields.h -- how a kind of block and its fields are recognised, besides the rows of the fields.
+ * Private to lang.
  *
  * Besides its fields, a kind is known by the keys that select it, by old spellings of keys, and by
  * fields that only traces have. Loader, schema and suggestions read these rows, so that a spelling
@@ -16,7 +17,8 @@ typedef struct pdl_select_row {
     const char *key;
     pdl_block_kind kind;
 } pdl_select_row;
-/* Returns the keys that decide on the kind; the first one that a mapping has decides. */
+/* Returns the keys that decide on the kind of a block. The first key of this list that a mapping
+ * has decides. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
 /* A field that only traces have, which is accepted and ignored (spec syntax 2.3). */

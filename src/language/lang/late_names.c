@@ -22,7 +22,7 @@ static void note(use_search *s, pdl_loc loc) {
     if (loc.src == s->at.src && loc.start > s->at.start && !s->found.src) s->found = loc;
 }
 
-/* Examines a block. A function's names are visible in this function alone. */
+/* Examines a block. The names that a function sets are visible in this function alone. */
 static void look(void *user, const pdl_block *b) {
     use_search *s = user;
     pdl_loc whole = b->node ? pdl_node_loc(b->node) : b->loc;

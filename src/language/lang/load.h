@@ -1,4 +1,5 @@
-/* load.h -- makes blocks of nodes: which kind, which field, did-you-mean (spec syntax 1, 2, 6.2).
+/* load.h -- makes blocks of the nodes of a YAML text: finds the kind of a mapping, reads its
+ * fields, and reports unknown keys with a suggestion (spec syntax 1, 2, 6.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

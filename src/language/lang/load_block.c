@@ -486,7 +486,8 @@ static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
 
-/* Returns true for `{name: Ada, age: 3}`, which only `name` makes a message. */
+/* Returns true for an object such as `{name: Ada, age: 3}`, of which only the key `name` makes a
+ * message block. */
 static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
 }
@@ -508,7 +509,7 @@ static bool is_read(pdl_str text, pdl_str name) {
     return false;
 }
 
-enum { MAX_READ = 32 }; /* problems for which the whole file is searched */
+enum { MAX_READ = 32 }; /* the whole file is searched for so many problems */
 
 /* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
  * text. */
@@ -522,7 +523,8 @@ static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }
 
-/* Returns true when no key makes n a block of its kind: the key that should may be misspelt. */
+/* Returns true when no key of n selects a kind of block. The key that was meant to select one may
+ * be misspelt. */
 static bool has_no_kind(const pdl_node *n) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_key *k = key_find(n->pairs[i].key);
@@ -781,7 +783,7 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
             return;
         }
     }
-    /* where a quote opens, not the end of the file */
+    /* the place where a quote opens, not the end of the file */
     pdl_loc at = err.mark.src ? err.mark : err.loc;
     pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", at, at, "%s", err.msg);
     d->at_load = true;

@@ -1,6 +1,7 @@
-/* load_csv.c -- `parser: csv` of records: what the spec of a block says about columns.
+/* load_csv.c -- finds the columns of `parser: csv` in the spec of its block, when this is a list of
+ * records.
  *
- * It is read from the JSON Schema of the spec, so that both forms of a spec count.
+ * They are read from the JSON Schema of the spec, so that both forms of a spec count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

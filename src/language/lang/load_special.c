@@ -70,7 +70,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
             if (word_of(inner->key, keys, 1) == 0)
-                value = pdl_loader_tree(l, inner->value, c->loc); /* errors name the element */
+                value = pdl_loader_tree(l, inner->value, c->loc); /* an error names the element */
             else
                 pdl_loader_unknown(l, inner->key, keys, 1);
         }
@@ -608,10 +608,11 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
 }
 
-/* --- for (2.10 repeat) ------------------------------------------------------------------------ */
+/* --- for (spec syntax 2.11)
+ * -------------------------------------------------------------------- */
 
-/* Helps with a block in place of a list. Only an object in the program shows whether it is a
- * block. */
+/* Returns the help for a value of `for` that is not a list but a block. Only an object that is
+ * written in the program can be recognised as a block. */
 static const char *for_advice(const pdl_node *n) {
     const pdl_node *data = pdl_node_find(n, PDL_STR("data"), NULL);
     const pdl_node *array = pdl_node_find(n, PDL_STR("array"), NULL);

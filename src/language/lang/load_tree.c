@@ -23,7 +23,7 @@ const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc 
     return t;
 }
 
-/* The result for a part: a tree, or (tree == NULL) a value that the receiver owns. */
+/* A part that was read: a tree, or (tree == NULL) a constant that the receiver owns. */
 typedef struct part {
     const pdl_tree *tree;
     pdl_val value;
@@ -65,7 +65,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
         o->value = pdl_list_push(o->value, p.value);
         return;
     }
-    /* This is the first part that is not constant: those before it become separate constants. */
+    /* This is the first part that is not constant; the parts before it become constants of their
+     * own trees. */
     if (!o->tree) {
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)
@@ -95,7 +96,7 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
     const pdl_pair *pairs = o->node->pairs;
     uint32_t i = o->i++;
     part k = read_key(l, pairs[i].key);
-    /* With a key met before (1 and "1") the dict would be shorter than the mapping. */
+    /* a repeated key (1 and "1") would make the dict shorter than the mapping */
     if (!o->tree && !k.tree && !v.tree && pdl_is_absent(pdl_dict_find(o->value, k.value))) {
         o->value = pdl_dict_put(o->value, k.value, v.value);
         return;

@@ -25,7 +25,7 @@ typedef struct pdl_key {
     const char *name;
     uint32_t len;
     uint8_t select; /* 1 + index among the selecting keys; 0: does not select */
-    bool common;    /* it is the key of a common field */
+    bool common;    /* the key belongs to a common field */
     bool synonym;
     uint32_t trace; /* kinds in which only traces have this field */
     /* 0: none; 1 + index in pdl_fields; COMMON_FIELD + index in pdl_common_fields. */
@@ -48,7 +48,7 @@ typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
     size_t budget;  /* nodes that may still be read: bounds aliases that multiply */
-    bool over;      /* the budget is used up (reported) */
+    bool over;      /* the budget is used up, which was reported */
     unsigned depth; /* number of blocks around the current one */
     PDL_VEC(load_branch) open;
     pdl_recent recent;
@@ -58,7 +58,7 @@ typedef struct pdl_loader {
 /* --- load_block.c: blocks --------------------------------------------------------------------- */
 const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
 bool pdl_loader_spend(pdl_loader *l,
-                      const pdl_node *n); /* counts a node; false when there are too many */
+                      const pdl_node *n); /* counts a node; returns false when there are too many */
 
 /* These report problems. at: the wrong part. They return NULL. */
 PDL_PRINTF(5, 6)
@@ -72,10 +72,11 @@ void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* "Field not allowed: KEY" */
-/* Adds help to the last diagnostic, for n in place of an object of names (load_block.c). */
+/* Adds help to the last diagnostic, for a value n where an object with names is expected
+ * (load_block.c). */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
-/* Adds help for n in place of a list: one word, or words with commas or blanks between them. Quotes
- * and brackets may join words. */
+/* Adds help to the last diagnostic, for a text n where a list is expected. The text is one word, or
+ * words with commas or blanks between them; words in quotes or brackets belong together. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* These return what PDL writes for a word of other tools, or NULL (word_advice.c). The word is, in
  * this order: a key of a block of this kind (any: its meaning in other kinds counts, too); a key of
@@ -87,7 +88,7 @@ const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
 /* Returns what to write for a value of the wrong form of this field, or NULL. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
-/* Reports a missing field. n: the mapping that lacks it; unknown keys of n have been reported
+/* Reports a missing field. n: the mapping that lacks the field; its unknown keys have been reported
  * before. */
 void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
@@ -105,7 +106,7 @@ bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_fie
 
 /* --- pdl_loader_tree.c: data with expressions ------------------------------------------------- */
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-/* Reads arguments of a call: one that is written {data: X, raw: true} is X as written. */
+/* Reads arguments of a call: an argument of the form {data: X, raw: true} is X as written. */
 const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 /* Reads data as written, without expressions. */
 const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);

@@ -81,8 +81,8 @@ typedef struct pdl_blocks {
     pdl_loc loc;    /* place of the key */
 } pdl_blocks;
 
-/* The parameters of `function: {x: string}` in the written order, which is that of arguments
- * without names. */
+/* The parameters of `function: {x: string}` in the written order, in which arguments without names
+ * are assigned. */
 typedef struct pdl_params {
     uint32_t n;
     pdl_str *names;
@@ -95,11 +95,11 @@ typedef struct pdl_params {
 /* The ways of a `join` to combine the results of iterations. An absent one is TEXT with nothing
  * between them. */
 typedef enum {
-    PDL_JOIN_TEXT,   /* their texts, separated by `with` */
-    PDL_JOIN_ARRAY,  /* a list of them */
-    PDL_JOIN_OBJECT, /* their union; a later key replaces an earlier one */
-    PDL_JOIN_LASTOF, /* the last one, null when there is none */
-    PDL_JOIN_REDUCE  /* a function of two arguments folds them */
+    PDL_JOIN_TEXT,   /* the texts of the results, separated by `with` */
+    PDL_JOIN_ARRAY,  /* a list of the results */
+    PDL_JOIN_OBJECT, /* the union of the results; a later key replaces an earlier one */
+    PDL_JOIN_LASTOF, /* the last result, null when there is none */
+    PDL_JOIN_REDUCE  /* a function of two arguments folds the results */
 } pdl_join_kind;
 typedef struct pdl_join {
     pdl_join_kind kind;
@@ -112,15 +112,15 @@ typedef struct pdl_join {
  * are complete after loading, and values in them are compared as they are. */
 typedef enum {
     PDL_PAT_CONST, /* equal to the value */
-    PDL_PAT_ANY,   /* fits everything, for its variable */
-    PDL_PAT_ANYOF, /* one of several patterns; the first that fits */
+    PDL_PAT_ANY,   /* fits every value, which its variable gets */
+    PDL_PAT_ANYOF, /* several patterns, of which the first that fits counts */
     PDL_PAT_ARRAY, /* a list of exactly so many items, each of which fits */
     PDL_PAT_OBJECT /* an object that has these keys, and may have more */
 } pdl_pattern_kind;
 typedef struct pdl_pattern {
     pdl_pattern_kind kind;
     pdl_val value;                    /* used by CONST */
-    pdl_str def;                      /* variable that it sets, or p == NULL */
+    pdl_str def;                      /* variable that the pattern sets, or p == NULL */
     const struct pdl_pattern **items; /* used by ANYOF, ARRAY, OBJECT */
     pdl_str *keys;                    /* used by OBJECT */
     uint32_t n;
@@ -159,7 +159,8 @@ typedef enum {
     PDL_RECORD_aggregator
 } pdl_record;
 
-/* Makes members for the rows of one record: the other two macros are empty at the time. */
+/* Makes members for the rows of one record. The macros of the other records are empty at that
+ * time. */
 #define PDL_PART(record, member) PDL_PART_##record(member)
 
 #define R(record, member, type, need, doc) PDL_PART(record, member)
@@ -218,10 +219,10 @@ typedef struct pdl_agg {
 
 /* One row of records.def. */
 typedef enum {
-    PDL_RT_XINT,  /* an integer, or an expression for one */
-    PDL_RT_XNUM,  /* a number, or an expression for one */
-    PDL_RT_XSTR,  /* a text, or an expression for one */
-    PDL_RT_XBOOL, /* a boolean, or an expression for one */
+    PDL_RT_XINT,  /* an integer, or an expression that gives one */
+    PDL_RT_XNUM,  /* a number, or an expression that gives one */
+    PDL_RT_XSTR,  /* a text, or an expression that gives one */
+    PDL_RT_XBOOL, /* a boolean, or an expression that gives one */
     PDL_RT_WORDS,
     PDL_RT_RANGE,
     PDL_RT_NOTE
@@ -257,7 +258,7 @@ typedef struct pdl_contribute {
     /* PDL_TO_INVALID is a mapping with no key or several keys, which fails when it is executed. */
     pdl_target target;
     pdl_str name;          /* NAME: name of the aggregator */
-    const pdl_tree *value; /* {TARGET: {value: E}}, or NULL */
+    const pdl_tree *value; /* the expression E of {TARGET: {value: E}}, or NULL */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_contribute;
@@ -269,7 +270,8 @@ typedef struct pdl_contributes {
     pdl_contribute *p;
 } pdl_contributes;
 
-/* An entry of `expectations`: what a model judges, and what it gets when that was not met. */
+/* An entry of `expectations`: the expectation that a model judges, and the feedback that the next
+ * attempt gets when it was not met. */
 typedef struct pdl_expectation {
     const pdl_tree *expect;
     const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block is set */

@@ -146,7 +146,7 @@ void pdl_program_sort_diags(pdl_program *p) {
     placed *all = PDL_NEW_N(placed, n);
     for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], start_of(p, &p->diags.p[i]), i};
     qsort(all, n, sizeof *all, by_place);
-    /* An anchored part that is used twice reports everything twice. */
+    /* A problem in a part that is used twice (by an anchor) was added twice. */
     for (size_t i = 0; i < n; i++) {
         if (kept && same(&all[i].diag, &p->diags.p[kept - 1])) continue;
         p->diags.p[kept++] = all[i].diag;

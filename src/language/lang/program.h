@@ -26,16 +26,17 @@ typedef struct pdl_edit {
 /* One problem found without running. */
 typedef struct pdl_diag {
     pdl_severity severity;
-    const char *code;    /* static name of its rule: "field-unknown", "name-undefined", ... */
+    const char *code;    /* static name of the rule: "field-unknown", "name-undefined", ... */
     /* found at load (schema), and prevents a run; others are found by src/language/check */
     bool at_load;
-    bool reference_only; /* PDL accepts it and the reference refuses it: --strict */
+    /* PDL accepts it and the reference refuses it; reported with --strict only */
+    bool reference_only;
     bool certain;        /* an error on every path through the program */
     bool fix_is_sure;    /* the edits are the one right answer: `pdl check --fix` makes them */
-    /* The reference reports only that the file does not respect the schema: that line follows the
-     * list. */
+    /* The reference reports only that the file does not respect the schema. This line is printed
+     * after the list. */
     bool general;
-    /* It follows from a misspelt key, which is reported as well. A run prints both, as the
+    /* The problem follows from a misspelt key, which is reported as well. A run prints both, as the
      * reference does; `pdl check` and editors print only the cause. */
     bool follows;
     pdl_loc loc;  /* FILE:LINE */
@@ -53,7 +54,7 @@ typedef PDL_VEC(pdl_diag) pdl_diags;
  * several times is listed as often. */
 typedef struct pdl_module_use {
     const pdl_block *block;
-    struct pdl_program *program; /* the program that was checked owns it */
+    struct pdl_program *program; /* owned by the program that was checked */
 } pdl_module_use;
 
 typedef struct pdl_program {
@@ -67,7 +68,7 @@ typedef struct pdl_program {
     PDL_VEC(struct pdl_program *) others;
     PDL_VEC(pdl_module_use) uses; /* uses in this file's blocks; set by a check */
     bool uses_unread;             /* a used file could not be read */
-    /* set by api: what it was checked for without an error; 0: nothing */
+    /* set by the room api: the checks that found no error; 0: none */
     uint64_t checked;
     bool has_profiles; /* a block has the field `sandbox` */
     bool yaml_failed;  /* the only diagnostic is a YAML or encoding error */
@@ -82,8 +83,8 @@ pdl_program *pdl_program_new(void);
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree);
 pdl_program *pdl_program_keep(pdl_program *p);
 void pdl_program_drop(pdl_program *p); /* NULL is fine */
-/* Keeps p (NULL is fine) in a set of programs, once, for code that refers to blocks of whatever
- * runs. */
+/* Adds p to a set of programs unless it is there, and keeps it alive, for code that refers to the
+ * blocks of programs that ran. NULL is fine. */
 void pdl_programs_add(pdl_idmap *set, pdl_program *p);
 void pdl_programs_fini(pdl_idmap *set);
 
@@ -94,8 +95,8 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
 PDL_PRINTF(6, 0)
 pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
                             pdl_loc mark, const char *fmt, va_list ap);
-/* Adds a diagnostic of another program, which must live as long. Returns false when there are too
- * many. */
+/* Adds a diagnostic of another program, which must live as long as p. Returns false when there are
+ * too many. */
 bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d);
 /* Adds a place that explains d, or an edit to its fix. */
 void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text);
@@ -114,7 +115,8 @@ size_t pdl_program_error_count(const pdl_program *p); /* load errors */
 /* Fills err (usage) with the first load error, for callers that report one error. Always false. */
 bool pdl_program_refuse(const pdl_program *p, pdl_err *err);
 
-/* Appends one diagnostic in that form, its text between `before` ("warning: ") and `after`. */
+/* Appends one diagnostic as pdl_program_errors does, its text between `before` ("warning: ") and
+ * `after`. */
 void pdl_diag_print(const pdl_diag *d, const char *before, const char *after, bool rich,
                     pdl_buf *out);
 

@@ -3,7 +3,7 @@
  * to a definition.
  *
  * The schema is made and not stored, because a schema file beside the tables would be one more
- * place to forget. The definitions have the names of the reference's schema, since editors and
+ * place to change. The definitions have the names of the reference's schema, since editors and
  * tools refer to them by name. The text is read as JSON once it is complete, so that a wrong short
  * form fails at once.
  *
@@ -153,8 +153,8 @@ static const struct {
     {"PdlBlock", "@BlockType"},
 };
 
-/* The content of a field, by type and by need: required or with a default, and the form that may be
- * null (NULL: the same). */
+/* The schemas of the content of a field, by its form: for a field that is required or has a
+ * default, and for one that may be null (NULL: the same schema). */
 static const struct {
     const char *plain, *optional;
 } by_type[PDL_FT_COUNT] = {
@@ -232,7 +232,8 @@ static const struct {
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 
-/* The content of a part of an object of records.def, and the form that may be null. */
+/* The schemas of the content of a part of records.def: for a part that is required, and for one
+ * that may be null. */
 static const struct {
     const char *plain, *optional;
 } by_part[] = {

@@ -11,7 +11,7 @@
 typedef struct row {
     int of; /* a kind of block, a record, or the place of a common field in dumps */
     const char *key, *type, *need, *doc;
-    bool selects; /* its key decides on the kind of block */
+    bool selects; /* the key of the field decides on the kind of block */
 } row;
 
 static const row own[] = {

@@ -72,7 +72,7 @@ static void put_free_number(pdl_vref taken, pdl_buf *name) {
 }
 
 /* Writes the name by which models call the tool: its name, with the server as a prefix or a number
- * appended when that is taken. */
+ * appended when the name is taken. */
 static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
     put_name(own, out);
     if (is_free(taken, pdl_buf_str(out))) return;
@@ -228,7 +228,7 @@ static pdl_val declaration_of(pdl_str name, pdl_vref tool) {
     return pdl_dict_putz(d, "function", f);
 }
 
-/* Returns true when a parameter of this name would be the context of the call. */
+/* Returns true when the tool has a parameter with the name by which a call passes its context. */
 static bool takes_context(pdl_vref tool) {
     pdl_vref props = pdl_dict_getz(pdl_dict_getz(tool, "inputSchema"), "properties");
     return pdl_is_dict(props) && !pdl_is_absent(pdl_dict_getz(props, "pdl_context"));
@@ -239,7 +239,8 @@ static bool is_tool(pdl_vref t) {
            pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
 }
 
-/* Adds what the program has of one tool; *renamed grows when models call it by another name. */
+/* Adds the declaration and the function of one tool to the program; *renamed grows when models call
+ * the tool by another name. */
 static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs,
                      pdl_val *declared, pdl_buf *renamed) {
     pdl_vref name = pdl_dict_getz(tool, "name");

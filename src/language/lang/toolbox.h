@@ -15,8 +15,8 @@
 /* The prefix of the name in `import`. */
 #define PDL_TOOLS_PREFIX "mcp:"
 
-/* The message for a text among the tools of a request, and the hint for one that is the name of a
- * function; the hint has brackets where there is no list. */
+/* The message for a text in place of a tool in a request, and the hint when the text is the name of
+ * a function. The hint adds brackets where a list is missing. */
 #define PDL_TOOL_IS_TEXT "a tool is a function or an object, and this is the text '%.*s'"
 #define PDL_TOOL_BY_NAME "a function is not named but given: write %s\"${ %.*s }\"%s"
 

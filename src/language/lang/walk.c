@@ -208,7 +208,7 @@ static void on_old(void *user, const char *old, const char *now) {
 static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t,
                     pdl_loc loc) {
     (void)b;
-    if (strcmp(key, "parser") == 0) return; /* the reference does not warn there */
+    if (strcmp(key, "parser") == 0) return; /* the reference does not warn in a parser */
     ((deprecated_words *)user)->loc = loc;
     pdl_type_deprecated(t, on_old, user);
 }

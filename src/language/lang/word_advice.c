@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* Keys of a block that PDL does not have; one with a blank at its end is the beginning of a key.
- * ANY: whatever the kind. */
-enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
+/* Keys that PDL does not have in a block. A row whose key ends in a blank is about keys that begin
+ * with it. ANY: the row is about every kind. */
+enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
 #define SENT       "what is sent is `input`; messages before it are blocks with a `role`"

@@ -10,20 +10,20 @@
 
 /* The places where the words of a group are written. */
 typedef enum {
-    PDL_WORDS_NONE,        /* an empty group */
+    PDL_WORDS_NONE,        /* a group without words */
     PDL_WORDS_ROLE,        /* role: any role is allowed, these are usual */
     PDL_WORDS_LANG,        /* lang of a code block */
     PDL_WORDS_PLATFORM,    /* platform of a model block */
     PDL_WORDS_PARSER,      /* parser as a word */
     PDL_WORDS_REGEX,       /* keys of a parser that is an object */
-    PDL_WORDS_REGEX_MODE,  /* mode of such a parser */
+    PDL_WORDS_REGEX_MODE,  /* `mode` of a parser that is an object */
     PDL_WORDS_JOIN,        /* keys of join */
-    PDL_WORDS_JOIN_AS,     /* `as` of such a join */
+    PDL_WORDS_JOIN_AS,     /* `as` of a join that is an object */
     PDL_WORDS_CASE,        /* keys of a case of match */
     PDL_WORDS_PATTERN,     /* keys of a pattern */
     PDL_WORDS_EXPECTATION, /* keys of an item of expectations */
     PDL_WORDS_TARGET,      /* items of contribute */
-    PDL_WORDS_TARGET_KEY,  /* keys below an item that is an object */
+    PDL_WORDS_TARGET_KEY,  /* keys of an item of contribute that is an object */
     PDL_WORDS_CONTEXT,     /* context of a block */
     PDL_WORDS_TYPE,        /* a type as a word */
     PDL_WORDS_TYPE_KEY,    /* keys of a type that is a JSON Schema, or of the older forms */
