@@ -128,7 +128,7 @@ static pdl_str param_at(const char *params, size_t i) {
         const char *end = strchr(p, ',');
         if (i-- == 0) return (pdl_str){p, end ? (size_t)(end - p) : strlen(p)};
         if (!end) return (pdl_str){0};
-        p = end + 1; /* the blank after it is skipped by the loop */
+        p = end + 1; /* the loop skips the blank after the comma */
     }
 }
 
@@ -245,7 +245,6 @@ static bool given_twice(const call *c, pdl_str name) {
     return fail_with(c, &b);
 }
 
-/* Returns the index of a parameter, or PDL_NOT_FOUND. */
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 
@@ -253,7 +252,7 @@ static bool takes_no_keywords(const pdl_native *row) {
     return row->style >= PDL_NS_NONE && row->style <= PDL_NS_SUB && !(row->flags & PDL_N_KWARGS);
 }
 
-/* Binds keywords to their places of argv, or to *extra. */
+/* Returns the index of a parameter, or PDL_NOT_FOUND. */
 static size_t param_index(const pdl_native *row, pdl_str name) {
     if (takes_no_keywords(row)) return PDL_NOT_FOUND;
     for (size_t i = 0; i < n_params(row); i++)
@@ -261,7 +260,7 @@ static size_t param_index(const pdl_native *row, pdl_str name) {
     return PDL_NOT_FOUND;
 }
 
-/* Keywords into their places of argv, or into *extra. */
+/* Binds keywords to their places of argv, or to *extra. */
 static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw,
                           size_t n, pdl_val *extra) {
     for (size_t i = 0; i < n; i++) {
@@ -350,7 +349,8 @@ bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl
                      size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                      pdl_val *out, pdl_err *err) {
     assert(row->fn && env && (n_pos == 0 || pos) && (n_kw == 0 || (kw_names && kw)));
-    if (!pdl_check_cancel_often(err)) return false; /* a filter over many items calls others */
+    /* a filter such as map calls other natives for many items */
+    if (!pdl_check_cancel_often(err)) return false;
     bool ok = PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos))
                   ? bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err)
                   : check_undefined(row, env, pos, n_pos, err) &&

@@ -87,7 +87,7 @@ typedef struct pdl_native {
 
 typedef enum {
     PDL_NS_DEF,  /* "do_round() takes from 1 to 3 positional arguments but 4 were given" */
-    PDL_NS_ENV, /* like DEF, with one hidden leading argument that the counts include */
+    PDL_NS_ENV, /* DEF with one hidden leading argument, which the counts include */
     PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
     PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
     PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
@@ -106,7 +106,8 @@ pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace
 /* Returns a method of values of this kind: "upper" of a string. NULL: there is no such
  * attribute. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
-bool pdl_is_dict_method(pdl_str name); /* for an object, x.name is then never its item */
+/* true: for an object x, x.name is this method and never an item */
+bool pdl_is_dict_method(pdl_str name);
 
 /* These return tables for docs and completion: rows in order; *n is their number. */
 const pdl_native *pdl_filters(size_t *n);
@@ -131,10 +132,11 @@ pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
  * unknown. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
 /* Appends what to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name
- * that is neither is mostly a variable's. */
+ * that is used in neither way is usually a variable of the program. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
-/* These return what to write in place of x.name (`x.push`), where x is a text or a list, which has
- * no fields; and for what a failed operator or filter says. Empty: unknown. */
+/* The first two say what to write in place of x.name, such as `x.push`, where x has no such
+ * attribute. The third says it for the message of an operator or filter that failed. Nothing is
+ * returned or appended when that is unknown. */
 pdl_str pdl_attribute_advice(pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);

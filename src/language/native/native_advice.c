@@ -59,8 +59,8 @@ static const other_word no_filters[] = {
     {"ternary", "write `a if condition else b`"},
 };
 
-/* How a name is used: without anything, f(x), x.y or x[y]. Many are good names of variables as
- * well. */
+/* How a name is used: without anything, f(x), x.y or x[y]. Many of the names are good names of
+ * variables as well. */
 enum { BARE = 1, CALLED = 2, DOTTED = 4 };
 
 /* Names of other languages. here: what to write. Names that are filters are not in this table. */
@@ -158,8 +158,8 @@ static const char *find(const other_word *rows, size_t n, pdl_str word) {
     return NULL;
 }
 
-/* Letters of a misspelt word of another language that is recognised: `test`, which is short, is as
- * near to `text` as to anything. */
+/* A word of another language is recognised in spite of a misspelling when it has so many letters: a
+ * short one such as `test` is near to too many words. */
 enum { LONG_WORD = 6 };
 
 /* Tries exact words first: `size` is nearer to `slice` than to `length`. */

@@ -110,9 +110,10 @@ static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_n
 PDL_MUST bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err);
 /* Computes bool(v); undefined values fail unless env is lenient. */
 PDL_MUST bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err);
-/* Returns str(v), and a string (also a safe one) as it is. Undefined: empty, or its error. */
+/* Returns str(v), and a string (also a safe one) as it is. An undefined v gives the empty text when
+ * env is lenient, and fails otherwise. */
 PDL_MUST bool pdl_arg_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
-/* Returns list(v). Undefined: empty, or its error. */
+/* Returns list(v). An undefined v gives the empty list when env is lenient, and fails otherwise. */
 PDL_MUST bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Returns the class name as Python's messages spell it: "datetime.date". */
@@ -135,7 +136,7 @@ bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 typedef struct pdl_getter {
     pdl_val paths;  /* list of lists of keys; absent: the item itself */
     bool multi;     /* the result is a list with a value for each path */
-    bool fold;      /* lower-case strings */
+    bool fold;      /* texts are compared in lower case */
     pdl_vref deflt; /* borrowed; absent: there is no default */
     const pdl_native_env *env;
 } pdl_getter;
@@ -195,7 +196,7 @@ PDL_MUST bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err);
 
 /* --- nearest.c -------------------------------------------------------------------------------- */
 
-/* An item of a list, and how well it fits. */
+/* An item of a list, and a score of how well it fits. */
 typedef struct pdl_hit {
     double score;
     size_t index;

@@ -15,7 +15,8 @@
 static pdl_str self_of(const pdl_val *argv) { return pdl_str_get(argv[0]); }
 
 static bool need_str(pdl_vref v, const char *what, pdl_err *err) {
-    /* Another part of Python words the message that names the argument: it writes None. */
+    /* A message that names the argument is from another part of Python, which writes None for the
+     * type of None. */
     const char *type = pdl_is_null(v) && *what ? "None" : pdl_py_type(v);
     return pdl_is_str(v) || pdl_err_host(err, "TypeError", "%smust be str, not %s", what, type);
 }
@@ -42,7 +43,7 @@ static bool m_upper(PDL_ARGS) { return recased(argv[0], pdl_utf8_upper, out, err
 /* The part of a text that start and end (code points, as in a slice) select. */
 typedef struct {
     pdl_str s;
-    size_t first; /* code points before it */
+    size_t first; /* code points before the part */
     bool ascii;
     bool outside; /* start is after the end: not even the empty text is found there */
 } window;

@@ -57,8 +57,8 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Returns the probability of word among the candidate tokens: that of the first one that is a
- * prefix of it, else of the least likely one. */
+/* Returns the probability of the first candidate token that is a prefix of word, or of the least
+ * likely candidate when none is. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -134,7 +134,7 @@ static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
     size_t n = 0;
-    while (n < said.n && pdl_byte_in(said.p[n], PDL_STR("\"'*`"))) n++; /* quotes around it */
+    while (n < said.n && pdl_byte_in(said.p[n], PDL_STR("\"'*`"))) n++; /* quotes around the word */
     size_t from = n;
     while (n < said.n && pdl_cp_is_alnum((unsigned char)said.p[n])) n++;
     pdl_str word = pdl_str_sub(said, from, n);

@@ -28,7 +28,7 @@ typedef struct {
 } text;
 
 typedef struct {
-    pdl_map ids;          /* maps a word to its number + 1 */
+    pdl_map ids;          /* maps a word to its number plus one */
     PDL_VEC(uint32_t) df; /* by number: in how many texts the word is */
     PDL_VEC(double) idf;
 } vocabulary;

@@ -108,7 +108,7 @@ bool pdl_f_map(PDL_ARGS) {
     bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) &&
                                !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
-    if (!truth) { /* for values that are not sequences as well */
+    if (!truth) { /* the filter also accepts values that are not sequences */
         *out = pdl_list_new(0);
         return true;
     }

@@ -80,7 +80,7 @@ static void put_title(pdl_buf *out, pdl_str s) {
 bool pdl_f_title(PDL_ARGS) {
     if (!recased(env, argv[0], put_title, out, err)) return false;
     if (!pdl_is_safe(*out)) return true;
-    pdl_val plain = pdl_text(pdl_str_get(*out)); /* cutting into words loses the mark */
+    pdl_val plain = pdl_text(pdl_str_get(*out)); /* cutting a safe text into words loses its mark */
     pdl_drop(*out);
     *out = plain;
     return true;

@@ -109,7 +109,8 @@ static bool t_upper(PDL_ARGS) { return is_cased(env, argv[0], pdl_m_isupper, out
 
 static bool t_in(PDL_ARGS) {
     bool r;
-    if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false); /* undefined is lenient here, and empty */
+    /* here an undefined value is allowed, and counts as empty */
+    if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false);
     if (!pdl_val_in(argv[0], argv[1], &r, err)) return false;
     YIELD(r);
 }
